@@ -1,0 +1,51 @@
+"""One way to open a database file, with the pragmas that a file beside a running daemon needs."""
+
+import importlib.util
+from pathlib import Path
+
+import apsw
+
+from vault_memory.errors import VaultMemoryError
+
+Connection = apsw.Connection
+
+BUSY_MILLISECONDS = 10_000
+
+
+def connect(path: Path | str, *, durable: bool = False, read_only: bool = False) -> Connection:
+    """Open `path`, and make it when it is not there.
+
+    `durable` syncs to the disk on every commit, for what cannot be rebuilt; an index can be, and does without.
+    Raises VaultMemoryError when the file is no database or cannot be opened.
+    """
+    flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    try:
+        connection = apsw.Connection(str(path), flags=flags)
+        connection.set_busy_timeout(BUSY_MILLISECONDS)
+        if not read_only:
+            connection.pragma("journal_mode", "wal")
+            connection.pragma("synchronous", "full" if durable else "normal")
+        connection.pragma("temp_store", "memory")
+        connection.pragma("foreign_keys", False)
+        connection.pragma("schema_version")
+    except apsw.Error as error:
+        raise VaultMemoryError(
+            f"the database `{path}` cannot be opened: {error}",
+            hint="if the disk is fine, move the file away: an index grows back from the notes",
+        ) from None
+    return connection
+
+
+def load_vector_functions(connection: Connection) -> None:
+    """Give `connection` sqlite-vec's functions, and switch extension loading off again.
+
+    The extension's file is loaded directly: importing the `sqlite_vec` package would import numpy.
+    """
+    found = importlib.util.find_spec("sqlite_vec")
+    if found is None or not found.submodule_search_locations:
+        raise VaultMemoryError("the package `sqlite-vec` is not installed", hint="install it with pip")
+    connection.enable_load_extension(True)
+    try:
+        connection.load_extension(str(Path(found.submodule_search_locations[0]) / "vec0"))
+    finally:
+        connection.enable_load_extension(False)

@@ -1,0 +1,104 @@
+"""The chunks of one note in the index: what is new goes in, what is gone goes out, what only moved stays.
+
+Two occurrences are the same when identity, text, date and topic are; where it stands in the note may differ.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from vault_memory.database import Connection
+from vault_memory.index import text
+from vault_memory.markdown import Chunk, embed_text, identity
+
+SEPARATOR = "\x1f"
+"""Between the names of a heading path in one column"""
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """How many chunks of a note were added, kept and removed."""
+
+    added: int = 0
+    kept: int = 0
+    removed: int = 0
+
+    def __add__(self, other: "Delta") -> "Delta":
+        return Delta(self.added + other.added, self.kept + other.kept, self.removed + other.removed)
+
+
+class _Row(NamedTuple):
+    """A row of the table `chunk`, in its order of columns."""
+
+    id: int
+    note: int
+    scope: int
+    ordinal: int
+    first_line: int
+    last_line: int
+    date: str | None
+    identity: bytes
+    heading: str
+    who: str
+    topic: str
+    text: str
+
+
+_Same = tuple[bytes, str | None, str, str]
+_Twin = tuple[int, int, int, int]
+
+
+def replace(
+    connection: Connection, note: int, scope: int, chunks: Sequence[Chunk], date: str | None, *, new: bool = False
+) -> Delta:
+    """Make the chunks of `note` be `chunks`; `date` is that of the note's name. `new`: it has none yet."""
+    old = {} if new else _occurrences(connection, note)
+    next_id = _last_id(connection) + 1
+    fresh: list[_Row] = []
+    moved: list[_Twin] = []
+    kept = 0
+    for ordinal, chunk in enumerate(chunks):
+        key = identity(embed_text(chunk.heading, chunk.who, chunk.text))
+        day = chunk.date.isoformat() if chunk.date else date
+        twins = old.get((key, day, chunk.topic, chunk.text)) if old else None
+        if twins:
+            kept += 1
+            twin = twins.pop()
+            now = (ordinal, chunk.first_line, chunk.last_line)
+            if twin[1:] != now:
+                moved.append((*now, twin[0]))
+        else:
+            place = (next_id + len(fresh), note, scope, ordinal, chunk.first_line, chunk.last_line)
+            fresh.append(_Row(*place, day, key, SEPARATOR.join(chunk.heading), chunk.who, chunk.topic, chunk.text))
+    gone = [(twin[0],) for twins in old.values() for twin in twins]
+    _write(connection, fresh, moved, gone)
+    return Delta(added=len(fresh), kept=kept, removed=len(gone))
+
+
+def _occurrences(connection: Connection, note: int) -> dict[_Same, list[_Twin]]:
+    """The rows of a note by what makes two occurrences the same, the first occurrence last."""
+    found: dict[_Same, list[_Twin]] = {}
+    rows = connection.execute(
+        "SELECT identity, date, topic, text, id, ordinal, first_line, last_line FROM chunk"
+        " WHERE note = ? ORDER BY ordinal DESC",
+        (note,),
+    )
+    for row in rows:
+        found.setdefault(row[:4], []).append(row[4:])
+    return found
+
+
+def _last_id(connection: Connection) -> int:
+    row = connection.execute("SELECT max(id) FROM chunk").fetchone()
+    return (row[0] or 0) if row else 0
+
+
+def _write(connection: Connection, fresh: list[_Row], moved: list[_Twin], gone: list[tuple[int]]) -> None:
+    if gone:
+        text.remove(connection, gone)
+        connection.executemany("DELETE FROM chunk WHERE id = ?", gone)
+    if moved:
+        connection.executemany("UPDATE chunk SET ordinal = ?, first_line = ?, last_line = ? WHERE id = ?", moved)
+    if fresh:
+        connection.executemany("INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", fresh)
+        text.add(connection, ((row.id, row.scope, row.heading, row.who, row.text, row.date) for row in fresh))

@@ -1,0 +1,64 @@
+"""The tables of the index. Everything in them follows from the files of the vault and can be deleted.
+
+A `chunk` row is one occurrence of a chunk in one note; its `identity` (SHA-256 of the exact embed text) is what the
+same text in two notes shares. `vector` is keyed by identity and model, so a moved, copied or restored chunk
+is never embedded twice, and vectors of two models never meet.
+"""
+
+from vault_memory.database import Connection, Migration
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+
+
+def _create(connection: Connection) -> None:
+    connection.execute(f"""
+        CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+        CREATE TABLE scope(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+        CREATE TABLE note(
+            id INTEGER PRIMARY KEY,
+            path TEXT NOT NULL UNIQUE,
+            scope INTEGER NOT NULL REFERENCES scope,
+            kind TEXT NOT NULL,
+            date TEXT,                  -- of the note's name, ISO 8601
+            revision TEXT NOT NULL,     -- SHA-256 of the bytes, hex
+            size INTEGER NOT NULL,
+            mtime_ns INTEGER NOT NULL,
+            ctime_ns INTEGER NOT NULL,
+            ino INTEGER NOT NULL,
+            state INTEGER NOT NULL      -- see index.store.State
+        );
+        CREATE TABLE chunk(
+            id INTEGER PRIMARY KEY,
+            note INTEGER NOT NULL REFERENCES note,
+            scope INTEGER NOT NULL REFERENCES scope,
+            ordinal INTEGER NOT NULL,
+            first_line INTEGER NOT NULL,
+            last_line INTEGER NOT NULL,
+            date TEXT,                  -- of the item, else of the note's name
+            identity BLOB NOT NULL,
+            heading TEXT NOT NULL,      -- the heading path, joined by U+001F
+            who TEXT NOT NULL,
+            topic TEXT NOT NULL,
+            text TEXT NOT NULL
+        );
+        CREATE INDEX chunk_of_note ON chunk(note, ordinal);
+        CREATE INDEX chunk_by_identity ON chunk(identity);
+        CREATE TABLE parked(path TEXT PRIMARY KEY, reason TEXT NOT NULL, stamp TEXT NOT NULL) WITHOUT ROWID;
+        CREATE TABLE model(
+            id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, name TEXT NOT NULL, dimensions INTEGER NOT NULL
+        );
+        CREATE TABLE vector(
+            id INTEGER PRIMARY KEY,
+            identity BLOB NOT NULL,
+            model INTEGER NOT NULL REFERENCES model,
+            embedding BLOB NOT NULL,    -- float32, little-endian, unit length
+            UNIQUE(identity, model)
+        );
+        CREATE VIRTUAL TABLE chunk_fts USING fts5(
+            scope, heading, who, body, content='', contentless_delete=1, tokenize='{TOKENIZER}'
+        );
+    """)
+
+
+STEPS: tuple[Migration, ...] = (_create,)
+"""The format of an index is the number of these steps it has had."""

@@ -1,0 +1,194 @@
+"""What the index holds of each note, and the one way it changes: a note whole, or not at all."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from vault_memory.database import Connection, connect, migrate, version_of
+from vault_memory.errors import IndexTooNew
+from vault_memory.index import chunks
+from vault_memory.index.chunks import Delta
+from vault_memory.index.schema import STEPS
+from vault_memory.markdown import Chunk
+
+
+class State(IntEnum):
+    """How much is concluded from what the index holds of a note."""
+
+    HOT = 0
+    """the text is searchable; it may still be changing, so nothing is embedded"""
+    SETTLED = 1
+    """the text has stood still; vectors are computed"""
+    HELD = 2
+    """the file is absent or empty at the moment: its old text is kept for a while, and answers name it as stale"""
+
+
+class Held(NamedTuple):
+    """What the index holds of one note: the facts by which a change is noticed."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    ino: int
+    revision: str
+    """SHA-256 of the note's bytes, hex"""
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A note as it is to be put into the index."""
+
+    path: str
+    scope: str
+    kind: str
+    date: str | None
+    """of the note's name, ISO 8601"""
+    held: Held
+    chunks: Sequence[Chunk]
+
+
+class Index:
+    """One file with what was read from one vault. One thread at a time uses one Index; a file may have many."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Open the index, and make or migrate it. Raises IndexTooNew."""
+        self.path = str(path)
+        self.connection: Connection = connect(path)
+        if version_of(self.connection) > len(STEPS):
+            found = version_of(self.connection)
+            self.connection.close()
+            raise IndexTooNew(found, len(STEPS))
+        migrate(self.connection, STEPS)
+        self._scopes: dict[str, int] = {}
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything inside is written, or nothing. The write lock is taken at once, so that what is read holds."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.connection.execute("ROLLBACK")
+            raise
+        self.connection.execute("COMMIT")
+
+    # ---- meta -------------------------------------------------------------------------------------------------
+
+    def get(self, key: str) -> str:
+        """A remembered value; empty when there is none."""
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def set(self, key: str, value: str) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    @property
+    def change_counter(self) -> int:
+        """A number that differs whenever anything in the file was changed, by any process."""
+        return int(self.connection.pragma("data_version")) * 2**32 + self.connection.total_changes()
+
+    # ---- scopes -----------------------------------------------------------------------------------------------
+
+    def scope_ids(self, names: Sequence[str]) -> list[int]:
+        """The ids of those of `names` that the index knows; compared byte by byte."""
+        found = dict(self.connection.execute("SELECT name, id FROM scope"))
+        return [found[name] for name in dict.fromkeys(names) if name in found]
+
+    def scopes(self) -> list[str]:
+        """The names of all scopes that have a note, sorted."""
+        rows = self.connection.execute("SELECT name FROM scope WHERE id IN (SELECT scope FROM note) ORDER BY name")
+        return [row[0] for row in rows]
+
+    def _scope_id(self, name: str) -> int:
+        if name not in self._scopes:
+            self.connection.execute("INSERT OR IGNORE INTO scope(name) VALUES (?)", (name,))
+            row = self.connection.execute("SELECT id FROM scope WHERE name = ?", (name,)).fetchone()
+            assert row is not None
+            self._scopes[name] = row[0]
+        return self._scopes[name]
+
+    # ---- notes ------------------------------------------------------------------------------------------------
+
+    def held(self) -> dict[str, Held]:
+        """What is held of every note, by path."""
+        rows = self.connection.execute("SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note")
+        return {row[0]: Held._make(row[1:]) for row in rows}
+
+    def held_of(self, path: str) -> Held | None:
+        row = self.connection.execute(
+            "SELECT size, mtime_ns, ctime_ns, ino, revision, state FROM note WHERE path = ?", (path,)
+        ).fetchone()
+        return Held._make(row) if row else None
+
+    def stale(self) -> list[str]:
+        """The notes whose old text is held although their file is absent or empty."""
+        rows = self.connection.execute("SELECT path FROM note WHERE state = ? ORDER BY path", (State.HELD,))
+        return [row[0] for row in rows]
+
+    def set_state(self, path: str, state: State) -> None:
+        self.connection.execute("UPDATE note SET state = ? WHERE path = ?", (state, path))
+
+    def touch(self, path: str, held: Held) -> None:
+        """The bytes are what they were; only what the file system says of the file is new."""
+        self.connection.execute(
+            "UPDATE note SET size=?, mtime_ns=?, ctime_ns=?, ino=?, revision=?, state=? WHERE path=?", (*held, path)
+        )
+
+    def put(self, entry: Entry) -> Delta:
+        """Make the index say of this note what `entry` says. Call it inside a transaction."""
+        scope = self._scope_id(entry.scope)
+        row = self.connection.execute("SELECT id, scope FROM note WHERE path = ?", (entry.path,)).fetchone()
+        if row is not None and row[1] != scope:
+            self.remove(entry.path)
+            row = None
+        held = entry.held
+        if row is None:
+            self.connection.execute(
+                "INSERT INTO note(path, scope, kind, date, revision, size, mtime_ns, ctime_ns, ino, state)"
+                " VALUES (?,?,?,?,?,?,?,?,?,?)",
+                (entry.path, scope, entry.kind, entry.date, held.revision, *held[:4], held.state),
+            )
+            note = self.connection.last_insert_rowid()
+            return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, new=True)
+        note = row[0]
+        self.connection.execute("UPDATE note SET kind=?, date=? WHERE id=?", (entry.kind, entry.date, note))
+        self.touch(entry.path, held)
+        return chunks.replace(self.connection, note, scope, entry.chunks, entry.date)
+
+    def rename(self, old: str, new: str) -> None:
+        """The note `old` is now at `new`, with the same place and text."""
+        self.connection.execute("UPDATE note SET path = ? WHERE path = ?", (new, old))
+
+    def remove(self, path: str) -> Delta:
+        """Forget what was read from `path`. Call it inside a transaction."""
+        row = self.connection.execute("SELECT id FROM note WHERE path = ?", (path,)).fetchone()
+        if row is None:
+            return Delta()
+        delta = chunks.replace(self.connection, row[0], 0, (), None)
+        self.connection.execute("DELETE FROM note WHERE id = ?", (row[0],))
+        return delta
+
+    # ---- parked -----------------------------------------------------------------------------------------------
+
+    def parked(self) -> dict[str, tuple[str, str]]:
+        """Files that are memory and are not read, each with its reason and the stamp of the file it was said of."""
+        return {row[0]: (row[1], row[2]) for row in self.connection.execute("SELECT path, reason, stamp FROM parked")}
+
+    def park(self, path: str, reason: str, stamp: str) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO parked VALUES (?, ?, ?)", (path, reason, stamp))
+
+    def unpark(self, path: str) -> None:
+        self.connection.execute("DELETE FROM parked WHERE path = ?", (path,))
+
+    def counts(self) -> tuple[int, int]:
+        """How many notes and how many chunks."""
+        row = self.connection.execute("SELECT (SELECT count(*) FROM note), (SELECT count(*) FROM chunk)").fetchone()
+        assert row is not None
+        return row[0], row[1]
