@@ -3,13 +3,10 @@
 Everything has a default, so that no file is needed. All problems are reported at once, each with its place.
 """
 
-import difflib
-import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
-
-import msgspec
+from typing import Any, Literal
 
 from vault_memory.errors import ConfigError
 
@@ -18,7 +15,8 @@ RESERVED = frozenset({"VAULT", "CONFIG", "STATE", "CACHE", "TEST_LLM_URL"})
 """Names after the prefix that say where things are, and are not settings."""
 
 
-class LayoutPattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+@dataclass(frozen=True, slots=True)
+class LayoutPattern:
     """One more kind of path that is memory, e.g. ``journal/{date}.md``."""
 
     path: str
@@ -29,7 +27,8 @@ class LayoutPattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whose it is, e.g. ``user:{user}`` or ``group:journal``"""
 
 
-class Layout(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Layout:
     """Which files are memory, and whose."""
 
     user: str = "main"
@@ -40,7 +39,8 @@ class Layout(msgspec.Struct, frozen=True):
     """More paths that are memory, tried before the known layouts"""
 
 
-class Embedding(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Embedding:
     """How text becomes vectors. Without an embedder, search works by keywords and says so."""
 
     kind: Literal["auto", "onnx", "sentence", "api", "off"] = "auto"
@@ -59,7 +59,8 @@ class Embedding(msgspec.Struct, frozen=True):
     """For `onnx` and `sentence`: processor threads for one text"""
 
 
-class Recall(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Recall:
     """How search ranks."""
 
     mode: Literal["balanced", "keyword", "semantic", "rrf"] = "balanced"
@@ -70,7 +71,8 @@ class Recall(msgspec.Struct, frozen=True):
     """Use the cues of conversations: who speaks, questions, time words, numbers"""
 
 
-class Watch(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Watch:
     """How `run` notices changes."""
 
     poll_seconds: float = 5.0
@@ -81,13 +83,17 @@ class Watch(msgspec.Struct, frozen=True):
     """Never rely on events"""
 
 
-class Config(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Config:
     """All of the configuration."""
 
     layout: Layout = Layout()
     embedding: Embedding = Embedding()
     recall: Recall = Recall()
     watch: Watch = Watch()
+
+
+SECTIONS = tuple(field.name for field in fields(Config))
 
 
 def load(file: Path | None, environment: Mapping[str, str]) -> Config:
@@ -101,27 +107,33 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
     for name, value in sorted(environment.items()):
         if name.startswith(ENVIRONMENT_PREFIX):
             _overlay(raw, name, value, problems)
-    config = _build(Config, raw, "", source, problems)
+    config: Config = _build(Config, raw, "", source, problems) if raw else Config()
     if problems:
         raise ConfigError(
             "the configuration has problems:\n" + "\n".join(f"  - {problem}" for problem in problems),
             hint="`docs/reference/configuration.md` lists every key",
             problems=problems,
         )
-    return cast(Config, config)
+    return config
 
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(f"`{file}` cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"`{file}` is not UTF-8: {error}", hint="save it as UTF-8") from None
+    import tomllib  # only here: most starts have no file to read
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(
             f"`{file}` is not valid TOML: {error}", hint="mend that line, or move the file away"
         ) from None
-    except OSError as error:
-        raise ConfigError(f"`{file}` cannot be read: {error.strerror}") from None
 
 
 def _overlay(raw: dict[str, Any], variable: str, value: str, problems: list[str]) -> None:
@@ -129,38 +141,44 @@ def _overlay(raw: dict[str, Any], variable: str, value: str, problems: list[str]
     name = variable.removeprefix(ENVIRONMENT_PREFIX)
     if name in RESERVED:
         return
-    for section in Config.__struct_fields__:
+    for section in SECTIONS:
         if name.startswith(section.upper() + "_"):
             table = raw.setdefault(section, {})
             if isinstance(table, dict):
                 table[name[len(section) + 1 :].lower()] = value
             return
-    known = ", ".join(ENVIRONMENT_PREFIX + section.upper() + "_…" for section in Config.__struct_fields__)
+    known = ", ".join(ENVIRONMENT_PREFIX + section.upper() + "_…" for section in SECTIONS)
     problems.append(f"environment: {variable} belongs to no section; known: {known}")
 
 
-def _build(kind: type[msgspec.Struct], raw: object, place: str, source: str, problems: list[str]) -> msgspec.Struct:
+def _build(kind: Any, raw: object, place: str, source: str, problems: list[str]) -> Any:
     if not isinstance(raw, dict):
         problems.append(f"{source}: [{place}] is a table of settings, not {raw!r}")
         return kind()
-    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    known = {field.name: field.type for field in fields(kind)}
     values: dict[str, Any] = {}
     for name, value in raw.items():
         where = f"{place}.{name}" if place else str(name)
-        if name not in fields:
-            problems.append(f"{source}: `{where}` is not known{_guess(name, fields)}; known: {', '.join(fields)}")
-            continue
-        wanted = fields[name].type
-        if isinstance(wanted, type) and issubclass(wanted, msgspec.Struct):
-            values[name] = _build(wanted, value, where, source, problems)
-            continue
-        try:
-            values[name] = msgspec.convert(value, wanted, strict=not isinstance(value, str))
-        except msgspec.ValidationError as error:
-            problems.append(f"{source}: `{where}` = {value!r}: {error}")
+        if name not in known:
+            problems.append(f"{source}: `{where}` is not known{_guess(name, known)}; known: {', '.join(known)}")
+        elif is_dataclass(known[name]):
+            values[name] = _build(known[name], value, where, source, problems)
+        else:
+            _convert(values, name, value, known[name], f"{source}: `{where}` = {value!r}", problems)
     return kind(**values)
 
 
+def _convert(values: dict[str, Any], name: str, value: object, wanted: Any, where: str, problems: list[str]) -> None:
+    import msgspec  # only here: it costs a short-lived command 40 ms, and most have nothing to convert
+
+    try:
+        values[name] = msgspec.convert(value, wanted, strict=not isinstance(value, str))
+    except msgspec.ValidationError as error:
+        problems.append(f"{where}: {error}")
+
+
 def _guess(name: str, known: Mapping[str, object]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, list(known), n=1)
     return f", did you mean `{near[0]}`?" if near else ""
