@@ -1,0 +1,163 @@
+"""Names of files: which are not memory, which are copies to be resolved, which lead out, which cannot travel.
+
+Editors and sync programs put temporaries, locks, backups and conflict copies beside the notes they save. None of
+them is ever read as memory; conflict copies are shown to the person, who decides.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from urllib.parse import unquote
+
+from vault_memory.errors import BadPath
+
+_PLAIN = re.compile(r"\w[\w -]*\.(?:md|jsonl)").fullmatch
+
+_JUNK = re.compile(
+    r"""
+      \..*                                  # hidden: swap files, locks, temporaries, placeholders, our own marker
+    | .*~                                   # backups
+    | .*\.~.*                               # Nextcloud's and our own temporaries
+    | ~\$.*                                 # Office locks
+    | ~syncthing~.*
+    | \#.*\#                                # Emacs auto-save
+    | 4913                                  # vim's probe
+    | sed[A-Za-z0-9]{6}
+    | lu[0-9a-z]+\.tmp                      # LibreOffice
+    | .*___jb_(?:tmp|old)___
+    | .*\.(?:tmp|temp|part|partial|filepart|crdownload|swp|swo|swx|bak|orig|rej|lock|icloud|kate-swp|vsctmp)
+    | .*\.unison.*
+    | .*\.(?:md|jsonl)\.(?:\#.*|[A-Za-z]{6})            # QSaveFile
+    | (?:desktop\.ini|thumbs\.db)
+    """,
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+).fullmatch
+
+_COPY = re.compile(
+    r"""
+      \s*\([^()]*(?:\([^()]*\)[^()]*)?\b(?:conflicted\ copy|conflict\ copy|SFConflict)\b[^()]*(?:\([^()]*\)[^()]*)?\)
+    | \s*\((?:memory\ copy|case\ clash|unicode\ clash|case\ conflict|unicode\ conflict)\b[^()]*\)
+    | \.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?
+    | [._]conflict-\d{8}-\d{6}
+    | \.conflict\d+
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_COPY_HINT = re.compile(r"conflict|memory copy|clash", re.IGNORECASE).search
+
+
+def ignored(name: str) -> bool:
+    """Whether a file or folder of this name is never read as memory: junk of other programs, or a conflict copy."""
+    if _PLAIN(name) and "onflict" not in name:
+        return False
+    return _JUNK(name) is not None or conflict_copy(name) is not None
+
+
+def conflict_copy(name: str) -> str | None:
+    """The name this is a conflict copy of (``USER (conflicted copy …).md`` gives ``USER.md``), or None."""
+    if not _COPY_HINT(name):
+        return None
+    original = _COPY.sub("", name)
+    return original if original != name and original and not original.startswith(".") else None
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]").search
+_BIDI = re.compile(r"[\u202a-\u202e\u2066-\u2069]").search
+_SURROGATE = re.compile(r"[\ud800-\udfff]").search
+_DRIVE = re.compile(r"[A-Za-z]:(?:$|[/\\])").match
+_ORIGIN = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//").match
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)", re.IGNORECASE).match
+_FORBIDDEN = re.compile(r'[<>:"|?*\\/]').search
+
+LONGEST_NAME = 255
+"""In bytes of UTF-8."""
+
+
+def inside(path: str, *, base: str = "", encoded: bool = False) -> str:
+    """Turn an outside name into a path inside a vault, or raise BadPath.
+
+    With ``encoded`` the name is percent-decoded once, as an ``href`` needs; ``base`` is what stands before the
+    vault's own part, scheme and host included if the names carry them, and is only taken off at a ``/``.
+    """
+    if encoded:
+        path, base = _decoded(path), _decoded(base)
+    if base:
+        path = _without(path, base)
+    if path.startswith("/") or _DRIVE(path) or _ORIGIN(path):
+        raise BadPath(path, "it is absolute")
+    for segment in path.split("/"):
+        if reason := _misleading(segment):
+            raise BadPath(path, reason)
+    return path
+
+
+def _decoded(path: str) -> str:
+    once = unquote(path, errors="surrogateescape")
+    twice = unquote(once, errors="surrogateescape")
+    if any(once.count(mark) != twice.count(mark) for mark in "/.\\\0"):
+        raise BadPath(path, "it is encoded twice")
+    return once
+
+
+def _without(path: str, base: str) -> str:
+    base = base.rstrip("/") + "/"
+    if not path.startswith(base):
+        raise BadPath(path, f"it does not begin with {base!r}")
+    return path[len(base) :]
+
+
+def _misleading(segment: str) -> str | None:
+    """Why a segment could lead elsewhere than it says."""
+    if not segment:
+        return "a part of it is empty"
+    if segment in (".", ".."):
+        return f"it contains {segment!r}"
+    return unreadable(segment)
+
+
+def unreadable(name: str) -> str | None:
+    """Why a name that stands in a folder is not taken in at all."""
+    if "\\" in name:
+        return "there is a backslash in its name"
+    if _SURROGATE(name):
+        return "its name is not valid UTF-8"
+    if _CONTROL(name):
+        return "there is a control character in its name"
+    return None
+
+
+def awkward(name: str) -> str | None:
+    """Why a name cannot travel to every file system, or should be looked at twice; None when it is fine."""
+    if not name or name in (".", ".."):
+        return "it is no name for a file"
+    if reason := unreadable(name):
+        return reason
+    if mark := _FORBIDDEN(name):
+        return f"{mark.group()!r} cannot be in a name on Windows"
+    if name[-1] in ". ":
+        return "a name cannot end with a dot or a blank on Windows"
+    if _RESERVED(name):
+        return "the name is reserved on Windows"
+    if len(name.encode()) > LONGEST_NAME:
+        return f"the name is longer than {LONGEST_NAME} bytes"
+    return "a mark in the name changes the direction of writing" if _BIDI(name) else None
+
+
+def clash_key(name: str) -> str:
+    """Equal for names that a file system which folds case or Unicode forms cannot hold side by side."""
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def clashes(paths: Iterable[str]) -> list[tuple[str, ...]]:
+    """Files or folders of one folder whose names differ only in case or Unicode form, each group sorted."""
+    siblings: dict[tuple[str, str], set[str]] = {}
+    seen: set[str] = set()
+    for path in paths:
+        while path and path not in seen:
+            seen.add(path)
+            parent, _, name = path.rpartition("/")
+            siblings.setdefault((parent, clash_key(name)), set()).add(path)
+            path = parent
+    return sorted(tuple(sorted(group)) for group in siblings.values() if len(group) > 1)
