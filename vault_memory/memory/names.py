@@ -7,7 +7,6 @@ them is ever read as memory; conflict copies are shown to the person, who decide
 import re
 import unicodedata
 from collections.abc import Iterable
-from urllib.parse import unquote
 
 from vault_memory.errors import BadPath
 
@@ -66,6 +65,7 @@ _BIDI = re.compile(r"[\u202a-\u202e\u2066-\u2069]").search
 _SURROGATE = re.compile(r"[\ud800-\udfff]").search
 _DRIVE = re.compile(r"[A-Za-z]:(?:$|[/\\])").match
 _ORIGIN = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//").match
+_PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)", re.IGNORECASE).match
 _FORBIDDEN = re.compile(r'[<>:"|?*\\/]').search
 
@@ -92,11 +92,16 @@ def inside(path: str, *, base: str = "", encoded: bool = False) -> str:
 
 
 def _decoded(path: str) -> str:
-    once = unquote(path, errors="surrogateescape")
-    twice = unquote(once, errors="surrogateescape")
+    once = _unquoted(path)
+    twice = _unquoted(once)
     if any(once.count(mark) != twice.count(mark) for mark in "/.\\\0"):
         raise BadPath(path, "it is encoded twice")
     return once
+
+
+def _unquoted(path: str) -> str:
+    raw = _PERCENT.sub(lambda match: bytes.fromhex(match[1].decode()), path.encode(errors="surrogatepass"))
+    return raw.decode(errors="surrogateescape")
 
 
 def _without(path: str, base: str) -> str:
