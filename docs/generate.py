@@ -1,0 +1,252 @@
+"""Writes the reference pages that follow from the code: the command line, the configuration, the errors.
+
+python docs/generate.py            writes docs/reference/{cli,configuration,errors}.md
+python docs/generate.py --check    says which of them are out of date, and exits with 1
+"""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import click
+import msgspec
+
+import vault_memory
+from vault_memory import config, errors
+
+REFERENCE = Path(__file__).resolve().parent / "reference"
+NOTICE = "<!-- Generated from the code by docs/generate.py; `make docs` writes it again. -->"
+
+
+# --- The command line ---------------------------------------------------------------------------------------------
+
+
+def command_line() -> str:
+    """One section for each command, with its usage, options and what it says about itself."""
+    root = _root_command()
+    out = [
+        "# The command line",
+        NOTICE,
+        _prose(root.help),
+        "## Options of every command",
+        "They may stand before or after the name of the command.",
+        _parameters(root),
+    ]
+    shared = {name for parameter in root.params for name in parameter.opts}
+    context = click.Context(root, info_name="vault-memory")
+    for name in sorted(root.commands):
+        command = root.commands[name]
+        if command.hidden:
+            continue
+        inner = click.Context(command, info_name=name, parent=context)
+        usage = command.get_usage(inner).removeprefix("Usage: ")
+        out += [f"## {name}", _prose(command.help), f"```text\n{' '.join(usage.split())}\n```"]
+        out += [_parameters(command, without=shared)]
+    out += ["## Exit codes", _exit_codes()]
+    return _page(out)
+
+
+def _root_command() -> click.Group:
+    cli = importlib.import_module("vault_memory.cli")
+    groups = [value for value in vars(cli).values() if isinstance(value, click.Group)]
+    if not groups:
+        groups = [value for name in ("main", "command") if isinstance(value := getattr(cli, name, None), click.Group)]
+    return groups[0]
+
+
+def _parameters(command: click.Command, without: set[str] = frozenset()) -> str:  # type: ignore[assignment]
+    shown = [
+        option
+        for option in command.params
+        if isinstance(option, click.Option) and not option.hidden and not without & set(option.opts)
+    ]
+    rows = [f"| `{_option(option)}` | {_one_line(option.help or '')}{_default(option)} |" for option in shown]
+    return "\n".join(["| Option | Meaning |", "|---|---|", *rows]) if rows else ""
+
+
+def _option(parameter: click.Option) -> str:
+    names = ", ".join([*parameter.opts, *parameter.secondary_opts])
+    if parameter.is_flag or parameter.count:
+        return names
+    if isinstance(parameter.type, click.Choice):
+        return f"{names} {'|'.join(map(str, parameter.type.choices))}".replace("|", "\\|")
+    return f"{names} {parameter.metavar or (parameter.name or '').upper()}"
+
+
+def _default(parameter: click.Option) -> str:
+    shown = parameter.show_default and isinstance(parameter.default, str | int | float) and not parameter.is_flag
+    return f" Default: `{parameter.default}`." if shown else ""
+
+
+def _exit_codes() -> str:
+    meanings = {
+        0: "done",
+        1: "it failed",
+        2: "the command itself is wrong",
+        3: "the configuration, or the lack of one",
+        4: "the vault cannot be reached",
+        5: "a conflict needs a person",
+        6: "another process holds the lock",
+        75: "try later",
+    }
+    return "\n".join(["| Code | Meaning |", "|---|---|", *(f"| {code} | {text} |" for code, text in meanings.items())])
+
+
+# --- The configuration --------------------------------------------------------------------------------------------
+
+
+def configuration() -> str:
+    """One section for each table of the file, with type, default and meaning of each key."""
+    out = [
+        "# Configuration",
+        NOTICE,
+        "Everything has a default, so no file is needed. The file is TOML; it is named by `--config` or "
+        "`VAULT_MEMORY_CONFIG`, else it is `vault-memory.toml` in the state folder of the vault. A variable of the "
+        f'environment goes over the file: `{config.ENVIRONMENT_PREFIX}EMBEDDING_KIND=off` is `kind = "off"` under '
+        "`[embedding]`. A flag goes over both. An unknown key or a wrong value is an error that names the place and "
+        "what was expected; all problems are reported at once.",
+    ]
+    structs = {value for value in vars(config).values() if _is_struct(value)}
+    nested = []
+    for section in msgspec.structs.fields(config.Config):
+        struct = section.type
+        out += [f"## [{section.name}]", _prose(inspect.getdoc(struct)), _keys(struct)]
+        nested += [inner for field in msgspec.structs.fields(struct) if (inner := _item(field.type)) in structs]
+    for struct in nested:
+        out += [f"## {struct.__name__}", _prose(inspect.getdoc(struct)), _keys(struct)]
+    return _page(out)
+
+
+def _is_struct(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, msgspec.Struct)
+
+
+def _item(kind: object) -> Any:
+    return next((inner for inner in get_args(kind) if _is_struct(inner)), None)
+
+
+def _keys(struct: type[msgspec.Struct]) -> str:
+    meanings = _field_docs(struct)
+    rows = ["| Key | Type | Default | Meaning |", "|---|---|---|---|"]
+    for field in msgspec.structs.fields(struct):
+        default = "required" if field.required else f"`{_toml(field.default)}`"
+        rows.append(f"| `{field.name}` | {_type(field.type)} | {default} | {_one_line(meanings.get(field.name, ''))} |")
+    return "\n".join(rows)
+
+
+def _field_docs(struct: type[msgspec.Struct]) -> dict[str, str]:
+    """The strings under the fields, as they stand in the source."""
+    [body] = ast.parse(textwrap.dedent(inspect.getsource(struct))).body
+    assert isinstance(body, ast.ClassDef)
+    docs = {}
+    for line, after in zip(body.body, body.body[1:], strict=False):
+        if isinstance(line, ast.AnnAssign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            docs[ast.unparse(line.target)] = str(after.value.value)
+    return docs
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{value}"'
+        case tuple() | list():
+            return f"[{', '.join(map(_toml, value))}]"
+    return str(value)
+
+
+def _type(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return " or ".join(f"`{choice}`" for choice in get_args(kind))
+    if inner := _item(kind):
+        return f"list of [{inner.__name__}](#{inner.__name__.lower()})"
+    names = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}
+    return names.get(kind) or str(kind).replace("|", "or")
+
+
+# --- The errors ---------------------------------------------------------------------------------------------------
+
+
+def error_classes() -> str:
+    """A table of every situation that has a name."""
+    out = [
+        "# Errors",
+        NOTICE,
+        "What goes wrong is said in one sentence, followed by what to do next. With `--json` the same stands in one "
+        'object, `{"error": {"code", "message", "hint", …}}`, and the code is one of these. They stay the same '
+        "from version to version; the sentences may change.",
+    ]
+    kinds = sorted(set(_descendants(errors.VaultMemoryError)), key=_code)
+    rows = [
+        "| Code | Exit | HTTP | Situation |",
+        "|---|---|---|---|",
+        *(f"| `{_code(kind)}` | {kind.exit_code} | {kind.http_status} | {_situation(kind)} |" for kind in kinds),
+    ]
+    return _page([*out, "\n".join(rows)])
+
+
+def _descendants(kind: type[errors.VaultMemoryError]) -> Iterator[type[errors.VaultMemoryError]]:
+    for module in pkgutil.walk_packages(vault_memory.__path__, "vault_memory."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    waiting = list(kind.__subclasses__())
+    while waiting:
+        waiting += (found := waiting.pop()).__subclasses__()
+        yield found
+
+
+def _situation(kind: type[errors.VaultMemoryError]) -> str:
+    return _one_line(inspect.getdoc(kind) or "")
+
+
+def _code(kind: type[errors.VaultMemoryError]) -> str:
+    return str(kind.code.fget(kind.__new__(kind)))  # type: ignore[attr-defined]
+
+
+# --- Pages --------------------------------------------------------------------------------------------------------
+
+
+def _prose(text: str | None) -> str:
+    return inspect.cleandoc(text or "").replace("\b\n", "").replace("``", "`")
+
+
+def _one_line(text: str) -> str:
+    first = _prose(text).split("\n\n")[0]
+    return " ".join(first.split()).replace("|", "\\|")
+
+
+def _page(parts: list[str]) -> str:
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+PAGES = {"cli.md": command_line, "configuration.md": configuration, "errors.md": error_classes}
+
+
+def main() -> int:
+    """Writes, or compares; the result is the exit code."""
+    stale = []
+    for name, write in PAGES.items():
+        page, text = REFERENCE / name, write()
+        if page.exists() and page.read_text(encoding="utf-8") == text:
+            continue
+        stale.append(name)
+        if "--check" not in sys.argv:
+            page.write_text(text, encoding="utf-8")
+    if not stale:
+        return 0
+    if "--check" in sys.argv:
+        print(f"error: out of date: {', '.join(stale)}\n\nhint: make docs", file=sys.stderr)
+        return 1
+    print(f"wrote {', '.join(stale)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

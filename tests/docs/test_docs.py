@@ -1,0 +1,217 @@
+"""Every command block of the documentation does what the page says it does.
+
+A page runs in a folder of its own, top to bottom, with the real command line:
+
+- In a ``console`` block, ``$ `` opens a command; the lines after it are what it prints. A line ``...`` stands for any
+  number of lines, ``...`` inside a line for any characters; a command with nothing after it only has to succeed.
+  ``# exit 5`` at the end of a command names another exit code. `cd` and `export` last for the rest of the page.
+- A ``console background`` block goes on running, as in another terminal, and is ended with Ctrl-C after the page.
+- A ``toml`` block is a configuration that loads. A ``python`` block runs. ``make`` only has to know the target.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from vault_memory import config
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")])
+LANGUAGES = {"console", "console background", "toml", "python", "markdown", "text", "json"}
+EXIT = re.compile(r"\s+# exit (\d+)$")
+PATIENCE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    language: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    command: str
+    expected: list[str]
+    exit_code: int = 0
+
+
+@dataclass(slots=True)
+class Terminal:
+    """A folder and an environment that commands share, and what still runs in the background."""
+
+    folder: Path
+    environment: dict[str, str]
+    running: list[tuple[subprocess.Popen[bytes], Step, Path]] = field(default_factory=list)
+
+    def run(self, step: Step) -> None:
+        if step.command.startswith("make "):
+            subprocess.run([*step.command.split(), "--dry-run"], cwd=PROJECT, check=True, capture_output=True)
+            return
+        after = self.folder / ".after"
+        script = f'{step.command}\ncode=$?\n{{ pwd; env -0; }} > "{after}"\nexit $code'
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=self.environment.get("PWD", self.folder),
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=PATIENCE,
+        )
+        assert done.returncode == step.exit_code, f"{step.command}\n{done.stdout}"
+        check(step, done.stdout)
+        place, _, variables = after.read_text().partition("\n")
+        self.environment = dict(pair.split("=", 1) for pair in variables.split("\0") if "=" in pair) | {"PWD": place}
+
+    def start(self, step: Step) -> None:
+        """Runs it beside the rest, and goes on as soon as it has printed its first line."""
+        output = self.folder / f".background-{len(self.running)}"
+        with output.open("wb") as stream:
+            process = subprocess.Popen(
+                ["bash", "-c", f"exec {step.command}"],
+                cwd=self.environment.get("PWD", self.folder),
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+            )
+        self.running.append((process, step, output))
+        give_up = time.monotonic() + PATIENCE
+        while not output.read_bytes().count(b"\n"):
+            assert process.poll() is None, f"{step.command}\n{output.read_text()}"
+            assert time.monotonic() < give_up, f"{step.command} printed nothing"
+            time.sleep(0.02)
+
+    def end(self) -> None:
+        """Ctrl-C for all that still runs."""
+        for process, _, _ in self.running:
+            process.send_signal(signal.SIGINT)
+        for process, step, output in self.running:
+            assert process.wait(PATIENCE) == step.exit_code, output.read_text()
+            check(step, output.read_text())
+
+
+def check(step: Step, printed: str) -> None:
+    if not step.expected:
+        return
+    pattern = "".join(r"(?:.*\n)*" if line.strip() == "..." else f"{loose(line)}\n" for line in step.expected)
+    plain = "\n".join(line.rstrip() for line in printed.rstrip("\n").split("\n"))
+    assert re.fullmatch(pattern, f"{plain}\n"), "\n".join(
+        [f"$ {step.command}", "printed:", plain, "expected:", *step.expected]
+    )
+
+
+def loose(line: str) -> str:
+    return r"[^\n]*".join(re.escape(part) for part in line.rstrip().split("..."))
+
+
+def blocks(page: Path) -> list[Block]:
+    tokens = MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8"))
+    fences = [token for token in tokens if token.type == "fence" and token.map]
+    return [Block(token.info.strip(), token.content, (token.map or [0])[0] + 1) for token in fences]
+
+
+def steps(text: str) -> list[Step]:
+    found: list[Step] = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            code = EXIT.search(line)
+            found.append(Step(EXIT.sub("", line[2:]), [], int(code.group(1)) if code else 0))
+        elif line.startswith("> ") and found and not found[-1].expected:
+            found[-1] = Step(f"{found[-1].command}\n{line[2:]}", [], found[-1].exit_code)
+        elif found:
+            found[-1].expected.append(line)
+    return found
+
+
+@contextmanager
+def terminal(folder: Path) -> Iterator[Terminal]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    # Pages that are about vectors switch them on for their own commands; all others need no model.
+    environment.setdefault("VAULT_MEMORY_EMBEDDING_KIND", "off")
+    shell = Terminal(folder, environment | {"PWD": str(folder)})
+    try:
+        yield shell
+        shell.end()
+    finally:
+        for process, _, _ in shell.running:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_every_command_on_the_page_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    with terminal(tmp_path) as shell:
+        for block in blocks(page):
+            if block.language == "console":
+                for step in steps(block.text):
+                    shell.run(step)
+            elif block.language == "console background":
+                [step] = steps(block.text)
+                shell.start(step)
+            elif block.language == "python":
+                shell.run(Step(f"{sys.executable} - <<'END'\n{block.text}END", []))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_every_block_is_of_a_kind_that_is_checked_or_is_plainly_text(page: Path) -> None:
+    assert {block.language for block in blocks(page)} <= LANGUAGES
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_every_configuration_on_the_page_loads(page: Path, tmp_path: Path) -> None:
+    for block in blocks(page):
+        if block.language == "toml":
+            file = tmp_path / f"line-{block.line}.toml"
+            file.write_text(block.text, encoding="utf-8")
+            config.load(file, {})
+
+
+def test_the_generated_pages_are_up_to_date() -> None:
+    done = subprocess.run(
+        [sys.executable, "docs/generate.py", "--check"], cwd=PROJECT, capture_output=True, text=True, timeout=PATIENCE
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed", "fits"),
+    [
+        (["one", "two"], "one\ntwo\n", True),
+        (["one", "two"], "one\n\ntwo\n", False),
+        (["one", "...", "four"], "one\ntwo\nthree\nfour\n", True),
+        (["...", "four"], "one\nfour\n", True),
+        (["...", "four"], "four\n", True),
+        (["one", "..."], "one\n", True),
+        (["one", "..."], "one\ntwo\nthree\n", True),
+        (["one", "..."], "zero\none\n", False),
+        (["took ... ms"], "took 12.5 ms\n", True),
+        (["took ... ms"], "took 12.5 s\n", False),
+        (["...", "a (b) [c]", "..."], "x\na (b) [c]\ny\nz\n", True),
+        (["...", "two", "...", "four", "..."], "one\ntwo\nthree\nfour\n", True),
+        (["...", "two", "...", "four", "..."], "one\ntwo\nthree\nfive\n", False),
+    ],
+)
+def test_dots_stand_for_what_may_differ_and_nothing_else_may(expected: list[str], printed: str, fits: bool) -> None:
+    step = Step("echo", expected)
+
+    if fits:
+        check(step, printed)
+    else:
+        with pytest.raises(AssertionError):
+            check(step, printed)
