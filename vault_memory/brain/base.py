@@ -11,11 +11,14 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """For people: what embeds, e.g. ``onnx minilm``."""
+        """For people: what embeds, e.g. ``onnx minilm``"""
 
     @property
     def fingerprint(self) -> str:
-        """64 hex digits that change when weights, tokenizer, pooling or dimension do: vectors of two fingerprints never meet."""
+        """64 hex digits that change when weights, tokenizer, pooling or dimension do.
+
+        Vectors of two fingerprints never meet.
+        """
 
     @property
     def dimensions(self) -> int: ...

@@ -4,7 +4,6 @@ import hashlib
 import os
 from pathlib import Path
 
-
 _seen: dict[tuple[str, int, int, int, int], str] = {}
 
 

@@ -2,14 +2,10 @@
 
 import importlib.util
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from vault_memory.errors import EmbedderUnavailable
-
-Progress = Callable[[str, int, int], None]
-"""Told while something is fetched: file name, bytes so far, bytes in all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class OnnxEmbedder:
 
 
 def give_memory_back() -> None:
-    """Return freed memory to the system where the C library can (glibc): loading MiniLM frees 60 MB and glibc keeps it."""
+    """Return freed memory to the system, where the C library can: glibc keeps the 60 MB that loading MiniLM frees."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

@@ -1,0 +1,123 @@
+"""HTTP to a server that a person named: no redirects followed, a deadline for the whole answer, a cap on its size."""
+
+import http.client
+import ipaddress
+import socket
+import ssl
+import threading
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from urllib.parse import SplitResult, urlsplit
+
+CLOUD_METADATA = frozenset({"fd00:ec2::254", "100.100.100.200"})
+"""Addresses beside the link-local ones at which clouds hand out credentials."""
+
+
+class Unreachable(Exception):
+    """No usable answer came; the text says why, in words."""
+
+
+@contextmanager
+def answer(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    body: bytes | None = None,
+    timeout: float,
+    deadline: float | None = None,
+) -> Iterator[http.client.HTTPResponse]:
+    """The answer to one request; reading it belongs into the ``with`` block, so that a cut is told in words too.
+
+    ``timeout``: seconds of silence. ``deadline``: seconds for all of it, however steadily it drips.
+    """
+    parts = urlsplit(url)
+    connection = _connection(parts, timeout)
+    late = threading.Event()
+    timer = threading.Timer(deadline or timeout, _cut, (connection, late))
+    timer.daemon = True
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    try:
+        if deadline is not None:
+            timer.start()
+        connection.connect()
+        _refuse_metadata(connection.sock)
+        connection.request(method, target, body, {"Accept-Encoding": "identity", **headers})
+        yield connection.getresponse()
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise Unreachable(f"no answer within {deadline:g} s" if late.is_set() else in_words(error)) from None
+    finally:
+        timer.cancel()
+        connection.close()
+
+
+def read(response: http.client.HTTPResponse, cap: int) -> bytes:
+    """The body, when it is not encoded, complete, and at most ``cap`` bytes long."""
+    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise Unreachable("the answer is compressed although that was declined")
+    body = response.read(cap + 1)
+    if len(body) > cap:
+        raise Unreachable(f"the answer is longer than {cap // 2**20} MB")
+    return body
+
+
+def is_private(host: str) -> bool:
+    """Whether the name can only mean this machine or its own network."""
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".lan", ".internal", ".home.arpa", ".localhost"))
+
+
+def in_words(error: Exception) -> str:
+    """What went wrong on the wire, without class names."""
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"its certificate does not hold: {error.verify_message}"
+        case TimeoutError():
+            return "it does not answer in time"
+        case ConnectionRefusedError():
+            return "nothing listens there"
+        case socket.gaierror():
+            return "its name cannot be resolved"
+        case http.client.HTTPException():
+            return "the answer broke off"
+        case OSError():
+            return (error.strerror or str(error)).lower()
+        case _:
+            return str(error)
+
+
+def _connection(parts: SplitResult, timeout: float) -> http.client.HTTPConnection:
+    host = parts.hostname or ""
+    if parts.scheme == "http":
+        return http.client.HTTPConnection(host, parts.port, timeout=timeout)
+    if parts.scheme != "https":
+        raise Unreachable("its address must begin with https:// or http://")
+    context = ssl.create_default_context()
+    proxy = urllib.request.getproxies().get("https", "")
+    if not proxy or is_private(host) or urllib.request.proxy_bypass(host):
+        return http.client.HTTPSConnection(host, parts.port, timeout=timeout, context=context)
+    through = urlsplit(proxy if "//" in proxy else f"//{proxy}")
+    connection = http.client.HTTPSConnection(through.hostname or "", through.port, timeout=timeout, context=context)
+    connection.set_tunnel(host, parts.port)
+    return connection
+
+
+def _refuse_metadata(sock: socket.socket) -> None:
+    """After connecting and before a word is said: what a name resolved to is only known for sure now."""
+    address = str(sock.getpeername()[0]).partition("%")[0]
+    peer = ipaddress.ip_address(address)
+    peer = getattr(peer, "ipv4_mapped", None) or peer
+    if peer.is_link_local or str(peer) in CLOUD_METADATA:
+        raise Unreachable("its address belongs to the machine's own network services")
+
+
+def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
+    late.set()
+    if (sock := getattr(connection, "sock", None)) is not None:
+        try:
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)
+        except OSError:
+            connection.close()
