@@ -1,0 +1,47 @@
+"""What a search leaves out, as SQL: so that it is left out before the best are taken, and not after."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from vault_memory.memory import words
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a search is narrowed to. Nothing given lets everything through."""
+
+    topic: str | None = None
+    """chunks with this topic, and those without any"""
+    entity: str | None = None
+    """chunks that name it, as whole words, in heading, speaker or text"""
+    since: date | None = None
+    until: date | None = None
+    """both days included; a chunk without a date is left out"""
+    kinds: frozenset[str] = frozenset()
+    """kinds of notes; empty: all"""
+
+    def __bool__(self) -> bool:
+        return self != Filters()
+
+    def where(self) -> tuple[str, list[object]]:
+        """Conditions on a chunk ``c``, each begun with AND, and their values; of the entity the text index takes care."""
+        conditions, values = "", list[object]()
+        if self.topic is not None:
+            conditions += " AND (c.topic = '' OR c.topic = ? COLLATE NOCASE)"
+            values.append(words.clean(self.topic))
+        if self.since is not None:
+            conditions += " AND c.date >= ?"
+            values.append(self.since.isoformat())
+        if self.until is not None:
+            conditions += " AND c.date <= ?"
+            values.append(self.until.isoformat())
+        if self.kinds:
+            conditions += f" AND c.note IN (SELECT id FROM note WHERE kind IN {marks(self.kinds)})"
+            values += sorted(map(words.clean, self.kinds))
+        return conditions, values
+
+
+def marks(values: Sequence[object] | frozenset[str]) -> str:
+    """As many question marks as there are values, for ``IN``."""
+    return f"({','.join('?' * len(values))})"

@@ -1,0 +1,116 @@
+"""Words as search sees them: the same for the text that goes into the index and for the query that looks for it.
+
+Chinese, Japanese, Korean, Thai and their neighbours write without spaces, so a run of such letters is cut into
+overlapping pairs: ``東京都`` becomes ``東京 京都 都``. The last letter stands alone once more, so that every letter
+of a run begins a piece, and a query of one letter finds it as the beginning of a piece.
+"""
+
+import re
+import unicodedata
+from functools import cache
+
+from vault_memory.memory import languages
+
+MOST_SENTENCES = 8
+"""Of a long prompt, so many sentences are asked, the last ones"""
+MOST_TERMS = 48
+"""Of one sentence, so many different words are asked, the first ones"""
+LONGEST_TERM = 64
+
+# Han, kana, hangul, bopomofo, Thai, Lao, Myanmar, Khmer, Tibetan, Yi: letters that are not parted by spaces.
+_RUN = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0f40-\u0fbc\u1000-\u109f\u1780-\u17d3\u1100-\u11ff\u3005-\u3007"
+    "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u3131-\u318e\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua48c"
+    "\ua960-\ua97c\uac00-\ud7fb\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
+)
+# Marks that belong to a word although Python does not count them as letters.
+_MARKS = "\u0300-\u036f\u0483-\u0487\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e\u135d-\u135f\u1dc0-\u1dff"
+_POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0640"
+
+_run = re.compile(f"[{_RUN}]+")
+_points = re.compile(f"[{_POINTS}]")
+_word = re.compile(f"(?:[^\\W_]|[{_MARKS}{_RUN}])+")
+_end = re.compile(r"(?<=[.!?;…؟।])\s+|(?<=[。！？｡])|[\r\n]+")
+_question = re.compile(r"[?？؟\u037e]\W*$")
+_FOLDED = str.maketrans({"ё": "е", "Ё": "Е", "\x00": " "})
+
+
+def clean(text: str) -> str:
+    """Any string as one that can be stored: lone surrogates become ``?``."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def normalise(text: str) -> str:
+    """Text as it goes into the full text, and words as they are looked for."""
+    if text.isascii():
+        return text.replace("\x00", " ")
+    text = unicodedata.normalize("NFC", clean(text)).translate(_FOLDED)
+    return _run.sub(_pieces, _points.sub("", text))
+
+
+def _pieces(run: re.Match[str]) -> str:
+    letters = run[0]
+    return " " + " ".join(pairs(letters)) + " "
+
+
+def pairs(run: str) -> list[str]:
+    """The overlapping pairs of a run of letters, and its last letter."""
+    return [run[at : at + 2] for at in range(len(run))]
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in its order, in small letters; a run of letters without spaces is its pairs."""
+    found: list[str] = []
+    for word in _word.findall(normalise(text).casefold()):
+        found.append(word[:LONGEST_TERM])
+    return found
+
+
+def is_run(word: str) -> bool:
+    """Whether the word is of a script that is cut into pairs."""
+    return not word.isascii() and _run.match(word) is not None
+
+
+def sentences(query: str) -> list[str]:
+    """What of a prompt is asked: its questions, or without any its last two sentences."""
+    parts = [part.strip() for part in _end.split(clean(query)) if part.strip()]
+    asked = [part for part in parts if is_question(part)]
+    return (asked or parts[-2:])[-MOST_SENTENCES:]
+
+
+def is_question(text: str) -> bool:
+    """Whether the text ends in a question mark."""
+    return _question.search(text[-8:]) is not None
+
+
+def terms(sentence: str) -> list[str]:
+    """The words of a sentence that are worth looking for, each once: without stop-words, unless nothing else is left."""
+    found = list(dict.fromkeys(_without_last_letters(words(sentence))))
+    stop = stop_words(found)
+    kept = [word for word in found if word not in stop]
+    return (kept or found)[:MOST_TERMS]
+
+
+def _without_last_letters(found: list[str]) -> list[str]:
+    """A last letter after its pair says nothing new about a query; one that stands alone is all there is."""
+    return [
+        word
+        for before, word in zip(["", *found], found, strict=False)
+        if not (len(word) == 1 and len(before) == 2 and before[1] == word and is_run(word))
+    ]
+
+
+def stop_words(found: list[str]) -> frozenset[str]:
+    """The stop-words of the language that most of these words are stop-words of."""
+    best, most = frozenset[str](), 0
+    for language in languages.STOP_WORDS:
+        listed = _listed(language)
+        count = sum(word in listed for word in found)
+        if count > most:
+            best, most = listed, count
+    return best
+
+
+@cache
+def _listed(language: str) -> frozenset[str]:
+    return frozenset(words(languages.STOP_WORDS[language]))
