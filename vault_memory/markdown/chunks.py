@@ -11,9 +11,10 @@ import re
 from hashlib import sha256
 from typing import NamedTuple
 
-from vault_memory.markdown.blocks import Block, Outline, outline, without_blank_end
+from vault_memory.markdown.block import Block
 from vault_memory.markdown.cutting import CAP, cut
 from vault_memory.markdown.items import BLOCK_ID, MARKER, day, split_metadata
+from vault_memory.markdown.outline import Outline, outline
 
 CHUNKING = "1"
 """The version of these rules; another one means that all notes are chunked again."""

@@ -1,4 +1,4 @@
-"""How a text that is too long for one chunk is cut: at sentence ends, else between words, else anywhere, in any script."""
+"""How a text that is too long for one chunk is cut: at sentence ends, else at blanks, else anywhere. Any script."""
 
 import re
 import unicodedata

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from vault_memory.markdown.blocks import Outline, outline
+from vault_memory.markdown.outline import Outline, outline
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _BOM = b"\xef\xbb\xbf"

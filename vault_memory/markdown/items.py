@@ -11,8 +11,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from vault_memory.markdown.blocks import decode, read_blocks
 from vault_memory.markdown.document import line_starts
+from vault_memory.markdown.outline import decode, read_blocks
 
 MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)(?:\[[ xX-]\](?:[ \t]+|$))?")
 """An item's marker, with the box of a task."""
@@ -105,10 +105,7 @@ def split_metadata(text: str) -> tuple[str, dict[str, str]]:
     if not trailing:
         return text, {}
     known: dict[str, str] = {}
-    unknown = []
-    for part in map(str.strip, trailing[1].split(",")):
-        if not _take(part, known):
-            unknown.append(part)
+    unknown = [part for part in map(str.strip, trailing[1].split(",")) if not _take(part, known)]
     if not known or (unknown and "date" not in known):
         return text, {}
     rest = f" ({', '.join(unknown)})" if unknown else ""
