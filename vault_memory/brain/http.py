@@ -45,8 +45,10 @@ def answer(
         _refuse_metadata(connection.sock)
         connection.request(method, target, body, {"Accept-Encoding": "identity", **headers})
         yield connection.getresponse()
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        raise Unreachable(f"no answer within {deadline:g} s" if late.is_set() else in_words(error)) from None
+    except (OSError, http.client.HTTPException, ValueError, Unreachable) as error:
+        if late.is_set():
+            raise Unreachable(f"no answer within {deadline:g} s") from None
+        raise Unreachable(in_words(error)) from None
     finally:
         timer.cancel()
         connection.close()
@@ -57,6 +59,8 @@ def read(response: http.client.HTTPResponse, cap: int) -> bytes:
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Unreachable("the answer is compressed although that was declined")
     body = response.read(cap + 1)
+    if response.length and len(body) <= cap:  # a short read is no error to the standard library
+        raise Unreachable("the answer broke off")
     if len(body) > cap:
         raise Unreachable(f"the answer is longer than {cap // 2**20} MB")
     return body

@@ -24,6 +24,7 @@ Progress = Callable[[str, int, int], None]
 BLOCK = 1 << 18
 TIMEOUT = 30.0
 HOPS = 3
+TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +123,13 @@ def fetch(pin: Pinned, folder: Path, *, hub: Hub | None = None, progress: Progre
 
 def _download(pin: Pinned, target: Path, hub: Hub, progress: Progress) -> None:
     partial = target.with_name(f".{pin.name}.part")
-    while True:
+    for tries_left in reversed(range(TRIES)):
         before = _size(partial)
         try:
             _continue(pin, partial, hub, progress)
             break
         except Unreachable as error:
-            if _size(partial) <= before:  # a cut connection is taken up again for as long as each try gains something
+            if _size(partial) <= before or not tries_left:  # taken up again while that gains something
                 raise _unavailable(pin, hub, str(error)) from None
     if file_sha256(partial) != pin.sha256:
         partial.unlink()
@@ -149,7 +150,7 @@ def _continue(pin: Pinned, partial: Path, hub: Hub, progress: Progress) -> None:
             return
         with answer("GET", url, headers=asked, timeout=TIMEOUT) as response:
             if response.status in (301, 302, 303, 307, 308):
-                url = _onward(url, response.headers.get("Location", ""), hub)
+                url = onward(url, response.headers.get("Location", ""), hub)
                 continue
             _store(pin, response, partial, start, progress)
             return
@@ -168,6 +169,7 @@ def _store(pin: Pinned, response: http.client.HTTPResponse, partial: Path, start
         while block := response.read1(BLOCK):
             done += len(block)
             if done > pin.size:
+                partial.unlink()
                 raise Unreachable("it sends more than the file is long")
             file.write(block)
             progress(pin.name, done, pin.size)
@@ -177,11 +179,13 @@ def _store(pin: Pinned, response: http.client.HTTPResponse, partial: Path, start
         raise Unreachable("the connection was cut")
 
 
-def _onward(url: str, location: str, hub: Hub) -> str:
+def onward(url: str, location: str, hub: Hub) -> str:
+    """The address a redirect names, when it stays with the hub."""
     there = urljoin(url, location)
     old, new = urlsplit(url), urlsplit(there)
     same = (old.scheme, old.netloc) == (new.scheme, new.netloc)
     own = new.scheme == "https" and f".{new.hostname or ''}".endswith(hub.storage) and new.port in (None, 443)
+    own = own and new.username is None
     if not (same or own):
         raise Unreachable(f"it points to a foreign place ({new.hostname})")
     return there

@@ -1,7 +1,6 @@
 """Where an ONNX model comes from: an installed package, a folder, or the model's own hub repository."""
 
 import importlib.util
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,6 +104,8 @@ def _pooling(folder: Path) -> str:
 
 
 def _json(path: Path) -> dict[str, object]:
+    import json  # only here: a command that asks whether there is a model has no use for it
+
     try:
         return _mapping(json.loads(path.read_bytes()))
     except FileNotFoundError:

