@@ -5,6 +5,7 @@ python docs/generate.py --check    says which of them are out of date, and exits
 """
 
 import ast
+import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -12,10 +13,9 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
-import msgspec
 
 import vault_memory
 from vault_memory import config, errors
@@ -29,7 +29,8 @@ NOTICE = "<!-- Generated from the code by docs/generate.py; `make docs` writes i
 
 def command_line() -> str:
     """One section for each command, with its usage, options and what it says about itself."""
-    root = _root_command()
+    from vault_memory.cli import cli as root
+
     out = [
         "# The command line",
         NOTICE,
@@ -38,11 +39,11 @@ def command_line() -> str:
         "They may stand before or after the name of the command.",
         _parameters(root),
     ]
-    shared = {name for parameter in root.params for name in parameter.opts}
+    shared = frozenset(name for parameter in root.params for name in parameter.opts)
     context = click.Context(root, info_name="vault-memory")
-    for name in sorted(root.commands):
-        command = root.commands[name]
-        if command.hidden:
+    for name in root.list_commands(context):
+        command = root.get_command(context, name)
+        if command is None or command.hidden:
             continue
         inner = click.Context(command, info_name=name, parent=context)
         usage = command.get_usage(inner).removeprefix("Usage: ")
@@ -52,15 +53,7 @@ def command_line() -> str:
     return _page(out)
 
 
-def _root_command() -> click.Group:
-    cli = importlib.import_module("vault_memory.cli")
-    groups = [value for value in vars(cli).values() if isinstance(value, click.Group)]
-    if not groups:
-        groups = [value for name in ("main", "command") if isinstance(value := getattr(cli, name, None), click.Group)]
-    return groups[0]
-
-
-def _parameters(command: click.Command, without: set[str] = frozenset()) -> str:  # type: ignore[assignment]
+def _parameters(command: click.Command, without: frozenset[str] = frozenset()) -> str:
     shown = [
         option
         for option in command.params
@@ -112,37 +105,33 @@ def configuration() -> str:
         "`[embedding]`. A flag goes over both. An unknown key or a wrong value is an error that names the place and "
         "what was expected; all problems are reported at once.",
     ]
-    structs = {value for value in vars(config).values() if _is_struct(value)}
     nested = []
-    for section in msgspec.structs.fields(config.Config):
-        struct = section.type
-        out += [f"## [{section.name}]", _prose(inspect.getdoc(struct)), _keys(struct)]
-        nested += [inner for field in msgspec.structs.fields(struct) if (inner := _item(field.type)) in structs]
-    for struct in nested:
-        out += [f"## {struct.__name__}", _prose(inspect.getdoc(struct)), _keys(struct)]
+    for name, section in get_type_hints(config.Config).items():
+        out += [f"## [{name}]", _prose(inspect.getdoc(section)), _keys(section)]
+        nested += [inner for kind in get_type_hints(section).values() if (inner := _item(kind))]
+    for table in nested:
+        out += [f"## {table.__name__}", _prose(inspect.getdoc(table)), _keys(table)]
     return _page(out)
 
 
-def _is_struct(value: object) -> bool:
-    return isinstance(value, type) and issubclass(value, msgspec.Struct)
-
-
 def _item(kind: object) -> Any:
-    return next((inner for inner in get_args(kind) if _is_struct(inner)), None)
+    """What a list of tables is a list of."""
+    return next((inner for inner in get_args(kind) if dataclasses.is_dataclass(inner)), None)
 
 
-def _keys(struct: type[msgspec.Struct]) -> str:
-    meanings = _field_docs(struct)
+def _keys(table: Any) -> str:
+    meanings, types = _field_docs(table), get_type_hints(table)
     rows = ["| Key | Type | Default | Meaning |", "|---|---|---|---|"]
-    for field in msgspec.structs.fields(struct):
-        default = "required" if field.required else f"`{_toml(field.default)}`"
-        rows.append(f"| `{field.name}` | {_type(field.type)} | {default} | {_one_line(meanings.get(field.name, ''))} |")
+    for field in dataclasses.fields(table):
+        default = "required" if field.default is dataclasses.MISSING else f"`{_toml(field.default)}`"
+        meaning = _one_line(meanings.get(field.name, ""))
+        rows.append(f"| `{field.name}` | {_type(types[field.name])} | {default} | {meaning} |")
     return "\n".join(rows)
 
 
-def _field_docs(struct: type[msgspec.Struct]) -> dict[str, str]:
+def _field_docs(table: type) -> dict[str, str]:
     """The strings under the fields, as they stand in the source."""
-    [body] = ast.parse(textwrap.dedent(inspect.getsource(struct))).body
+    [body] = ast.parse(textwrap.dedent(inspect.getsource(table))).body
     assert isinstance(body, ast.ClassDef)
     docs = {}
     for line, after in zip(body.body, body.body[1:], strict=False):
