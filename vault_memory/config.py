@@ -79,8 +79,6 @@ class Watch:
     """How often a folder is looked through that gives no events, such as a network mount"""
     sweep_seconds: float = 60.0
     """How often the whole vault is looked through although events work"""
-    polling: bool = False
-    """Never rely on events"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +180,8 @@ def _guess(name: str, known: Mapping[str, object]) -> str:
 
     near = difflib.get_close_matches(name, list(known), n=1)
     return f", did you mean `{near[0]}`?" if near else ""
+
+
+def missing(file: Path) -> ConfigError:
+    """A configuration file that was named and is not there."""
+    return ConfigError(f"the configuration file `{file}` does not exist", hint="name another, or leave it out")

@@ -7,7 +7,7 @@ is never embedded twice, and vectors of two models never meet.
 
 from vault_memory.database import Connection, Migration
 
-TOKENIZER = "porter unicode61 remove_diacritics 2"
+TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 
 
 def _create(connection: Connection) -> None:
@@ -20,8 +20,9 @@ def _create(connection: Connection) -> None:
             scope INTEGER NOT NULL REFERENCES scope,
             kind TEXT NOT NULL,
             date TEXT,                  -- of the note's name, ISO 8601
+            bytes INTEGER NOT NULL,
             revision TEXT NOT NULL,     -- SHA-256 of the bytes, hex
-            size INTEGER NOT NULL,
+            size INTEGER NOT NULL,      -- this and the next three: the file as it was read, -1 when that was too fresh
             mtime_ns INTEGER NOT NULL,
             ctime_ns INTEGER NOT NULL,
             ino INTEGER NOT NULL,
@@ -55,7 +56,7 @@ def _create(connection: Connection) -> None:
             UNIQUE(identity, model)
         );
         CREATE VIRTUAL TABLE chunk_fts USING fts5(
-            scope, heading, who, body, content='', contentless_delete=1, tokenize='{TOKENIZER}'
+            scope, heading, who, body, content='', contentless_delete=1, tokenize="{TOKENIZER}"
         );
     """)
 

@@ -47,6 +47,7 @@ class Entry:
     kind: str
     date: str | None
     """of the note's name, ISO 8601"""
+    bytes: int
     held: Held
     chunks: Sequence[Chunk]
 
@@ -151,20 +152,18 @@ class Index:
         held = entry.held
         if row is None:
             self.connection.execute(
-                "INSERT INTO note(path, scope, kind, date, revision, size, mtime_ns, ctime_ns, ino, state)"
-                " VALUES (?,?,?,?,?,?,?,?,?,?)",
-                (entry.path, scope, entry.kind, entry.date, held.revision, *held[:4], held.state),
+                "INSERT INTO note(path, scope, kind, date, bytes, size, mtime_ns, ctime_ns, ino, revision, state)"
+                " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+                (entry.path, scope, entry.kind, entry.date, entry.bytes, *held),
             )
             note = self.connection.last_insert_rowid()
             return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, new=True)
         note = row[0]
-        self.connection.execute("UPDATE note SET kind=?, date=? WHERE id=?", (entry.kind, entry.date, note))
+        self.connection.execute(
+            "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?", (entry.kind, entry.date, entry.bytes, note)
+        )
         self.touch(entry.path, held)
         return chunks.replace(self.connection, note, scope, entry.chunks, entry.date)
-
-    def rename(self, old: str, new: str) -> None:
-        """The note `old` is now at `new`, with the same place and text."""
-        self.connection.execute("UPDATE note SET path = ? WHERE path = ?", (new, old))
 
     def remove(self, path: str) -> Delta:
         """Forget what was read from `path`. Call it inside a transaction."""

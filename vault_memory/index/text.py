@@ -11,6 +11,8 @@ from vault_memory.database import Connection
 from vault_memory.index.filters import Filters, marks
 from vault_memory.memory.words import is_run, normalise, terms, words
 
+ANALYSIS = "1"
+"""Stamp of how text becomes words; another one means a new generation of the index"""
 HEADING, WHO, BODY = 0.5, 2.0, 1.0
 """How much a word counts in each column"""
 TEXT_COLUMNS = "{heading who body}"

@@ -1,0 +1,22 @@
+"""The public API: class VaultMemory, and what its calls give back."""
+
+from vault_memory.app.locate import locate
+from vault_memory.app.memory import VaultMemory
+from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
+from vault_memory.app.state import StateFolder, TwoCopies, claim, state_of, state_root
+
+__all__ = [
+    "Check",
+    "Freshness",
+    "IndexReport",
+    "NoteInfo",
+    "NoteText",
+    "SearchAnswer",
+    "StateFolder",
+    "TwoCopies",
+    "VaultMemory",
+    "claim",
+    "locate",
+    "state_of",
+    "state_root",
+]

@@ -1,0 +1,80 @@
+"""The JSON contract: what each call gives back, as one object with stable keys."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
+from vault_memory.errors import UsageError, VaultMemoryError
+from vault_memory.recall import Hit
+
+HEADING_STEP = " › "
+"""Between the names of a heading path"""
+
+
+def of_search(answer: SearchAnswer) -> dict[str, Any]:
+    """`search`: `hits` and `freshness`, and with `--why` what the filters left out."""
+    found: dict[str, Any] = {
+        "hits": [of_hit(hit) for hit in answer.hits],
+        "freshness": of_freshness(answer.freshness),
+    }
+    if answer.left_out:
+        found["left_out"] = dict(answer.left_out)
+    return found
+
+
+def of_hit(hit: Hit) -> dict[str, Any]:
+    """One hit; paths are relative to the vault, lines are 1-based and inclusive."""
+    found: dict[str, Any] = {
+        "note": hit.note,
+        "lines": list(hit.lines),
+        "heading": HEADING_STEP.join(hit.heading),
+        "date": hit.date,
+        "scope": hit.scope,
+        "kind": hit.kind,
+        "text": hit.text,
+        "score": hit.score,
+    }
+    if hit.why is not None:
+        found["why"] = hit.why.as_json()
+    return found
+
+
+def of_freshness(freshness: Freshness) -> dict[str, Any]:
+    return {**asdict(freshness), "stale_files": list(freshness.stale_files)}
+
+
+def of_index(report: IndexReport) -> dict[str, Any]:
+    return asdict(report)
+
+
+def of_note(note: NoteText) -> dict[str, Any]:
+    return {**asdict(note), "sections": list(note.sections)}
+
+
+def of_notes(notes: Sequence[NoteInfo]) -> dict[str, Any]:
+    return {"notes": [asdict(note) for note in notes]}
+
+
+def of_doctor(checks: Sequence[Check]) -> dict[str, Any]:
+    return {"checks": [asdict(check) for check in checks]}
+
+
+def of_error(error: VaultMemoryError) -> dict[str, Any]:
+    return {"error": error.as_json()}
+
+
+def search_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `VaultMemory.search` from JSON, where dates and times are ISO 8601."""
+    from datetime import date, datetime
+
+    found = dict(args)
+    try:
+        for name in ("since", "until"):
+            if found.get(name):
+                found[name] = date.fromisoformat(found[name])
+        if found.get("now"):
+            found["now"] = datetime.fromisoformat(found["now"])
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"a date is not ISO 8601: {error}", hint="write 2026-01-31") from None
+    return found

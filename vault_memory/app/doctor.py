@@ -1,0 +1,121 @@
+"""What `doctor` looks at. Each check is a sentence with a state, and a way out where there is one."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from vault_memory.app.results import Check
+from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
+from vault_memory.memory import awkward, bots, clashes
+
+if TYPE_CHECKING:
+    from vault_memory.app.memory import VaultMemory
+
+SHOWN = 5
+"""Names listed in one sentence"""
+
+
+def examine(memory: "VaultMemory", *, fix: bool) -> list[Check]:
+    """All checks in order. With `fix`, an index that is damaged or differs from the notes is built anew."""
+    checks = [check for look in _LOOKS for check in _guarded(look, memory)]
+    broken = [check for check in checks if check.name in ("index", "index equals notes") and check.state == "fail"]
+    if not (fix and broken):
+        return checks
+    memory.indexing.update(rebuild=True)
+    return [check for look in _LOOKS for check in _guarded(look, memory)]
+
+
+def _guarded(look: Callable[["VaultMemory"], Iterator[Check]], memory: "VaultMemory") -> Iterator[Check]:
+    try:
+        yield from look(memory)
+    except VaultMemoryError as error:
+        yield Check(look.__name__.strip("_").replace("_", " "), "fail", error.message, error.hint)
+
+
+def _vault(memory: "VaultMemory") -> Iterator[Check]:
+    memory.folder.check_identity(memory.indexing.marker.vault)
+    yield Check("vault", "ok", f"{memory.root} is vault {memory.indexing.marker.vault}", "")
+
+
+def _state_folder(memory: "VaultMemory") -> Iterator[Check]:
+    mode = stat.S_IMODE(os.stat(memory.state.path).st_mode)
+    if mode & 0o077:
+        yield Check("state folder", "warn", f"{memory.state.path} is open to others", f"chmod 700 {memory.state.path}")
+    else:
+        yield Check("state folder", "ok", f"{memory.state.path} is private", "")
+
+
+def _index(memory: "VaultMemory") -> Iterator[Check]:
+    index = memory.indexing.index()
+    verdict = str(index.connection.pragma("quick_check"))
+    if verdict != "ok":
+        yield Check("index", "fail", f"the database is damaged: {verdict}", "vault-memory doctor --fix")
+        return
+    notes, chunks = index.counts()
+    yield Check("index", "ok", f"{notes} notes, {chunks} chunks, generation {memory.indexing.generations.current}", "")
+
+
+def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
+    memory.indexing.refresh()
+    index = memory.indexing.index()
+    differing = []
+    for path, held in index.held().items():
+        try:
+            if memory.folder.read(path).revision != held.revision:
+                differing.append(path)
+        except (NoteNotFound, NoteUnreadable):
+            differing.append(path)
+    if differing:
+        yield Check("index equals notes", "fail", f"differs for {_some(differing)}", "vault-memory doctor --fix")
+    else:
+        yield Check("index equals notes", "ok", "every note was read and compared by its SHA-256", "")
+
+
+def _parked(memory: "VaultMemory") -> Iterator[Check]:
+    for path, (reason, _) in memory.indexing.index().parked().items():
+        yield Check("parked", "warn", f"`{path}` is not read: {reason}", "split it into smaller notes")
+
+
+def _names(memory: "VaultMemory") -> Iterator[Check]:
+    listing = memory.folder.listing()
+    for group in clashes(listing.entries):
+        yield Check("names", "warn", f"{_some(list(group))} are one name on some systems", "rename all but one")
+    for path in listing.entries:
+        if reason := awkward(path.rpartition("/")[2]):
+            yield Check("names", "warn", f"`{path}`: {reason}", "rename it")
+    for path, reason in listing.unknown.items():
+        yield Check("names", "warn", f"`{path}` cannot be looked at: {reason}", "")
+    if listing.copies:
+        yield Check("conflict copies", "warn", f"{_some(listing.copies)} wait for you", "merge them by hand")
+    several = bots(listing.entries)
+    if len(several) > 1 and not memory.config.layout.bot:
+        yield Check("bots", "warn", f"folders of {_some(sorted(several))} are all read", "set `bot` in [layout]")
+
+
+def _embedder(memory: "VaultMemory") -> Iterator[Check]:
+    from vault_memory.brain import available
+
+    if memory.config.embedding.kind == "off":
+        yield Check("embedder", "ok", "switched off: search works by keywords", "")
+    elif reason := available(memory.config.embedding):
+        yield Check("embedder", "warn", f"search works by keywords only: {reason}", "pip install 'vault-memory[onnx]'")
+    else:
+        yield Check("embedder", "ok", f"{memory.config.embedding.kind}, model {memory.config.embedding.model}", "")
+
+
+def _watcher(memory: "VaultMemory") -> Iterator[Check]:
+    from vault_memory.vault import watchable
+
+    if reason := watchable(memory.root):
+        yield Check("watcher", "warn", f"changes are found by polling: {reason}", "")
+    else:
+        yield Check("watcher", "ok", "the system tells of changes", "")
+
+
+_LOOKS = (_vault, _state_folder, _index, _index_equals_notes, _parked, _names, _embedder, _watcher)
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:SHOWN])
+    return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -1,0 +1,111 @@
+"""Keeps one index up to date with one vault: opens the generation that serves, or builds the next."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from vault_memory import config as configuration
+from vault_memory.index import RULES, Generations, Index, text
+from vault_memory.ingest import Ingest, ScanReport
+from vault_memory.markdown import CHUNKING
+from vault_memory.memory import Layout
+from vault_memory.vault import Folder, Marker
+
+PATIENCE_SECONDS = 0.3
+"""How long a one-shot command waits before it looks again at what was absent, empty or saved just now"""
+
+Progress = Callable[[str, int, int], None]
+
+
+class Indexing:
+    """The index of a vault for one thread at a time; the daemon's threads have one each."""
+
+    def __init__(
+        self, folder: Folder, marker: Marker, layout: Layout, settings: configuration.Layout, generations: Path
+    ) -> None:
+        self.folder = folder
+        self.marker = marker
+        self.layout = layout
+        self.generations = Generations(generations)
+        rules = json.dumps([CHUNKING, text.ANALYSIS, asdict(settings)], sort_keys=True)
+        self.rules = hashlib.sha256(rules.encode()).hexdigest()
+        """What an index must have been built by to be of use"""
+        self._index: Index | None = None
+        self._number = 0
+
+    def close(self) -> None:
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    def index(self) -> Index:
+        """The index that serves, built now when there is none. A generation that another process built is taken up."""
+        if self._index is None or self._number != self.generations.current:
+            self.close()
+            self._index = self.generations.open() or self.build(anyway=False)[0]
+            self._number = self.generations.current
+        return self._index
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the index that serves was built by other rules than today's."""
+        return self.index().get(RULES) != self.rules
+
+    def ingest(self, index: Index | None = None) -> Ingest:
+        return Ingest(self.folder, index or self.index(), self.layout, time.time_ns)
+
+    def build(self, progress: Progress | None = None, *, anyway: bool = True) -> tuple[Index, ScanReport]:
+        """Build the next generation while the present one serves, then let the new one serve.
+
+        Of two processes that would build at once, the second waits, and takes what the first built unless `anyway`.
+        """
+        import filelock  # only here: it costs 59 ms, and most starts build nothing
+
+        self.folder.check_identity(self.marker.vault)
+        reports: list[ScanReport] = []
+
+        def fill(index: Index) -> None:
+            reports.append(self.ingest(index).scan(progress=_telling(progress)))
+            while self.ingest(index).scan().changed:  # what was saved meanwhile
+                pass
+
+        self.generations.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with filelock.FileLock(self.generations.folder / "build.lock"):
+            if not anyway and (index := self.generations.open()) is not None and index.get(RULES) == self.rules:
+                return index, self.ingest(index).scan()
+            return self.generations.build(self.rules, fill), reports[0]
+
+    def update(
+        self, paths: Sequence[str] = (), *, rebuild: bool = False, progress: Progress | None = None
+    ) -> ScanReport:
+        """Scan, and after a moment look again at what could not be concluded at once."""
+        if rebuild or self.generations.current == 0 or self.is_outdated:
+            self.close()
+            self._index, report = self.build(progress, anyway=rebuild)
+            self._number = self.generations.current
+        else:
+            self.folder.check_identity(self.marker.vault)
+            report = self.ingest().scan(within=tuple(paths) or ("",), progress=_telling(progress))
+        if report.young or report.doubtful:
+            time.sleep(PATIENCE_SECONDS)
+            report = self.ingest().look_again(report, conclude_young=True)
+        return report
+
+    def refresh(self, progress: Progress | None = None) -> None:
+        """Bring the text up to date; waits only for what is absent or empty."""
+        if self.generations.current == 0 or self.is_outdated:
+            self.update(progress=progress)
+            return
+        self.folder.check_identity(self.marker.vault)
+        ingest = self.ingest()
+        report = ingest.scan(progress=_telling(progress))
+        if report.doubtful:
+            time.sleep(PATIENCE_SECONDS)
+            ingest.look_again(report, conclude_young=False)
+
+
+def _telling(progress: Progress | None) -> Callable[[int, int], None] | None:
+    return None if progress is None else lambda done, total: progress("reading notes", done, total)

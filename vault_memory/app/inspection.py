@@ -1,0 +1,67 @@
+"""What can be told of a vault and its index at a glance: the list of notes, counts, status."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from vault_memory.app.results import NoteInfo
+from vault_memory.index import Index
+
+if TYPE_CHECKING:
+    from vault_memory.app.memory import VaultMemory
+
+
+def notes(index: Index, scopes: Sequence[str] | None) -> list[NoteInfo]:
+    """The notes of `scopes`, or all, sorted by path."""
+    rows = index.connection.execute(
+        "SELECT note.path, scope.name, note.kind, note.revision, note.bytes FROM note JOIN scope ON scope.id = note.scope"
+        " ORDER BY note.path"
+    )
+    return [NoteInfo(*row) for row in rows if scopes is None or row[1] in scopes]
+
+
+def stats(index: Index) -> dict[str, object]:
+    """Counts of notes and chunks by kind and scope, and of vectors by model."""
+    return {
+        "kinds": _counts(index, "note.kind"),
+        "scopes": _counts(index, "scope.name"),
+        "sources": {"notes": dict(zip(("notes", "chunks"), index.counts(), strict=True))},
+        "vectors": dict(
+            index.connection.execute(
+                "SELECT model.name, count(*) FROM vector JOIN model ON model.id = vector.model GROUP BY model.id"
+            )
+        ),
+        "index_bytes": index.connection.pragma("page_count") * index.connection.pragma("page_size"),
+    }
+
+
+def _counts(index: Index, column: str) -> dict[str, dict[str, int]]:
+    rows = index.connection.execute(
+        f"SELECT {column}, count(DISTINCT note.id), count(chunk.id) FROM note JOIN scope ON scope.id = note.scope"
+        f" LEFT JOIN chunk ON chunk.note = note.id GROUP BY {column} ORDER BY {column}"
+    )
+    return {name: {"notes": notes, "chunks": chunks} for name, notes, chunks in rows}
+
+
+def status(memory: "VaultMemory") -> dict[str, object]:
+    """As a command without a daemon sees it; the daemon fills in the watcher and itself."""
+    index = memory.indexing.index()
+    fresh = memory.freshness()
+    count, chunks = index.counts()
+    return {
+        "vault": str(memory.root),
+        "index": {
+            "notes": count,
+            "chunks": chunks,
+            "stale_files": list(fresh.stale_files),
+            "generation": memory.indexing.generations.current,
+            "parked": {path: reason for path, (reason, _) in index.parked().items()},
+        },
+        "semantic": fresh.semantic,
+        "reason": fresh.reason,
+        "watcher": {"mode": "off", "healthy": False, "reason": "no daemon"},
+        "sync": None,
+        "night": None,
+        "inbox_open": 0,
+        "daemon": {"running": False, "pid": None},
+        "state_folder": str(memory.state.path),
+    }

@@ -1,0 +1,267 @@
+"""class VaultMemory: puts the rooms together, and is what a bot written in Python calls."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from vault_memory import config as configuration
+from vault_memory.app import inspection
+from vault_memory.app.indexing import Indexing, Progress
+from vault_memory.app.locate import locate
+from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
+from vault_memory.app.semantic import Semantic
+from vault_memory.app.state import StateFolder, cache_root, state_of
+from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
+from vault_memory.index import Index, vectors
+from vault_memory.markdown import parse
+from vault_memory.memory import Layout, Pattern, inside
+from vault_memory.recall import Answer, search
+from vault_memory.vault import Folder, Marker, ensure_marker
+
+NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
+
+
+class VaultMemory:
+    """One vault, opened. Usable from several threads; each call is short and takes the lock."""
+
+    def __init__(
+        self, root: Path, marker: Marker, config: configuration.Config, state: StateFolder, cache: Path
+    ) -> None:
+        self.root = root
+        self.config = config
+        self.state = state
+        self.folder = Folder(root)
+        self.semantic = Semantic(config.embedding, cache, reason="the model is not loaded")
+        self.dirty: Callable[[], Collection[str]] = tuple
+        """names the notes that are known to be newer on disk than in the index; a daemon sets it"""
+        layout = config.layout
+        patterns = [Pattern(pattern.path, pattern.kind, pattern.scope) for pattern in layout.patterns]
+        self.layout = Layout(patterns, user=layout.user, bot=layout.bot or None)
+        self.indexing = Indexing(self.folder, marker, self.layout, layout, state.index_folder)
+        self.matrices: object | None = None
+        self._lock = threading.RLock()
+        self._missing: tuple[object, int] | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | None = None,
+        config: str | Path | configuration.Config | None = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Open the vault at `path`, else the one that the environment or the current folder means.
+
+        `config` is a TOML file or a Config. Raises NoVault, VaultUnreachable, ConfigError, TwoCopies.
+        """
+        env = os.environ if environment is None else environment
+        root = locate(path, env, start=Path.cwd())
+        marker = ensure_marker(root)
+        state = state_of(root, marker, env)
+        if not isinstance(config, configuration.Config):
+            named = config or env.get("VAULT_MEMORY_CONFIG")
+            if named and not Path(named).exists():
+                raise configuration.missing(Path(named))
+            config = configuration.load(Path(named) if named else state.config_file, env)
+        return cls(root, marker, config, state, cache_root(env))
+
+    def close(self) -> None:
+        """Give back the files. The object is not to be used afterwards."""
+        with self._lock:
+            self.indexing.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def index(
+        self,
+        paths: Sequence[str] = (),
+        *,
+        rebuild: bool = False,
+        embed: bool = True,
+        progress: Progress | None = None,
+    ) -> IndexReport:
+        """Bring the index up to date with the notes (all, or those under `paths`), and embed what is new.
+
+        Waits up to 0.3 s when notes were saved just now or are absent, and looks again before it concludes.
+        """
+        started = time.perf_counter()
+        with self._lock:
+            report = self.indexing.update([inside(path) for path in paths], rebuild=rebuild, progress=progress)
+            embedded = self.embed(progress) if embed else 0
+        delta = report.delta
+        seconds = time.perf_counter() - started
+        counts = (
+            report.notes,
+            len(report.changed),
+            len(report.removed),
+            delta.added,
+            delta.kept,
+            delta.removed,
+            embedded,
+        )
+        return IndexReport(*counts, round(seconds, 3))
+
+    def fork(self, *, resident: bool = False) -> "VaultMemory":
+        """The same vault for another thread: an index connection of its own, the same embedder.
+
+        `resident` keeps the vectors of searched scopes in memory.
+        """
+        other = VaultMemory(self.root, self.indexing.marker, self.config, self.state, self.semantic.cache)
+        other.semantic = self.semantic
+        other.dirty = lambda: self.dirty()
+        if resident:
+            from vault_memory import recall
+
+            other.matrices = getattr(recall, 'Matrices', lambda: None)()
+        return other
+
+    def embed(self, progress: Progress | None = None, *, go_on: Callable[[], bool] = lambda: True) -> int:
+        """Embed what has no vector yet, when an embedder is to be had, as long as `go_on` says so.
+
+        Returns how many chunks were embedded.
+        """
+        from vault_memory.ingest import embed_pending
+
+        embedder = self.semantic.warm()
+        if embedder is None:
+            return 0
+        tell = (lambda done, total: progress("embedding", done, total)) if progress else None
+        try:
+            return embed_pending(self.indexing.index(), embedder, go_on=go_on, progress=tell)
+        except VaultMemoryError as error:
+            self.semantic.drop(error.message)
+            return 0
+
+    def search(
+        self,
+        query: str,
+        *,
+        scopes: Sequence[str],
+        mode: str | None = None,
+        limit: int | None = None,
+        now: datetime | None = None,
+        topic: str | None = None,
+        entity: str | None = None,
+        since: date | None = None,
+        until: date | None = None,
+        kinds: Collection[str] = (),
+        why: bool = False,
+        refresh: bool = True,
+    ) -> SearchAnswer:
+        """The chunks that answer `query` best, from the notes of `scopes` and no other.
+
+        `mode` is balanced, keyword, semantic or rrf. Vectors take part once `warm` was called. `refresh` first
+        brings the index up to date; whoever runs beside a daemon may leave that to it. `since` and `until` are
+        inclusive. Raises UsageError for an unknown mode or a bare string as `scopes`.
+        """
+        if isinstance(scopes, str):
+            raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint=NO_SCOPES)
+        with self._lock:
+            if refresh:
+                self.indexing.refresh()
+            ask = partial(
+                search,
+                self.indexing.index(),
+                query,
+                scopes=scopes,
+                mode=mode or self.config.recall.mode,
+                limit=limit or self.config.recall.limit,
+                now=now or datetime.now(UTC),
+                topic=topic,
+                entity=entity,
+                since=since,
+                until=until,
+                kinds=kinds,
+                why=why,
+                cues=self.config.recall.dialogue_cues,
+            )
+            answer = self._with_vectors(ask) or ask()
+            return SearchAnswer(answer.hits, self.freshness(), answer.left_out)
+
+    def _with_vectors(self, ask: Callable[..., Answer]) -> Answer | None:
+        """The answer with the embedder's help; None when there is none, or it failed just now."""
+        embedder = self.semantic.embedder
+        if embedder is None:
+            return None
+        try:
+            return ask(
+                embed=lambda text: embedder.embed([text], query=True)[0],
+                model=embedder.fingerprint,
+                matrices=self.matrices,
+            )
+        except EmbedderUnavailable as error:
+            self.semantic.drop(error.message)
+            return None
+
+    def scopes(self) -> list[str]:
+        """The names of all scopes that have a note."""
+        with self._lock:
+            return self.indexing.index().scopes()
+
+    def warm(self) -> str:
+        """Load the embedder, so that vectors take part in search. Returns the reason when that cannot be."""
+        self.semantic.warm()
+        return "" if self.semantic.embedder else self.semantic.reason
+
+    def freshness(self) -> Freshness:
+        """How fresh an answer given now is."""
+        with self._lock:
+            index = self.indexing.index()
+            stale = tuple(sorted({*index.stale(), *self.dirty()}))
+            embedder = self.semantic.embedder
+            if embedder is None:
+                return Freshness(stale, self.semantic.state, self.semantic.reason)
+            missing = self._count_missing(index, embedder.fingerprint)
+        return Freshness(stale, "warming", f"{missing} chunks to embed") if missing else Freshness(stale, "ready", "")
+
+    def read(self, note: str) -> NoteText:
+        """A note as it is on disk now. Raises BadPath, NoteNotFound, NoteUnreadable."""
+        found = self.folder.read(inside(note))
+        sections = tuple(section.name for section in parse(found.raw).sections)
+        return NoteText(found.path, found.revision, found.raw.decode("utf-8", errors="replace"), sections)
+
+    def notes(self, scopes: Sequence[str] | None = None) -> list[NoteInfo]:
+        """The notes that search reads, sorted by path; only those of `scopes` when given."""
+        with self._lock:
+            self.indexing.refresh()
+            return inspection.notes(self.indexing.index(), scopes)
+
+    def status(self, *, refresh: bool = True) -> dict[str, object]:
+        """The state of things, with the keys of the JSON contract."""
+        with self._lock:
+            if refresh:
+                self.indexing.refresh()
+            return inspection.status(self)
+
+    def stats(self) -> dict[str, object]:
+        """Counts by kind, scope and source."""
+        with self._lock:
+            self.indexing.refresh()
+            return inspection.stats(self.indexing.index())
+
+    def doctor(self, *, fix: bool = False) -> list[Check]:
+        """Look at everything that could be wrong; with `fix`, mend what can be mended without touching a note."""
+        from vault_memory.app import doctor
+
+        with self._lock:
+            return doctor.examine(self, fix=fix)
+
+    def _count_missing(self, index: Index, fingerprint: str) -> int:
+        key = (fingerprint, index.path, index.change_counter)
+        if self._missing is None or self._missing[0] != key:
+            model = vectors.find_model(index.connection, fingerprint)
+            chunks = index.counts()[1]
+            self._missing = (key, vectors.missing_count(index.connection, model) if model else chunks)
+        return self._missing[1]

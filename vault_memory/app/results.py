@@ -1,0 +1,73 @@
+"""What the calls of VaultMemory give back: frozen values, whose names are the keys of the JSON contract."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from vault_memory.recall import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How far an answer can be trusted to be of now."""
+
+    stale_files: tuple[str, ...]
+    """notes whose file is newer than, or missing from, what was searched"""
+    semantic: Literal["ready", "warming", "off"]
+    reason: str
+    """why `semantic` is not ready; empty when it is"""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """Hits, best first, and how fresh they are."""
+
+    hits: tuple[Hit, ...]
+    freshness: Freshness
+    left_out: Mapping[str, int]
+    """how many candidates each filter left out; empty unless `why` was asked for"""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What bringing the index up to date took."""
+
+    notes: int
+    changed: int
+    removed: int
+    chunks_added: int
+    chunks_kept: int
+    chunks_removed: int
+    embedded: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoteText:
+    """A note as it is now. Bytes that are not UTF-8 appear as U+FFFD in `text`."""
+
+    note: str
+    revision: str
+    text: str
+    sections: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteInfo:
+    """One line of the list of notes."""
+
+    note: str
+    scope: str
+    kind: str
+    revision: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that `doctor` looked at."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    reason: str
+    fix: str

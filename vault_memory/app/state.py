@@ -1,0 +1,103 @@
+"""Where the program keeps what is its own: outside the vault, under a key made from the vault's marker."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from vault_memory.errors import ConfigError
+from vault_memory.vault import Marker, read_marker
+
+
+class TwoCopies(ConfigError):
+    """Two live folders carry the same vault id."""
+
+    def __init__(self, here: Path, other: Path) -> None:
+        super().__init__(
+            f"`{here}` and `{other}` carry the same vault id",
+            hint=f"say which it is: `vault-memory init {here} --copied` makes it a vault of its own, "
+            f"`--moved` takes over the state of the other",
+            here=str(here),
+            other=str(other),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StateFolder:
+    """The state of one vault on this machine. Nothing in it is needed to read the notes."""
+
+    path: Path
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / "vault-memory.toml"
+
+    @property
+    def index_folder(self) -> Path:
+        return self.path / "index"
+
+    @property
+    def lock_file(self) -> Path:
+        return self.path / "daemon.lock"
+
+    @property
+    def socket(self) -> Path:
+        return self.path / "daemon.sock"
+
+
+def state_of(root: Path, marker: Marker, environment: Mapping[str, str]) -> StateFolder:
+    """The state folder of the vault at `root`, made when it is not there.
+
+    Raises TwoCopies when another live folder has the same id. A folder that was moved is followed.
+    """
+    state = StateFolder(state_root(environment) / marker.vault)
+    state.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    place = state.path / "place.json"
+    here = os.path.realpath(root)
+    known = _known_place(place)
+    if known == here:
+        return state
+    if known is not None and _is_live(Path(known), marker) and not os.path.samefile(known, here):
+        raise TwoCopies(Path(here), Path(known))
+    claim(state, root)
+    return state
+
+
+def claim(state: StateFolder, root: Path) -> None:
+    """From now on this state belongs to the vault at `root`."""
+    fresh = state.path / "place.json.new"
+    fresh.write_text(json.dumps({"path": os.path.realpath(root)}), encoding="utf-8")
+    os.replace(fresh, state.path / "place.json")
+
+
+def state_root(environment: Mapping[str, str]) -> Path:
+    """The folder of all vaults' states: VAULT_MEMORY_STATE, else the user's state directory."""
+    if given := environment.get("VAULT_MEMORY_STATE"):
+        return Path(given)
+    import platformdirs  # only here: it costs 25 ms
+
+    return platformdirs.user_state_path("vault-memory", appauthor=False)
+
+
+def cache_root(environment: Mapping[str, str]) -> Path:
+    """Where downloaded models lie: VAULT_MEMORY_CACHE, else the user's cache directory."""
+    if given := environment.get("VAULT_MEMORY_CACHE"):
+        return Path(given)
+    import platformdirs
+
+    return platformdirs.user_cache_path("vault-memory", appauthor=False)
+
+
+def _known_place(place: Path) -> str | None:
+    try:
+        return str(json.loads(place.read_text(encoding="utf-8"))["path"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _is_live(root: Path, marker: Marker) -> bool:
+    try:
+        return read_marker(root) == marker
+    except (OSError, ConfigError):
+        return False

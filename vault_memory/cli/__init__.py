@@ -1,0 +1,96 @@
+"""The command line: parses, calls, prints. Every command is imported only when it is run."""
+
+import sys
+from importlib import import_module
+
+import click
+
+from vault_memory.cli.options import Context, common
+from vault_memory.errors import VaultMemoryError
+
+__all__ = ["cli", "main"]
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("vaults", "Make a vault with example notes, or take a folder as one."),
+    "demo": ("demo", "Show the whole loop once, on a copy of the sample vault."),
+    "run": ("run", "Watch the vault and keep its index fresh, until stopped."),
+    "index": ("indexing", "Bring the index up to date with the notes."),
+    "search": ("search", "Find the lines that answer a question."),
+    "read": ("notes", "Print a note as it is now, with its revision."),
+    "notes": ("notes", "List the notes that search reads."),
+    "status": ("state", "Say what is indexed, watched and fresh."),
+    "stats": ("state", "Count notes and chunks by kind and scope."),
+    "doctor": ("state", "Look for everything that could be wrong."),
+}
+"""Name → the module below `vault_memory.cli.commands` that has it, and its line in the help."""
+
+
+class Commands(click.Group):
+    """A group that imports a command when it is asked for, so that `--help` and each start stay quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"vault_memory.cli.commands.{COMMANDS[cmd_name][0]}"), cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            guess = f" Did you mean `{near[0]}`?" if near else f" The commands are: {', '.join(COMMANDS)}."
+            raise click.UsageError(f"There is no command `{args[0]}`.{guess}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda *a: _version(*a))
+@common
+def cli() -> None:
+    """A bot's memory as a folder of Markdown that people edit by hand.
+
+    The vault is --vault, else VAULT_MEMORY_VAULT, else the nearest folder upward that is one.
+    """
+
+
+def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        click.echo(f"vault-memory {version('vault-memory')}")
+        ctx.exit()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command and exit with its code. No error reaches a person as a traceback, unless --verbose asks."""
+    context = Context()
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        code = cli.main(given, prog_name="vault-memory", standalone_mode=False, obj=context)
+    except click.exceptions.Abort:
+        code = 130
+    except click.ClickException as error:
+        code = context.fail(error.format_message(), "`vault-memory --help` lists what there is", "usage", 2)
+    except VaultMemoryError as error:
+        code = context.fail(error.message, error.hint, error.code, error.exit_code, error.as_json())
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 0
+    except KeyboardInterrupt:
+        code = 130
+    except Exception as error:
+        if context.verbose:
+            raise
+        hint = "this is a bug; run it again with --verbose to see where"
+        code = context.fail(f"{type(error).__name__}: {error}", hint, "internal", 1)
+    sys.exit(code if isinstance(code, int) else 0)

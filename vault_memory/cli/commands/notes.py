@@ -1,0 +1,40 @@
+"""`read` and `notes`: the notes themselves."""
+
+import click
+
+from vault_memory.cli.options import Context, common, named_scopes, scoped
+
+
+@click.command()
+@click.argument("note")
+@common
+@click.pass_obj
+def read(context: Context, note: str) -> None:
+    """Print NOTE (a path relative to the vault) as it is now; its revision goes to stderr."""
+    from vault_memory.app import contract
+
+    with context.open() as memory:
+        found = memory.read(note)
+    if context.json:
+        context.emit(contract.of_note(found), str)
+        return
+    click.echo(found.text, nl=not found.text.endswith("\n"))
+    context.say(f"{found.note}  revision {found.revision}")
+
+
+@click.command()
+@scoped
+@common
+@click.pass_obj
+def notes(context: Context, users: tuple[str, ...], channels: tuple[str, ...], groups: tuple[str, ...]) -> None:
+    """List the notes that search reads."""
+    from vault_memory.app import contract
+
+    scopes = named_scopes(users, channels, groups)
+    with context.open() as memory:
+        found = memory.notes(scopes or None)
+    width = max((len(note.note) for note in found), default=0)
+    context.emit(
+        contract.of_notes(found),
+        lambda: "\n".join(f"{note.note:<{width}}  {note.kind:<10}  {note.scope}" for note in found) or "no notes",
+    )

@@ -1,0 +1,45 @@
+"""`run`: the daemon, with one quiet line per change."""
+
+import signal
+from typing import TYPE_CHECKING
+
+import click
+
+from vault_memory.cli.options import Context, common
+
+if TYPE_CHECKING:
+    from vault_memory.daemon import Change
+
+
+@click.command()
+@common
+@click.pass_obj
+def run(context: Context) -> None:
+    """Watch the vault and keep its index fresh, until stopped with Ctrl-C.
+
+    Prints a line for each note that changed: its chunks added and removed, and the milliseconds it took.
+    """
+    from vault_memory.daemon import Daemon
+
+    with context.open() as memory:
+        daemon = Daemon(memory, tell=lambda change: _line(context, change))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: daemon.stop())
+
+        def ready() -> None:
+            notes, chunks = memory.indexing.index().counts()
+            how = daemon.status()
+            watched = how["mode"] + (f": {how['reason']}" if how["reason"] else "")
+            context.say(f"watching {memory.root}: {notes} notes, {chunks} chunks ({watched})")
+
+        with context.progress() as progress:
+            memory.indexing.refresh(progress)
+        daemon.run(ready)
+    context.say("stopped")
+
+
+def _line(context: Context, change: "Change") -> None:
+    if context.quiet:
+        return
+    what = "removed" if change.removed else f"+{change.delta.added}"
+    click.echo(f"{change.note}  {what} −{change.delta.removed} chunks  {change.milliseconds:.1f} ms")

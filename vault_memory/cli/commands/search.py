@@ -1,0 +1,72 @@
+"""`search`: asks the daemon with its warm model, or looks by itself."""
+
+from typing import Any
+
+import click
+
+from vault_memory.cli.options import Context, common, day, named_scopes, scoped
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@click.option("--topic", metavar="WORD", help="Only chunks of this topic, or of none.")
+@click.option("--entity", metavar="NAME", help="Only chunks that name this person or thing.")
+@click.option("--since", metavar="DATE", callback=day, help="Only chunks of this day or later.")
+@click.option("--until", metavar="DATE", callback=day, help="Only chunks of this day or earlier.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only notes of this kind (repeatable).")
+@click.option("--mode", metavar="MODE", help="balanced, keyword, semantic or rrf.")
+@click.option("--limit", type=click.IntRange(1, 1000), metavar="N", help="At most this many hits.")
+@click.option("--why", is_flag=True, help="Show each term of the score, and what the filters left out.")
+@scoped
+@common
+@click.pass_obj
+def search(
+    context: Context,
+    /,
+    query: tuple[str, ...],
+    users: tuple[str, ...],
+    channels: tuple[str, ...],
+    groups: tuple[str, ...],
+    **filters: Any,
+) -> None:
+    """Find the lines that answer QUERY, best first.
+
+    Words, a question or a whole prompt, in any language. Without a daemon it first reads what changed and searches
+    by keywords.
+    """
+    from vault_memory.cli.asking import answer_search
+
+    arguments = {name: value for name, value in filters.items() if value}
+    if context.now:
+        arguments["now"] = context.now.isoformat()
+    answer = answer_search(context, " ".join(query), named_scopes(users, channels, groups), arguments)
+    context.emit(answer, lambda: _human(answer))
+    _remark(context, answer["freshness"])
+
+
+def _human(answer: dict[str, Any]) -> str:
+    blocks = [_block(hit) for hit in answer["hits"]] or ["nothing found"]
+    blocks += [f"left out by {name}: {count}" for name, count in answer.get("left_out", {}).items() if count]
+    return "\n\n".join(blocks)
+
+
+def _block(hit: dict[str, Any]) -> str:
+    first, last = hit["lines"]
+    place = f"{hit['note']}:{first}" + (f"-{last}" if last != first else "")
+    about = [part for part in (hit["heading"], hit["date"], hit["scope"]) if part]
+    lines = [f"{click.style(place, bold=True)}  {click.style(' · '.join(about), dim=True)}  {hit['score']:.2f}"]
+    lines += ["  " + line for line in hit["text"].splitlines()]
+    if why := hit.get("why"):
+        terms = "  ".join(f"{name} {term:+.2f}" for name, term in why["terms"].items())
+        arms = ", ".join(f"{name} #{rank}" for name, rank in why["arms"].items())
+        lines.append(click.style(f"  why: {terms}  ({arms})", dim=True))
+    return "\n".join(lines)
+
+
+def _remark(context: Context, freshness: dict[str, Any]) -> None:
+    if context.json:
+        return
+    if freshness["stale_files"]:
+        context.say(f"not up to date: {', '.join(freshness['stale_files'])}")
+    if freshness["semantic"] != "ready":
+        context.say(f"semantic: {freshness['semantic']} ({freshness['reason']})")

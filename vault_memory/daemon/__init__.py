@@ -1,0 +1,19 @@
+"""The process that runs beside a chat bot: the loop, the lock, the socket. Cheap to import for who only asks it."""
+
+from typing import TYPE_CHECKING
+
+from vault_memory.daemon.client import DaemonRefused, ask
+
+if TYPE_CHECKING:
+    from vault_memory.daemon.loop import Change as Change
+    from vault_memory.daemon.loop import Daemon as Daemon
+
+__all__ = ["Change", "Daemon", "DaemonRefused", "ask"]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("Change", "Daemon"):
+        from vault_memory.daemon import loop
+
+        return getattr(loop, name)
+    raise AttributeError(name)

@@ -1,0 +1,38 @@
+"""What the daemon answers: the same calls as without it, on an index that is fresh and with a model that is warm."""
+
+import os
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.app import contract
+from vault_memory.daemon.server import Call
+
+if TYPE_CHECKING:
+    from vault_memory.daemon.loop import Daemon
+
+
+class Calls:
+    """The table of calls, over a connection to the index of its own. One call at a time."""
+
+    def __init__(self, daemon: "Daemon") -> None:
+        self._daemon = daemon
+        self._memory = daemon.memory.fork(resident=True)
+        self._lock = threading.Lock()
+
+    def table(self) -> dict[str, Call]:
+        return {"search": self._search, "status": self._status, "scopes": self._scopes}
+
+    def _search(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        wanted = contract.search_arguments(arguments)
+        with self._lock:
+            return contract.of_search(self._memory.search(refresh=False, **wanted))
+
+    def _scopes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        with self._lock:
+            return {"scopes": self._memory.scopes()}
+
+    def _status(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        with self._lock:
+            found = self._memory.status(refresh=False)
+        return {**found, "watcher": self._daemon.status(), "daemon": {"running": True, "pid": os.getpid()}}

@@ -1,0 +1,51 @@
+"""Vectors in the background: a thread of low priority, its own connection, and no hurry."""
+
+import logging
+import os
+import threading
+
+from vault_memory.app import VaultMemory
+from vault_memory.app.semantic import RETRY_SECONDS
+from vault_memory.errors import VaultMemoryError
+
+logger = logging.getLogger(__name__)
+
+NICE = 10
+"""Searches and saves come first"""
+
+
+class Embedding:
+    """Embeds what is settled whenever it is woken, and tries a missing embedder again now and then."""
+
+    def __init__(self, memory: VaultMemory) -> None:
+        self._memory = memory
+        self._wake = threading.Event()
+        self._stop = False
+        self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Something has settled."""
+        self._wake.set()
+
+    def close(self) -> None:
+        """End after the batch at hand; what is not embedded yet is at the next start."""
+        self._stop = True
+        self._wake.set()
+        self._thread.join()
+        self._memory.close()
+
+    def _run(self) -> None:
+        if hasattr(os, "setpriority"):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+        while not self._stop:
+            self._wake.clear()
+            try:
+                done = self._memory.embed(go_on=lambda: not self._stop)
+                if done:
+                    logger.info("embedded %d chunks", done)
+            except VaultMemoryError as error:
+                logger.warning("embedding: %s", error)
+            except Exception:
+                logger.exception("embedding failed")
+            self._wake.wait(RETRY_SECONDS)

@@ -1,0 +1,191 @@
+"""The daemon's one loop: hints in, looks at files, text into the index at once, conclusions when a file has settled."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from vault_memory.app import VaultMemory
+from vault_memory.daemon.calls import Calls
+from vault_memory.daemon.embedding import Embedding
+from vault_memory.daemon.lock import DaemonLock
+from vault_memory.daemon.server import Server
+from vault_memory.errors import NoteUnreadable, VaultUnreachable
+from vault_memory.index import Delta, State
+from vault_memory.ingest import Ingest, forget_note
+from vault_memory.vault import Hints, Identity, Note, NoteTooLarge, Settled, Settling, Verdict, Watcher
+
+logger = logging.getLogger(__name__)
+
+TICK_SECONDS = 1.0
+"""The longest the loop sleeps; a stop is noticed within it"""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One line of what happened: a note, its chunks, how long it took from look to index."""
+
+    note: str
+    delta: Delta
+    milliseconds: float
+    removed: bool = False
+
+
+class Daemon:
+    """Watches one vault until it is told to stop. `tell` is called for every change of a note."""
+
+    def __init__(self, memory: VaultMemory, *, tell: Callable[[Change], None]) -> None:
+        self.memory = memory
+        self.tell = tell
+        self.trouble = ""
+        """why the vault cannot be looked at just now"""
+        self._stop = threading.Event()
+        self._settling = Settling()
+        self._settled: dict[str, Settled] = {}
+        """the last settled version of notes on which something is open"""
+        self._unread: set[str] = set()
+        self._renewed = threading.Event()
+        memory.dirty = lambda: sorted(self._unread)
+        watch = memory.config.watch
+        self.watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
+
+    def stop(self) -> None:
+        """End soon; may be called from a signal handler or another thread."""
+        self._stop.set()
+
+    def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Hold the lock, watch, serve, until `stop`. Raises Locked, VaultUnreachable at the start."""
+        with DaemonLock(self.memory.state.lock_file):
+            self.watcher.start()  # armed before the scan: what changes during it is heard
+            try:
+                self.memory.indexing.index()
+                self._embedding = Embedding(self.memory.fork())
+                server = Server(self.memory.state.socket, Calls(self).table())
+                try:
+                    self._rescan()
+                    self._renew_outdated()
+                    ready()
+                    while not self._stop.is_set():
+                        self._turn()
+                finally:
+                    server.close()
+                    self._embedding.close()
+            finally:
+                self.watcher.stop()
+
+    def _turn(self) -> None:
+        due = self._settling.next_due()
+        wait = TICK_SECONDS if due is None else min(TICK_SECONDS, max(0.0, due - time.monotonic()))
+        try:
+            self._hear(self.watcher.take(wait))
+            if self._renewed.is_set():
+                self._renewed.clear()
+                self._rescan()
+            for path in self._settling.due(time.monotonic()):
+                self._look(path)
+            self.trouble = ""
+        except VaultUnreachable as error:
+            if self.trouble != error.message:
+                logger.warning("%s", error)
+            self.trouble = error.message
+            self._stop.wait(TICK_SECONDS)
+
+    def _hear(self, hints: Hints) -> None:
+        now = time.monotonic()
+        if self.trouble or hints.rescan or hints.subtrees:
+            vault = self.memory.indexing.marker.vault
+            if self.memory.folder.check_identity(vault) is Identity.REPLACED:
+                logger.info("the vault's folder was replaced; everything is looked at anew")
+            everything = bool(self.trouble) or hints.rescan
+            self._rescan(("",) if everything else tuple(hints.subtrees), sweep=hints.sweep)
+        for path in hints.paths:
+            if self.memory.indexing.ingest().wants(path):
+                self._settling.hint(path, now=now, closed=path in hints.closed)
+                self._unread.add(path)
+
+    def _rescan(self, within: tuple[str, ...] = ("",), *, sweep: bool = False) -> None:
+        report = self.memory.indexing.ingest().scan(within=within)
+        now = time.monotonic()
+        for path in (*report.young, *report.doubtful):
+            self._settling.hint(path, now=now, closed=True)
+        if sweep:
+            for path in (*report.changed, *report.removed):
+                self.watcher.note_missed(path)
+        if report.changed:
+            logger.info("looked through the vault: %d notes changed", len(report.changed))
+            self._embedding.wake()
+
+    def _look(self, path: str) -> None:
+        started = time.perf_counter()
+        ingest = self.memory.indexing.ingest()
+        try:
+            note = ingest.read(path)
+        except NoteTooLarge as error:
+            logger.warning("%s", error)
+            self._done(path)
+            return
+        except NoteUnreadable as error:
+            logger.warning("%s", error)
+            self._settling.unreadable(path, now=time.monotonic())
+            return
+        held = ingest.index.held_of(path)
+        if held is not None and held.state is State.SETTLED and path not in self._settled:
+            self._settled[path] = Settled(held.revision, max(held.size, 0))
+        quiet = None if note is None else (time.time_ns() - note.stat.ctime_ns) / 1e9
+        verdict = self._settling.looked(path, note, self._settled.get(path), now=time.monotonic(), quiet=quiet)
+        delta = self._conclude(ingest, path, note, verdict)
+        if delta is not None:
+            self._say(path, delta, started, removed=verdict is Verdict.GONE)
+
+    def _conclude(self, ingest: Ingest, path: str, note: Note | None, verdict: Verdict) -> Delta | None:
+        """Do what the verdict says; None when the index held that already."""
+        delta: Delta | None = None
+        match verdict:
+            case Verdict.KEEP:
+                ingest.index.set_state(path, State.HELD)
+            case Verdict.GONE:
+                delta = forget_note(ingest.index, path) if ingest.index.held_of(path) else None
+            case Verdict.INDEX | Verdict.SETTLED if note is not None:
+                delta = ingest.ingest(note, State.SETTLED if verdict is Verdict.SETTLED else State.HOT)
+        if verdict in (Verdict.SETTLED, Verdict.GONE):
+            self._done(path)
+            self._embedding.wake()
+        self._unread.discard(path)
+        return delta
+
+    def _done(self, path: str) -> None:
+        self._settling.drop(path)
+        self._settled.pop(path, None)
+        self._unread.discard(path)
+
+    def _say(self, path: str, delta: Delta, started: float, *, removed: bool) -> None:
+        milliseconds = 1000 * (time.perf_counter() - started)
+        logger.info("indexed %s: %d added, %d kept, %d removed", path, delta.added, delta.kept, delta.removed)
+        self.tell(Change(path, delta, milliseconds, removed))
+
+    def _renew_outdated(self) -> None:
+        """An index of older rules goes on serving while the next is built beside it."""
+        if self.memory.indexing.is_outdated:
+            logger.info("building a new generation of the index; the old one serves meanwhile")
+            threading.Thread(target=self._renew, name="generation", daemon=True).start()
+
+    def _renew(self) -> None:
+        memory = self.memory.fork()
+        try:
+            memory.indexing.build(anyway=False)
+        except Exception:
+            logger.exception("the new generation could not be built")
+        finally:
+            memory.close()
+        self._renewed.set()
+        self.watcher.wake()
+
+    def status(self) -> dict[str, Any]:
+        """What `status` adds when a daemon runs."""
+        return {
+            "mode": self.watcher.mode,
+            "healthy": self.watcher.healthy and not self.trouble,
+            "reason": self.trouble or self.watcher.reason,
+        }

@@ -1,0 +1,78 @@
+"""Answers other processes over the private socket, with the index that is fresh and the model that is warm."""
+
+import json
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from vault_memory.app import contract
+from vault_memory.daemon.client import short_name
+from vault_memory.errors import UsageError, VaultMemoryError
+
+logger = logging.getLogger(__name__)
+
+LONGEST_REQUEST = 1 << 20
+PATIENCE_SECONDS = 5.0
+"""For a client to say what it wants, and to take the answer"""
+
+Call = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+class Server:
+    """Listens until it is closed; each client has a thread for its one question."""
+
+    def __init__(self, path: Path, calls: Mapping[str, Call]) -> None:
+        self.path = path
+        self._calls = calls
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        path.unlink(missing_ok=True)  # the lock says that nobody else listens
+        before = os.umask(0o177)
+        try:
+            with short_name(path) as name:
+                self._socket.bind(name)
+        finally:
+            os.umask(before)
+        self._socket.listen(64)
+        self._thread = threading.Thread(target=self._accept, name="server", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self._socket.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection:
+            connection.settimeout(PATIENCE_SECONDS)
+            try:
+                with connection.makefile("rb") as stream:
+                    line = stream.readline(LONGEST_REQUEST)
+                connection.sendall(json.dumps(self._answer(line)).encode() + b"\n")
+            except OSError as error:
+                logger.info("a client went away: %s", error)
+
+    def _answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            request = json.loads(line)
+            call = self._calls.get(request["call"])
+            if call is None:
+                raise UsageError(f"the daemon knows no call {request['call']!r}", hint="is it of the same version?")
+            return call(request["arguments"])
+        except VaultMemoryError as error:
+            return {"error": {**error.as_json(), "exit_code": error.exit_code}}
+        except (ValueError, KeyError, TypeError) as error:
+            return contract.of_error(UsageError(f"the request is not understood: {error}"))
+        except Exception as error:
+            logger.exception("a call failed")
+            return {"error": {"code": "internal", "message": f"the daemon failed: {error}", "hint": "see its log"}}

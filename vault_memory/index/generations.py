@@ -1,0 +1,112 @@
+"""Generations of an index: the old one serves while a new one is built beside it, then a pointer moves.
+
+A folder holds ``index-1.sqlite``, ``index-2.sqlite``, … and the file `current` with the number that serves. A
+generation is built for other rules (schema, chunking, layout) or on demand. It starts with the vectors of the one
+before, so that a text that is still the same is not embedded again.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from vault_memory.errors import IndexTooNew, VaultMemoryError
+from vault_memory.index.schema import STEPS
+from vault_memory.index.store import Index
+
+RULES = "rules"
+"""The key under which an index remembers the rules that it was built by"""
+
+
+class Generations:
+    """The generations in one folder, which is made when it is not there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._pointer = folder / "current"
+
+    @property
+    def current(self) -> int:
+        """The number of the generation that serves; 0 when there is none yet."""
+        try:
+            return int(self._pointer.read_text(encoding="ascii"))
+        except (FileNotFoundError, ValueError):
+            return 0
+
+    def path(self, number: int) -> Path:
+        return self.folder / f"index-{number}.sqlite"
+
+    def open(self) -> Index | None:
+        """The index that serves; None when there is none that this version can read.
+
+        A file that is damaged is moved aside. Raises IndexTooNew.
+        """
+        for _ in range(5):  # the pointer may move between reading it and opening the file
+            number = self.current
+            if not self.path(number).exists():
+                if number == self.current:
+                    return None
+                continue
+            try:
+                return Index(self.path(number))
+            except IndexTooNew:
+                raise
+            except (VaultMemoryError, apsw.Error):
+                self._set_aside(number)
+        return None
+
+    def build(self, rules: str, fill: Callable[[Index], object]) -> Index:
+        """Build the next generation with `fill`, let it serve, and remove the ones before."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        before = self.current
+        number = max([before, *self._numbers()]) + 1
+        index = Index(self.path(number))
+        try:
+            if before and self.path(before).exists():
+                _take_vectors(index, self.path(before))
+            fill(index)
+            index.set(RULES, rules)
+            self._point_to(number)
+        except BaseException:
+            index.close()
+            self._remove(number)
+            raise
+        for old in self._numbers():
+            if old < number:
+                self._remove(old)
+        return index
+
+    def _numbers(self) -> list[int]:
+        stems = (path.stem.removeprefix("index-") for path in self.folder.glob("index-*.sqlite"))
+        return [int(stem) for stem in stems if stem.isdigit()]
+
+    def _point_to(self, number: int) -> None:
+        fresh = self._pointer.with_suffix(".new")
+        fresh.write_text(str(number), encoding="ascii")
+        os.replace(fresh, self._pointer)
+
+    def _remove(self, number: int) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{self.path(number)}{suffix}").unlink(missing_ok=True)
+
+    def _set_aside(self, number: int) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            damaged = Path(f"{self.path(number)}{suffix}")
+            if damaged.exists():
+                os.replace(damaged, f"{damaged}.damaged")
+
+
+def _take_vectors(index: Index, before: Path) -> None:
+    """Copy what was embedded; an old file that cannot be read costs its vectors, nothing else."""
+    connection = index.connection
+    try:
+        connection.execute("ATTACH ? AS before", (str(before),))
+        if connection.pragma("before.user_version") <= len(STEPS):
+            connection.execute(
+                "INSERT OR IGNORE INTO main.model SELECT * FROM before.model;"
+                "INSERT OR IGNORE INTO main.vector SELECT * FROM before.vector;"
+            )
+        connection.execute("DETACH before")
+    except apsw.Error:
+        index.set(RULES, "")

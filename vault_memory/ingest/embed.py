@@ -1,0 +1,43 @@
+"""Vectors for what is settled and has none yet: one text at a time, resumable, never in the way of a search."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from vault_memory.index import Index, vectors
+
+if TYPE_CHECKING:
+    from vault_memory.brain import Embedder
+
+
+BATCH = 16
+"""Texts between two looks at the clock and two commits; an API embedder gets them in one request."""
+
+
+def embed_pending(
+    index: Index,
+    embedder: "Embedder",
+    *,
+    go_on: Callable[[], bool] = lambda: True,
+    progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Embed chunks of settled notes until none is missing or `go_on` says no. Returns how many were embedded.
+
+    The text is embedded outside of any transaction; a vector that another process computed meanwhile is kept.
+    """
+    with index.transaction():
+        model = vectors.model_id(index.connection, embedder.fingerprint, embedder.name, embedder.dimensions)
+    done = 0
+    total = vectors.missing_count(index.connection, model) if progress else 0
+    while go_on():
+        pending = vectors.pending(index.connection, model, BATCH)
+        if not pending:
+            break
+        embeddings = embedder.embed([text for _, text in pending])
+        with index.transaction():
+            vectors.put(
+                index.connection, model, [(key, vector) for (key, _), vector in zip(pending, embeddings, strict=True)]
+            )
+        done += len(pending)
+        if progress:
+            progress(done, max(total, done))
+    return done

@@ -1,0 +1,60 @@
+"""One note into the index, whole: parse, cut into chunks, keep what is the same, one transaction."""
+
+from collections.abc import Iterable
+
+from vault_memory.index import Delta, Entry, Held, Index, State
+from vault_memory.markdown import chunk
+from vault_memory.memory import Place
+from vault_memory.vault import Note, Stat
+
+CLOCK_TICK_NS = 50_000_000
+"""File times move in ticks of up to 10 ms. A file read so soon after its own time may change again within the tick."""
+
+NEVER = Stat(-1, -1, -1, -1, -1)
+"""Equals no file: whoever compares with it looks again"""
+
+
+def entry_of(note: Note, place: Place, state: State, *, read_ns: int) -> Entry:
+    """What the index is to hold of `note`, read at wall-clock time `read_ns`."""
+    date = place.date.isoformat() if place.date else None
+    return Entry(
+        note.path, place.scope, place.kind, date, len(note.raw), held_of(note, state, read_ns=read_ns), chunk(note.raw)
+    )
+
+
+def held_of(note: Note, state: State, *, read_ns: int) -> Held:
+    """The facts by which the next change is noticed; a racy time is not remembered."""
+    racy = read_ns - note.stat.ctime_ns < CLOCK_TICK_NS
+    stat = NEVER if racy else note.stat
+    return Held(stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino, note.revision, state)
+
+
+def ingest_note(index: Index, note: Note, place: Place, state: State, *, read_ns: int) -> Delta | None:
+    """Bring the index up to date with `note`. None: it held these bytes already."""
+    held = index.held_of(note.path)
+    if held is not None and held.revision == note.revision:
+        now = held_of(note, state, read_ns=read_ns)
+        if held != now:
+            index.touch(note.path, now)
+        return None
+    entry = entry_of(note, place, state, read_ns=read_ns)
+    with index.transaction():
+        index.unpark(note.path)
+        return index.put(entry)
+
+
+def ingest_entries(index: Index, entries: Iterable[Entry]) -> Delta:
+    """Many notes in one transaction: each is in it whole, and a crash loses the batch, not a part of a note."""
+    delta = Delta()
+    with index.transaction():
+        for entry in entries:
+            index.unpark(entry.path)
+            delta += index.put(entry)
+    return delta
+
+
+def forget_note(index: Index, path: str) -> Delta:
+    """The note is gone for good: so is what was read from it."""
+    with index.transaction():
+        index.unpark(path)
+        return index.remove(path)

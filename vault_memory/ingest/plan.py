@@ -1,0 +1,47 @@
+"""What to read and what to forget: a pure decision from what is held and what is there."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from vault_memory.index import Held
+from vault_memory.vault import Listing, Stat
+
+
+@dataclass(frozen=True, slots=True)
+class IngestPlan:
+    """The difference between the index and a listing of the vault. Paths are relative to the vault."""
+
+    changed: tuple[str, ...]
+    """new, or of another size, time or inode than when it was read"""
+    removed: tuple[str, ...]
+    """held, and positively absent"""
+    unchanged: int
+
+
+def plan_ingest(
+    held: Mapping[str, Held],
+    listing: Listing,
+    *,
+    wanted: Callable[[str], bool],
+    parked: Mapping[str, str],
+) -> IngestPlan:
+    """Compare what is `held` with what is there. What the listing could not look at stays: unknown is not absent.
+
+    `wanted` says whether a path is memory that search reads.
+    `parked`: files not read on purpose, with the `stamp` they had then.
+    """
+    changed: list[str] = []
+    for path, stat in listing.entries.items():
+        known = held.get(path)
+        if known is None:
+            if parked.get(path) != stamp(stat) and wanted(path):
+                changed.append(path)
+        elif known[:4] != stat[:4]:
+            changed.append(path)
+    removed = [path for path in held if path not in listing.entries and listing.covers(path)]
+    return IngestPlan(tuple(changed), tuple(removed), len(held) - len(removed) - sum(path in held for path in changed))
+
+
+def stamp(stat: Stat) -> str:
+    """What tells one state of a file from the next without reading it."""
+    return f"{stat.size}-{stat.mtime_ns}-{stat.ctime_ns}-{stat.ino}"

@@ -1,0 +1,186 @@
+"""The whole vault, or a part of it, brought into the index: list, plan, read, write.
+
+What has stood still for a moment is settled. What was saved just now, and what is absent or empty, is named in
+the report: a daemon hands it to its settling table, a one-shot command looks again after a moment (`look_again`).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from vault_memory.errors import NoteNotFound, NoteUnreadable
+from vault_memory.index import Delta, Entry, Index, State
+from vault_memory.ingest.notes import entry_of, forget_note, held_of, ingest_entries, ingest_note
+from vault_memory.ingest.plan import plan_ingest, stamp
+from vault_memory.memory import Layout
+from vault_memory.vault import Folder, Listing, Note, NoteTooLarge, Stat
+
+YOUNG_NS = 2_000_000_000
+"""A file changed less than this before it was read may still be being written"""
+BATCH = 200
+"""Notes in one transaction of a bulk load"""
+
+Progress = Callable[[int, int], None]
+Clock = Callable[[], int]
+
+
+@dataclass(frozen=True, slots=True)
+class ScanReport:
+    """What a scan did, and what it would not conclude yet."""
+
+    notes: int = 0
+    """in the index afterwards"""
+    changed: tuple[str, ...] = ()
+    """paths whose text is new to the index"""
+    removed: tuple[str, ...] = ()
+    delta: Delta = Delta()
+    young: tuple[str, ...] = ()
+    """searchable, and changed so lately that nothing more is concluded"""
+    doubtful: tuple[str, ...] = ()
+    """absent or empty now: the old text is held"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    """What it takes to bring one index up to date with one vault. `clock` gives wall time in ns."""
+
+    folder: Folder
+    index: Index
+    layout: Layout
+    clock: Clock
+
+    def scan(self, *, within: Sequence[str] = ("",), progress: Progress | None = None) -> ScanReport:
+        """Bring the index up to date with what lies under `within` (paths; "" is the vault)."""
+        held = self.index.held()
+        parked = {path: mark for path, (_, mark) in self.index.parked().items()}
+        if within != ("",):
+            held = {path: known for path, known in held.items() if _is_within(path, within)}
+            parked = {path: mark for path, mark in parked.items() if _is_within(path, within)}
+        listing = self._list(within)
+        plan = plan_ingest(held, listing, wanted=self.wants, parked=parked)
+        report = self._read_all(plan.changed, progress)
+        for path in plan.removed:
+            self.index.set_state(path, State.HELD)
+        for path in parked:
+            if path not in listing.entries and listing.covers(path):
+                self.index.unpark(path)
+        doubtful = (*report.doubtful, *plan.removed)
+        return replace(report, notes=self.index.counts()[0], doubtful=doubtful)
+
+    def look_again(self, report: ScanReport, *, conclude_young: bool) -> ScanReport:
+        """A moment later: what is still absent or empty is believed, and what stood still is settled."""
+        delta = report.delta
+        removed: list[str] = []
+        for path in (*report.doubtful, *(report.young if conclude_young else ())):
+            try:
+                note = self.read(path)
+            except NoteUnreadable:
+                continue
+            if note is None:
+                if self._absent(path):
+                    delta += forget_note(self.index, path)
+                    removed.append(path)
+                continue
+            delta += self.ingest(note, State.SETTLED) or Delta()
+        return replace(report, notes=self.index.counts()[0], removed=tuple(removed), delta=delta, young=(), doubtful=())
+
+    def wants(self, path: str) -> bool:
+        """Whether `path` is memory that search reads."""
+        place = self.layout.place(path)
+        return place is not None and place.indexed
+
+    def read(self, path: str) -> Note | None:
+        """The note as it is now, None when it is absent.
+
+        Raises NoteUnreadable, and the index remembers it: a note that is too large is parked, without its text; of
+        any other the text is held, since unknown is not absent.
+        """
+        try:
+            return self.folder.read(path)
+        except NoteNotFound:
+            return None
+        except NoteTooLarge as error:
+            self._park(path, error.reason)
+            raise
+        except NoteUnreadable:
+            self.index.set_state(path, State.HELD)
+            raise
+
+    def ingest(self, note: Note, state: State) -> Delta | None:
+        """One note that was read just now; None when the index held these bytes already."""
+        place = self.layout.place(note.path)
+        if place is None or not place.indexed:
+            return None
+        return ingest_note(self.index, note, place, state, read_ns=self.clock())
+
+    def _list(self, within: Sequence[str]) -> Listing:
+        if within == ("",):
+            return self.folder.listing()
+        merged = Listing()
+        for part in within:
+            if (stat := self._stat(part)) is not None:
+                merged.entries[part] = stat
+                continue
+            found = self.folder.listing(part)
+            merged.entries.update(found.entries)
+            merged.unknown.update(found.unknown)
+        return merged
+
+    def _stat(self, path: str) -> Stat | None:
+        try:
+            return self.folder.stat(path) if path.endswith((".md", ".jsonl")) else None
+        except NoteUnreadable:
+            return None
+
+    def _read_all(self, paths: Sequence[str], progress: Progress | None) -> ScanReport:
+        delta = Delta()
+        changed: list[str] = []
+        young: list[str] = []
+        doubtful: list[str] = []
+        for start in range(0, len(paths), BATCH):
+            with self.folder.held():
+                found = [self._entry(path, young, doubtful) for path in paths[start : start + BATCH]]
+            entries = [entry for entry in found if entry is not None]
+            delta += ingest_entries(self.index, entries)
+            changed += [entry.path for entry in entries]
+            if progress:
+                progress(min(start + BATCH, len(paths)), len(paths))
+        return ScanReport(changed=tuple(changed), delta=delta, young=tuple(young), doubtful=tuple(doubtful))
+
+    def _entry(self, path: str, young: list[str], doubtful: list[str]) -> Entry | None:
+        """What is to be written for `path`: None when that is nothing, or not yet."""
+        place = self.layout.place(path)
+        try:
+            note = self.read(path)
+        except NoteUnreadable:
+            return None
+        now = self.clock()
+        if note is None or place is None:
+            return None
+        held = self.index.held_of(path)
+        if held is not None and not note.raw:
+            self.index.set_state(path, State.HELD)
+            doubtful.append(path)
+            return None
+        settled = note.stable and now - note.stat.ctime_ns > YOUNG_NS
+        state = State.SETTLED if settled else State.HOT
+        if not settled:
+            young.append(path)
+        if held is not None and held.revision == note.revision:
+            self.index.touch(path, held_of(note, state, read_ns=now))
+            return None
+        return entry_of(note, place, state, read_ns=now)
+
+    def _absent(self, path: str) -> bool:
+        """Positively absent: the system says that it is not there, and nothing above it is unknown."""
+        found = self.folder.listing(path.rpartition("/")[0])
+        return path not in found.entries and found.covers(path)
+
+    def _park(self, path: str, reason: str) -> None:
+        stat = self._stat(path)
+        with self.index.transaction():
+            self.index.remove(path)
+            self.index.park(path, reason, stamp(stat) if stat else "")
+
+
+def _is_within(path: str, within: Iterable[str]) -> bool:
+    return any(not part or path == part or path.startswith(part + "/") for part in within)
