@@ -177,10 +177,10 @@ class _Walk:
             self.listing.copies.append(path)
 
     def _link(self, path: str) -> None:
-        target = os.path.realpath(os.path.join(self._root_path, path))
-        if not target.startswith(os.path.join(self._root_path, "")):
+        full = os.path.join(self._root_path, path)
+        if not os.path.realpath(full).startswith(os.path.join(self._root_path, "")):
             self.listing.unknown[path] = "it is a link that leads out of the vault"
-        elif os.path.lexists(target):
+        elif os.path.exists(full):
             self.listing.links.append(path)
         else:
             self.listing.unknown[path] = "it is a link that leads nowhere"
