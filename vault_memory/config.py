@@ -11,8 +11,8 @@ from typing import Any, Literal
 from vault_memory.errors import ConfigError
 
 ENVIRONMENT_PREFIX = "VAULT_MEMORY_"
-RESERVED = frozenset({"VAULT", "CONFIG", "STATE", "CACHE", "TEST_LLM_URL"})
-"""Names after the prefix that say where things are, and are not settings."""
+RESERVED = frozenset({"VAULT", "CONFIG", "STATE", "CACHE", "EMBEDDING_API_KEY", "TEST_LLM_URL"})
+"""Names after the prefix that say where things are, or a secret, and are not settings."""
 
 
 @dataclass(frozen=True, slots=True)

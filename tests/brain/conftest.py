@@ -1,8 +1,10 @@
 """One model for all tests of this room, and a server that answers as it is told to."""
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,11 @@ from vault_memory.brain.onnx import OnnxEmbedder
 Reply = Callable[[BaseHTTPRequestHandler], None]
 
 
+class QuietServer(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is what some tests are about."""
+
+
 class ScriptedServer:
     """Gives the replies of its script one after the other, the last one for ever, and remembers what it was asked."""
 
@@ -19,11 +26,16 @@ class ScriptedServer:
         self.script: list[Reply] = []
         self.asked: list[tuple[str, dict[str, str], bytes]] = []
         self.released = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http = QuietServer(("127.0.0.1", 0), self._handler())
         self._http.daemon_threads = False
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,))
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    def encrypt(self, certificate: Path, key: Path) -> None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self._http.socket = context.wrap_socket(self._http.socket, server_side=True, do_handshake_on_connect=False)
 
     def close(self) -> None:
         self.released.set()
@@ -44,7 +56,7 @@ class ScriptedServer:
                 self.close_connection = True
                 reply(self)
 
-            do_POST = do_GET
+            do_POST = do_CONNECT = do_GET
 
             def log_message(self, *words: object) -> None:
                 pass

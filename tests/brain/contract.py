@@ -2,6 +2,7 @@
 
 import math
 import struct
+from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -53,6 +54,15 @@ class EmbedderContract:
             assert together == embedder.embed(texts)
 
         law()
+
+    def test_two_threads_get_what_one_gets(self, embedder: Embedder) -> None:
+        texts = [f"note {number} about tea {'and more tea ' * number}" for number in range(8)]
+        alone = embedder.embed(texts)
+
+        with ThreadPoolExecutor(2) as pool:
+            both = list(pool.map(lambda _turn: embedder.embed(texts), range(2)))
+
+        assert both == [alone, alone]
 
     def test_the_fingerprint_is_a_hash(self, embedder: Embedder) -> None:
         assert len(embedder.fingerprint) == 64

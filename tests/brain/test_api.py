@@ -2,8 +2,10 @@
 
 import base64
 import json
+import shutil
 import socket
 import struct
+import subprocess
 import time
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler
@@ -14,7 +16,9 @@ import pytest
 
 from vault_memory.brain import unit
 from vault_memory.brain.api import ApiEmbedder, embeddings_url, retry_after
-from vault_memory.config import Embedding
+from vault_memory.brain.http import is_private
+from vault_memory.brain.secret import VARIABLE
+from vault_memory.config import Config, Embedding, load
 from vault_memory.errors import EmbedderUnavailable
 
 from .conftest import Reply, ScriptedServer, says
@@ -43,9 +47,8 @@ def rows(*vectors: Any) -> bytes:
 
 
 def told(server: ScriptedServer, **more: Any) -> Embedding:
-    return Embedding(
-        kind="api", model="small", base_url=server.url, **{"dimensions": 3, "timeout_seconds": 5.0, **more}
-    )
+    settings: dict[str, Any] = {"model": "small", "base_url": server.url, "dimensions": 3, "timeout_seconds": 5.0}
+    return Embedding(kind="api", **settings | more)
 
 
 class TestApiEmbedder(EmbedderContract):
@@ -248,7 +251,7 @@ def test_the_key_may_come_from_the_service_manager_or_the_environment(
     server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.script = [good(server)]
-    monkeypatch.setenv("VAULT_MEMORY_EMBEDDING_API_KEY", "from-environment")
+    monkeypatch.setenv(VARIABLE, "from-environment")
     ApiEmbedder(told(server)).embed(["tea"])
     (tmp_path / "embedding_api_key").write_text("from-manager")
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
@@ -259,7 +262,7 @@ def test_the_key_may_come_from_the_service_manager_or_the_environment(
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
 def test_no_error_repeats_the_key(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
-    monkeypatch.setenv("VAULT_MEMORY_EMBEDDING_API_KEY", KEY)
+    monkeypatch.setenv(VARIABLE, KEY)
     server.script = [says(status, json.dumps({"error": {"message": f"wrong key {KEY}"}}).encode())]
 
     with pytest.raises(EmbedderUnavailable) as caught:
@@ -280,7 +283,7 @@ def test_a_key_that_would_break_the_request_is_refused(server: ScriptedServer, t
 
 
 def test_the_key_never_travels_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VAULT_MEMORY_EMBEDDING_API_KEY", KEY)
+    monkeypatch.setenv(VARIABLE, KEY)
 
     with pytest.raises(EmbedderUnavailable, match="in the clear"):
         ApiEmbedder(Embedding(kind="api", base_url="http://embeddings.example.org/v1", dimensions=3))
@@ -324,5 +327,44 @@ def test_an_address_that_belongs_to_the_machines_own_services_is_refused(
 
     with pytest.raises(EmbedderUnavailable, match="own network services"):
         ApiEmbedder(told(server)).embed(["tea"])
+
+    assert server.asked == []
+
+
+def test_the_variable_for_the_key_is_no_unknown_setting() -> None:
+    assert load(None, {VARIABLE: KEY}) == Config()
+
+
+@pytest.mark.parametrize(
+    ("host", "asked"), [("embeddings.example.org", True), ("localhost", False), ("10.0.0.1", False)]
+)
+def test_a_proxy_is_used_for_the_world_and_never_for_the_own_network(host: str, asked: bool) -> None:
+    assert is_private(host) is not asked
+
+
+def test_the_way_through_a_proxy_is_a_tunnel(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", server.url)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv(VARIABLE, KEY)
+    server.script = [says(403)]
+
+    with pytest.raises(EmbedderUnavailable, match="403"):
+        ApiEmbedder(told(server, base_url="https://embeddings.example.org/v1")).embed(["tea"], query=True)
+
+    ((path, headers, _body),) = server.asked
+    assert path == "embeddings.example.org:443"
+    assert KEY not in str(headers)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_a_certificate_that_nobody_signed_is_refused(server: ScriptedServer, tmp_path: Path) -> None:
+    pem = tmp_path / "server.pem"
+    made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -days 2"
+    subprocess.run([*made.split(), "-keyout", pem, "-out", tmp_path / "cert.pem"], check=True, capture_output=True)
+    server.encrypt(tmp_path / "cert.pem", pem)
+    server.script = [good(server)]
+
+    with pytest.raises(EmbedderUnavailable, match="certificate does not hold"):
+        ApiEmbedder(told(server, base_url=server.url.replace("http:", "https:"))).embed(["tea"])
 
     assert server.asked == []

@@ -4,6 +4,7 @@ One text at a time: a batch padded to its longest text is slower on a CPU and ta
 """
 
 import ctypes
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,8 +71,7 @@ class OnnxEmbedder:
 
 def give_memory_back() -> None:
     """Return freed memory to the system, where the C library can: glibc keeps the 60 MB that loading MiniLM frees."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
+    if os.name == "posix" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
 
 

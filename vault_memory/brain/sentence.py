@@ -1,6 +1,7 @@
 """Vectors by sentence-transformers on the processor: any model it knows, at the price of torch."""
 
 import hashlib
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ class SentenceEmbedder:
 
     def __init__(self, model: str, *, threads: int = 1) -> None:
         self.name = f"sentence {model}"
+        self._lock = threading.Lock()
         self._model = _load(_source(model), threads)
         self.dimensions = len(self._vector("one word", query=False)) // 4
         self.fingerprint = fingerprint("sentence", _weights_sha256(self._model), _rules(self._model), self.dimensions)
@@ -27,7 +29,8 @@ class SentenceEmbedder:
 
     def _vector(self, text: str, *, query: bool) -> bytes:
         encode = self._model.encode_query if query else self._model.encode_document
-        return unit(encode(plain(text), show_progress_bar=False).tolist())
+        with self._lock:  # its tokenizer is set up anew for each call
+            return unit(encode(plain(text), show_progress_bar=False).tolist())
 
 
 def _source(model: str) -> str:
