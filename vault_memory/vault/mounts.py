@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-_MOUNTS = "/proc/self/mountinfo"
+MOUNTS = "/proc/self/mountinfo"
 _ELSEWHERE = re.compile(
     r"(?:nfs[0-9]*|cifs|smb[0-9]*|smbfs|afs|kafs|9p|ceph|glusterfs|lustre|gfs2?|ocfs2|davfs2?|ncpfs|coda"
     r"|virtiofs|vboxsf|prl_fs|vmhgfs|drvfs|fuse(?:\..*)?|fuseblk|orangefs|pvfs2|beegfs)"
@@ -12,7 +12,7 @@ _ELSEWHERE = re.compile(
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
-def watchable(path: str | os.PathLike[str], *, mounts: str = _MOUNTS) -> str | None:
+def watchable(path: str | os.PathLike[str], *, mounts: str = MOUNTS) -> str | None:
     """None when the system tells of every change below this path, else why it may not."""
     if not sys.platform.startswith("linux"):
         return None

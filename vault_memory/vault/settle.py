@@ -186,5 +186,5 @@ def _ends_within_a_character(raw: bytes) -> bool:
     for back in range(1, min(4, len(raw) + 1)):
         byte = raw[-back]
         if byte & 0xC0 != 0x80:
-            return (byte >= 0xC2 and back < 2) or (byte >= 0xE0 and back < 3) or (0xF0 <= byte < 0xF5 and back < 4)
+            return back < (2 if 0xC2 <= byte < 0xE0 else 3 if 0xE0 <= byte < 0xF0 else 4 if 0xF0 <= byte < 0xF5 else 0)
     return False

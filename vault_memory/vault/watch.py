@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from vault_memory.vault.hints import Hints, Inbox
-from vault_memory.vault.mounts import watchable
+from vault_memory.vault.mounts import MOUNTS, watchable
 
 if TYPE_CHECKING:
     from vault_memory.vault.inotify import FolderEvents
@@ -56,6 +56,7 @@ class Watcher:
         wall: Callable[[], float] = time.time,
         poll_seconds: float = 5.0,
         sweep_seconds: float = 60.0,
+        mounts: str = MOUNTS,
     ) -> None:
         self.root = os.path.abspath(root)
         self.mode: Mode = "polling"
@@ -67,6 +68,7 @@ class Watcher:
         self._poll_seconds, self._sweep_seconds = poll_seconds, sweep_seconds
         self._inbox = Inbox()
         self._events: FolderEvents | None = None
+        self._mounts = mounts
         self._never = ""
         """Why events are not to be had here at all."""
         self._next_look = self._next_arm = 0.0
@@ -84,7 +86,7 @@ class Watcher:
 
     def start(self) -> None:
         """Set the watches; the first hints ask for a rescan."""
-        self._never = watchable(self.root) or ("" if sys.platform == "linux" else "events are used on Linux only")
+        self._never = watchable(self.root, mounts=self._mounts) or ("" if sys.platform == "linux" else "events are used on Linux only")
         self._set("the watch began")
 
     def stop(self) -> None:

@@ -1,0 +1,330 @@
+"""When a note counts as settled: simulated saves against a simulated clock."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from vault_memory.vault import Note, Settled, Settling, Stat, Verdict
+from vault_memory.vault.settle import CAP, HOLD, QUIET
+
+OLD = b"# Ann\n\n- likes tea\n- sails the Gull\n- lives in Lisbon\n"
+NEW = OLD + b"- plays the cello\n"
+
+
+def note_of(raw: bytes, *, stable: bool = True) -> Note:
+    return Note("n.md", raw, hashlib.sha256(raw).hexdigest(), Stat(len(raw), 0, 0, 1, 1), stable)
+
+
+def settled_of(raw: bytes | None) -> Settled | None:
+    return None if raw is None else Settled(hashlib.sha256(raw).hexdigest(), len(raw), raw.startswith)
+
+
+@dataclass
+class World:
+    """One note, one person who saves it, and a daemon that looks whenever it is due."""
+
+    settled: bytes | None = OLD
+    content: bytes | None = OLD
+    now: float = 100.0
+    settling: Settling = field(default_factory=Settling)
+    indexed: bytes | None = OLD
+    seen: list[tuple[float, Verdict]] = field(default_factory=list)
+    torn: bool = False
+
+    def save(self, content: bytes | None, *, closed: bool = True) -> None:
+        self.content = content
+        self.settling.hint("n.md", now=self.now, closed=closed)
+
+    def pass_time(self, seconds: float) -> None:
+        end = self.now + seconds
+        while (due := self.settling.next_due()) is not None and due <= end:
+            self.now = max(self.now, due)
+            assert self.settling.due(self.now) == ["n.md"]
+            self.look()
+        self.now = end
+
+    def look(self) -> Verdict:
+        note = None if self.content is None else note_of(self.content, stable=not self.torn)
+        verdict = self.settling.looked("n.md", note, settled_of(self.settled), now=self.now)
+        self.seen.append((self.now, verdict))
+        if verdict in (Verdict.INDEX, Verdict.SETTLED):
+            self.indexed = self.content
+        if verdict is Verdict.SETTLED:
+            self.settled = self.content
+        if verdict is Verdict.GONE:
+            self.indexed = self.settled = None
+        return verdict
+
+    def verdicts(self) -> list[Verdict]:
+        return [verdict for _, verdict in self.seen]
+
+
+def test_a_closed_save_is_indexed_at_once_and_settled_after_a_quiet_moment():
+    world = World()
+    world.save(NEW)
+
+    world.pass_time(0)
+    assert (world.verdicts(), world.indexed) == ([Verdict.INDEX], NEW)
+
+    world.pass_time(QUIET - 0.01)
+    assert world.settling.pending() == {"n.md"}
+
+    world.pass_time(0.02)
+    assert (world.verdicts(), world.settled) == ([Verdict.INDEX, Verdict.SETTLED], NEW)
+    assert not world.settling.pending()
+    assert world.settling.next_due() is None
+
+
+def test_a_plain_modification_is_looked_at_twenty_milliseconds_after_the_last_one():
+    world = World()
+    for _ in range(5):
+        world.save(NEW, closed=False)
+        world.pass_time(0.010)
+    assert world.seen == []
+
+    world.pass_time(0.011)
+
+    assert world.indexed == NEW
+
+
+def test_under_steady_writing_the_text_is_read_after_the_cap_and_nothing_is_concluded():
+    world = World()
+    began = world.now
+    for step in range(800):
+        world.save(OLD + b"x" * step, closed=False)
+        world.pass_time(0.010)
+
+    assert world.verdicts() == [Verdict.INDEX]
+    assert world.seen[0][0] - began == pytest.approx(CAP, abs=0.03)
+    assert world.settling.pending() == {"n.md"}
+
+
+def test_many_closed_saves_in_a_row_are_not_looked_at_more_often_than_every_twenty_milliseconds():
+    world = World()
+    for step in range(1000):
+        world.save(OLD + b"x" * step)
+        world.pass_time(0.001)
+
+    assert 45 <= len(world.seen) <= 51
+
+
+def test_a_touched_note_with_the_same_bytes_is_settled_at_once():
+    world = World()
+    world.save(OLD)
+    world.pass_time(0)
+
+    assert world.verdicts() == [Verdict.SETTLED]
+
+
+@pytest.mark.scenario("A3")
+@pytest.mark.parametrize("content", [None, b""], ids=["absent", "empty"])
+def test_an_absent_or_emptied_note_keeps_its_old_text_for_three_seconds_and_is_then_believed(content):
+    world = World()
+    world.save(content)
+
+    world.pass_time(HOLD - 0.01)
+    assert set(world.verdicts()) == {Verdict.KEEP}
+    assert (world.indexed, world.settled) == (OLD, OLD)
+
+    world.pass_time(0.02)
+    assert world.verdicts()[-1] is (Verdict.GONE if content is None else Verdict.SETTLED)
+    assert world.indexed == content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        OLD[:-8],
+        OLD[: len(OLD) // 3],
+        b"other words",
+        OLD + "å".encode()[:1],
+        OLD + "日".encode()[:2],
+        OLD + "🌊".encode()[:3],
+    ],
+    ids=["true beginning", "first third", "less than half", "half of å", "two thirds of 日", "three quarters of 🌊"],
+)
+def test_what_looks_cut_off_is_indexed_at_once_and_believed_after_three_seconds(content):
+    world = World()
+    world.save(content)
+
+    world.pass_time(HOLD - 0.01)
+    assert set(world.verdicts()) == {Verdict.INDEX}
+    assert (world.indexed, world.settled) == (content, OLD)
+
+    world.pass_time(0.02)
+    assert world.settled == content
+
+
+@pytest.mark.parametrize("content", [NEW, OLD[10:], OLD + "日".encode(), OLD + b"\x80\x80", OLD + b"\xff"])
+def test_what_is_whole_is_not_held(content):
+    world = World()
+    world.save(content)
+    world.pass_time(QUIET + 0.01)
+
+    assert world.settled == content
+
+
+def test_a_save_that_truncates_and_then_writes_never_shows_an_empty_note():
+    world = World()
+    world.save(b"", closed=False)
+    world.pass_time(0.5)
+    for end in range(0, len(NEW), 8):
+        world.save(NEW[:end], closed=False)
+        world.pass_time(0.1)
+    world.save(NEW)
+    world.pass_time(QUIET + 0.2)
+
+    assert Verdict.GONE not in world.verdicts()
+    assert world.settled == NEW
+
+
+@pytest.mark.scenario("C23")
+def test_vim_makes_the_name_absent_then_empty_then_growing_and_no_delete_is_seen():
+    world = World()
+    world.save(None)
+    world.pass_time(0.005)
+    world.save(b"", closed=False)
+    world.pass_time(0.002)
+    world.save(NEW[:20], closed=False)
+    world.pass_time(0.002)
+    world.save(NEW)
+    world.pass_time(QUIET + 0.2)
+
+    assert set(world.verdicts()) <= {Verdict.KEEP, Verdict.INDEX, Verdict.SETTLED}
+    assert world.settled == NEW
+
+
+@pytest.mark.scenario("C64", "D73")
+def test_five_thousand_notes_deleted_and_made_again_within_two_seconds_are_never_gone():
+    settling = Settling()
+    paths = [f"memory/{number}.md" for number in range(5000)]
+    known = settled_of(OLD)
+    verdicts = set()
+    for path in paths:
+        settling.hint(path, now=0.0, closed=True)
+    for path in settling.due(0.0):
+        verdicts.add(settling.looked(path, None, known, now=0.0))
+    for path in paths:
+        settling.hint(path, now=2.0, closed=True)
+    now = 2.0
+    while settling.pending():
+        for path in settling.due(now):
+            verdicts.add(settling.looked(path, note_of(OLD), known, now=now))
+        now += 0.1
+
+    assert verdicts == {Verdict.KEEP, Verdict.SETTLED}
+    assert now < 3
+
+
+def test_a_torn_look_is_repeated_soon_and_taken_for_what_it_is_only_after_the_cap():
+    world = World(torn=True)
+    world.save(NEW)
+    world.pass_time(CAP - 0.5)
+    assert set(world.verdicts()) == {Verdict.KEEP}
+    assert len(world.seen) < 30
+
+    world.pass_time(1)
+    assert Verdict.INDEX in world.verdicts()
+    assert world.settling.pending()
+
+    world.torn = False
+    world.pass_time(1)
+    assert world.settled == NEW
+
+
+def test_a_note_that_was_left_alone_for_long_is_believed_at_the_first_look():
+    settling = Settling()
+    for path, raw in [("whole.md", NEW), ("cut.md", OLD[:5]), ("empty.md", b"")]:
+        settling.hint(path, now=0.0, closed=True)
+        assert settling.looked(path, note_of(raw), settled_of(OLD), now=0.0, quiet=3600.0) is Verdict.SETTLED
+    settling.hint("gone.md", now=0.0, closed=True)
+    assert settling.looked("gone.md", None, settled_of(OLD), now=0.0, quiet=3600.0) is Verdict.KEEP
+    assert settling.looked("recent.md", note_of(NEW), None, now=0.0, quiet=0.1) is Verdict.INDEX
+
+
+def test_a_note_that_cannot_be_read_is_tried_again_ever_more_seldom_and_never_gone():
+    settling = Settling()
+    settling.hint("n.md", now=0.0, closed=True)
+    tries, now = [], 0.0
+    while now < 200:
+        now = settling.next_due()
+        tries.append(now)
+        settling.unreadable("n.md", now=now)
+
+    assert tries == [0, 5, 15, 35, 75, 135, 195, 255]
+    assert settling.looked("n.md", None, settled_of(OLD), now=300.0) is Verdict.KEEP
+
+
+def test_a_note_that_is_dropped_is_not_pending():
+    settling = Settling()
+    settling.hint("n.md", now=0.0, closed=True)
+    settling.drop("n.md")
+    settling.drop("other.md")
+
+    assert settling.pending() == frozenset()
+    assert settling.due(10.0) == []
+
+
+contents = st.sampled_from([None, b"", OLD, NEW, OLD[:30], b"quite different", OLD + "å".encode()[:1]])
+steps = st.tuples(
+    contents, st.booleans(), st.sampled_from([0.0, 0.001, 0.019, 0.021, 0.1, 0.299, 0.301, 1.0, 2.9, 3.1, 6.0])
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(steps, min_size=1, max_size=12), st.sampled_from([OLD, None, b""]))
+@example([(None, True, 2.9), (OLD, True, 0.0), (None, True, 0.5)], OLD)
+@example([(b"", False, 3.1), (NEW, False, 0.0)], OLD)
+def test_whatever_the_saves_the_last_content_is_what_is_concluded_in_bounded_time(saves, known):
+    world = World(settled=known, content=known, indexed=known)
+    for content, closed, pause in saves:
+        world.save(content, closed=closed)
+        world.pass_time(pause)
+    last = world.now
+    world.pass_time(HOLD + QUIET + 0.1)
+
+    assert not world.settling.pending()
+    assert world.settled == world.indexed == world.content
+    if world.seen:
+        assert world.seen[-1][0] <= last + HOLD + QUIET
+        assert (world.verdicts()[-1] is Verdict.GONE) == (world.content is None)
+
+
+@settings(max_examples=200)
+@given(st.lists(steps, min_size=1, max_size=12))
+def test_a_delete_is_concluded_only_after_two_looks_three_seconds_apart_with_no_other_between(saves):
+    world = World()
+    looks: list[tuple[float, bool]] = []
+    look = world.look
+
+    def remembered() -> Verdict:
+        looks.append((world.now, world.content is None))
+        verdict = look()
+        if verdict is Verdict.GONE:
+            absent_since = next(at for at, absent in reversed(_run(looks)) if absent)
+            assert world.now - absent_since >= HOLD - 1e-6
+        return verdict
+
+    world.look = remembered  # type: ignore[method-assign]
+    for content, closed, pause in saves:
+        world.save(content, closed=closed)
+        world.pass_time(pause)
+    world.pass_time(10)
+
+
+def _run(looks: list[tuple[float, bool]]) -> list[tuple[float, bool]]:
+    """The last unbroken run of looks that found the note absent, latest first."""
+    run = []
+    for at, absent in reversed(looks):
+        if not absent:
+            break
+        run.append((at, absent))
+    return run
+
+
+def test_nothing_is_due_that_nobody_hinted_at():
+    assert Settling().due(1e9) == []
+    assert Settling().next_due() is None
