@@ -172,7 +172,8 @@ def error_classes() -> str:
         'object, `{"error": {"code", "message", "hint", …}}`, and the code is one of these. They stay the same '
         "from version to version; the sentences may change.",
     ]
-    kinds = sorted(set(_descendants(errors.VaultMemoryError)), key=_code)
+    named = {kind for kind in _descendants(errors.VaultMemoryError) if "code" not in vars(kind)}
+    kinds = sorted(named, key=_code)
     rows = [
         "| Code | Exit | HTTP | Situation |",
         "|---|---|---|---|",
