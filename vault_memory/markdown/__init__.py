@@ -2,7 +2,7 @@
 
 from vault_memory.markdown.chunks import CHUNKING, Chunk, chunk, embed_text, identity
 from vault_memory.markdown.document import Section, SectionedDoc, parse, render
-from vault_memory.markdown.items import Item, ItemFields, items, normalised, parse_item
+from vault_memory.markdown.items import Item, ItemFields, item_spans, normalised, parse_item
 
 __all__ = [
     "CHUNKING",
@@ -14,7 +14,7 @@ __all__ = [
     "chunk",
     "embed_text",
     "identity",
-    "items",
+    "item_spans",
     "normalised",
     "parse",
     "parse_item",

@@ -11,9 +11,9 @@ import re
 from hashlib import sha256
 from typing import NamedTuple
 
-from vault_memory.markdown.block import Block
+from vault_memory.markdown.block import BLANKS, Block
 from vault_memory.markdown.cutting import CAP, cut
-from vault_memory.markdown.items import BLOCK_ID, MARKER, day, split_metadata
+from vault_memory.markdown.items import BLOCK_ID, MARKER, day, read_metadata
 from vault_memory.markdown.outline import Outline, outline
 
 CHUNKING = "1"
@@ -41,14 +41,14 @@ class Chunk(NamedTuple):
 
 _TABLE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*$", re.MULTILINE)
 _SPEAKER = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\*\*([^*\n]{1,40}?)(?::\*\*|\*\*:)[ \t]*")
-_METADATA = re.compile(r"(\([^()\n]*\))(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*$", re.MULTILINE)
+_METADATA = re.compile(r"\(([^()\n]*)\)(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*$", re.MULTILINE)
 _MARKERS = re.compile(r"^" + MARKER.pattern, re.MULTILINE)
 _HEADING_MARKS = re.compile(r"^ {0,3}#{1,6}(?:[ \t]+|$)|[ \t]+#+[ \t]*$|^ {0,3}(?:-+|=+)[ \t]*$", re.MULTILINE)
 _FRONT_TOPIC = re.compile(r"topic:[ \t]*[\"'\[]?[ \t]*([^\"'\[\],#]*)")
 _FRONT_VALUE = re.compile(r"[ \t]*(?:-[ \t]+|[^:#]+:[ \t]*)[\"'\[{>|]*[ \t]*\w")
 
 
-class Said(NamedTuple):
+class _Said(NamedTuple):
     """What an item tells about all chunks that are made of it."""
 
     who: str
@@ -64,116 +64,119 @@ def chunk(raw: bytes) -> list[Chunk]:
 class _Chunker:
     """Walks the blocks of one note."""
 
+    __slots__ = ("_blocks", "_body", "_chunks", "_heading", "_lines", "_nothing", "_path")
+
     def __init__(self, note: Outline) -> None:
-        self._lines = note.lines
-        self._blocks = note.blocks
-        self._body = note.body
-        self._topic = _front_topic(note.lines[: note.body])
+        self._lines, self._body, self._blocks = note
+        self._nothing = _Said("", None, _front_topic(self._lines[: self._body]))
+        self._path: list[tuple[int, str]] = []
         self._heading: tuple[str, ...] = ()
         self._chunks: list[Chunk] = []
 
     def run(self) -> list[Chunk]:
-        if any(_FRONT_VALUE.match(line) for line in self._lines[1 : self._body - 1]):
-            self._add(1, self._body - 1, Said("", None, self._topic), by_line=True)
-        path: list[tuple[int, str]] = []
+        if self._body and any(map(_FRONT_VALUE.match, self._lines[1 : self._body - 1])):
+            self._add(1, self._body - 1, self._nothing, by_line=True)
         for index, block in enumerate(self._blocks):
             if block.kind == "item":
                 if block.level == 1:
-                    self._add_item(index, Said("", None, self._topic))
+                    self._add_item(index, self._nothing)
             elif block.kind == "heading":
-                self._add_heading(index, path)
+                self._add_heading(index)
             elif block.kind != "rule":
                 self._add_text(block)
         return self._chunks
 
-    def _add_heading(self, index: int, path: list[tuple[int, str]]) -> None:
-        block = self._blocks[index]
+    def _add_heading(self, index: int) -> None:
+        block, path = self._blocks[index], self._path
         while path and path[-1][0] >= block.level:
             path.pop()
-        self._heading = tuple(name for _, name in path if name)
-        if block.name and self._is_bare(index):
-            self._add(block.first, block.end, Said("", None, self._topic), by_line=False)
+        self._heading = tuple([name for _, name in path])
+        if not block.name:
+            return
+        if self._is_bare(index):
+            self._add(block.first, block.end, self._nothing, by_line=False)
         path.append((block.level, block.name))
-        if block.name:
-            self._heading += (block.name,)
+        self._heading += (block.name,)
 
     def _is_bare(self, index: int) -> bool:
         """Whether nothing stands below a heading, not even a deeper heading."""
-        for below in self._blocks[index + 1 :]:
+        level = self._blocks[index].level
+        while index + 1 < len(self._blocks):
+            index += 1
+            below = self._blocks[index]
             if below.kind != "rule":
-                return below.kind == "heading" and below.level <= self._blocks[index].level
+                return below.kind == "heading" and below.level <= level
         return True
 
     def _add_text(self, block: Block) -> None:
-        first, end = block.first, block.end
-        by_line = block.kind in ("fence", "code") or any(map(_TABLE.match, self._lines[first:end]))
-        speaker = _SPEAKER.match(self._lines[first]) if block.kind == "paragraph" else None
-        self._add(first, end, Said(_name(speaker), None, self._topic), by_line=by_line)
+        kind, first, end, _, _ = block
+        text = "\n".join(self._lines[first:end])
+        by_line = kind in ("fence", "code") or ("|" in text and bool(_TABLE.search(text)))
+        said = self._nothing
+        if text.startswith("**") and (speaker := _SPEAKER.match(text)):
+            said = said._replace(who=speaker[1].strip())
+        self._cut(text, first, said, by_line=by_line)
 
-    def _add_item(self, index: int, above: Said) -> None:
-        block = self._blocks[index]
-        children = self._children(index)
-        own_end = self._blocks[children[0]].first if children else block.end
-        said = self._said("\n".join(self._lines[block.first : max(own_end, block.first + 1)]), above)
-        if sum(map(len, self._lines[block.first : block.end])) + block.end - block.first - 1 <= CAP:
-            self._add(block.first, block.end, said, by_line=False)
-            return
-        line = block.first
-        for child in children:
+    def _add_item(self, index: int, above: _Said) -> None:
+        block, blocks = self._blocks[index], self._blocks
+        first, end = block.first, block.end
+        text = own = "\n".join(self._lines[first:end]) if end - first > 1 else self._lines[first]
+        has_children = index + 1 < len(blocks) and blocks[index + 1].first < end
+        if has_children:
+            own = "\n".join(self._lines[first : max(blocks[index + 1].first, first + 1)])
+        said = _said(own, above) if "**" in own or "(" in own else above
+        if len(text) <= CAP or not has_children:
+            self._cut(text, first, said, by_line=False)
+        else:
+            self._add_in_parts(index, said)
+
+    def _add_in_parts(self, index: int, said: _Said) -> None:
+        """An item and its children, each by itself."""
+        line = self._blocks[index].first
+        for child in self._children(index):
             self._add(line, self._blocks[child].first, said, by_line=False)
             self._add_item(child, said)
             line = self._blocks[child].end
-        self._add(line, block.end, said, by_line=False)
+        self._add(line, self._blocks[index].end, said, by_line=False)
 
     def _children(self, index: int) -> list[int]:
-        block, blocks = self._blocks[index], self._blocks
+        end, level = self._blocks[index].end, self._blocks[index].level + 1
         found = []
-        for below in range(index + 1, len(blocks)):
-            if blocks[below].first >= block.end:
-                break
-            if blocks[below].level == block.level + 1:
-                found.append(below)
+        while index + 1 < len(self._blocks) and self._blocks[index + 1].first < end:
+            index += 1
+            if self._blocks[index].level == level:
+                found.append(index)
         return found
 
-    def _said(self, own: str, above: Said) -> Said:
-        who, day_of, topic = above
-        speaker = _SPEAKER.match(own)
-        if speaker:
-            who = _name(speaker)
-        metadata = _METADATA.search(own) if "(" in own else None
-        if metadata:
-            _, known = split_metadata(metadata[1])
-            day_of = day(known.get("date", "")) or day_of
-            topic = known.get("topic", topic)
-        return Said(who, day_of, topic)
+    def _add(self, first: int, end: int, said: _Said, *, by_line: bool) -> None:
+        self._cut("\n".join(self._lines[first:end]), first, said, by_line=by_line)
 
-    def _add(self, first: int, end: int, said: Said, *, by_line: bool) -> None:
-        if first >= end:
+    def _cut(self, text: str, line: int, said: _Said, *, by_line: bool) -> None:
+        who, day_of, topic = said
+        line += 1
+        if len(text) <= CAP and text and text[0] not in BLANKS and text[-1] not in BLANKS:
+            if len(text) > 16 or not MARKER.fullmatch(text):
+                last = line + text.count("\n")
+                self._chunks.append(Chunk(text, self._heading, who, line, last, day_of, topic))
             return
-        text = "\n".join(self._lines[first:end])
-        for piece in cut(text, by_line=by_line):
-            if MARKER.fullmatch(piece.text) or not piece.text.strip():
-                continue
-            self._chunks.append(
-                Chunk(
-                    piece.text,
-                    self._heading,
-                    said.who,
-                    first + piece.first + 1,
-                    first + piece.last + 1,
-                    said.date,
-                    said.topic,
-                )
-            )
+        for piece, first, last in cut(text, by_line=by_line):
+            if not MARKER.fullmatch(piece):
+                self._chunks.append(Chunk(piece, self._heading, who, line + first, line + last, day_of, topic))
 
 
 def embed_text(heading: tuple[str, ...], who: str, text: str) -> str:
     """What is embedded, and what makes two chunks the same: heading path and speaker, then the text without marks."""
-    speaker = _SPEAKER.match(text) if who else None
-    body = text[speaker.end() :] if speaker and _name(speaker) == who else text
-    body = BLOCK_ID.sub("", _MARKERS.sub("", _HEADING_MARKS.sub("", body))).strip()
-    above = " › ".join(heading)
-    return "\n".join(filter(None, (above, f"{who}: {body}" if who else body)))
+    if who and (speaker := _SPEAKER.match(text)) and speaker[1].strip() == who:
+        text = text[speaker.end() :]
+    if text.startswith(("#", " ")) or text.endswith(("-", "=", "#", " ")):
+        text = _HEADING_MARKS.sub("", text)
+    text = _MARKERS.sub("", text)
+    if "^" in text:
+        text = BLOCK_ID.sub("", text)
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    text = f"{who}: {text.strip()}" if who else text.strip()
+    return f"{' › '.join(heading)}\n{text}" if heading else text
 
 
 def identity(embed_text: str) -> bytes:
@@ -181,8 +184,16 @@ def identity(embed_text: str) -> bytes:
     return sha256(embed_text.encode("utf-8", "surrogatepass")).digest()
 
 
-def _name(speaker: re.Match[str] | None) -> str:
-    return speaker[1].strip() if speaker else ""
+def _said(own: str, above: _Said) -> _Said:
+    """What an item's own text tells; where it says nothing, what the item around it told."""
+    who, day_of, topic = above
+    if "**" in own and (speaker := _SPEAKER.match(own)):
+        who = speaker[1].strip()
+    if ")" in own and (metadata := _METADATA.search(own)):
+        known, _ = read_metadata(metadata[1])
+        day_of = day(known.get("date", "")) or day_of
+        topic = known.get("topic", topic)
+    return _Said(who, day_of, topic)
 
 
 def _front_topic(front: list[str]) -> str:

@@ -9,6 +9,7 @@ and what is not known stays text.
 import datetime
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from vault_memory.markdown.document import line_starts
@@ -23,8 +24,6 @@ _NESTED = re.compile(r"\n[ \t]+(?:[-*+]|\d{1,9}[.)])[ \t]")
 _TYPE = re.compile(r"\[([^\W\d_][\w -]{1,39})\](?![(\[:])[ \t]*")
 _EVIDENCE = re.compile(r"[ \t](?:—|–|--?)[ \t]+[\"“„]([^\"“”„]+)[\"”“]$")
 _TRAILING = re.compile(r"(?:^|[ \t])\(([^()]*)\)$")
-_KNOWN = re.compile(r"(ref|origin|conf|topic|until|supersedes):[ \t]*(.+)|(confirmed)|(\d{4}-\d\d-\d\d)")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class ItemFields:
     block_id: str = ""
 
 
-def items(body: bytes) -> list[Item]:
+def item_spans(body: bytes) -> list[Item]:
     """The items in the top region of a section's body: all before the first heading in it."""
     lines = decode(body)
     starts = line_starts(body)
@@ -104,28 +103,40 @@ def split_metadata(text: str) -> tuple[str, dict[str, str]]:
     trailing = _TRAILING.search(text)
     if not trailing:
         return text, {}
-    known: dict[str, str] = {}
-    unknown = [part for part in map(str.strip, trailing[1].split(",")) if not _take(part, known)]
-    if not known or (unknown and "date" not in known):
+    known, unknown = read_metadata(trailing[1])
+    if not known:
         return text, {}
     rest = f" ({', '.join(unknown)})" if unknown else ""
     return text[: trailing.start()].rstrip() + rest, known
 
 
+def read_metadata(inner: str) -> tuple[dict[str, str], list[str]]:
+    """What stands in the brackets after an item: the parts that are known, and the others.
+
+    Nothing is known when there are others and no date: then the brackets are a person's words.
+    """
+    known: dict[str, str] = {}
+    unknown = [part for part in map(str.strip, inner.split(",")) if not _take(part, known)]
+    return ({}, unknown) if unknown and "date" not in known else (known, unknown)
+
+
 def day(text: str) -> datetime.date | None:
-    """A day in ISO 8601, or None for anything else."""
+    """A day as `2026-01-28`, or None for anything else."""
+    if len(text) != 10 or text[4] != "-" or text[7] != "-":
+        return None
     try:
-        return datetime.date.fromisoformat(text) if _DATE.fullmatch(text) else None
+        return datetime.date.fromisoformat(text)
     except ValueError:
         return None
 
 
 def _take(part: str, known: dict[str, str]) -> bool:
-    match = _KNOWN.fullmatch(part)
-    if not match:
-        return False
-    key, value = match[1] or match[3] or "date", match[2] or part
-    if key in known or (key in ("date", "until") and not day(value)) or (key == "conf" and _share(value) < 0):
+    key, colon, value = part.partition(":")
+    if not colon:
+        key, value = ("confirmed", part) if part == "confirmed" else ("date", part)
+    value = value.strip()
+    check = _CHECKS.get(key)
+    if check is None or key in known or not check(value):
         return False
     known[key] = value
     return True
@@ -149,3 +160,13 @@ def _own_text(text: str) -> tuple[str, str]:
     if block_id and block_id.end() == len(text):
         return " ".join(text[: block_id.start()].split()), block_id[1]
     return " ".join(text.split()), ""
+
+
+_CHECKS: dict[str, Callable[[str], object]] = {
+    "date": day,
+    "until": day,
+    "conf": lambda value: _share(value) >= 0,
+    **dict.fromkeys(["ref", "origin", "topic", "supersedes"], bool),
+    "confirmed": bool,
+}
+"""What makes a part of the metadata one that is known."""

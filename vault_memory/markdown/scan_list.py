@@ -65,12 +65,27 @@ class _ListReading:
                 self._blank()
             else:
                 match = item(text)
-                going_on = self._marker(text, match) if match else self._plain(text)
-                if not going_on:
+                if match and text[0] != " " and match[3] and match[3] not in MAY_BE_ODD:
+                    self._item_at_the_left(match)
+                elif not (self._marker(text, match) if match else self._plain(text)):
                     break
             self.line += 1
         self._close(0)
         return self.line
+
+    def _item_at_the_left(self, match: re.Match[str]) -> None:
+        """Whatever stands above it, this is an item at the top."""
+        line = self.line
+        if self.open:
+            end = self.last + 1
+            for which in self.open:
+                self.found[which][1] = end
+        self.open = [len(self.found)]
+        self.found.append([line, 0, 1])
+        self.widths = [match.end()]
+        self.empty = False
+        self.paragraph = True
+        self.last = line
 
     def _close(self, depth: int) -> None:
         """Ends the items below that depth."""
