@@ -102,7 +102,7 @@ def _take_vectors(index: Index, before: Path) -> None:
     connection = index.connection
     try:
         connection.execute("ATTACH ? AS before", (str(before),))
-        if connection.pragma("before.user_version") <= len(STEPS):
+        if connection.pragma("user_version", schema="before") <= len(STEPS):
             connection.execute(
                 "INSERT OR IGNORE INTO main.model SELECT * FROM before.model;"
                 "INSERT OR IGNORE INTO main.vector SELECT * FROM before.vector;"
