@@ -21,9 +21,7 @@ UNPURE_CALLS = {"open", "print", "input", "breakpoint"}
 CLOCKS = {"now", "today", "utcnow"}
 
 # Spelt in halves, so that this file does not hold what it looks for.
-MACHINE = re.compile(
-    r"(?<![\w.}])/(?:wo" + r"rk/|ho" + r"me/\w|ro" + r"ot/|op" + r"t/\w|Us" + r"ers/\w+/)|\bseed-" + r"\d"
-)
+MACHINE = re.compile(r"(?<![\w.}])/(?:wo" + r"rk|ro" + r"ot|op" + r"t/[a-z]+)/|\bseed-" + r"\d")
 
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
