@@ -4,9 +4,9 @@ Everything has a default, so that no file is needed. All problems are reported a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from vault_memory.errors import ConfigError
 
@@ -150,20 +150,29 @@ def _overlay(raw: dict[str, Any], variable: str, value: str, problems: list[str]
 
 
 def _build(kind: Any, raw: object, place: str, source: str, problems: list[str]) -> Any:
+    """One table of settings, as `kind`; None when it lacks what has no default."""
     if not isinstance(raw, dict):
         problems.append(f"{source}: [{place}] is a table of settings, not {raw!r}")
-        return kind()
-    known = {field.name: field.type for field in fields(kind)}
+        raw = {}
+    known = {field.name: field for field in fields(kind)}
     values: dict[str, Any] = {}
     for name, value in raw.items():
         where = f"{place}.{name}" if place else str(name)
         if name not in known:
             problems.append(f"{source}: `{where}` is not known{_guess(name, known)}; known: {', '.join(known)}")
-        elif is_dataclass(known[name]):
-            values[name] = _build(known[name], value, where, source, problems)
+            continue
+        wanted: Any = known[name].type
+        rows = get_args(wanted)
+        if is_dataclass(wanted):
+            values[name] = _build(wanted, value, where, source, problems)
+        elif rows and is_dataclass(rows[0]) and isinstance(value, list):
+            tables = [_build(rows[0], row, f"{where}[{at}]", source, problems) for at, row in enumerate(value)]
+            values[name] = tuple(table for table in tables if table is not None)
         else:
-            _convert(values, name, value, known[name], f"{source}: `{where}` = {value!r}", problems)
-    return kind(**values)
+            _convert(values, name, value, wanted, f"{source}: `{where}` = {value!r}", problems)
+    lacking = [name for name, field in known.items() if field.default is MISSING and name not in values]
+    problems += [f"{source}: `{place}.{name}` is missing" for name in lacking]
+    return None if lacking else kind(**values)
 
 
 def _convert(values: dict[str, Any], name: str, value: object, wanted: Any, where: str, problems: list[str]) -> None:

@@ -1,0 +1,73 @@
+"""Opening a database and taking it from one format to the next."""
+
+import threading
+
+import apsw
+import pytest
+
+from vault_memory.database import connect, load_vector_functions, migrate, version_of
+from vault_memory.errors import VaultMemoryError
+
+
+def test_each_step_is_done_once(tmp_path):
+    done = []
+    steps = [lambda connection: done.append(1), lambda connection: done.append(2)]
+    connection = connect(tmp_path / "a.sqlite")
+
+    assert migrate(connection, steps[:1]) == 1
+    assert migrate(connection, steps) == 1
+    assert migrate(connection, steps) == 0
+    assert done == [1, 2]
+    assert version_of(connection) == 2
+
+
+def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path):
+    connection = connect(tmp_path / "a.sqlite")
+
+    def fail(connection):
+        connection.execute("CREATE TABLE half(x)")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        migrate(connection, [fail])
+
+    assert version_of(connection) == 0
+    assert list(connection.execute("SELECT name FROM sqlite_schema")) == []
+
+
+def test_two_who_migrate_at_once_do_each_step_once(tmp_path):
+    done = []
+
+    def step(connection):
+        connection.execute("CREATE TABLE once(x)")
+        done.append(1)
+
+    def run():
+        migrate(connect(tmp_path / "a.sqlite"), [step])
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert done == [1]
+
+
+def test_what_is_no_database_is_said_so(tmp_path):
+    (tmp_path / "a.sqlite").write_bytes(b"no database" * 1000)
+
+    with pytest.raises(VaultMemoryError) as error:
+        connect(tmp_path / "a.sqlite")
+
+    assert "a.sqlite" in error.value.message
+    assert error.value.hint
+
+
+def test_extension_loading_is_off_again_after_the_vector_functions_are_there():
+    connection = connect(":memory:")
+    load_vector_functions(connection)
+
+    assert connection.execute("SELECT vec_length('[1, 2, 3]')").fetchone() == (3,)
+    with pytest.raises(apsw.Error):
+        connection.load_extension("vec0")

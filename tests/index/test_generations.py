@@ -1,0 +1,123 @@
+"""A new generation is built beside the old one, which serves until the pointer moves."""
+
+import threading
+
+import pytest
+
+from vault_memory.errors import IndexTooNew
+from vault_memory.index import RULES, Entry, Generations, Held, Index, State, vectors
+from vault_memory.markdown import chunk
+
+
+def entry(path="a.md", raw=b"- the boat leaks\n"):
+    return Entry(path, "user:ann", "note", None, len(raw), Held(1, 1, 1, 1, "r", State.SETTLED), chunk(raw))
+
+
+def fill(index):
+    with index.transaction():
+        index.put(entry())
+
+
+@pytest.fixture
+def generations(tmp_path):
+    return Generations(tmp_path / "index")
+
+
+def test_there_is_no_generation_before_the_first_is_built(generations):
+    assert generations.open() is None
+    assert generations.current == 0
+
+
+def test_the_old_generation_serves_while_the_next_is_built(generations):
+    generations.build("rules 1", fill).close()
+    seen = []
+
+    def look(index):
+        serving = generations.open()
+        seen.append((generations.current, serving.counts(), serving.get(RULES)))
+        serving.close()
+        fill(index)
+
+    generations.build("rules 2", look).close()
+
+    assert seen == [(1, (1, 1), "rules 1")]
+    assert generations.current == 2
+    assert generations.open().get(RULES) == "rules 2"
+
+
+def test_a_generation_that_could_not_be_built_leaves_the_old_one_serving(generations):
+    generations.build("rules 1", fill).close()
+
+    with pytest.raises(ZeroDivisionError):
+        generations.build("rules 2", lambda index: 1 / 0)
+
+    assert generations.current == 1
+    assert generations.open().counts() == (1, 1)
+    assert len(list(generations.folder.glob("index-*.sqlite"))) == 1
+
+
+def test_the_next_generation_begins_with_the_vectors_of_the_one_before(generations):
+    first = generations.build("rules 1", fill)
+    with first.transaction():
+        model = vectors.model_id(first.connection, "print", "tiny", 2)
+        [(identity, _)] = vectors.pending(first.connection, model, 10)
+        vectors.put(first.connection, model, [(identity, b"\0" * 8)])
+    first.close()
+
+    second = generations.build("rules 2", fill)
+
+    assert vectors.missing_count(second.connection, vectors.find_model(second.connection, "print")) == 0
+
+
+def test_a_reader_that_is_open_goes_on_reading_the_generation_it_has(generations):
+    reader = generations.build("rules 1", fill)
+    generations.build("rules 2", fill).close()
+
+    assert reader.counts() == (1, 1)
+
+
+@pytest.mark.parametrize("damage", [b"", b"this is no database at all" * 400], ids=["empty", "nonsense"])
+def test_a_damaged_file_is_moved_aside_and_not_served(generations, damage):
+    generations.build("rules 1", fill).close()
+    for suffix in ("-wal", "-shm"):
+        generations.path(1).with_name(generations.path(1).name + suffix).unlink(missing_ok=True)
+    generations.path(1).write_bytes(damage)
+
+    found = generations.open()
+
+    assert found is None or found.get(RULES) != "rules 1"
+
+
+def test_an_index_of_a_newer_version_is_refused_politely(generations):
+    generations.build("rules 1", fill).close()
+    newer = Index(generations.path(1))
+    newer.connection.pragma("user_version", 99)
+    newer.close()
+
+    with pytest.raises(IndexTooNew) as refused:
+        generations.open()
+
+    assert "99" in refused.value.message
+    assert "index --rebuild" in refused.value.hint
+
+
+def test_who_opens_while_generations_change_always_gets_one_that_is_whole(generations):
+    generations.build("rules", fill).close()
+    stop = threading.Event()
+    seen = set()
+
+    def read():
+        while not stop.is_set():
+            index = generations.open()
+            seen.add(index.counts() if index else None)
+            if index:
+                index.close()
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(30):
+        generations.build("rules", fill).close()
+    stop.set()
+    reader.join()
+
+    assert seen == {(1, 1)}

@@ -1,0 +1,92 @@
+"""A note goes into the index whole, and what is the same stays where it is."""
+
+import pytest
+
+from vault_memory.index import Delta, Entry, Held, Index, State
+from vault_memory.markdown import chunk
+
+HELD = Held(1, 1, 1, 1, "r", State.SETTLED)
+
+
+@pytest.fixture
+def index(tmp_path):
+    with_notes = Index(tmp_path / "index.sqlite")
+    yield with_notes
+    with_notes.close()
+
+
+def put(index, raw, *, path="a.md", scope="user:ann", date=None):
+    with index.transaction():
+        return index.put(Entry(path, scope, "note", date, len(raw), HELD, chunk(raw)))
+
+
+def rows(index):
+    return list(index.connection.execute("SELECT id, first_line, text FROM chunk ORDER BY ordinal"))
+
+
+def test_a_line_at_the_top_adds_one_chunk_and_moves_the_others(index):
+    raw = b"".join(b"- line %d\n" % number for number in range(2000))
+    assert put(index, raw) == Delta(added=2000)
+    before = {text: id_ for id_, _, text in rows(index)}
+
+    delta = put(index, b"- new\n" + raw)
+
+    assert delta == Delta(added=1, kept=2000)
+    assert {text: id_ for id_, _, text in rows(index) if text != "- new"} == before
+    assert [line for _, line, _ in rows(index)] == list(range(1, 2002))
+
+
+def test_twins_in_one_note_are_two_chunks(index):
+    put(index, b"- tea\n- milk\n- tea\n")
+
+    assert put(index, b"- tea\n- milk\n") == Delta(kept=2, removed=1)
+    assert put(index, b"- tea\n- tea\n- tea\n") == Delta(added=2, kept=1, removed=1)
+
+
+def test_a_note_that_changes_its_scope_leaves_nothing_in_the_old_one(index):
+    put(index, b"- tea\n")
+    put(index, b"- tea\n", scope="user:anna")
+
+    assert index.scopes() == ["user:anna"]
+    assert index.counts() == (1, 1)
+
+
+def test_removing_a_note_removes_its_text(index):
+    put(index, b"- tea\n")
+    with index.transaction():
+        assert index.remove("a.md") == Delta(removed=1)
+
+    assert index.counts() == (0, 0)
+    assert list(index.connection.execute("SELECT rowid FROM chunk_fts('tea')")) == []
+
+
+def test_what_fails_in_the_middle_leaves_the_note_as_it_was(index):
+    put(index, b"- tea\n")
+
+    def fail():
+        with index.transaction():
+            index.put(Entry("a.md", "user:ann", "note", None, 1, HELD, chunk(b"- milk\n")))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+
+    assert [text for _, _, text in rows(index)] == ["- tea"]
+
+
+def test_the_change_counter_differs_after_a_change_by_anyone(index):
+    first = index.change_counter
+    put(index, b"- tea\n")
+    second = index.change_counter
+    other = Index(index.path)
+    put(other, b"- milk\n")
+
+    assert len({first, second, index.change_counter}) == 3
+
+
+def test_scopes_are_compared_byte_by_byte(index):
+    put(index, b"- tea\n", scope="user:Ann")
+    put(index, b"- tea\n", path="b.md", scope="user:e\u0301")
+
+    assert index.scope_ids(["user:ann", "user:Anna", "user:An", "user:\u00e9"]) == []
+    assert len(index.scope_ids(["user:Ann", "user:Ann", "user:e\u0301"])) == 2

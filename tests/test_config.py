@@ -1,0 +1,59 @@
+"""The configuration says everything that is wrong with it at once, and where."""
+
+import pytest
+
+from vault_memory import config
+from vault_memory.errors import ConfigError
+
+
+def load(tmp_path, text="", **environment):
+    file = tmp_path / "vault-memory.toml"
+    file.write_text(text, encoding="utf-8")
+    return config.load(file, {f"VAULT_MEMORY_{name}": value for name, value in environment.items()})
+
+
+def test_without_a_file_everything_has_a_default(tmp_path):
+    assert config.load(tmp_path / "absent.toml", {}) == config.Config()
+
+
+def test_the_environment_goes_over_the_file(tmp_path):
+    loaded = load(tmp_path, "[recall]\nlimit = 3\nmode = 'keyword'\n", RECALL_LIMIT="7")
+
+    assert loaded.recall.limit == 7
+    assert loaded.recall.mode == "keyword"
+
+
+def test_patterns_of_an_own_layout_are_read(tmp_path):
+    loaded = load(
+        tmp_path, "[[layout.patterns]]\npath = 'journal/{date}.md'\nkind = 'dated'\nscope = 'group:journal'\n"
+    )
+
+    assert loaded.layout.patterns == (config.LayoutPattern("journal/{date}.md", "dated", "group:journal"),)
+
+
+def test_all_problems_are_said_at_once_each_with_its_place(tmp_path):
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path, "[embeding]\nkind = 'x'\n[embedding]\nkind = 'x'\nthreads = 'many'\n", NONSENSE_KEY="1")
+
+    said = error.value.message
+    assert "did you mean `embedding`?" in said
+    assert "`embedding.kind` = 'x'" in said
+    assert "`embedding.threads` = 'many'" in said
+    assert "VAULT_MEMORY_NONSENSE_KEY" in said
+    assert len(error.value.details["problems"]) == 4
+    assert error.value.exit_code == 3
+
+
+@pytest.mark.parametrize("text", ["[embedding", "embedding = 3", "\x00"])
+def test_a_file_that_is_no_configuration_is_said_so_by_name(tmp_path, text):
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path, text)
+
+    assert "vault-memory.toml" in error.value.message
+
+
+def test_a_pattern_with_an_unknown_key_is_refused(tmp_path):
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path, "[[layout.patterns]]\npath = 'a'\nkind = 'note'\nscope = 'group:a'\nsocpe = 'x'\n")
+
+    assert "socpe" in error.value.message
