@@ -21,16 +21,6 @@ OPENERS = [open_beneath, open_stepwise]
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    root = tmp_path / "vault"
-    (root / "memory/sub").mkdir(parents=True)
-    (root / "USER.md").write_bytes(b"# Ann\n")
-    (root / "memory/boat.md").write_bytes(b"Gull\n")
-    (root / "memory/sub/deep.md").write_bytes(b"deep\n")
-    return root
-
-
-@pytest.fixture
 def outside(tmp_path: Path) -> Path:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret.md").write_bytes(b"SECRET\n")
@@ -275,8 +265,8 @@ def test_a_name_that_is_not_taken_in_is_listed_with_its_reason(vault):
 
 @pytest.mark.scenario("F110")
 @pytest.mark.parametrize("depth", [2_500, pytest.param(10_000, marks=pytest.mark.deep)])
-def test_a_very_deep_tree_is_listed_so_far_and_said_to_be_too_deep(vault, depth):
-    here = os.open(vault, os.O_RDONLY)
+def test_a_very_deep_tree_is_listed_so_far_and_said_to_be_too_deep(large_vault, depth):
+    here = os.open(large_vault, os.O_RDONLY)
     for _ in range(depth):
         os.mkdir("d", dir_fd=here)
         below = os.open("d", os.O_RDONLY, dir_fd=here)
@@ -284,9 +274,9 @@ def test_a_very_deep_tree_is_listed_so_far_and_said_to_be_too_deep(vault, depth)
         here = below
     os.close(here)
     try:
-        listing = Folder(vault).listing()
+        listing = Folder(large_vault).listing()
     finally:
-        subprocess.run(["rm", "-rf", str(vault / "d")], check=True)
+        subprocess.run(["rm", "-rf", str(large_vault / "d")], check=True)
 
     assert "USER.md" in listing.entries
     assert list(listing.unknown.values()) == ["it lies more than 64 folders deep"]
@@ -309,11 +299,11 @@ def test_a_very_wide_folder_is_listed_so_far_and_said_to_be_too_wide(vault, monk
 
 @pytest.mark.deep
 @pytest.mark.scenario("F110")
-def test_a_hundred_thousand_notes_in_one_folder_are_listed(vault):
+def test_a_hundred_thousand_notes_in_one_folder_are_listed(large_vault):
     for number in range(100_000):
-        os.close(os.open(vault / f"memory/{number}.md", os.O_CREAT | os.O_WRONLY))
+        os.close(os.open(large_vault / f"memory/{number}.md", os.O_CREAT | os.O_WRONLY))
 
-    assert len(Folder(vault).listing().entries) == 100_003
+    assert len(Folder(large_vault).listing().entries) == 100_003
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can take rights away from itself and have them back")

@@ -20,15 +20,6 @@ PATIENCE = 10.0
 
 
 @pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    root = tmp_path / "vault"
-    (root / "memory").mkdir(parents=True)
-    (root / "USER.md").write_bytes(b"# Ann\n")
-    (root / "memory/boat.md").write_bytes(b"Gull\n")
-    return root
-
-
-@pytest.fixture
 def watching() -> Iterator[Callable[..., Watcher]]:
     """Start a watcher, take its first rescan, and stop it in the end."""
     started = []
@@ -87,7 +78,7 @@ def test_all_is_to_be_listed_after_the_start(vault):
     watcher.start()
     try:
         assert watcher.take(PATIENCE) == Hints(rescan=True, reason="the watch began")
-        assert (watcher.mode, watcher.healthy, watcher.reason, watcher.folders) == ("inotify", True, "", 2)
+        assert (watcher.mode, watcher.healthy, watcher.reason, watcher.folders) == ("inotify", True, "", 3)
         assert not watcher.take(0)
     finally:
         watcher.stop()
@@ -156,31 +147,31 @@ def test_a_removed_note_is_hinted(vault, watching):
 
 
 @pytest.mark.scenario("C52")
-def test_when_the_queue_runs_over_everything_is_listed_again_and_new_folders_are_watched(vault, watching):
-    watcher = watching(vault)
+def test_when_the_queue_runs_over_everything_is_listed_again_and_new_folders_are_watched(large_vault, watching):
+    watcher = watching(large_vault)
     with watcher._inbox._ready:  # the thread that reads cannot put its hints away, and so reads no further
         for number in range(6000):
-            (vault / f"memory/{number}.md").write_bytes(b"x")
-        (vault / "memory/late").mkdir()
-        (vault / "memory/late/x.md").write_bytes(b"x")
+            (large_vault / f"memory/{number}.md").write_bytes(b"x")
+        (large_vault / "memory/late").mkdir()
+        (large_vault / "memory/late/x.md").write_bytes(b"x")
 
     found = hints_until(watcher, lambda hints: a_rescan(hints) and "more happened at once" in hints.reason)
 
-    assert len(look(vault, found[-1])) == 6003
-    assert (watcher.mode, watcher.healthy, watcher.folders) == ("inotify", True, 3)
-    (vault / "memory/late/y.md").write_bytes(b"x")
+    assert len(look(large_vault, found[-1])) == 6004
+    assert (watcher.mode, watcher.healthy, watcher.folders) == ("inotify", True, 4)
+    (large_vault / "memory/late/y.md").write_bytes(b"x")
     hints_until(watcher, lambda hints: "memory/late/y.md" in hints.closed)
 
 
 @pytest.mark.deep
 @pytest.mark.scenario("C52")
-def test_forty_thousand_notes_in_a_burst_are_all_found(vault, watching):
-    watcher = watching(vault)
+def test_forty_thousand_notes_in_a_burst_are_all_found(large_vault, watching):
+    watcher = watching(large_vault)
     with watcher._inbox._ready:
         for number in range(40_000):
-            (vault / f"memory/{number}.md").write_bytes(b"x")
+            (large_vault / f"memory/{number}.md").write_bytes(b"x")
 
-    found_until(vault, watcher, {f"memory/{number}.md" for number in range(40_000)})
+    found_until(large_vault, watcher, {f"memory/{number}.md" for number in range(40_000)})
 
 
 IN_A_NAMESPACE = """
@@ -271,13 +262,14 @@ def test_folders_made_removed_and_made_again_are_watched_in_the_end(vault, watch
         pass
     (vault / "memory/a/b/y.md").write_bytes(b"x")
     hints_until(watcher, lambda hints: "memory/a/b/y.md" in hints.paths)
-    assert watcher.folders == 4
+    assert watcher.folders == 5
 
 
 @pytest.mark.scenario("C55")
 def test_a_folder_moved_in_within_and_out_is_listed_and_only_watched_inside(vault, tmp_path, watching):
     watcher = watching(vault)
-    shutil.copytree(vault / "memory", tmp_path / "trip/log")
+    (tmp_path / "trip/log").mkdir(parents=True)
+    shutil.copy(vault / "memory/boat.md", tmp_path / "trip/log")
 
     os.rename(tmp_path / "trip", vault / "trip")
     found_until(vault, watcher, {"trip/log/boat.md"})
@@ -285,13 +277,13 @@ def test_a_folder_moved_in_within_and_out_is_listed_and_only_watched_inside(vaul
     found_until(vault, watcher, {"memory/trip/log/boat.md"})
     (vault / "memory/trip/log/boat.md").write_bytes(b"x")
     hints_until(watcher, lambda hints: "memory/trip/log/boat.md" in hints.closed)
-    assert watcher.folders == 4
+    assert watcher.folders == 5
 
     os.rename(vault / "memory/trip", tmp_path / "trip")
     hints_until(watcher, lambda hints: "memory/trip" in hints.subtrees)
     (tmp_path / "trip/log/boat.md").write_bytes(b"outside")
     assert not watcher.take(0.05)
-    assert watcher.folders == 2
+    assert watcher.folders == 3
 
 
 @pytest.mark.scenario("C56")
@@ -533,21 +525,21 @@ def test_stopping_gives_back_all_that_was_opened(vault):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-@pytest.mark.parametrize("folders", [2_000, pytest.param(10_000, marks=pytest.mark.deep)])
-def test_a_vault_of_many_folders_is_watched_without_echoes_and_nothing_is_missed(vault, watching, folders, capsys):
+def test_a_vault_of_ten_thousand_folders_is_watched_without_echoes_and_nothing_is_missed(large_vault, watching, capsys):
+    folders = 10_000
     for number in range(folders):
-        os.makedirs(vault / f"memory/{number % 100}/{number}")
+        os.makedirs(large_vault / f"memory/{number % 100}/{number}")
     began, cpu = time.monotonic(), time.process_time()
-    watcher = watching(vault)
+    watcher = watching(large_vault)
     armed = time.monotonic() - began
     assert watcher.folders >= folders
-    Folder(vault).listing()
+    Folder(large_vault).listing()
     wanted = set()
     for number in range(0, folders, folders // 200):
-        (vault / f"memory/{number % 100}/{number}/x.md").write_bytes(b"x")
+        (large_vault / f"memory/{number % 100}/{number}/x.md").write_bytes(b"x")
         wanted.add(f"memory/{number % 100}/{number}/x.md")
     found: set[str] = set()
-    hints_until(watcher, lambda hints: bool(found.update(hints.paths)) or found >= wanted)
+    hints_until(watcher, lambda hints: bool(found.update(hints.closed)) or found >= wanted)
     busy = time.process_time() - cpu
 
     idle_from, wall = time.process_time(), time.monotonic()
