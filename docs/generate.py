@@ -104,6 +104,9 @@ def configuration() -> str:
         f'environment goes over the file: `{config.ENVIRONMENT_PREFIX}EMBEDDING_KIND=off` is `kind = "off"` under '
         "`[embedding]`. A flag goes over both. An unknown key or a wrong value is an error that names the place and "
         "what was expected; all problems are reported at once.",
+        "Four variables say where things are: `VAULT_MEMORY_VAULT` the vault, `VAULT_MEMORY_CONFIG` the configuration "
+        "file, `VAULT_MEMORY_STATE` the folder for the indexes of all vaults, and `VAULT_MEMORY_CACHE` the folder for "
+        "models that were fetched.",
     ]
     nested = []
     for name, section in get_type_hints(config.Config).items():
