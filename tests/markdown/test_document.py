@@ -1,9 +1,18 @@
-"""A note is bytes: what is parsed is given back, whatever the bytes are."""
+"""A note is bytes: what is parsed is given back, and sections are where CommonMark sees them."""
 
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from random import Random
+
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
-from vault_memory.markdown import chunk, parse, render
+from tests.markdown.shapes import notes, random_note
+from vault_memory.markdown import SectionedDoc, parse, render
+from vault_memory.markdown import document as document_module
 
 FRAGMENTS = [
     *[b"\n", b"\r", b"\r\n", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\x0c", b"\t", b"  "],
@@ -20,10 +29,135 @@ ANY_BYTES = st.one_of(st.binary(max_size=200), st.lists(st.sampled_from(FRAGMENT
 @example(b"## \xff\xfe\0\n- \0")
 @example("## A\u2028## B\x0c\n## C".encode())
 @example(b"---\n## A\n---\n## B")
+@example("## A\n".encode("utf-16"))
 def test_render_gives_back_every_byte_that_parse_was_given(raw: bytes) -> None:
     assert render(parse(raw)) == raw
 
 
-@given(ANY_BYTES)
-def test_chunk_takes_any_bytes(raw: bytes) -> None:
-    chunk(raw)
+@cache
+def commonmark() -> MarkdownIt:
+    parser = MarkdownIt("commonmark")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+def names_and_lines(text: str) -> list[tuple[str, int]]:
+    """The sections as markdown-it-py sees them, told by name and by the number of their first line."""
+    tokens = commonmark().parse(text)
+    return [
+        (" ".join(inline.content.split()), heading.map[0])
+        for heading, inline in pairwise(tokens)
+        if heading.type == "heading_open" and heading.tag == "h2" and heading.level == 0 and heading.map
+    ]
+
+
+def names_and_lines_of(doc: SectionedDoc) -> list[tuple[str, int]]:
+    found, above = [], doc.preamble
+    for section in doc.sections:
+        found.append((section.name, len(above.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")) - 1))
+        above += section.heading + section.body
+    return found
+
+
+@given(notes, st.sampled_from(["\n", "\r\n", "\r"]), st.sampled_from(["", "---\na: b\n---\n", "---\na\n...\n"]))
+@example("# a\nb\n\n## c\n```\n## d", "\r", "")
+def test_sections_are_the_top_level_headings_of_markdown_it(note: str, line_end: str, front: str) -> None:
+    body = "\n" + note  # so that the note itself does not begin with front matter
+    raw = (front + body).replace("\n", line_end).encode()
+
+    expected = [(name, line + front.count("\n")) for name, line in names_and_lines(body)]
+    assert names_and_lines_of(parse(raw)) == expected
+
+
+def test_sections_of_a_plain_note() -> None:
+    assert parse(b"# T\nhi\n## A ##\r\n- x\nB\nb\n---\nend").sections == (
+        document_module.Section("A", b"## A ##\r\n", b"- x\nB\nb\n---\nend"),
+    )
+    doc = parse(b"# T\n\n## A ##\r\n- x\n\nB\nb\n---\nend")
+    assert [(s.name, s.heading, s.body) for s in doc.sections] == [
+        ("A", b"## A ##\r\n", b"- x\n\n"),
+        ("B b", b"B\nb\n---\n", b"end"),
+    ]
+    assert doc.preamble == b"# T\n\n"
+
+
+@pytest.mark.parametrize(
+    ("raw", "names"),
+    [
+        (b"\xef\xbb\xbf## A\n", ["A"]),
+        (b"\xef\xbb\xbf---\nt: x\n---\n## A\n", ["A"]),
+        (b"---\nt: x\n---\n", []),
+        (b"---\nt: x\n...\n## A\n", ["A"]),
+        (b"---\n## t: x\n---\n## A\n", ["A"]),
+        (b"---  \r\nt: x\r\n--- \r\n## A\r\n", ["A"]),
+        (b"---\r## t\r---\r## A", ["A"]),
+        (b"---\nt: x\n## A\n", ["A"]),
+        (b"----\nt: x\n---\n", ["t: x"]),
+        (b" ---\nt: x\n---\n", ["t: x"]),
+        (b"\n---\nt: x\n---\n", ["t: x"]),
+        (b"```\n## A\n```\n", []),
+        (b"<!--\n## A\n-->\n", []),
+        (b"- a\n\n  ## A\n", []),
+        (b"> ## A\n", []),
+        (b"    ## A\n", []),
+        (b"   ## A\n", ["A"]),
+        (b"##\n", [""]),
+        (b"##A\n", []),
+        ("## 日本 ##  \n".encode(), ["日本"]),
+        ("##\u00a0A\n".encode(), []),
+        ("## A\u2028B\n".encode(), ["A B"]),
+        (b"## A\x0cB\n", ["A B"]),
+        (b"a\n## \xffb", ["\ufffdb"]),
+    ],
+)
+def test_what_is_a_section_and_what_is_not(raw: bytes, names: list[str]) -> None:
+    doc = parse(raw)
+
+    assert [section.name for section in doc.sections] == names
+    assert render(doc) == raw
+
+
+def test_a_bom_stays_before_the_first_section() -> None:
+    doc = parse(b"\xef\xbb\xbf## A\n- x\n")
+
+    assert (doc.preamble, doc.sections[0].heading) == (b"\xef\xbb\xbf", b"## A\n")
+
+
+def lines_of_text(raw: bytes) -> list[int]:
+    """Broken: counts the lines that Python sees, form feeds and U+2028 included."""
+    starts = [0]
+    for line in raw.decode("utf-8", "replace").splitlines(keepends=True):
+        starts.append(starts[-1] + len(line.encode()))
+    return [*starts, len(raw)]
+
+
+def lines_without_the_last(raw: bytes) -> list[int]:
+    starts = WHOLE(raw)
+    return [*starts[:-1], starts[-2]]
+
+
+def lines_ending_in_newlines_only(raw: bytes) -> list[int]:
+    return [0, *(at + 1 for at, byte in enumerate(raw) if byte == 10), len(raw)]
+
+
+WHOLE = document_module.line_starts
+RANDOMS = [Random(seed) for seed in range(50)]
+
+
+@pytest.mark.parametrize("broken", [lines_of_text, lines_without_the_last, lines_ending_in_newlines_only])
+def test_broken_line_counting_is_found_out(
+    broken: Callable[[bytes], list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(document_module, "line_starts", broken)
+
+    assert any(is_wrong(f"a\u2028b\x0c\r\n{note}\r## x") for note in map(random_note, RANDOMS))
+
+
+def is_wrong(note: str) -> bool:
+    try:
+        doc = parse(note.encode())
+    except IndexError:
+        return True
+    if not all(section.heading.strip() for section in doc.sections):
+        return True
+    return render(doc) != note.encode() or names_and_lines_of(doc) != names_and_lines(note)

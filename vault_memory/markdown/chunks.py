@@ -11,7 +11,7 @@ import re
 from hashlib import sha256
 from typing import NamedTuple
 
-from vault_memory.markdown.block import BLANKS, Block
+from vault_memory.markdown.block import Block
 from vault_memory.markdown.cutting import CAP, cut
 from vault_memory.markdown.items import BLOCK_ID, MARKER, day, read_metadata
 from vault_memory.markdown.outline import Outline, outline
@@ -42,7 +42,7 @@ class Chunk(NamedTuple):
 _TABLE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*$", re.MULTILINE)
 _SPEAKER = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\*\*([^*\n]{1,40}?)(?::\*\*|\*\*:)[ \t]*")
 _METADATA = re.compile(r"\(([^()\n]*)\)(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*$", re.MULTILINE)
-_MARKERS = re.compile(r"^" + MARKER.pattern, re.MULTILINE)
+_MARKERS = re.compile(rf"^(?:{MARKER.pattern}|[ \t]+)", re.MULTILINE)
 _HEADING_MARKS = re.compile(r"^ {0,3}#{1,6}(?:[ \t]+|$)|[ \t]+#+[ \t]*$|^ {0,3}(?:-+|=+)[ \t]*$", re.MULTILINE)
 _FRONT_TOPIC = re.compile(r"topic:[ \t]*[\"'\[]?[ \t]*([^\"'\[\],#]*)")
 _FRONT_VALUE = re.compile(r"[ \t]*(?:-[ \t]+|[^:#]+:[ \t]*)[\"'\[{>|]*[ \t]*\w")
@@ -154,7 +154,7 @@ class _Chunker:
     def _cut(self, text: str, line: int, said: _Said, *, by_line: bool) -> None:
         who, day_of, topic = said
         line += 1
-        if len(text) <= CAP and text and text[0] not in BLANKS and text[-1] not in BLANKS:
+        if len(text) <= CAP and text and not (text[0].isspace() or text[-1].isspace()):
             if len(text) > 16 or not MARKER.fullmatch(text):
                 last = line + text.count("\n")
                 self._chunks.append(Chunk(text, self._heading, who, line, last, day_of, topic))
@@ -170,7 +170,10 @@ def embed_text(heading: tuple[str, ...], who: str, text: str) -> str:
         text = text[speaker.end() :]
     if text.startswith(("#", " ")) or text.endswith(("-", "=", "#", " ")):
         text = _HEADING_MARKS.sub("", text)
-    text = _MARKERS.sub("", text)
+    if "\n" in text:
+        text = _MARKERS.sub("", text)
+    elif marker := MARKER.match(text):
+        text = text[marker.end() :]
     if "^" in text:
         text = BLOCK_ID.sub("", text)
     if "\0" in text:

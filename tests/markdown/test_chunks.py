@@ -1,0 +1,227 @@
+"""Chunks: every line of a note is found once, under its heading, in pieces that fit."""
+
+import re
+from collections.abc import Callable
+from datetime import date
+from random import Random
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.markdown.shapes import line_ends, notes, ordinary_notes, random_note
+from vault_memory.markdown import Chunk, chunk, embed_text, identity
+from vault_memory.markdown import chunks as chunks_module
+from vault_memory.markdown import outline as outline_module
+from vault_memory.markdown.cutting import CAP, cut
+from vault_memory.markdown.items import MARKER
+from vault_memory.markdown.outline import outline
+
+long_texts = st.text(st.sampled_from("ab é日。.!? \n\t-\u200d\u0301"), max_size=3000)
+long_notes = st.lists(st.one_of(notes, long_texts, ordinary_notes), max_size=3).map("\n\n".join)
+
+
+def lines_to_find(raw: bytes) -> list[int]:
+    """The lines that say something: all but blank ones, headings, rules, front matter's edges, and bare markers."""
+    note = outline(raw)
+    silent = {0, note.body - 1} if note.body else set()
+    for block in note.blocks:
+        if block.kind in ("heading", "rule"):
+            silent.update(range(block.first, block.end))
+    return [
+        number
+        for number, line in enumerate(note.lines)
+        if line.strip() and number not in silent and not MARKER.fullmatch(line.rstrip())
+    ]
+
+
+def breach(raw: bytes) -> str:
+    """How the chunks of a note break the law, or nothing."""
+    lines, chunks = outline(raw).lines, chunk(raw)
+    headings = {number for block in outline(raw).blocks if block.kind == "heading" for number in range(*block[1:3])}
+    found: dict[int, int] = {}
+    for one in chunks:
+        if len(one.text) > CAP or not one.text.strip():
+            return f"a chunk of {len(one.text)} characters"
+        for number in range(one.first_line - 1, one.last_line):
+            found[number] = found.get(number, 0) + 1
+    body = outline(raw).body
+    front = set(range(body))
+    if missing := [n for n in lines_to_find(raw) if n not in found and n not in front]:
+        return f"lines {missing} are in no chunk"
+    texts = [one for one in chunks if one.first_line - 1 not in headings]
+    said = "".join("".join(one.text.split()) for one in texts)
+    covered = sorted({number for one in texts for number in range(one.first_line - 1, one.last_line)})
+    stands = "".join("".join(lines[number].split()) for number in covered)
+    bare = re.compile(r"[-*+]|\d{1,9}[.)]|\[[ xX-]\]")
+    if said != stands and bare.sub("", said) != bare.sub("", stands):
+        return "chunks do not say what their lines say"
+    places = [(one.first_line, one.last_line) for one in chunks]
+    return "" if places == sorted(places) else "chunks are out of order"
+
+
+@settings(max_examples=150)
+@given(long_notes, line_ends)
+@example("- a\n- " + "b. " * 300 + "\n  - c\n\n  d\n- e", "\n")
+@example("- " + "x" * 500 + "\n  - - y", "\n")
+@example("---\ntitle: a\n---\n# T\n\n## Empty\n", "\r\n")
+@example("日本語。" * 400, "\n")
+def test_every_line_is_in_one_chunk_or_in_pieces_that_make_it_up(note: str, line_end: str) -> None:
+    assert breach(note.replace("\n", line_end).encode()) == ""
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=300))
+@example(b"\xef\xbb\xbf\xff\0\r")
+def test_chunk_takes_any_bytes(raw: bytes) -> None:
+    assert breach(raw) == ""
+
+
+@settings(max_examples=50)
+@given(ordinary_notes.filter(lambda note: not note.startswith(("---", "\ufeff"))))
+def test_a_line_at_the_top_changes_no_other_chunk(note: str) -> None:
+    before, after = chunk(note.encode()), chunk(("A new line.\n\n" + note).encode())
+
+    assert [key(one) for one in after[1:]] == [key(one) for one in before]
+    assert [one.first_line for one in after[1:]] == [one.first_line + 2 for one in before]
+
+
+def key(one: Chunk) -> bytes:
+    return identity(embed_text(one.heading, one.who, one.text))
+
+
+def test_the_same_text_under_the_same_heading_is_the_same_chunk() -> None:
+    first, second = chunk(b"# A\n\n- tea\n"), chunk(b"# A\ntext\n\n* tea ^id-1\r\n")
+
+    assert key(first[0]) == key(second[1]) != key(chunk(b"# B\n\n- tea\n")[0])
+    assert len(key(first[0])) == 32
+
+
+NOTE = """\
+---
+title: Tea
+topic: drinks
+---
+# Notes
+
+Hello there,
+world.
+
+## Talk
+
+- **Ann**: hi Bob ^b-1
+  how are you
+  - fine
+- **Bob:** well (2026-01-28, ref:12, topic:health)
++ plain
+
+1. one
+2. two
+
+```sh
+## no heading
+- no item
+```
+
+---
+
+### Bare
+"""
+
+
+def test_a_note_in_chunks() -> None:
+    talk = ("Notes", "Talk")
+
+    assert chunk(NOTE.encode()) == [
+        Chunk("title: Tea\ntopic: drinks", (), "", 2, 3, None, "drinks"),
+        Chunk("Hello there,\nworld.", ("Notes",), "", 7, 8, None, "drinks"),
+        Chunk("- **Ann**: hi Bob ^b-1\n  how are you\n  - fine", talk, "Ann", 12, 14, None, "drinks"),
+        Chunk("- **Bob:** well (2026-01-28, ref:12, topic:health)", talk, "Bob", 15, 15, date(2026, 1, 28), "health"),
+        Chunk("+ plain", talk, "", 16, 16, None, "drinks"),
+        Chunk("1. one", talk, "", 18, 18, None, "drinks"),
+        Chunk("2. two", talk, "", 19, 19, None, "drinks"),
+        Chunk("```sh\n## no heading\n- no item\n```", talk, "", 21, 24, None, "drinks"),
+        Chunk("### Bare", talk, "", 28, 28, None, "drinks"),
+    ]
+
+
+def test_the_embed_text_has_heading_and_speaker_and_no_marks() -> None:
+    texts = [embed_text(one.heading, one.who, one.text) for one in chunk(NOTE.encode())]
+
+    assert texts[2] == "Notes › Talk\nAnn: hi Bob\nhow are you\nfine"
+    assert texts[3] == "Notes › Talk\nBob: well (2026-01-28, ref:12, topic:health)"
+    assert texts[8] == "Notes › Talk\nBare"
+
+
+def test_a_long_item_gives_up_its_children() -> None:
+    child = "  - " + "child words " * 20
+    chunks = chunk(f"- **Ann**: parent (2026-02-03)\n{child}\n{child}\n\n  after\n- next\n".encode())
+
+    assert [(one.first_line, one.last_line) for one in chunks] == [(1, 1), (2, 2), (3, 3), (5, 5), (6, 6)]
+    assert {(one.who, one.date) for one in chunks[:4]} == {("Ann", date(2026, 2, 3))}
+    assert (chunks[4].who, chunks[4].date) == ("", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("This is a sentence of some words. " * 30, "."),
+        ("これは短い文です。" * 90, "。"),
+        ("यह एक वाक्य है। " * 60, "।"),
+    ],
+)
+def test_a_long_paragraph_is_cut_at_the_ends_of_sentences(text: str, ends: str) -> None:
+    pieces = [one.text for one in chunk(text.encode())]
+
+    assert len(pieces) > 1
+    assert all(piece.endswith(ends) and CAP // 4 < len(piece) <= CAP for piece in pieces)
+
+
+def test_words_are_not_cut_where_there_are_blanks() -> None:
+    words = [f"word{number}" for number in range(400)]
+
+    assert " ".join(one.text for one in chunk(" ".join(words).encode())).split() == words
+
+
+def test_fences_and_tables_are_cut_between_lines() -> None:
+    rows = [f"| row {number} | {'x' * 30} |" for number in range(40)]
+    note = "\n".join(["| a | b |", "|---|---|", *rows])
+
+    for text in (note, "```\n" + note + "\n```"):
+        chunks = chunk(text.encode())
+        assert "\n".join(one.text for one in chunks) == text
+        assert [one.first_line for one in chunks[1:]] == [one.last_line + 1 for one in chunks[:-1]]
+
+
+def test_a_letter_keeps_its_marks() -> None:
+    assert all(piece.text[0] != "\u0301" for piece in cut("e\u0301" * 1000, by_line=False))
+
+
+def lose_the_last_line(raw: bytes) -> outline_module.Outline:
+    note = outline(raw)
+    return note._replace(blocks=[block._replace(end=max(block.end - 1, block.first + 1)) for block in note.blocks])
+
+
+def lose_front_matter(raw: bytes) -> outline_module.Outline:
+    return outline(raw)._replace(blocks=outline(raw).blocks[:-1])
+
+
+def count_lines_from_nought(raw: bytes) -> outline_module.Outline:
+    note = outline(raw)
+    return note._replace(blocks=[block._replace(first=max(block.first - 1, 0)) for block in note.blocks])
+
+
+def see_headings_in_fences(raw: bytes) -> outline_module.Outline:
+    return outline(raw.replace(b"```", b"").replace(b"~~~", b""))
+
+
+@pytest.mark.parametrize(
+    "broken", [lose_the_last_line, lose_front_matter, count_lines_from_nought, see_headings_in_fences]
+)
+def test_broken_chunks_are_found_out(
+    broken: Callable[[bytes], outline_module.Outline], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks_module, "outline", broken)
+    random = Random(0)
+
+    assert any(breach(random_note(random).encode()) for _ in range(500))
