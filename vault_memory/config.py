@@ -57,6 +57,8 @@ class Embedding:
     """For `api`: how long to wait for one answer"""
     threads: int = 1
     """For `onnx` and `sentence`: processor threads for one text"""
+    retry_seconds: float = 60.0
+    """How often an embedder that is missing or failed is tried again"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,9 @@ class Config:
     recall: Recall = Recall()
     watch: Watch = Watch()
 
+
+ZERO_SAYS_NONE = frozenset({"dimensions"})
+"""Numbers that may be 0; all others are counts and seconds of something"""
 
 SECTIONS = tuple(field.name for field in fields(Config))
 
@@ -182,6 +187,15 @@ def _convert(values: dict[str, Any], name: str, value: object, wanted: Any, wher
         values[name] = msgspec.convert(value, wanted, strict=not isinstance(value, str))
     except msgspec.ValidationError as error:
         problems.append(f"{where}: {error}")
+        return
+    found = values[name]
+    if (
+        isinstance(found, (int, float))
+        and not isinstance(found, bool)
+        and name not in ZERO_SAYS_NONE
+        and not 0 < found < 1e9
+    ):
+        problems.append(f"{where}: Expected a number above 0")
 
 
 def _guess(name: str, known: Mapping[str, object]) -> str:

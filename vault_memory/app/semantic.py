@@ -12,9 +12,6 @@ from vault_memory.errors import VaultMemoryError
 if TYPE_CHECKING:
     from vault_memory.brain import Embedder
 
-RETRY_SECONDS = 60.0
-"""After a failure, so that an embedder that appears is taken up without a restart"""
-
 Notify = Callable[[str, int, int], None]
 
 
@@ -25,7 +22,7 @@ class Semantic:
         self._config = config
         self.cache = cache
         self._lock = threading.Lock()
-        self._tried = -RETRY_SECONDS
+        self._tried = float("-inf")
         self.embedder: Embedder | None = None
         self.reason = "switched off" if config.kind == "off" else reason
         self.loading = False
@@ -42,7 +39,7 @@ class Semantic:
         with self._lock:
             if self.embedder is not None or self._config.kind == "off":
                 return self.embedder
-            if time.monotonic() - self._tried < RETRY_SECONDS:
+            if time.monotonic() - self._tried < self._config.retry_seconds:
                 return None
             self._load(progress)
             return self.embedder
@@ -58,6 +55,7 @@ class Semantic:
         from vault_memory.brain import load_embedder
 
         self.loading = True
+        self.reason = "the model is being loaded"
         try:
             self.embedder = load_embedder(self._config, cache=self.cache, progress=progress)
             self.reason = "" if self.embedder else "switched off"

@@ -52,7 +52,7 @@ def state_of(root: Path, marker: Marker, environment: Mapping[str, str]) -> Stat
     Raises TwoCopies when another live folder has the same id. A folder that was moved is followed.
     """
     state = StateFolder(state_root(environment) / marker.vault)
-    state.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _make(state.path)
     place = state.path / "place.json"
     here = os.path.realpath(root)
     known = _known_place(place)
@@ -62,6 +62,16 @@ def state_of(root: Path, marker: Marker, environment: Mapping[str, str]) -> Stat
         raise TwoCopies(Path(here), Path(known))
     claim(state, root)
     return state
+
+
+def _make(folder: Path) -> None:
+    hint = "free it, or name another folder in VAULT_MEMORY_STATE; the notes are not touched"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise ConfigError(f"the state folder `{folder}` cannot be made: {error.strerror}", hint=hint) from None
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise ConfigError(f"the state folder `{folder}` cannot be written", hint=hint)
 
 
 def claim(state: StateFolder, root: Path) -> None:

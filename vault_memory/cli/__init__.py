@@ -1,5 +1,6 @@
 """The command line: parses, calls, prints. Every command is imported only when it is run."""
 
+import os
 import sys
 from importlib import import_module
 
@@ -73,8 +74,9 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its code. No error reaches a person as a traceback, unless --verbose asks."""
-    context = Context()
-    given = sys.argv[1:] if arguments is None else arguments
+    given = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    options = given[: given.index("--")] if "--" in given else given
+    context = Context(json="--json" in options)  # known before anything is parsed, so that each error is said in JSON
     try:
         code = cli.main(given, prog_name="vault-memory", standalone_mode=False, obj=context)
     except click.exceptions.Abort:
@@ -84,8 +86,14 @@ def main(arguments: list[str] | None = None) -> None:
     except VaultMemoryError as error:
         code = context.fail(error.message, error.hint, error.code, error.exit_code, error.as_json())
     except BrokenPipeError:
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or the interpreter complains when it flushes at its end
         code = 0
+    except OSError as error:
+        if context.verbose:
+            raise
+        about = f": `{error.filename}`" if error.filename else ""
+        hint = "is the disk full, read-only, or gone? `vault-memory doctor` may know more"
+        code = context.fail(f"{error.strerror or error}{about}", hint, "system", 1)
     except KeyboardInterrupt:
         code = 130
     except Exception as error:

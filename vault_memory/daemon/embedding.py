@@ -5,11 +5,12 @@ import os
 import threading
 
 from vault_memory.app import VaultMemory
-from vault_memory.app.semantic import RETRY_SECONDS
 from vault_memory.errors import VaultMemoryError
 
 logger = logging.getLogger(__name__)
 
+PATIENCE_SECONDS = 2.0
+"""For the batch at hand when the daemon ends; what is lost of it is embedded at the next start"""
 NICE = 10
 """Searches and saves come first"""
 
@@ -32,8 +33,9 @@ class Embedding:
         """End after the batch at hand; what is not embedded yet is at the next start."""
         self._stop = True
         self._wake.set()
-        self._thread.join()
-        self._memory.close()
+        self._thread.join(PATIENCE_SECONDS)
+        if not self._thread.is_alive():
+            self._memory.close()
 
     def _run(self) -> None:
         if hasattr(os, "setpriority"):
@@ -48,4 +50,4 @@ class Embedding:
                 logger.warning("embedding: %s", error)
             except Exception:
                 logger.exception("embedding failed")
-            self._wake.wait(RETRY_SECONDS)
+            self._wake.wait(self._memory.config.embedding.retry_seconds)

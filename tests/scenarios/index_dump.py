@@ -1,0 +1,42 @@
+"""What an index holds, read from its file by SQLite alone, so that two indexes can be compared."""
+
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+
+def index_file(state: Path) -> Path:
+    """The generation that serves."""
+    return state / "index" / f"index-{(state / 'index' / 'current').read_text()}.sqlite"
+
+
+def rows(state: Path, sql: str, *values: Any) -> list[Any]:
+    connection = apsw.Connection(str(index_file(state)), flags=apsw.SQLITE_OPEN_READONLY)
+    connection.set_busy_timeout(10_000)
+    try:
+        return list(connection.execute(sql, values))
+    finally:
+        connection.close()
+
+
+def dump(state: Path) -> dict[str, set[Any]]:
+    """Notes and chunks, without ids and times: what two indexes of the same files have in common."""
+    notes = rows(
+        state, "SELECT path, scope.name, kind, date, bytes, revision FROM note JOIN scope ON scope.id = note.scope"
+    )
+    chunks = rows(
+        state,
+        "SELECT note.path, ordinal, first_line, last_line, chunk.date, hex(identity), heading, who, topic, text"
+        " FROM chunk JOIN note ON note.id = chunk.note",
+    )
+    assert len(chunks) == len(set(chunks))
+    full_text = rows(state, "SELECT count(*) FROM chunk_fts WHERE rowid IN (SELECT id FROM chunk)")
+    orphans = rows(state, "SELECT count(*) FROM chunk_fts WHERE rowid NOT IN (SELECT id FROM chunk)")
+    assert (full_text, orphans) == ([(len(chunks),)], [(0,)])
+    return {"notes": set(notes), "chunks": set(chunks), "parked": set(rows(state, "SELECT path, reason FROM parked"))}
+
+
+def states(state: Path) -> dict[str, int]:
+    """0 hot, 1 settled, 2 held."""
+    return dict(rows(state, "SELECT path, state FROM note"))
