@@ -100,24 +100,31 @@ _EXPRESSIONS = {
 }
 _DATE_AND_NAME = rf"{_DATE}(?:[-_](?P<name>{_LETTER}+))?"
 _CAPTURE = re.compile(r"\{([^{}]*)\}")
-_AUDIT = re.compile(r"(.+\.md)\.audit(?:\.[^/]+)?\.jsonl", re.DOTALL).fullmatch
-
-_Match = Callable[[str], "re.Match[str] | None"]
+_AUDIT = r"(?s)(.+\.md)\.audit(?:\.[^/]+)?\.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
 class _Rule:
-    match: _Match
-    kind: str
-    prefix: str
-    """What stands before the capture in the scope."""
-    capture: str
-    suffix: str
-    captures: frozenset[str]
-    indexed: bool
+    """A pattern, compiled when it is first tried: most processes ask about few kinds of paths."""
+
+    __slots__ = ("_pattern", "capture", "captures", "indexed", "kind", "match", "prefix", "suffix")
+
+    def __init__(self, pattern: Pattern) -> None:
+        self._pattern = pattern
+        self.kind = pattern.kind
+        self.indexed = pattern.kind not in NOT_INDEXED
+        self.prefix, _, rest = pattern.scope.partition("{")
+        self.capture, _, self.suffix = rest.partition("}")
+        self.captures: frozenset[str] = frozenset()
+        self.match: Callable[[str], re.Match[str] | None] = self._first_match
+
+    def _first_match(self, path: str) -> re.Match[str] | None:
+        regex = re.compile(_expression(self._pattern))
+        self.captures = frozenset(regex.groupindex)
+        self.match = regex.fullmatch
+        return regex.fullmatch(path)
 
 
-def _compiled(pattern: Pattern) -> _Rule:
+def _expression(pattern: Pattern) -> str:
     parts = _CAPTURE.split(pattern.path)
     names = parts[1::2]
     expression = ""
@@ -128,11 +135,7 @@ def _compiled(pattern: Pattern) -> _Rule:
             expression += _DATE_AND_NAME
         else:
             expression += _EXPRESSIONS[part]
-    regex = re.compile(expression)
-    prefix, _, rest = pattern.scope.partition("{")
-    capture, _, suffix = rest.partition("}")
-    indexed = pattern.kind not in NOT_INDEXED
-    return _Rule(regex.fullmatch, pattern.kind, prefix, capture, suffix, frozenset(regex.groupindex), indexed)
+    return expression
 
 
 def check_pattern(pattern: Pattern) -> None:
@@ -199,7 +202,7 @@ class Layout:
 
     def _audit(self, path: str) -> Place | None:
         """An audit file means what its note means, apart from its kind."""
-        note = _AUDIT(path)
+        note = re.fullmatch(_AUDIT, path)
         place = self.place(note[1]) if note else None
         return place and Place("audit", place.scope, place.date, place.name, indexed=False)
 
@@ -215,7 +218,7 @@ def _by_folder_and_name(patterns: Sequence[Pattern]) -> dict[tuple[str, str], li
         first, slash, _ = pattern.path.partition("/")
         folder = None if "{" in first and slash else first + slash if slash else ""
         last = pattern.path.rpartition("/")[2]
-        ends.append((_compiled(pattern), folder, None if "{" in last else last))
+        ends.append((_Rule(pattern), folder, None if "{" in last else last))
     folders = {folder or "" for _, folder, _ in ends}
     keys |= {(folder, last or "") for folder in folders for _, _, last in ends}
     return {
@@ -238,9 +241,9 @@ def _day(match: "re.Match[str]", captures: frozenset[str]) -> date | None:
         return None
 
 
-_BOT = re.compile(rf"Users/{_SEGMENT}/{_EXPRESSIONS['bot']}/config/[^/]+\.md").fullmatch
+_BOT = rf"Users/{_SEGMENT}/{_EXPRESSIONS['bot']}/config/[^/]+\.md"
 
 
 def bots(paths: Iterable[str]) -> frozenset[str]:
     """Whose folders lie in a shared vault. With more than one, the configuration should name the bot."""
-    return frozenset(match[1] for path in paths if (match := _BOT(path)))
+    return frozenset(match[1] for path in paths if (match := re.fullmatch(_BOT, path)))

@@ -12,8 +12,7 @@ from vault_memory.errors import BadPath
 
 _PLAIN = re.compile(r"\w[\w -]*\.(?:md|jsonl)").fullmatch
 
-_JUNK = re.compile(
-    r"""
+_JUNK = r"""(?xis)
       \..*                                  # hidden: swap files, locks, temporaries, placeholders, our own marker
     | .*~                                   # backups
     | .*\.~.*                               # Nextcloud's and our own temporaries
@@ -28,46 +27,43 @@ _JUNK = re.compile(
     | .*\.unison.*
     | .*\.(?:md|jsonl)\.(?:\#.*|[A-Za-z]{6})            # QSaveFile
     | (?:desktop\.ini|thumbs\.db)
-    """,
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-).fullmatch
+    """
 
-_COPY = re.compile(
-    r"""
+_COPY = r"""(?xi)
       \s*\([^()]*(?:\([^()]*\)[^()]*)?\b(?:conflicted\ copy|conflict\ copy|SFConflict)\b[^()]*(?:\([^()]*\)[^()]*)?\)
     | \s*\((?:memory\ copy|case\ clash|unicode\ clash|case\ conflict|unicode\ conflict)\b[^()]*\)
     | \.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?
     | [._]conflict-\d{8}-\d{6}
     | \.conflict\d+
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_COPY_HINT = re.compile(r"conflict|memory copy|clash", re.IGNORECASE).search
+    """
+_COPY_WORDS = ("conflict", "memory copy", "clash")
 
 
 def ignored(name: str) -> bool:
     """Whether a file or folder of this name is never read as memory: junk of other programs, or a conflict copy."""
     if _PLAIN(name) and "onflict" not in name:
         return False
-    return _JUNK(name) is not None or conflict_copy(name) is not None
+    return re.fullmatch(_JUNK, name) is not None or conflict_copy(name) is not None
 
 
 def conflict_copy(name: str) -> str | None:
     """The name this is a conflict copy of (``USER (conflicted copy …).md`` gives ``USER.md``), or None."""
-    if not _COPY_HINT(name):
+    folded = name.lower()
+    if not any(word in folded for word in _COPY_WORDS):
         return None
-    original = _COPY.sub("", name)
+    original = re.sub(_COPY, "", name)
     return original if original != name and original and not original.startswith(".") else None
 
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]").search
-_BIDI = re.compile(r"[\u202a-\u202e\u2066-\u2069]").search
-_SURROGATE = re.compile(r"[\ud800-\udfff]").search
-_DRIVE = re.compile(r"[A-Za-z]:(?:$|[/\\])").match
-_ORIGIN = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//").match
-_PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)", re.IGNORECASE).match
-_FORBIDDEN = re.compile(r'[<>:"|?*\\/]').search
+_ORDINARY = re.compile(r"\w[\w .-]*(?:/\w[\w .-]*)*").fullmatch
+# Seldom needed, so compiled on first use: each process that searches would pay for them at its start.
+_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
+_BIDI = r"[\u202a-\u202e\u2066-\u2069]"
+_SURROGATE = r"[\ud800-\udfff]"
+_ABSOLUTE = r"/|[A-Za-z]:(?:$|[/\\])|[A-Za-z][A-Za-z0-9+.-]*://"
+_PERCENT = rb"%([0-9A-Fa-f]{2})"
+_RESERVED = r"(?i)(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)"
+_FORBIDDEN = r'[<>:"|?*\\/]'
 
 LONGEST_NAME = 255
 """In bytes of UTF-8."""
@@ -83,7 +79,9 @@ def inside(path: str, *, base: str = "", encoded: bool = False) -> str:
         path, base = _decoded(path), _decoded(base)
     if base:
         path = _without(path, base)
-    if path.startswith("/") or _DRIVE(path) or _ORIGIN(path):
+    if _ORDINARY(path):
+        return path
+    if re.match(_ABSOLUTE, path):
         raise BadPath(path, "it is absolute")
     for segment in path.split("/"):
         if reason := _misleading(segment):
@@ -100,7 +98,7 @@ def _decoded(path: str) -> str:
 
 
 def _unquoted(path: str) -> str:
-    raw = _PERCENT.sub(lambda match: bytes.fromhex(match[1].decode()), path.encode(errors="surrogatepass"))
+    raw = re.sub(_PERCENT, lambda match: bytes.fromhex(match[1].decode()), path.encode(errors="surrogatepass"))
     return raw.decode(errors="surrogateescape")
 
 
@@ -124,9 +122,9 @@ def unreadable(name: str) -> str | None:
     """Why a name that stands in a folder is not taken in at all."""
     if "\\" in name:
         return "there is a backslash in its name"
-    if _SURROGATE(name):
+    if re.search(_SURROGATE, name):
         return "its name is not valid UTF-8"
-    if _CONTROL(name):
+    if re.search(_CONTROL, name):
         return "there is a control character in its name"
     return None
 
@@ -137,15 +135,15 @@ def awkward(name: str) -> str | None:
         return "it is no name for a file"
     if reason := unreadable(name):
         return reason
-    if mark := _FORBIDDEN(name):
+    if mark := re.search(_FORBIDDEN, name):
         return f"{mark.group()!r} cannot be in a name on Windows"
     if name[-1] in ". ":
         return "a name cannot end with a dot or a blank on Windows"
-    if _RESERVED(name):
+    if re.match(_RESERVED, name):
         return "the name is reserved on Windows"
     if len(name.encode()) > LONGEST_NAME:
         return f"the name is longer than {LONGEST_NAME} bytes"
-    return "a mark in the name changes the direction of writing" if _BIDI(name) else None
+    return "a mark in the name changes the direction of writing" if re.search(_BIDI, name) else None
 
 
 def clash_key(name: str) -> str:

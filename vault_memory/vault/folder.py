@@ -9,6 +9,7 @@ or a folder put in its place is noticed, and so that nothing of ours keeps a dis
 import hashlib
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -64,7 +65,7 @@ class Folder:
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self.root = os.path.abspath(root)
-        self._held: int | None = None
+        self._held = threading.local()
         self._seen: tuple[int, int] | None = None
         with self._opened() as fd:
             found = os.fstat(fd)
@@ -79,8 +80,9 @@ class Folder:
     @contextmanager
     def _opened(self) -> Iterator[int]:
         """The root, open for one look; VaultUnreachable if it is another folder than before."""
-        if self._held is not None:
-            yield self._held
+        held: int | None = getattr(self._held, "fd", None)
+        if held is not None:
+            yield held
             return
         try:
             fd = os.open(self.root, _OPEN_FOLDER)
@@ -98,13 +100,14 @@ class Folder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep the root open over many reads: a little faster, and all of them from the same folder."""
+        """Keep the root open over many reads of this thread: a little faster, and all of them from the same folder."""
         with self._opened() as fd:
-            self._held = fd
+            before = getattr(self._held, "fd", None)
+            self._held.fd = fd
             try:
                 yield
             finally:
-                self._held = None
+                self._held.fd = before
 
     def listing(self, subtree: str = "", *, suffixes: tuple[str, ...] = SUFFIXES) -> Listing:
         """What lies in the vault, or below one of its folders. A subtree that is not there lists as empty."""

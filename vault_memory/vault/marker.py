@@ -6,8 +6,6 @@ vault moved to the old place.
 
 import json
 import os
-import re
-import secrets
 from dataclasses import dataclass
 
 from vault_memory.errors import VaultError, VaultUnreachable
@@ -15,7 +13,7 @@ from vault_memory.errors import VaultError, VaultUnreachable
 NAME = ".vault-memory"
 FORMAT = 1
 _LONGEST = 4096
-_ID = re.compile(r"[0-9a-f]{32}").fullmatch
+_DIGITS = set("0123456789abcdef")
 
 
 class VaultTooNew(VaultError):
@@ -62,7 +60,7 @@ def _parsed(root: str, raw: bytes) -> Marker:
     try:
         said = json.loads(raw)
         vault, number = said["vault"], said["format"]
-        if not isinstance(number, int) or not _ID(vault):
+        if not isinstance(number, int) or len(vault) != 32 or set(vault) - _DIGITS:
             raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
         raise VaultUnreachable(
@@ -78,10 +76,10 @@ def ensure_marker(root: str | os.PathLike[str]) -> Marker:
     """The marker of the vault at ``root``, written if there is none. Of two who write at once, both get the first."""
     if marker := read_marker(root):
         return marker
-    marker = Marker(secrets.token_hex(16))
+    marker = Marker(os.urandom(16).hex())
     body = json.dumps({"vault": marker.vault, "format": marker.format}).encode() + b"\n"
     target = os.path.join(root, NAME)
-    temporary = f"{target}.~{secrets.token_hex(8)}"
+    temporary = f"{target}.~{os.urandom(8).hex()}"
     try:
         _write(temporary, body)
         try:

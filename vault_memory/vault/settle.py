@@ -9,8 +9,10 @@ is how editors and sync programs make a note vanish, shrink and come back.
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from vault_memory.vault.folder import Note
+if TYPE_CHECKING:
+    from vault_memory.vault.folder import Note
 
 AFTER_MODIFYING = 0.020
 """Seconds after the last plain modification until the first look; after a close or a rename there is no wait."""
@@ -113,7 +115,7 @@ class Settling:
         state.due = now + min(RETRY[1], RETRY[0] * 2 ** min(state.failures - 1, 10))
 
     def looked(
-        self, path: str, note: Note | None, settled: Settled | None, *, now: float, quiet: float | None = None
+        self, path: str, note: "Note | None", settled: Settled | None, *, now: float, quiet: float | None = None
     ) -> Verdict:
         """What to conclude from a look at a note (None: it is absent), given its last settled version.
 
@@ -158,7 +160,7 @@ class Settling:
         state.waiting = True
         return Verdict.KEEP
 
-    def _weighed(self, path: str, state: _State, note: Note | None, settled: Settled | None, now: float) -> Verdict:
+    def _weighed(self, path: str, state: _State, note: "Note | None", settled: Settled | None, now: float) -> Verdict:
         empty = note is None or not note.raw
         doubtful = empty or _cut_off(note, settled)
         ripe = max(state.changed + QUIET, state.agreed + (HOLD if doubtful else APART))
@@ -169,7 +171,7 @@ class Settling:
         return Verdict.KEEP if empty else Verdict.INDEX
 
 
-def _cut_off(note: Note | None, settled: Settled | None) -> bool:
+def _cut_off(note: "Note | None", settled: Settled | None) -> bool:
     """Whether this looks like the first part of a save: less than half, a true beginning, or half a character."""
     if note is None:
         return False

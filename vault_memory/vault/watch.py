@@ -77,7 +77,7 @@ class Watcher:
         self._recent: dict[str, float] = {}
         self._missed: dict[str, float] = {}
         self._heard_all = 0.0
-        self._deaf = 0
+        self._deaf = self._refused = 0
 
     @property
     def folders(self) -> int:
@@ -86,7 +86,8 @@ class Watcher:
 
     def start(self) -> None:
         """Set the watches; the first hints ask for a rescan."""
-        self._never = watchable(self.root, mounts=self._mounts) or ("" if sys.platform == "linux" else "events are used on Linux only")
+        elsewhere = "" if sys.platform == "linux" else "events are used on Linux only"
+        self._never = watchable(self.root, mounts=self._mounts) or elsewhere
         self._set("the watch began")
 
     def stop(self) -> None:
@@ -207,6 +208,7 @@ class Watcher:
             return
         self.mode, self.reason = ("polling", self._never) if self._never else ("inotify", "")
         self.healthy = self._deaf < DEAF_AFTER
+        self._refused = 0
         now = self._now()
         self._next_arm = now + max(0.5, 10 * (now - began))  # a storm of lost events must not become a storm of arming
         self._next_look = now + (self._poll_seconds if self._never else self._sweep_seconds)
@@ -225,8 +227,11 @@ class Watcher:
         self.reason = _WORDS.get(error.errno or 0) or error.strerror or str(error)
         logger.warning("polling every %g s: %s", self._poll_seconds, self.reason)
         now = self._now()
-        gone = error.errno in (errno.ENOENT, errno.ENOTDIR)
-        self._next_arm = now + (self._poll_seconds if gone else self._sweep_seconds)
+        if error.errno in (errno.ENOENT, errno.ENOTDIR):
+            self._next_arm = now + self._poll_seconds
+        else:
+            self._next_arm = now + self._sweep_seconds * 2**self._refused
+            self._refused = min(self._refused + 1, 6)
         self._next_look = now + self._poll_seconds
         self._inbox.rescan(self.reason)
 
