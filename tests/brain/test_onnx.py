@@ -28,10 +28,12 @@ class TestOnnxEmbedder(UnderstandingContract):
         return minilm
 
 
-def test_a_text_longer_than_the_model_reads_is_cut_and_not_refused(minilm: OnnxEmbedder) -> None:
-    long, longer = minilm.embed(["tea " * 400, "tea " * 900])
+def test_a_text_is_read_up_to_the_length_the_model_was_made_for(minilm: OnnxEmbedder) -> None:
+    within = minilm.embed(["tea " * 200 + "coffee", "tea " * 200 + "bicycle"])
+    beyond = minilm.embed(["tea " * 300 + "coffee", "tea " * 300 + "bicycle"])
 
-    assert long == longer
+    assert within[0] != within[1]
+    assert beyond[0] == beyond[1]
 
 
 def test_questions_and_notes_can_be_told_apart_by_their_prefix(minilm_files: ModelFiles, minilm: OnnxEmbedder) -> None:
