@@ -1,5 +1,6 @@
 """The command line: parses, calls, prints. Every command is imported only when it is run."""
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -77,6 +78,8 @@ def main(arguments: list[str] | None = None) -> None:
     given = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     options = given[: given.index("--")] if "--" in given else given
     context = Context(json="--json" in options)  # known before anything is parsed, so that each error is said in JSON
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name or a terminal need not be UTF-8
     try:
         code = cli.main(given, prog_name="vault-memory", standalone_mode=False, obj=context)
     except click.exceptions.Abort:

@@ -41,7 +41,9 @@ class Context:
 
     def emit(self, answer: Mapping[str, Any], human: Callable[[], str]) -> None:
         """The answer to stdout: one JSON object, or what `human` says."""
-        click.echo(json.dumps(answer, ensure_ascii=False) if self.json else human(), color=coloured())
+        encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+        escaped = encoding.lower().replace("-", "") != "utf8"
+        click.echo(json.dumps(answer, ensure_ascii=escaped) if self.json else human(), color=coloured())
 
     def say(self, line: str) -> None:
         """A remark to stderr, unless it should be quiet."""
@@ -60,7 +62,7 @@ class Context:
 
     def progress(self) -> "AbstractContextManager[Progress | None]":
         """A bar on stderr for what takes over a second; nothing off a terminal."""
-        if self.quiet or self.json or not sys.stderr.isatty():
+        if self.quiet or self.json or sys.stderr is None or not sys.stderr.isatty():
             return nullcontext()
         from vault_memory.cli.progress import bar
 
@@ -88,6 +90,8 @@ def _keep(ctx: click.Context, parameter: click.Parameter, value: object) -> None
 def _time(said: str) -> datetime:
     try:
         time = datetime.fromisoformat(said)
+        if not 1900 <= time.year <= 9000:
+            raise ValueError
     except ValueError:
         raise UsageError(f"`--now {said}` is no time", hint="write 2026-01-31 or 2026-01-31T18:30+01:00") from None
     return time.astimezone() if time.tzinfo is None else time

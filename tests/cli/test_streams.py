@@ -1,0 +1,198 @@
+"""Data to stdout, remarks to stderr, no colour where none is wanted; and what a shell may do to a command."""
+
+import os
+import pty
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.outside import PROGRAM, Outside, until
+
+
+def shell(outside: Outside, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A line for bash, in which `$vm` is the command with its vault."""
+    vm = shlex.join(outside.command())
+    return subprocess.run(
+        ["bash", "-c", f'set -o pipefail; vm() {{ {vm} "$@"; }}; {line}'],
+        env=outside.environment | environment,
+        cwd=outside.home,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def tea(outside: Outside) -> Outside:
+    outside.write("USER.md", "# Me\n\n- green tea, naïve café, 茶 ☕\n")
+    outside.ok("index")
+    return outside
+
+
+def test_hits_go_to_stdout_and_remarks_to_stderr(tea: Outside):
+    done = tea.run("search", "tea")
+
+    assert "green tea" in done.out
+    assert "semantic: off (no daemon)" in done.err
+    assert "semantic" not in done.out
+    assert tea.run("search", "tea", "--quiet").err == ""
+
+
+def test_reading_gives_the_bytes_of_the_note_and_nothing_else(tea: Outside):
+    note = tea.write("memory/a.md", b"\xef\xbb\xbf# A\r\n\r\n- one\r\n")
+    with note.open("rb") as raw:
+        done = subprocess.run(tea.command("read", "memory/a.md"), env=tea.environment, capture_output=True)
+
+        assert done.stdout == raw.read()
+    assert b"revision" in done.stderr
+
+
+def test_colour_is_for_terminals_and_not_where_no_color_is_said(tea: Outside):
+    def shown(**environment: str) -> bytes:
+        leader, follower = pty.openpty()
+        process = subprocess.Popen(
+            tea.command("search", "tea"), env={**tea.environment, **environment}, stdout=follower, stderr=follower
+        )
+        os.close(follower)
+        process.wait(60)
+        said = os.read(leader, 65536)
+        os.close(leader)
+        return said
+
+    assert b"\x1b[" in shown(NO_COLOR="")
+    assert b"\x1b[" not in shown(NO_COLOR="1")
+    assert "\x1b[" not in tea.run("search", "tea", env={**tea.environment, "NO_COLOR": ""}).out
+
+
+def test_a_reader_that_goes_away_is_no_error(tea: Outside):
+    for number in range(300):
+        tea.write(f"memory/{number}.md", f"- note number {number} of many, with some words in it\n")
+
+    done = shell(tea, "vm notes | true; vm search --limit 1000 many words | head -1; exit ${PIPESTATUS[0]}")
+
+    assert done.stderr.replace("semantic: off (no daemon)\n", "") == ""
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error(tea: Outside, closed: str):
+    assert shell(tea, f"vm search tea {closed}").returncode == 0
+    assert shell(tea, f"vm search tea --since never {closed}").returncode == 2
+
+
+def test_a_full_disk_behind_stdout_is_said(tea: Outside):
+    done = shell(tea, "vm search tea > /dev/full")
+
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "bug" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"LANG": "C", "LC_ALL": "C"}, {"LC_ALL": "xx_XX.KOI8"}, {"PYTHONIOENCODING": "ascii"}],
+    ids=["C", "unknown", "ascii"],
+)  # fmt: skip
+def test_a_terminal_without_unicode_still_gets_an_answer(tea: Outside, environment: dict[str, str]):
+    env = tea.environment | environment
+    in_json = tea.run("search", "茶", "--json", env=env)
+    assert "naïve café, 茶 ☕" in in_json.json["hits"][0]["text"]
+
+    done = tea.run("search", "茶", env=env)
+    assert done.code == 0
+    assert "green tea" in done.out
+
+
+def test_a_state_folder_may_lie_deeper_than_a_socket_can_be_named(tea: Outside):
+    deep = tea.home / "/".join(["a-long-name-of-a-folder"] * 8)
+    tea.settings["VAULT_MEMORY_STATE"] = str(deep)
+
+    with tea.daemon() as daemon:
+        assert len(str(tea.socket)) > 150
+        assert tea.ok("status")["daemon"]["pid"] == daemon.pid
+        assert daemon.stop()[0] == 0
+    assert not tea.socket.exists()
+
+
+def test_the_vault_is_the_nearest_marker_upward(tea: Outside):
+    tea.write("memory/deep/a.md", "- coffee\n")
+
+    done = subprocess.run(
+        [*PROGRAM, "search", "coffee", "--json"],
+        env=tea.environment,
+        cwd=tea.vault / "memory" / "deep",
+        capture_output=True,
+        text=True,
+    )
+
+    assert "coffee" in done.stdout
+
+
+def test_the_vault_may_be_named_by_the_environment_and_a_flag_goes_over_it(tea: Outside):
+    other = Outside(tea.home / "other", tea.home)
+    other.write("USER.md", "- cocoa\n")
+    env = tea.environment | {"VAULT_MEMORY_VAULT": str(other.vault)}
+
+    assert "cocoa" in tea.bare("search", "cocoa", env=env).out
+    assert "cocoa" not in tea.bare("search", "cocoa", "--vault", str(tea.vault), env=env).out
+
+
+def test_the_configuration_may_be_named_by_the_environment_and_a_flag_goes_over_it(tea: Outside):
+    def own(name: str, limit: int) -> Path:
+        file = tea.home / name
+        file.write_text(f"[recall]\nlimit = {limit}\n")
+        return file
+
+    for number in range(5):
+        tea.write(f"memory/{number}.md", f"- tea number {number}\n")
+    env = tea.environment | {"VAULT_MEMORY_CONFIG": str(own("two.toml", 2))}
+
+    def hits(*options: str, **more: str) -> int:
+        return len(tea.run("search", "tea", "--json", *options, env=env | more).json["hits"])
+
+    assert hits() == 2
+    assert hits("--config", str(own("three.toml", 3))) == 3
+    assert hits(VAULT_MEMORY_RECALL_LIMIT="4") == 4
+    assert hits("--limit", "1", VAULT_MEMORY_RECALL_LIMIT="4") == 1
+
+
+def test_an_own_layout_is_read(tea: Outside):
+    (tea.state / "vault-memory.toml").write_text(
+        "[[layout.patterns]]\npath = 'Journal/{user}/{date}.md'\nkind = 'dated'\nscope = 'user:{user}'\n"
+    )
+    tea.write("Journal/ann/2026-02-03.md", "- saw a heron\n")
+
+    [hit] = tea.search("heron", "--user", "ann")["hits"]
+
+    assert (hit["scope"], hit["kind"], hit["date"]) == ("user:ann", "dated", "2026-02-03")
+    assert tea.search("heron", "--user", "anna")["hits"] == []
+
+
+@pytest.mark.parametrize("command", [["index"], ["run"], ["search", "tea"]])
+def test_ctrl_c_ends_a_command_without_a_traceback(tea: Outside, command: list[str]):
+    import signal
+
+    process = subprocess.Popen(
+        tea.command(*command), env=tea.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    until(lambda: "python" not in Path(f"/proc/{process.pid}/comm").read_text() or _imported(process.pid), says=command)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+
+    assert process.returncode in (0, 130), err
+    assert "Traceback" not in err
+
+
+def _imported(pid: int) -> bool:
+    """Whether the process has come as far as our own code: it has loaded the database's library."""
+    try:
+        return "apsw" in Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return True
+
+
+assert sys.platform.startswith("linux") or pytest.skip("these tests use what only Linux has", allow_module_level=True)
