@@ -64,11 +64,27 @@ def of_error(error: VaultMemoryError) -> dict[str, Any]:
     return {"error": error.as_json()}
 
 
+ARGUMENTS = {
+    "query": str, "scopes": list, "mode": str, "limit": int, "now": str, "topic": str, "entity": str, "since": str,
+    "until": str, "kinds": list, "why": bool,
+}  # fmt: skip
+"""Of a search, with their types in JSON; lists are of text, and what is not needed may be null"""
+
+
+def _is(value: object, kind: type) -> bool:
+    if isinstance(value, list):
+        return kind is list and all(isinstance(part, str) for part in value)
+    return value is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool)))
+
+
 def search_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `VaultMemory.search` from JSON, where dates and times are ISO 8601."""
     from datetime import date, datetime
 
     found = dict(args)
+    for name, kind in ARGUMENTS.items():
+        if not _is(found.get(name), kind):
+            raise UsageError(f"`{name}` is {found.get(name)!r}, which is no {kind.__name__}")
     try:
         for name in ("since", "until"):
             if found.get(name):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from vault_memory.app.results import Check
+from vault_memory.database import DatabaseError
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.memory import awkward, bots, clashes
 
@@ -30,7 +31,13 @@ def _guarded(look: Callable[["VaultMemory"], Iterator[Check]], memory: "VaultMem
     try:
         yield from look(memory)
     except VaultMemoryError as error:
-        yield Check(look.__name__.strip("_").replace("_", " "), "fail", error.message, error.hint)
+        yield Check(_name(look), "fail", error.message, error.hint)
+    except DatabaseError as error:
+        yield Check(_name(look), "fail", f"the database says: {error}", "vault-memory doctor --fix")
+
+
+def _name(look: Callable[["VaultMemory"], Iterator[Check]]) -> str:
+    return look.__name__.strip("_").replace("_", " ")
 
 
 def _vault(memory: "VaultMemory") -> Iterator[Check]:

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from vault_memory import config as configuration
-from vault_memory.index import RULES, Generations, Index, text
+from vault_memory.database import DatabaseError, is_damage
+from vault_memory.index import ANALYSIS, RULES, Generations, Index
 from vault_memory.ingest import Ingest, ScanReport
 from vault_memory.markdown import CHUNKING
 from vault_memory.memory import Layout
@@ -30,7 +31,7 @@ class Indexing:
         self.marker = marker
         self.layout = layout
         self.generations = Generations(generations)
-        rules = json.dumps([CHUNKING, text.ANALYSIS, asdict(settings)], sort_keys=True)
+        rules = json.dumps([CHUNKING, ANALYSIS, asdict(settings)], sort_keys=True)
         self.rules = hashlib.sha256(rules.encode()).hexdigest()
         """What an index must have been built by to be of use"""
         self._index: Index | None = None
@@ -48,6 +49,14 @@ class Indexing:
             self._index = self.generations.open() or self.build(anyway=False)[0]
             self._number = self.generations.current
         return self._index
+
+    def recover(self, error: DatabaseError) -> None:
+        """After an error of the database: open it anew; a file that is damaged is set aside, and built again."""
+        number = self._number
+        self.close()
+        self._number = 0
+        if is_damage(error) and number and number == self.generations.current:
+            self.generations.set_aside(number)
 
     @property
     def is_outdated(self) -> bool:

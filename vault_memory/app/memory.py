@@ -5,10 +5,10 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar, cast
 
 from vault_memory import config as configuration
 from vault_memory.app import inspection
@@ -17,6 +17,7 @@ from vault_memory.app.locate import locate
 from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
 from vault_memory.app.semantic import Semantic
 from vault_memory.app.state import StateFolder, cache_root, state_of
+from vault_memory.database import DatabaseError, is_damage
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index import Index, vectors
 from vault_memory.markdown import parse
@@ -24,7 +25,25 @@ from vault_memory.memory import Layout, Pattern, inside
 from vault_memory.recall import Answer, search
 from vault_memory.vault import Folder, Marker, ensure_marker
 
+Call = TypeVar("Call", bound=Callable[..., Any])
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
+
+
+def mended(call: Call) -> Call:
+    """A call that takes the lock; when the index turns out to be damaged, it is built anew and the call made again."""
+
+    @wraps(call)
+    def run(self: "VaultMemory", *args: Any, **kwargs: Any) -> Any:
+        with self._lock:
+            try:
+                return call(self, *args, **kwargs)
+            except DatabaseError as error:
+                if not is_damage(error):
+                    raise
+                self.indexing.recover(error)
+                return call(self, *args, **kwargs)
+
+    return cast(Call, run)
 
 
 class VaultMemory:
@@ -84,6 +103,7 @@ class VaultMemory:
     ) -> None:
         self.close()
 
+    @mended
     def index(
         self,
         paths: Sequence[str] = (),
@@ -97,9 +117,8 @@ class VaultMemory:
         Waits up to 0.3 s when notes were saved just now or are absent, and looks again before it concludes.
         """
         started = time.perf_counter()
-        with self._lock:
-            report = self.indexing.update([inside(path) for path in paths], rebuild=rebuild, progress=progress)
-            embedded = self.embed(progress) if embed else 0
+        report = self.indexing.update([inside(path) for path in paths], rebuild=rebuild, progress=progress)
+        embedded = self.embed(progress) if embed else 0
         delta = report.delta
         seconds = time.perf_counter() - started
         counts = (
@@ -124,7 +143,7 @@ class VaultMemory:
         if resident:
             from vault_memory import recall
 
-            other.matrices = getattr(recall, 'Matrices', lambda: None)()
+            other.matrices = getattr(recall, "Matrices", lambda: None)()
         return other
 
     def embed(self, progress: Progress | None = None, *, go_on: Callable[[], bool] = lambda: True) -> int:
@@ -144,6 +163,7 @@ class VaultMemory:
             self.semantic.drop(error.message)
             return 0
 
+    @mended
     def search(
         self,
         query: str,
@@ -168,27 +188,26 @@ class VaultMemory:
         """
         if isinstance(scopes, str):
             raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint=NO_SCOPES)
-        with self._lock:
-            if refresh:
-                self.indexing.refresh()
-            ask = partial(
-                search,
-                self.indexing.index(),
-                query,
-                scopes=scopes,
-                mode=mode or self.config.recall.mode,
-                limit=limit or self.config.recall.limit,
-                now=now or datetime.now(UTC),
-                topic=topic,
-                entity=entity,
-                since=since,
-                until=until,
-                kinds=kinds,
-                why=why,
-                cues=self.config.recall.dialogue_cues,
-            )
-            answer = self._with_vectors(ask) or ask()
-            return SearchAnswer(answer.hits, self.freshness(), answer.left_out)
+        if refresh:
+            self.indexing.refresh()
+        ask = partial(
+            search,
+            self.indexing.index(),
+            query,
+            scopes=scopes,
+            mode=mode or self.config.recall.mode,
+            limit=limit or self.config.recall.limit,
+            now=now or datetime.now(UTC),
+            topic=topic,
+            entity=entity,
+            since=since,
+            until=until,
+            kinds=kinds,
+            why=why,
+            cues=self.config.recall.dialogue_cues,
+        )
+        answer = self._with_vectors(ask) or ask()
+        return SearchAnswer(answer.hits, self.freshness(), answer.left_out)
 
     def _with_vectors(self, ask: Callable[..., Answer]) -> Answer | None:
         """The answer with the embedder's help; None when there is none, or it failed just now."""
@@ -205,10 +224,10 @@ class VaultMemory:
             self.semantic.drop(error.message)
             return None
 
+    @mended
     def scopes(self) -> list[str]:
         """The names of all scopes that have a note."""
-        with self._lock:
-            return self.indexing.index().scopes()
+        return self.indexing.index().scopes()
 
     def warm(self) -> str:
         """Load the embedder, so that vectors take part in search. Returns the reason when that cannot be."""
@@ -232,24 +251,24 @@ class VaultMemory:
         sections = tuple(section.name for section in parse(found.raw).sections)
         return NoteText(found.path, found.revision, found.raw.decode("utf-8", errors="replace"), sections)
 
+    @mended
     def notes(self, scopes: Sequence[str] | None = None) -> list[NoteInfo]:
         """The notes that search reads, sorted by path; only those of `scopes` when given."""
-        with self._lock:
-            self.indexing.refresh()
-            return inspection.notes(self.indexing.index(), scopes)
+        self.indexing.refresh()
+        return inspection.notes(self.indexing.index(), scopes)
 
+    @mended
     def status(self, *, refresh: bool = True) -> dict[str, object]:
         """The state of things, with the keys of the JSON contract."""
-        with self._lock:
-            if refresh:
-                self.indexing.refresh()
-            return inspection.status(self)
+        if refresh:
+            self.indexing.refresh()
+        return inspection.status(self)
 
+    @mended
     def stats(self) -> dict[str, object]:
         """Counts by kind, scope and source."""
-        with self._lock:
-            self.indexing.refresh()
-            return inspection.stats(self.indexing.index())
+        self.indexing.refresh()
+        return inspection.stats(self.indexing.index())
 
     def doctor(self, *, fix: bool = False) -> list[Check]:
         """Look at everything that could be wrong; with `fix`, mend what can be mended without touching a note."""

@@ -12,6 +12,7 @@ from vault_memory.daemon.calls import Calls
 from vault_memory.daemon.embedding import Embedding
 from vault_memory.daemon.lock import DaemonLock
 from vault_memory.daemon.server import Server
+from vault_memory.database import DatabaseError
 from vault_memory.errors import NoteUnreadable, VaultUnreachable
 from vault_memory.index import Delta, State
 from vault_memory.ingest import Ingest, forget_note
@@ -46,7 +47,7 @@ class Daemon:
         self._settled: dict[str, Settled] = {}
         """the last settled version of notes on which something is open"""
         self._unread: set[str] = set()
-        self._renewed = threading.Event()
+        self._generation = 0
         memory.dirty = lambda: sorted(self._unread)
         watch = memory.config.watch
         self.watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
@@ -80,16 +81,17 @@ class Daemon:
         wait = TICK_SECONDS if due is None else min(TICK_SECONDS, max(0.0, due - time.monotonic()))
         try:
             self._hear(self.watcher.take(wait))
-            if self._renewed.is_set():
-                self._renewed.clear()
-                self._rescan()
+            if self._generation != self.memory.indexing.generations.current:
+                self._rescan()  # another generation serves; this finds what was saved while it was built
             for path in self._settling.due(time.monotonic()):
                 self._look(path)
             self.trouble = ""
-        except VaultUnreachable as error:
-            if self.trouble != error.message:
+        except (VaultUnreachable, DatabaseError) as error:
+            if self.trouble != str(error):
                 logger.warning("%s", error)
-            self.trouble = error.message
+            self.trouble = str(error)
+            if isinstance(error, DatabaseError):
+                self.memory.indexing.recover(error)
             self._stop.wait(TICK_SECONDS)
 
     def _hear(self, hints: Hints) -> None:
@@ -106,7 +108,9 @@ class Daemon:
                 self._unread.add(path)
 
     def _rescan(self, within: tuple[str, ...] = ("",), *, sweep: bool = False) -> None:
-        report = self.memory.indexing.ingest().scan(within=within)
+        ingest = self.memory.indexing.ingest()
+        self._generation = self.memory.indexing.generations.current
+        report = ingest.scan(within=within)
         now = time.monotonic()
         for path in (*report.young, *report.doubtful):
             self._settling.hint(path, now=now, closed=True)
@@ -131,7 +135,7 @@ class Daemon:
             self._settling.unreadable(path, now=time.monotonic())
             return
         held = ingest.index.held_of(path)
-        if held is not None and held.state is State.SETTLED and path not in self._settled:
+        if held is not None and held.state == State.SETTLED and path not in self._settled:
             self._settled[path] = Settled(held.revision, max(held.size, 0))
         quiet = None if note is None else (time.time_ns() - note.stat.ctime_ns) / 1e9
         verdict = self._settling.looked(path, note, self._settled.get(path), now=time.monotonic(), quiet=quiet)
@@ -179,7 +183,6 @@ class Daemon:
             logger.exception("the new generation could not be built")
         finally:
             memory.close()
-        self._renewed.set()
         self.watcher.wake()
 
     def status(self) -> dict[str, Any]:

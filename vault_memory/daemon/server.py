@@ -18,6 +18,8 @@ logger = logging.getLogger(__name__)
 LONGEST_REQUEST = 1 << 20
 PATIENCE_SECONDS = 5.0
 """For a client to say what it wants, and to take the answer"""
+PAUSE_SECONDS = 0.5
+"""After a client could not be let in"""
 
 Call = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -28,6 +30,7 @@ class Server:
     def __init__(self, path: Path, calls: Mapping[str, Call]) -> None:
         self.path = path
         self._calls = calls
+        self._closed = threading.Event()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         path.unlink(missing_ok=True)  # the lock says that nobody else listens
         before = os.umask(0o177)
@@ -41,15 +44,18 @@ class Server:
         self._thread.start()
 
     def close(self) -> None:
+        self._closed.set()
         self.path.unlink(missing_ok=True)
         self._socket.close()
 
     def _accept(self) -> None:
-        while True:
+        while not self._closed.is_set():
             try:
                 connection, _ = self._socket.accept()
-            except OSError:
-                return
+            except OSError as error:  # closed; or out of files, which passes
+                if not self._closed.wait(PAUSE_SECONDS):
+                    logger.warning("no client can be answered: %s", error)
+                continue
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
@@ -71,7 +77,7 @@ class Server:
             return call(request["arguments"])
         except VaultMemoryError as error:
             return {"error": {**error.as_json(), "exit_code": error.exit_code}}
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             return contract.of_error(UsageError(f"the request is not understood: {error}"))
         except Exception as error:
             logger.exception("a call failed")

@@ -8,6 +8,7 @@ import apsw
 from vault_memory.errors import VaultMemoryError
 
 Connection = apsw.Connection
+DatabaseError = apsw.Error
 
 BUSY_MILLISECONDS = 10_000
 
@@ -34,6 +35,11 @@ def connect(path: Path | str, *, durable: bool = False, read_only: bool = False)
             hint="if the disk is fine, move the file away: an index grows back from the notes",
         ) from None
     return connection
+
+
+def is_damage(error: DatabaseError) -> bool:
+    """Whether the error says that the file itself is broken, and not that a disk is full or a lock held."""
+    return isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.FormatError))
 
 
 def load_vector_functions(connection: Connection) -> None:

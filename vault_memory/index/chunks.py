@@ -5,7 +5,6 @@ Two occurrences are the same when identity, text, date and topic are; where it s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from vault_memory.database import Connection
 from vault_memory.index import text
@@ -27,23 +26,8 @@ class Delta:
         return Delta(self.added + other.added, self.kept + other.kept, self.removed + other.removed)
 
 
-class _Row(NamedTuple):
-    """A row of the table `chunk`, in its order of columns."""
-
-    id: int
-    note: int
-    scope: int
-    ordinal: int
-    first_line: int
-    last_line: int
-    date: str | None
-    identity: bytes
-    heading: str
-    who: str
-    topic: str
-    text: str
-
-
+_Row = tuple[int, int, int, int, int, int, str | None, bytes, str, str, str, str]
+"""id, note, scope, ordinal, first line, last line, date, identity, heading path, who, topic, text"""
 _Same = tuple[bytes, str | None, str, str]
 _Twin = tuple[int, int, int, int]
 
@@ -57,19 +41,17 @@ def replace(
     fresh: list[_Row] = []
     moved: list[_Twin] = []
     kept = 0
-    for ordinal, chunk in enumerate(chunks):
-        key = identity(embed_text(chunk.heading, chunk.who, chunk.text))
-        day = chunk.date.isoformat() if chunk.date else date
-        twins = old.get((key, day, chunk.topic, chunk.text)) if old else None
-        if twins:
+    for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(chunks):
+        key = identity(embed_text(heading, who, body))
+        day = own_date.isoformat() if own_date else date
+        if old and (twins := old.get((key, day, topic, body))):
             kept += 1
-            twin = twins.pop()
-            now = (ordinal, chunk.first_line, chunk.last_line)
-            if twin[1:] != now:
-                moved.append((*now, twin[0]))
-        else:
-            place = (next_id + len(fresh), note, scope, ordinal, chunk.first_line, chunk.last_line)
-            fresh.append(_Row(*place, day, key, SEPARATOR.join(chunk.heading), chunk.who, chunk.topic, chunk.text))
+            id_, *then = twins.pop()
+            if then != [ordinal, first, last]:
+                moved.append((ordinal, first, last, id_))
+            continue
+        path = SEPARATOR.join(heading)
+        fresh.append((next_id + len(fresh), note, scope, ordinal, first, last, day, key, path, who, topic, body))
     gone = [(twin[0],) for twins in old.values() for twin in twins]
     _write(connection, fresh, moved, gone)
     return Delta(added=len(fresh), kept=kept, removed=len(gone))
@@ -101,4 +83,4 @@ def _write(connection: Connection, fresh: list[_Row], moved: list[_Twin], gone: 
         connection.executemany("UPDATE chunk SET ordinal = ?, first_line = ?, last_line = ? WHERE id = ?", moved)
     if fresh:
         connection.executemany("INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", fresh)
-        text.add(connection, ((row.id, row.scope, row.heading, row.who, row.text, row.date) for row in fresh))
+        text.add(connection, ((row[0], row[2], row[8], row[9], row[11], row[6]) for row in fresh))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from vault_memory.database import Connection
 from vault_memory.memory import words
 
 
@@ -25,7 +26,7 @@ class Filters:
         return self != Filters()
 
     def where(self) -> tuple[str, list[object]]:
-        """Conditions on a chunk ``c``, each begun with AND, and their values; of the entity the text index takes care."""
+        """Conditions on a chunk ``c``, each begun with AND, and their values; for the entity, see `text`."""
         conditions, values = "", list[object]()
         if self.topic is not None:
             conditions += " AND (c.topic = '' OR c.topic = ? COLLATE NOCASE)"
@@ -39,7 +40,15 @@ class Filters:
         if self.kinds:
             conditions += f" AND c.note IN (SELECT id FROM note WHERE kind IN {marks(self.kinds)})"
             values += sorted(map(words.clean, self.kinds))
+        if self.entity is not None:
+            conditions += " AND names(?, c.heading, c.who, c.text)"
+            values.append(words.clean(self.entity))
         return conditions, values
+
+    def prepare(self, connection: Connection) -> None:
+        """Give the connection what `where` asks of it. The full text only knows stems: `Wills` would be `will`."""
+        if self.entity is not None:
+            connection.create_scalar_function("names", words.names, 4, deterministic=True)
 
 
 def marks(values: Sequence[object] | frozenset[str]) -> str:

@@ -5,15 +5,18 @@ generation is built for other rules (schema, chunking, layout) or on demand. It 
 before, so that a text that is still the same is not embedded again.
 """
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
 
-import apsw
-
+from vault_memory.database import DatabaseError
 from vault_memory.errors import IndexTooNew, VaultMemoryError
+from vault_memory.index.bulk import bulk_load
 from vault_memory.index.schema import STEPS
 from vault_memory.index.store import Index
+
+logger = logging.getLogger(__name__)
 
 RULES = "rules"
 """The key under which an index remembers the rules that it was built by"""
@@ -52,8 +55,8 @@ class Generations:
                 return Index(self.path(number))
             except IndexTooNew:
                 raise
-            except (VaultMemoryError, apsw.Error):
-                self._set_aside(number)
+            except (VaultMemoryError, DatabaseError):
+                self.set_aside(number)
         return None
 
     def build(self, rules: str, fill: Callable[[Index], object]) -> Index:
@@ -65,7 +68,8 @@ class Generations:
         try:
             if before and self.path(before).exists():
                 _take_vectors(index, self.path(before))
-            fill(index)
+            with bulk_load(index.connection):
+                fill(index)
             index.set(RULES, rules)
             self._point_to(number)
         except BaseException:
@@ -90,7 +94,8 @@ class Generations:
         for suffix in ("", "-wal", "-shm"):
             Path(f"{self.path(number)}{suffix}").unlink(missing_ok=True)
 
-    def _set_aside(self, number: int) -> None:
+    def set_aside(self, number: int) -> None:
+        """Move a damaged generation out of the way; it is kept for whoever wants to look at it."""
         for suffix in ("", "-wal", "-shm"):
             damaged = Path(f"{self.path(number)}{suffix}")
             if damaged.exists():
@@ -100,13 +105,16 @@ class Generations:
 def _take_vectors(index: Index, before: Path) -> None:
     """Copy what was embedded; an old file that cannot be read costs its vectors, nothing else."""
     connection = index.connection
+    connection.execute("ATTACH ? AS before", (str(before),))
     try:
-        connection.execute("ATTACH ? AS before", (str(before),))
-        if connection.pragma("user_version", schema="before") <= len(STEPS):
-            connection.execute(
-                "INSERT OR IGNORE INTO main.model SELECT * FROM before.model;"
-                "INSERT OR IGNORE INTO main.vector SELECT * FROM before.vector;"
-            )
+        [(version,)] = connection.execute("PRAGMA before.user_version")
+        if version <= len(STEPS):
+            with index.transaction():
+                connection.execute(
+                    "INSERT OR IGNORE INTO main.model SELECT * FROM before.model;"
+                    "INSERT OR IGNORE INTO main.vector SELECT * FROM before.vector;"
+                )
+    except DatabaseError:
+        logger.warning("the vectors of %s cannot be read; they are computed again", before.name)
+    finally:
         connection.execute("DETACH before")
-    except apsw.Error:
-        index.set(RULES, "")

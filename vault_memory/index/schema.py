@@ -7,6 +7,8 @@ is never embedded twice, and vectors of two models never meet.
 
 from vault_memory.database import Connection, Migration
 
+ANALYSIS = "1"
+"""Stamp of how text becomes words; another one means a new generation of the index"""
 TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 
 
@@ -42,8 +44,8 @@ def _create(connection: Connection) -> None:
             topic TEXT NOT NULL,
             text TEXT NOT NULL
         );
+        CREATE INDEX note_of_scope ON note(scope, date);
         CREATE INDEX chunk_of_note ON chunk(note, ordinal);
-        CREATE INDEX chunk_by_identity ON chunk(identity);
         CREATE TABLE parked(path TEXT PRIMARY KEY, reason TEXT NOT NULL, stamp TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE model(
             id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE, name TEXT NOT NULL, dimensions INTEGER NOT NULL

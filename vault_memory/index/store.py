@@ -35,7 +35,8 @@ class Held(NamedTuple):
     ino: int
     revision: str
     """SHA-256 of the note's bytes, hex"""
-    state: State
+    state: int
+    """one of `State`"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,31 @@
 """Full text of the chunks: what goes into FTS5, and how it is asked.
 
-The scope of a chunk is one of its words (``s12``), so that the full text leaves other scopes out before it ranks;
-the scope of the row is compared with it once more. Frequencies of words are counted over all scopes.
+The scope of a chunk is one of its words (``s12``), so that the full text leaves other scopes out before anything is
+counted; the scope of the row is compared once more. How rare a word is, is counted over all scopes.
 """
 
 from collections.abc import Iterable, Sequence
+from heapq import nlargest
 from typing import NamedTuple
 
 from vault_memory.database import Connection
 from vault_memory.index.filters import Filters, marks
-from vault_memory.memory.words import is_run, normalise, terms, words
+from vault_memory.memory import ranking
+from vault_memory.memory.words import is_run, normalise, without_last_letters, words
 
-ANALYSIS = "1"
-"""Stamp of how text becomes words; another one means a new generation of the index"""
 HEADING, WHO, BODY = 0.5, 2.0, 1.0
 """How much a word counts in each column"""
 TEXT_COLUMNS = "{heading who body}"
-_RANK = f"bm25(chunk_fts, 0.0, {HEADING}, {WHO}, {BODY})"
+MOST_ROWS = 8_000
+"""Words that stand in more chunks than this, all together, are not looked for while rarer ones remain"""
+NOTHING = '""'
+"""A phrase without a word, which nothing has"""
+_SCORE = f"-bm25(chunk_fts, 0.0, {HEADING}, {WHO}, {BODY})"
 
 
 class Found(NamedTuple):
-    """A chunk that an arm of a search found, with what ranking needs of it."""
+    """A chunk that a search found, with what ranking needs of it."""
 
-    score: float
-    """the higher the better, on the arm's own scale"""
     id: int
     note: int
     ordinal: int
@@ -32,9 +34,22 @@ class Found(NamedTuple):
     length: int
     """in letters"""
 
+    @property
+    def place(self) -> int:
+        return ranking.place(self.note, self.ordinal)
+
 
 FIELDS = "c.id, c.note, c.ordinal, c.date, c.who, length(c.text)"
-"""The columns of a chunk ``c`` that make a Found, after its score"""
+"""The columns of a chunk ``c`` that make a Found"""
+
+
+class Matches(NamedTuple):
+    """The chunks that have any of the words asked for."""
+
+    found: dict[int, Found]
+    """by place"""
+    by_word: dict[str, dict[int, float]]
+    """for each word that was looked for, its BM25 scores by place, the higher the better"""
 
 
 def add(connection: Connection, rows: Iterable[tuple[int, int, str, str, str, str | None]]) -> None:
@@ -59,40 +74,156 @@ def phrase(word: str) -> str:
     return quoted + " *" if len(word) == 1 and is_run(word) else quoted
 
 
-def match(scope_ids: Sequence[int], asked: Sequence[str], entity: str | None = None) -> str:
-    """The expression for FTS5: in one of the scopes, any of the words, and the entity as a phrase."""
-    scopes = " OR ".join(f'"s{scope:d}"' for scope in scope_ids)
-    parts = [f"scope : ({scopes})"]
-    if asked:
-        parts.append(f"{TEXT_COLUMNS} : ({' OR '.join(map(phrase, asked))})")
-    if entity is not None:
-        parts.append(f"{TEXT_COLUMNS} : ({' + '.join(map(phrase, words(entity))) or NOTHING})")
-    return " AND ".join(parts)
-
-
-NOTHING = '""'
-"""A phrase without a word, which nothing has"""
-
-
 def find(
     connection: Connection, scope_ids: Sequence[int], asked: Sequence[str], filters: Filters, *, most: int
-) -> list[Found]:
-    """The chunks of these scopes that have any of the words, best first by BM25."""
-    if not scope_ids or not asked:
-        return []
-    expression = match(scope_ids, asked, filters.entity)
-    scopes = marks(scope_ids)
-    if filters:
-        where, values = filters.where()
+) -> Matches:
+    """The `most` chunks of these scopes in which these words say the most."""
+    if not scope_ids:
+        return Matches({}, {})
+    around = _limits(connection, scope_ids, filters)
+    rare = _rare(connection, asked)
+    by_word = {word: _scores(connection, scope_ids, word, around, filters) for word in rare}
+    totals: dict[int, float] = {}
+    for scores in by_word.values():
+        for id_, score in scores.items():
+            totals[id_] = totals.get(id_, 0.0) + score
+    best = nlargest(most, totals, key=lambda id_: (totals[id_], -id_)) if len(totals) > most else list(totals)
+    found = {row.id: row for row in fetch(connection, scope_ids, best)}
+    return Matches(
+        {row.place: row for row in found.values()},
+        {word: {found[id_].place: score for id_, score in scores.items() if id_ in found}
+         for word, scores in by_word.items()},
+    )  # fmt: skip
+
+
+def fetch(connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]) -> list[Found]:
+    """Those of the chunks that are in these scopes."""
+    rows = connection.execute(
+        f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
+        f" WHERE c.scope IN {marks(scope_ids)}",
+        (f"[{','.join(map(str, ids))}]", *scope_ids),
+    )
+    return [Found._make(row) for row in rows]
+
+
+def within_scopes(connection: Connection, scope_ids: Sequence[int]) -> str:
+    """What the full text is asked so that other scopes are left out; empty when there are no others."""
+    others = connection.execute(
+        f"SELECT 1 FROM scope WHERE id NOT IN {marks(scope_ids)} AND EXISTS (SELECT 1 FROM note WHERE scope = scope.id)",
+        tuple(scope_ids),
+    ).fetchone()
+    return f"scope : ({' OR '.join(f's{scope:d}' for scope in scope_ids)})" if others else ""
+
+
+def naming(entity: str) -> str:
+    """What the full text is asked for chunks that name the entity."""
+    named = without_last_letters(words(entity))
+    return f"{TEXT_COLUMNS} : ({' + '.join(map(phrase, named)) or NOTHING})"
+
+
+def _limits(connection: Connection, scope_ids: Sequence[int], filters: Filters) -> str:
+    """What is asked beside a word: scopes and entity, each begun with AND."""
+    parts = [within_scopes(connection, scope_ids)]
+    if filters.entity is not None:
+        parts.append(naming(filters.entity))
+    return "".join(f" AND {part}" for part in parts if part)
+
+
+def _rare(connection: Connection, asked: Sequence[str]) -> list[str]:
+    """The words without the most frequent ones, when all together stand in too many chunks."""
+    row = connection.execute("SELECT max(id) FROM chunk").fetchone()
+    if len(asked) < 2 or len(asked) * (row and row[0] or 0) <= MOST_ROWS:
+        return list(asked)
+    counts = {word: _count(connection, word) for word in asked}
+    room, kept = MOST_ROWS, set[str]()
+    for word in sorted(counts, key=lambda word: counts[word]):
+        room -= counts[word]
+        if kept and room < 0:
+            break
+        if counts[word]:
+            kept.add(word)
+    return [word for word in asked if word in kept]
+
+
+def _count(connection: Connection, word: str) -> int:
+    """In how many chunks a word stands; counting stops at `MOST_ROWS`."""
+    row = connection.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?)",
+        (f"{TEXT_COLUMNS} : {phrase(word)}", MOST_ROWS),
+    ).fetchone()
+    return row[0] if row else 0
+
+
+def _scores(
+    connection: Connection, scope_ids: Sequence[int], word: str, around: str, filters: Filters
+) -> dict[int, float]:
+    """The chunks with this word within the limits, by id, each with the BM25 score of the word."""
+    expression = f"{TEXT_COLUMNS} : {phrase(word)}{around}"
+    conditions, values = filters.where()
+    if conditions:
         sql = f"""
-            SELECT -{_RANK} AS score, {FIELDS} FROM chunk_fts CROSS JOIN chunk c ON c.id = chunk_fts.rowid
-            WHERE chunk_fts MATCH ? AND c.scope IN {scopes}{where} ORDER BY score DESC, c.id LIMIT ?"""
-        rows = connection.execute(sql, (expression, *scope_ids, *values, most))
-    else:
-        sql = f"""
-            WITH best AS MATERIALIZED (
-                SELECT rowid AS id, -{_RANK} AS score FROM chunk_fts WHERE chunk_fts MATCH ?
-                ORDER BY score DESC, id LIMIT ?)
-            SELECT best.score, {FIELDS} FROM best CROSS JOIN chunk c ON c.id = best.id WHERE c.scope IN {scopes}"""
-        rows = connection.execute(sql, (expression, most, *scope_ids))
-    return sorted((Found._make(row) for row in rows), key=lambda found: (-found.score, found.id))
+            SELECT chunk_fts.rowid, {_SCORE} AS score FROM chunk_fts CROSS JOIN chunk c ON c.id = chunk_fts.rowid
+            WHERE chunk_fts MATCH ? AND c.scope IN {marks(scope_ids)}{conditions}
+            ORDER BY score DESC, chunk_fts.rowid LIMIT ?"""
+        return dict(connection.execute(sql, (expression, *scope_ids, *values, MOST_ROWS)))
+    sql = f"SELECT rowid, {_SCORE} FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?"
+    return dict(connection.execute(sql, (expression, MOST_ROWS)))
+
+
+def beside(
+    connection: Connection, scope_ids: Sequence[int], places: Sequence[int], filters: Filters
+) -> dict[int, Found]:
+    """The chunks of these scopes at these places, as far as the filters let them through."""
+    conditions, values = chunk_conditions(filters)
+    rows = connection.executemany(
+        f"SELECT {FIELDS} FROM chunk c WHERE c.note = ? AND c.ordinal = ? AND c.scope IN {marks(scope_ids)}{conditions}",
+        ((*ranking.split(place), *scope_ids, *values) for place in places),
+    )
+    return {found.place: found for found in map(Found._make, rows)}
+
+
+def dated(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    days: Sequence[tuple[str, str]],
+    filters: Filters,
+    *,
+    most: int,
+) -> dict[int, Found]:
+    """Chunks of these scopes in notes of these days (ISO 8601, both ends included), the latest first."""
+    conditions, values = chunk_conditions(filters)
+    found: dict[int, Found] = {}
+    for first, last in days:
+        rows = connection.execute(
+            f"SELECT {FIELDS} FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE n.scope IN {marks(scope_ids)}"
+            f" AND n.date BETWEEN ? AND ? AND c.scope IN {marks(scope_ids)}{conditions}"
+            " ORDER BY n.date DESC, n.path, c.ordinal LIMIT ?",
+            (*scope_ids, first, last, *scope_ids, *values, most),
+        )
+        found |= {row.place: row for row in map(Found._make, rows)}
+    return found
+
+
+def chunk_conditions(filters: Filters) -> tuple[str, list[object]]:
+    """The filters as conditions on a chunk ``c``, for a query that does not ask the full text itself."""
+    conditions, values = filters.where()
+    if filters.entity is not None:
+        conditions += " AND c.id IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)"
+        values.append(naming(filters.entity))
+    return conditions, values
+
+
+def passing(connection: Connection, scope_ids: Sequence[int], filters: Filters) -> set[int]:
+    """The places of all chunks of these scopes that the filters let through."""
+    conditions, values = chunk_conditions(filters)
+    rows = connection.execute(
+        f"SELECT c.note, c.ordinal FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE n.scope IN {marks(scope_ids)}"
+        f" AND c.scope IN {marks(scope_ids)}{conditions}",
+        (*scope_ids, *scope_ids, *values),
+    )
+    return {ranking.place(note, ordinal) for note, ordinal in rows}
+
+
+def count(connection: Connection, scope_ids: Sequence[int], filters: Filters) -> int:
+    """How many chunks of these scopes the filters let through."""
+    return len(passing(connection, scope_ids, filters))

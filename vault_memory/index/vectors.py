@@ -1,10 +1,19 @@
-"""Vectors of chunks, by identity and model: what is missing, and what was computed."""
+"""Vectors of chunks, by identity and model: what is missing, what was computed, and which are like a query's."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
+from heapq import nlargest
+from typing import Protocol
 
-from vault_memory.database import Connection
+from vault_memory.database import Connection, load_vector_functions
+from vault_memory.index.filters import marks
 from vault_memory.index.chunks import SEPARATOR
 from vault_memory.markdown import embed_text
+from vault_memory.memory import ranking
+from vault_memory.memory.ranking import Weights
+
+MOST_ORPHANS = 20_000
+"""Vectors that no chunk uses are kept for a text that comes back, so many"""
 
 
 def find_model(connection: Connection, fingerprint: str) -> int | None:
@@ -49,9 +58,95 @@ def pending(connection: Connection, model: int, limit: int) -> list[tuple[bytes,
     return list(found.items())
 
 
-def put(connection: Connection, model: int, rows: Sequence[tuple[bytes, bytes]]) -> None:
+def put(connection: Connection, model: int, rows: Iterable[tuple[bytes, bytes]]) -> None:
     """Keep vectors: (identity, float32 little-endian of unit length). One that is there already stays."""
     connection.executemany(
         "INSERT OR IGNORE INTO vector(identity, model, embedding) VALUES (?, ?, ?)",
         ((identity, model, embedding) for identity, embedding in rows),
     )
+
+
+def prune(connection: Connection, model: int, *, most: int = MOST_ORPHANS) -> int:
+    """Drop the oldest vectors that no chunk uses, beyond `most`; and those of other models once this one misses none.
+
+    Returns how many were dropped. Call it inside a transaction.
+    """
+    before = connection.total_changes()
+    if missing_count(connection, model) == 0:
+        connection.execute("DELETE FROM vector WHERE model <> ?", (model,))
+    connection.execute(
+        "DELETE FROM vector WHERE id IN (SELECT id FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)"
+        " ORDER BY id DESC LIMIT -1 OFFSET ?)",
+        (most,),
+    )
+    return connection.total_changes() - before
+
+
+class Likeness(Protocol):
+    """How like a query the chunks of some scopes are, on the scale of the sum: (itself, it and those beside it)."""
+
+    def best(self, most: int, among: Collection[int] | None, weights: Weights) -> list[int]:
+        """The places most like the query, best first; only of those in `among` when given."""
+        ...
+
+    def at(self, places: Iterable[int]) -> dict[int, tuple[float, float]]:
+        """The two values of those of these places that have a vector."""
+        ...
+
+    def cosine(self, place: int) -> float:
+        """The cosine itself."""
+        ...
+
+
+class Listed:
+    """Likeness as plain lists, for a process that does not load numpy."""
+
+    def __init__(self, places: Sequence[int], cosines: Sequence[float]) -> None:
+        """`places` in rising order."""
+        self._places = places
+        self._cosines = cosines
+        means = ranking.means_beside(places, cosines)
+        own, beside = ranking.scaled(cosines), ranking.scaled(means)
+        self._values = [(own(cosine), beside(mean)) for cosine, mean in zip(cosines, means, strict=True)]
+
+    def best(self, most: int, among: Collection[int] | None, weights: Weights) -> list[int]:
+        scored = (
+            (weights.vector * own + weights.vector_beside * beside, -place)
+            for place, (own, beside) in zip(self._places, self._values, strict=True)
+            if among is None or place in among
+        )
+        return [-place for _, place in nlargest(most, scored)]
+
+    def at(self, places: Iterable[int]) -> dict[int, tuple[float, float]]:
+        found = {}
+        for place in places:
+            at = bisect_left(self._places, place)
+            if at < len(self._places) and self._places[at] == place:
+                found[place] = self._values[at]
+        return found
+
+    def cosine(self, place: int) -> float:
+        return self._cosines[bisect_left(self._places, place)]
+
+
+def like(connection: Connection, scope_ids: Sequence[int], model: int, vector: bytes) -> Likeness:
+    """How like `vector` (float32 little-endian) the chunks of these scopes are, by sqlite-vec."""
+    if not scope_ids:
+        return Listed([], [])
+    _load_once(connection)
+    rows = connection.execute(
+        f"""
+        SELECT c.note, c.ordinal, 1.0 - vec_distance_cosine(v.embedding, ?)
+        FROM note n CROSS JOIN chunk c ON c.note = n.id JOIN vector v ON v.identity = c.identity AND v.model = ?
+        WHERE n.scope IN {marks(scope_ids)} AND c.scope IN {marks(scope_ids)} AND length(v.embedding) = ?
+        ORDER BY c.note, c.ordinal""",
+        (vector, model, *scope_ids, *scope_ids, len(vector)),
+    )
+    found = [(ranking.place(note, ordinal), cosine or 0.0) for note, ordinal, cosine in rows]
+    return Listed([place for place, _ in found], [cosine for _, cosine in found])
+
+
+def _load_once(connection: Connection) -> None:
+    known = connection.execute("SELECT 1 FROM pragma_function_list WHERE name = 'vec_distance_cosine'").fetchone()
+    if not known:
+        load_vector_functions(connection)

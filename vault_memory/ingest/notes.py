@@ -47,8 +47,10 @@ def ingest_entries(index: Index, entries: Iterable[Entry]) -> Delta:
     """Many notes in one transaction: each is in it whole, and a crash loses the batch, not a part of a note."""
     delta = Delta()
     with index.transaction():
+        parked = index.parked()
         for entry in entries:
-            index.unpark(entry.path)
+            if entry.path in parked:
+                index.unpark(entry.path)
             delta += index.put(entry)
     return delta
 

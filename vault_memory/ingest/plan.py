@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from vault_memory.index import Held
+from vault_memory.index import Held, State
 from vault_memory.vault import Listing, Stat
 
 
@@ -12,7 +12,7 @@ class IngestPlan:
     """The difference between the index and a listing of the vault. Paths are relative to the vault."""
 
     changed: tuple[str, ...]
-    """new, or of another size, time or inode than when it was read"""
+    """new, or not settled when it was read, or of another size, time or inode since"""
     removed: tuple[str, ...]
     """held, and positively absent"""
     unchanged: int
@@ -36,7 +36,7 @@ def plan_ingest(
         if known is None:
             if parked.get(path) != stamp(stat) and wanted(path):
                 changed.append(path)
-        elif known[:4] != stat[:4]:
+        elif known[:4] != stat[:4] or known.state != State.SETTLED:
             changed.append(path)
     removed = [path for path in held if path not in listing.entries and listing.covers(path)]
     return IngestPlan(tuple(changed), tuple(removed), len(held) - len(removed) - sum(path in held for path in changed))

@@ -4,11 +4,11 @@ What has stood still for a moment is settled. What was saved just now, and what 
 the report: a daemon hands it to its settling table, a one-shot command looks again after a moment (`look_again`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
-from vault_memory.index import Delta, Entry, Index, State
+from vault_memory.index import Delta, Entry, Held, Index, State
 from vault_memory.ingest.notes import entry_of, forget_note, held_of, ingest_entries, ingest_note
 from vault_memory.ingest.plan import plan_ingest, stamp
 from vault_memory.memory import Layout
@@ -16,7 +16,7 @@ from vault_memory.vault import Folder, Listing, Note, NoteTooLarge, Stat
 
 YOUNG_NS = 2_000_000_000
 """A file changed less than this before it was read may still be being written"""
-BATCH = 200
+BATCH = 500
 """Notes in one transaction of a bulk load"""
 
 Progress = Callable[[int, int], None]
@@ -57,7 +57,7 @@ class Ingest:
             parked = {path: mark for path, mark in parked.items() if _is_within(path, within)}
         listing = self._list(within)
         plan = plan_ingest(held, listing, wanted=self.wants, parked=parked)
-        report = self._read_all(plan.changed, progress)
+        report = self._read_all(plan.changed, held, progress)
         for path in plan.removed:
             self.index.set_state(path, State.HELD)
         for path in parked:
@@ -131,14 +131,14 @@ class Ingest:
         except NoteUnreadable:
             return None
 
-    def _read_all(self, paths: Sequence[str], progress: Progress | None) -> ScanReport:
+    def _read_all(self, paths: Sequence[str], known: Mapping[str, Held], progress: Progress | None) -> ScanReport:
         delta = Delta()
         changed: list[str] = []
         young: list[str] = []
         doubtful: list[str] = []
         for start in range(0, len(paths), BATCH):
             with self.folder.held():
-                found = [self._entry(path, young, doubtful) for path in paths[start : start + BATCH]]
+                found = [self._entry(path, known.get(path), young, doubtful) for path in paths[start : start + BATCH]]
             entries = [entry for entry in found if entry is not None]
             delta += ingest_entries(self.index, entries)
             changed += [entry.path for entry in entries]
@@ -146,7 +146,7 @@ class Ingest:
                 progress(min(start + BATCH, len(paths)), len(paths))
         return ScanReport(changed=tuple(changed), delta=delta, young=tuple(young), doubtful=tuple(doubtful))
 
-    def _entry(self, path: str, young: list[str], doubtful: list[str]) -> Entry | None:
+    def _entry(self, path: str, held: Held | None, young: list[str], doubtful: list[str]) -> Entry | None:
         """What is to be written for `path`: None when that is nothing, or not yet."""
         place = self.layout.place(path)
         try:
@@ -156,16 +156,16 @@ class Ingest:
         now = self.clock()
         if note is None or place is None:
             return None
-        held = self.index.held_of(path)
-        if held is not None and not note.raw:
+        settled = note.stable and now - note.stat.ctime_ns > YOUNG_NS
+        state = State.SETTLED if settled else State.HOT
+        same = held is not None and held.revision == note.revision
+        if held is not None and not note.raw and not same:
             self.index.set_state(path, State.HELD)
             doubtful.append(path)
             return None
-        settled = note.stable and now - note.stat.ctime_ns > YOUNG_NS
-        state = State.SETTLED if settled else State.HOT
         if not settled:
             young.append(path)
-        if held is not None and held.revision == note.revision:
+        if same:
             self.index.touch(path, held_of(note, state, read_ns=now))
             return None
         return entry_of(note, place, state, read_ns=now)

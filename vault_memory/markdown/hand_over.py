@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
+MAX_NESTING = 60
+"""Levels (an item in an item is two) before markdown-it-py gives up and takes the rest of the note for part of the
+deepest block. Its own 20 are fewer than outlines have: the headings below such a list would be lost."""
+
+
 class HandOver:
     """Asks markdown-it-py for single blocks of one note."""
 
@@ -35,7 +40,7 @@ class HandOver:
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"maxNesting": 100})
+    return MarkdownIt("commonmark", {"maxNesting": MAX_NESTING})
 
 
 _KINDS = {

@@ -2,7 +2,7 @@
 
 `scan` reads the block that begins at a line: a heading, a list with its items, a paragraph, a fence, a quote, a rule,
 or indented code. It does what markdown-it-py's block rules do (CommonMark, no tables) and returns 0 for all it does not
-know: HTML, link reference definitions, lazy lines after quotes, tabs before text in lists, code, quotes and headings in
+know: HTML, link reference definitions, lazy lines after quotes, code, quotes and headings in
 items. The caller then asks markdown-it-py for that one block. Tests compare the two on generated and on real notes.
 """
 

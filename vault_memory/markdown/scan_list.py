@@ -16,7 +16,8 @@ from vault_memory.markdown.line_rules import (
     odd_start,
 )
 
-_DEEPEST = 40
+_DEEPEST = 24
+"""Items in items; markdown-it-py reads a few more and gives up on the rest of the note."""
 
 
 class _Unsure(Exception):
@@ -64,6 +65,8 @@ class _ListReading:
             if not text or not text.strip(BLANKS):
                 self._blank()
             else:
+                if "\t" in text:
+                    text = text.expandtabs(4)  # what stands at a column is all that counts here
                 match = item(text)
                 if match and text[0] != " " and match[3] and match[3] not in MAY_BE_ODD:
                     self._item_at_the_left(match)
@@ -143,8 +146,6 @@ class _ListReading:
 
     def _plain(self, text: str) -> bool:
         indent = len(text) - len(text.lstrip(" "))
-        if text[indent] == "\t":
-            raise _Unsure
         if self.paragraph:
             if indent - self.widths[-1] <= 3 and text[indent] in MAY_BREAK:
                 return self._may_break(text, indent)
@@ -181,11 +182,11 @@ class _ListReading:
             raise _Unsure
         mark, inside = fence_mark(text[indent:]), self.widths[-1]
         for number in range(self.line + 1, len(self.lines)):
-            text = self.lines[number]
+            text = self.lines[number].expandtabs(4)
             if not text.strip(BLANKS):
                 continue
             indent = len(text) - len(text.lstrip(" "))
-            if indent < inside or text[indent] == "\t":
+            if indent < inside:
                 raise _Unsure
             if closes(text, mark, inside):
                 self.line = self.last = number

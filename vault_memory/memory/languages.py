@@ -180,3 +180,11 @@ THIS = "this diese diesen diesem dieser dieses cette ce esta este".split()
 WEEK = "week weekend woche wochenende semaine semana".split()
 MONTH = "month monat mois mes".split()
 YEAR = "year jahr année año".split()
+
+NUMBER_WORDS = """
+    two three four five six seven eight nine ten eleven twelve dozen twice thrice
+    zwei drei vier fünf sechs sieben acht neun zehn elf zwölf deux trois quatre cinq sept huit neuf dix
+    dos tres cuatro cinco siete ocho nueve diez due tre quattro sei sette otto nove dieci dois três quatro oito dez
+    два две три четыре пять шесть семь восемь девять десять iki üç dört beş altı yedi sekiz dokuz
+"""
+"""Numbers as words"""

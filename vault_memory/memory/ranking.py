@@ -1,18 +1,14 @@
 """Which chunk answers a query best: one sum, whose terms are all of about the same size. Pure.
 
-Each arm (the words, the vectors) brings candidates on a scale of its own; here they are brought to one, what stands
-beside a chunk and in the same note speaks for it, and small cues of the query are added.
+The words bring BM25 scores, the vectors cosines; here both are brought to one scale, what stands beside a chunk and in
+the same note speaks for it, and small cues of the query are added. A chunk's place is one number: see `place`.
 """
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from statistics import median
-
-from vault_memory.memory import languages, words
-from vault_memory.memory.dates import Days
+from typing import NamedTuple
 
 RRF = 60
 """The constant of reciprocal rank fusion"""
@@ -20,19 +16,18 @@ RRF = 60
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each term of the sum counts."""
+    """How much each term of the sum counts. Halving any of them costs little: keep them round."""
 
     text: float = 1.0
-    beside: float = 0.2
-    """in the text term: a chunk next to this one; half of it for the one after that"""
-    vector: float = 0.5
-    vector_beside: float = 0.5
+    vector: float = 0.3
+    vector_beside: float = 0.2
     note: float = 0.4
-    speaker: float = 0.3
+    best: float = 0.5
+    speaker: float = 0.4
     date: float = 0.5
-    when: float = 0.25
+    when: float = 0.3
     number: float = 0.1
-    question: float = -0.15
+    question: float = -0.25
     length: float = 0.07
 
 
@@ -40,75 +35,110 @@ WEIGHTS = Weights()
 PROSE = Weights(speaker=0.0, when=0.0, number=0.0, question=0.0)
 """Without the cues of conversations"""
 
+BESIDE, FAR, AGAIN = 0.5, 0.25, 0.3
+"""What a word counts that stands in the chunk next to this one, in the one after that; and the part of it that is left
+when it stands in the chunk itself as well"""
+VECTOR_BESIDE = 0.5
+"""What the vector of the chunk before and of the one after count in the mean of all three"""
+LOWEST = -0.5
+"""The least that a vector says"""
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a query says beside its words."""
-
-    names: frozenset[str]
-    """its words, any of which may be the name of a speaker"""
-    days: tuple[Days, ...] = ()
-    when: bool = False
-    how_many: bool = False
-
-
-Place = tuple[int, int]
-"""A chunk's note and its number in the note"""
+_ORDINALS = 1 << 24
 
 
-def text_terms(scores: Mapping[Place, float], weights: Weights = WEIGHTS) -> dict[Place, tuple[float, float]]:
-    """For each chunk beside or among those found: its text term and its note term, the best of each is 1.
+def place(note: int, ordinal: int) -> int:
+    """A chunk's note and its number in the note, as one number: the chunk after it has the next one."""
+    return note * _ORDINALS + ordinal + 2  # so that two before the first is still in the same note
 
-    `scores` are BM25 scores, the higher the better.
+
+def split(place: int) -> tuple[int, int]:
+    """The note and the number in it that make a place."""
+    note, rest = divmod(place, _ORDINALS)
+    return note, rest - 2
+
+
+class TextTerms(NamedTuple):
+    """What the words say for a chunk; the best chunk has 1 in each."""
+
+    text: float
+    """its own words, and those beside it"""
+    note: float
+    """how many of the words its note has, the rarer the more"""
+    best: float
+    """the best text term in its note"""
+
+
+def text_terms(by_word: Sequence[Mapping[int, float]]) -> dict[int, TextTerms]:
+    """What the words say for each place where one stands, or beside which one stands.
+
+    For each word: its BM25 score by place, the higher the better.
     """
-    spread = _spread(scores, weights.beside)
-    notes = note_scores(scores)
-    best = max(spread.values(), default=0.0) or 1.0
-    best_note = max(notes.values(), default=0.0) or 1.0
-    return {place: (score / best, notes[place[0]] / best_note) for place, score in spread.items()}
+    text, covered = dict[int, float](), dict[int, float]()
+    spread = [_around(scores) for scores in by_word]
+    notes = [{place // _ORDINALS for place in scores} for scores in by_word]
+    all_notes = len(set().union(*notes)) + 1
+    for scores, around, found in zip(by_word, spread, notes, strict=True):
+        for at, score in around.items():
+            text[at] = text.get(at, 0.0) + (score * AGAIN if at in scores else score)
+        for at, score in scores.items():
+            text[at] = text.get(at, 0.0) + score
+        rarity = max(math.log(all_notes / (len(found) + 0.5)), 0.05)
+        for note in found:
+            covered[note] = covered.get(note, 0.0) + rarity
+    return _to_one_scale(text, covered)
 
 
-def _spread(scores: Mapping[Place, float], beside: float) -> dict[Place, float]:
-    """Each chunk gives a part of its score to the two before it and the two after it in its note."""
-    spread = dict(scores)
-    get = spread.get
-    for (note, ordinal), score in scores.items():
-        near, far = score * beside, score * beside / 2
-        for place, part in (
-            ((note, ordinal - 1), near),
-            ((note, ordinal + 1), near),
-            ((note, ordinal - 2), far),
-            ((note, ordinal + 2), far),
-        ):
-            spread[place] = get(place, 0.0) + part
-    return spread
+def _around(scores: Mapping[int, float]) -> dict[int, float]:
+    """What a word that stands at some places counts beside them, two chunks before and two after."""
+    around: dict[int, float] = {}
+    get = around.get
+    for at, score in scores.items():
+        near, far = score * BESIDE, score * FAR
+        around[at - 1] = get(at - 1, 0.0) + near
+        around[at + 1] = get(at + 1, 0.0) + near
+        around[at - 2] = get(at - 2, 0.0) + far
+        around[at + 2] = get(at + 2, 0.0) + far
+    return around
 
 
-def note_scores(scores: Mapping[Place, float]) -> dict[int, float]:
-    """How much a note as a whole is about the query."""
-    notes: dict[int, float] = {}
-    for (note, _), score in scores.items():
-        notes[note] = notes.get(note, 0.0) + score * score
-    return {note: math.sqrt(total) for note, total in notes.items()}
+def _to_one_scale(text: dict[int, float], covered: dict[int, float]) -> dict[int, TextTerms]:
+    highest = max(text.values(), default=0.0) or 1.0
+    most = max(covered.values(), default=0.0) or 1.0
+    best: dict[int, float] = {}
+    for at, score in text.items():
+        note = at // _ORDINALS
+        if score > best.get(note, 0.0):
+            best[note] = score
+    terms: dict[int, TextTerms] = {}
+    for at, score in text.items():
+        note = at // _ORDINALS
+        if note in covered:
+            terms[at] = TextTerms(score / highest, covered[note] / most, best.get(note, 0.0) / highest)
+    return terms
 
 
-def scaled(values: Sequence[float]) -> list[float]:
-    """Cosines on the scale of the sum: the middle one of the scope is 0, the best 1, none below -0.5."""
-    if not values:
-        return []
-    middle, best = median(values), max(values)
-    span = (best - middle) or 1.0
-    return [max(-0.5, (value - middle) / span) for value in values]
+def fused(parts: Iterable[Mapping[int, TextTerms]], weights: Weights = WEIGHTS) -> dict[int, TextTerms]:
+    """Of several questions in one prompt, for each place the terms of the one it answers best."""
+    found: dict[int, TextTerms] = {}
+    for part in parts:
+        if not found:
+            found = dict(part)
+            continue
+        for at, terms in part.items():
+            if at not in found or weigh(terms, weights) > weigh(found[at], weights):
+                found[at] = terms
+    return found
 
 
-def near(date: str | None, days: Iterable[Days]) -> bool:
-    """Whether something of that day (ISO 8601) may speak of one of these."""
-    return date is not None and any(range_.first.isoformat() <= date <= range_.last.isoformat() for range_ in days)
+def weigh(terms: TextTerms, weights: Weights) -> float:
+    return weights.text * terms.text + weights.note * terms.note + weights.best * terms.best
 
 
-def names_speaker(who: str, names: frozenset[str]) -> bool:
-    """Whether the query names who speaks, or a part of that name."""
-    return bool(who) and any(word in names for word in words.words(who) if len(word) > 1)
+def scaled(values: Sequence[float]) -> Callable[[float], float]:
+    """Brings a cosine to the scale of the sum: the middle one of these becomes 0, the best 1, none less than `LOWEST`."""
+    middle, highest = (median(values), max(values)) if len(values) else (0.0, 0.0)
+    span = (highest - middle) or 1.0
+    return lambda value: max(LOWEST, (value - middle) / span)
 
 
 def length_term(letters: int) -> float:
@@ -116,70 +146,18 @@ def length_term(letters: int) -> float:
     return math.log1p(letters / 5.5)
 
 
-@cache
-def _pattern(source: str) -> re.Pattern[str]:
-    parts = (part.strip() for part in source.replace("\n", "|").split("|"))
-    whole = "|".join(part for part in parts if part)
-    return re.compile(whole)
+def means_beside(places: Sequence[int], values: Sequence[float]) -> list[float]:
+    """For each place, the mean of its value and those of the places right beside it, which count half.
 
-
-def asks_when(query: str) -> bool:
-    return _asks(query, languages.WHEN)
-
-
-def asks_how_many(query: str) -> bool:
-    return _asks(query, languages.HOW_MANY)
-
-
-def _asks(query: str, source: str) -> bool:
-    return _asking(source).search(query[-2000:].casefold()) is not None
-
-
-@cache
-def _asking(source: str) -> re.Pattern[str]:
-    """Patterns for whole words; in scripts without spaces they stand anywhere."""
-    flat = " ".join(source.split())
-    patterns = _alternatives(flat)
-    spaced = [pattern for pattern in patterns if not words.is_run(pattern)]
-    runs = [pattern for pattern in patterns if words.is_run(pattern)]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w)|{'|'.join(runs)}")
-
-
-def _alternatives(flat: str) -> list[str]:
-    """The parts between the outer ``|``; those in brackets belong to their part."""
-    parts, depth, part = list[str](), 0, ""
-    for letter in flat:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "|" and depth == 0:
-            parts.append(part.strip())
-            part = ""
-        else:
-            part += letter
-    return [*parts, part.strip()]
-
-
-@cache
-def _time_words() -> frozenset[str]:
-    return frozenset(languages.TIME_WORDS.split()) | {name for names in languages.MONTHS for name in names.split()}
-
-
-_letters = re.compile(r"[^\W_]+")
-_year = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_number_words = frozenset(
-    "two three four five six seven eight nine ten eleven twelve dozen twice thrice zwei drei vier fünf sechs sieben acht neun zehn "
-    "deux trois quatre cinq sept huit neuf dix dos tres cuatro cinco siete ocho nueve diez два три четыре пять шесть".split()
-)
-
-
-def has_time_word(text: str) -> bool:
-    """Whether the text places itself in time."""
-    found = _letters.findall(text.casefold())
-    if not _time_words().isdisjoint(found):
-        return True
-    return _year.search(text) is not None or (
-        not text.isascii() and any(piece in text for piece in languages.TIME_PIECES.split())
-    )
-
-
-def has_number(text: str) -> bool:
-    return any(letter.isdigit() for letter in text) or not _number_words.isdisjoint(_letters.findall(text.casefold()))
+    `places` in rising order.
+    """
+    at_place = dict(zip(places, values, strict=True))
+    means: list[float] = []
+    for place, value in at_place.items():
+        total, weight = value, 1.0
+        for other in (place - 1, place + 1):
+            if other in at_place:
+                total += VECTOR_BESIDE * at_place[other]
+                weight += VECTOR_BESIDE
+        means.append(total / weight)
+    return means

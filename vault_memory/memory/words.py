@@ -32,6 +32,7 @@ _points = re.compile(f"[{_POINTS}]")
 _word = re.compile(f"(?:[^\\W_]|[{_MARKS}{_RUN}])+")
 _end = re.compile(r"(?<=[.!?;…؟।])\s+|(?<=[。！？｡])|[\r\n]+")
 _question = re.compile(r"[?？؟\u037e]\W*$")
+_accents = re.compile("[\u0300-\u036f]")
 _FOLDED = str.maketrans({"ё": "е", "Ё": "Е", "\x00": " "})
 
 
@@ -85,13 +86,13 @@ def is_question(text: str) -> bool:
 
 def terms(sentence: str) -> list[str]:
     """The words of a sentence that are worth looking for, each once: without stop-words, unless nothing else is left."""
-    found = list(dict.fromkeys(_without_last_letters(words(sentence))))
+    found = list(dict.fromkeys(without_last_letters(words(sentence))))
     stop = stop_words(found)
     kept = [word for word in found if word not in stop]
     return (kept or found)[:MOST_TERMS]
 
 
-def _without_last_letters(found: list[str]) -> list[str]:
+def without_last_letters(found: list[str]) -> list[str]:
     """A last letter after its pair says nothing new about a query; one that stands alone is all there is."""
     return [
         word
@@ -114,3 +115,18 @@ def stop_words(found: list[str]) -> frozenset[str]:
 @cache
 def _listed(language: str) -> frozenset[str]:
     return frozenset(words(languages.STOP_WORDS[language]))
+
+
+def folded(text: str) -> str:
+    """The words of a text without accents, each between blanks."""
+    plain = unicodedata.normalize("NFD", " ".join(words(text)))
+    return " " + _accents.sub("", plain) + " "
+
+
+def names(entity: str, *texts: str) -> bool:
+    """Whether one of the texts names the entity, as whole words where its script has them."""
+    wanted = unicodedata.normalize("NFC", entity)
+    if is_run(wanted):
+        return any(wanted in unicodedata.normalize("NFC", text) for text in texts)
+    sought = folded(wanted)
+    return sought.strip() != "" and any(sought in folded(text) for text in texts)

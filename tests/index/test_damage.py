@@ -1,0 +1,52 @@
+"""A damaged index is noticed and built again; nobody has to repair anything."""
+
+import os
+
+import pytest
+
+from vault_memory import VaultMemory
+from vault_memory.database import DatabaseError, is_damage
+
+
+@pytest.fixture
+def memory(sample_vault):
+    with VaultMemory.open(sample_vault) as opened:
+        opened.index(embed=False)
+        yield opened
+
+
+def damage(memory):
+    """Overwrite every page but the first."""
+    index = memory.indexing.index()
+    index.connection.pragma("wal_checkpoint(truncate)")
+    path = memory.indexing.generations.path(memory.indexing.generations.current)
+    memory.indexing.close()
+    size = os.path.getsize(path)
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xa5" * (size - 4096))
+
+
+def test_an_index_that_turns_out_to_be_damaged_is_set_aside_and_built_again(memory):
+    damage(memory)
+
+    with pytest.raises(DatabaseError) as error:
+        memory.indexing.index().held()
+
+    assert is_damage(error.value)
+    memory.indexing.recover(error.value)
+    assert memory.search("spare key", scopes=["user:mira"]).hits
+    assert list(memory.indexing.generations.folder.glob("*.damaged"))
+
+
+def test_doctor_mends_a_damaged_index(memory):
+    damage(memory)
+
+    assert "fail" in {check.state for check in memory.doctor()}
+    assert "fail" not in {check.state for check in memory.doctor(fix=True)}
+
+
+def test_a_search_that_meets_a_damaged_index_builds_it_again(memory):
+    damage(memory)
+
+    assert memory.search("spare key", scopes=["user:mira"]).hits

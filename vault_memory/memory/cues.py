@@ -1,0 +1,112 @@
+"""Cues: small things a query says beside its words, and a text beside its own. Who, when, how many. Pure."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from vault_memory.memory import languages, words
+from vault_memory.memory.dates import Days
+from vault_memory.memory.ranking import Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a query says beside its words."""
+
+    names: frozenset[str]
+    """its words, any of which may be the name of a speaker"""
+    days: tuple[tuple[str, str], ...] = ()
+    """ranges of days (ISO 8601) on which one wrote of what it names"""
+    when: bool = False
+    how_many: bool = False
+
+
+def asked(query: str, days: Iterable[Days]) -> Asked:
+    """What a query says beside its words; `days` are those it names."""
+    near = tuple((range_.first.isoformat(), range_.last.isoformat()) for range_ in (day.near() for day in days))
+    return Asked(frozenset(words.words(query)), near, asks_when(query), asks_how_many(query))
+
+
+def is_near(date: str | None, days: Iterable[tuple[str, str]]) -> bool:
+    """Whether something of that day (ISO 8601) may speak of one of these."""
+    return date is not None and any(first <= date <= last for first, last in days)
+
+
+def names_speaker(who: str, names: frozenset[str]) -> bool:
+    """Whether the query names who speaks, or a part of that name."""
+    return bool(who) and any(word in names for word in words.words(who) if len(word) > 1)
+
+
+def of_text(text: str, asked: Asked, weights: Weights) -> dict[str, float]:
+    """The cues for which the text itself is looked at."""
+    found: dict[str, float] = {}
+    said = _BLOCK_ID.sub("", text)
+    if asked.when and weights.when and has_time_word(said):
+        found["when"] = weights.when
+    if asked.how_many and weights.number and has_number(said):
+        found["number"] = weights.number
+    if weights.question and words.is_question(said):
+        found["question"] = weights.question
+    return found
+
+
+_BLOCK_ID = re.compile(r"\s+\^[A-Za-z0-9-]+\s*$")
+
+
+@cache
+def _asking(source: str) -> re.Pattern[str]:
+    """Patterns for whole words; in scripts without spaces they stand anywhere."""
+    patterns = _alternatives(" ".join(source.split()))
+    spaced = [pattern for pattern in patterns if not words.is_run(pattern)]
+    runs = [pattern for pattern in patterns if words.is_run(pattern)]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w)|{'|'.join(runs)}")
+
+
+def _alternatives(source: str) -> list[str]:
+    """The parts between the outer ``|``; a ``|`` in brackets belongs to its part."""
+    parts, depth = [""], 0
+    for letter in source:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "|" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def asks_when(query: str) -> bool:
+    """Whether a query asks for a time."""
+    return _asking(languages.WHEN).search(query[-2000:].casefold()) is not None
+
+
+def asks_how_many(query: str) -> bool:
+    """Whether a query asks for a number."""
+    return _asking(languages.HOW_MANY).search(query[-2000:].casefold()) is not None
+
+
+_letters = re.compile(r"[^\W\d_]+")
+_year = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_digit = re.compile(r"\d")
+
+
+@cache
+def _time_words() -> frozenset[str]:
+    return frozenset(languages.TIME_WORDS.split()).union(*(names.split() for names in languages.MONTHS))
+
+
+def has_time_word(text: str) -> bool:
+    """Whether the text places itself in time."""
+    if _year.search(text) or not _time_words().isdisjoint(_letters.findall(text.casefold())):
+        return True
+    return not text.isascii() and any(piece in text for piece in languages.TIME_PIECES.split())
+
+
+def has_number(text: str) -> bool:
+    """Whether the text has a number, in digits or as a word."""
+    return _digit.search(text) is not None or not _number_words().isdisjoint(_letters.findall(text.casefold()))
+
+
+@cache
+def _number_words() -> frozenset[str]:
+    return frozenset(languages.NUMBER_WORDS.split())

@@ -1,0 +1,107 @@
+"""The arms of a search: each brings candidates, by words, by vectors, by days. Nothing is ranked here."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import nlargest
+
+from vault_memory.database import Connection
+from vault_memory.index import Index, text, vectors
+from vault_memory.index.filters import Filters
+from vault_memory.index.matrices import Matrices
+from vault_memory.index.text import Found
+from vault_memory.memory import ranking
+from vault_memory.memory.cues import Asked
+from vault_memory.memory.ranking import TextTerms, Weights
+
+MOST = 200
+"""So many chunks each arm brings"""
+BESIDE = 40
+"""So many chunks are looked at that only stand beside words of the query"""
+
+Embed = Callable[[str], bytes]
+"""A query as a vector: float32, little-endian, of unit length"""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A search, understood."""
+
+    connection: Connection
+    scope_ids: Sequence[int]
+    sentences: Sequence[Sequence[str]]
+    """the words of each sentence that is asked"""
+    filters: Filters
+    asked: Asked
+    weights: Weights
+    most: int
+
+
+@dataclass(slots=True)
+class Candidates:
+    """What the arms brought, by place."""
+
+    rows: dict[int, Found] = field(default_factory=dict)
+    text: Mapping[int, TextTerms] = field(default_factory=dict)
+    likeness: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    cosines: Mapping[int, float] = field(default_factory=dict)
+    arms: dict[str, list[int]] = field(default_factory=dict)
+    """the candidates of each arm, best first"""
+
+
+def gather(
+    request: Request,
+    index: Index,
+    query: str,
+    embed: Embed | None,
+    model: str,
+    matrices: Matrices | None,
+    *,
+    words_too: bool,
+) -> Candidates:
+    """The candidates of all arms; without `embed` those of vectors are absent."""
+    found = Candidates()
+    if words_too:
+        _by_words(request, found)
+        _by_days(request, found)
+    number = vectors.find_model(request.connection, model) if embed else None
+    if embed and number is not None and query.strip():
+        if matrices:
+            likeness = matrices.like(index, request.scope_ids, number, embed(query))
+        else:
+            likeness = vectors.like(request.connection, request.scope_ids, number, embed(query))
+        _by_vectors(request, found, likeness)
+    return found
+
+
+def _by_words(request: Request, found: Candidates) -> None:
+    every = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
+    matches = text.find(request.connection, request.scope_ids, every, request.filters, most=request.most)
+    if not matches.found:
+        return
+    by_word = matches.by_word
+    parts = [[by_word[word] for word in sentence if word in by_word] for sentence in request.sentences]
+    found.text = ranking.fused((ranking.text_terms(part) for part in parts if part), request.weights)
+    found.rows.update(matches.found)
+    scored = nlargest(request.most, ((terms.text, -place) for place, terms in found.text.items()))
+    places = [-place for _, place in scored]
+    lonely = [place for place in places if place not in matches.found][:BESIDE]
+    found.rows.update(text.beside(request.connection, request.scope_ids, lonely, request.filters))
+    found.arms["text"] = [place for place in places if place in found.rows]
+
+
+def _by_days(request: Request, found: Candidates) -> None:
+    if not request.asked.days:
+        return
+    dated = text.dated(request.connection, request.scope_ids, request.asked.days, request.filters, most=request.most)
+    found.rows.update(dated)
+    found.arms["date"] = list(dated)
+
+
+def _by_vectors(request: Request, found: Candidates, likeness: vectors.Likeness) -> None:
+    among = text.passing(request.connection, request.scope_ids, request.filters) if request.filters else None
+    places = likeness.best(request.most, among, request.weights)
+    unread = [place for place in places if place not in found.rows]
+    found.rows.update(text.beside(request.connection, request.scope_ids, unread, request.filters))
+    found.likeness = likeness.at(found.rows)
+    found.arms["vector"] = [place for place in places if place in found.rows]
+    found.cosines = {place: likeness.cosine(place) for place in found.arms["vector"]}

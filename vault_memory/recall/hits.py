@@ -1,0 +1,89 @@
+"""From an order to hits: what a chunk is in its note, where its words are, and why it was found."""
+
+import re
+from collections.abc import Sequence
+
+from vault_memory.index import SEPARATOR, text
+from vault_memory.index.filters import Filters, marks
+from vault_memory.memory import words
+from vault_memory.recall import fusion
+from vault_memory.recall.answer import Answer, Hit, Why
+from vault_memory.recall.candidates import Candidates, Request
+from vault_memory.recall.fusion import Ranked
+
+SNIPPET = 240
+"""Letters"""
+
+
+def answer(request: Request, found: Candidates, ranked: Sequence[Ranked], *, why: bool) -> Answer:
+    """The hits in the order of `ranked`, and what the arms brought."""
+    asked = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
+    looked_for = marker(asked)
+    details = _details(request, [found.rows[one.place].id for one in ranked])
+    hits = []
+    for one in ranked:
+        row = details.get(found.rows[one.place].id)
+        if row is None:
+            continue
+        path, first, last, heading, date, scope, kind, body = row
+        names = tuple(heading.split(SEPARATOR)) if heading else ()
+        snippet, spans = excerpt(body, looked_for)
+        reason = _why(request, found, one) if why else None
+        hits.append(Hit(path, (first, last), names, date, scope, kind, body, one.score, snippet, spans, reason))
+    arms = {arm: len(places) for arm, places in found.arms.items()}
+    return Answer(tuple(hits), arms, left_out(request) if why else {}, tuple(asked))
+
+
+_Details = tuple[str, int, int, str, str | None, str, str, str]
+
+
+def _details(request: Request, ids: list[int]) -> dict[int, _Details]:
+    """What is told of each of these chunks, when it is in the scopes."""
+    rows = request.connection.execute(
+        "SELECT c.id, note.path, c.first_line, c.last_line, c.heading, c.date, scope.name, note.kind, c.text"
+        " FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
+        " JOIN note ON note.id = c.note JOIN scope ON scope.id = c.scope"
+        f" WHERE c.scope IN {marks(request.scope_ids)}",
+        (f"[{','.join(map(str, ids))}]", *request.scope_ids),
+    )
+    return {row[0]: row[1:] for row in rows}
+
+
+def _why(request: Request, found: Candidates, one: Ranked) -> Why:
+    arms = {arm: places.index(one.place) + 1 for arm, places in found.arms.items() if one.place in places}
+    return Why(fusion.explained(request, found, one), arms)
+
+
+def left_out(request: Request) -> dict[str, int]:
+    """By filter, how many chunks of the scopes it leaves out by itself."""
+    given = request.filters
+    alone = {
+        "topic": Filters(topic=given.topic),
+        "entity": Filters(entity=given.entity),
+        "since": Filters(since=given.since),
+        "until": Filters(until=given.until),
+        "kind": Filters(kinds=given.kinds),
+    }
+    everything = text.count(request.connection, request.scope_ids, Filters())
+    return {
+        name: everything - text.count(request.connection, request.scope_ids, filters)
+        for name, filters in alone.items()
+        if filters
+    }
+
+
+def marker(asked: Sequence[str]) -> re.Pattern[str] | None:
+    """Finds the words of a query in a text, with what follows them up to the end of the word."""
+    patterns = [re.escape(word) if words.is_run(word) else rf"(?<!\w){re.escape(word)}\w*" for word in asked]
+    return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
+
+
+def excerpt(body: str, looked_for: re.Pattern[str] | None) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The part of a text where the words are, and where in it they stand."""
+    spans = [found.span() for found in looked_for.finditer(body)] if looked_for else []
+    start = max(0, spans[0][0] - SNIPPET // 4) if spans and spans[0][1] > SNIPPET else 0
+    if start:
+        start = body.rfind(" ", 0, start) + 1 or start
+    shown = body[start : start + SNIPPET]
+    inside = tuple((first - start, last - start) for first, last in spans if start <= first and last - start <= SNIPPET)
+    return shown, inside
