@@ -49,7 +49,7 @@ def _load(source: str, threads: int) -> Any:
     except ImportError as error:
         raise EmbedderUnavailable(f"sentence-transformers cannot be loaded: {error}", hint=HINT) from None
     torch.set_num_threads(max(1, threads))
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     try:
         model = SentenceTransformer(source, device="cpu")
     except Exception as error:
