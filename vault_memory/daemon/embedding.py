@@ -1,7 +1,9 @@
-"""Vectors in the background: a thread of low priority, its own connection, and no hurry."""
+"""Vectors in the background: a thread of its own, with its own connection.
+
+Its priority is that of the others: a thread that is scheduled late while it holds the interpreter would hold up all.
+"""
 
 import logging
-import os
 import threading
 
 from vault_memory.app import VaultMemory
@@ -11,8 +13,6 @@ logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 2.0
 """For the batch at hand when the daemon ends; what is lost of it is embedded at the next start"""
-NICE = 10
-"""Searches and saves come first"""
 
 
 class Embedding:
@@ -38,8 +38,6 @@ class Embedding:
             self._memory.close()
 
     def _run(self) -> None:
-        if hasattr(os, "setpriority"):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
         while not self._stop:
             self._wake.clear()
             try:
