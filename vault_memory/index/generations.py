@@ -52,7 +52,10 @@ class Generations:
                     return None
                 continue
             try:
-                return Index(self.path(number))
+                index = Index(self.path(number))
+                if number == self.current:
+                    return index
+                index.close()  # it was removed before it was opened, and this one is new and empty
             except IndexTooNew:
                 raise
             except (VaultMemoryError, DatabaseError):
