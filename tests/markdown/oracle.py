@@ -6,6 +6,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from vault_memory.markdown.block import BLANKS, Block, without_blank_end
+from vault_memory.markdown.hand_over import MAX_NESTING
 
 KINDS = {
     "heading_open": "heading",
@@ -21,7 +22,7 @@ KINDS = {
 
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"maxNesting": 100})
+    parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING})
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 

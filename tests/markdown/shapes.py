@@ -16,18 +16,39 @@ MARKS = [
     *["| a | b |", "|---|---|", "a | b", "-|-", "**A**: ", "*a*", "_a_", "a", "b c", "..."],
     *["é", "\u2028", "\x0c", "\xa0", "\0"],
 ]
-INDENTS = ["", "", "", "", " ", "  ", "  ", "   ", "    ", "    ", "     ", "      ", "        ", "\t", " \t", "  \t"]
+INDENTS = [
+    "",
+    "",
+    "",
+    "",
+    " ",
+    "  ",
+    "  ",
+    "   ",
+    "    ",
+    "    ",
+    "     ",
+    "      ",
+    "        ",
+    "\t",
+    "\t",
+    "\t\t",
+    " \t",
+    "  \t",
+]
 TEXTS = ["", "", "a", "b", " ", "  ", "\t", " a #"]
 
 marks = st.sampled_from(MARKS)
 shaped_lines = st.builds(
     "{}{}{}{}".format, st.sampled_from(INDENTS), marks, st.one_of(st.just(""), marks), st.sampled_from(TEXTS)
 )
-lines = st.one_of(st.sampled_from(["", "", "  ", "\t", "a", "  a", "- a", "  - a", "    - a", "1. a"]), shaped_lines)
+lines = st.one_of(
+    st.sampled_from(["", "", "  ", "\t", "a", "  a", "- a", "  - a", "    - a", "\t- a", "1. a"]), shaped_lines
+)
 notes = st.lists(lines, max_size=14).map("\n".join)
 line_ends = st.sampled_from(["\n", "\n", "\r\n", "\r"])
 
-EASY = ["", "", "  ", "\t", "a", "  a", "- a", "  - a", "    - a", "1. a", "# b", "## c"]
+EASY = ["", "", "  ", "\t", "a", "  a", "- a", "  - a", "    - a", "\t- a", "\t\t- a", "1. a", "# b", "## c"]
 
 
 def random_note(random: Random) -> str:
@@ -78,7 +99,9 @@ items = st.builds(
     "{}{}{}".format,
     st.sampled_from(["- ", "* ", "+ ", "1. ", "2) ", "- [ ] ", "- [x] ", "- **Ann**: "]),
     sentences,
-    st.sampled_from(["", "", "\n  - Nested {}\n  - More", "\n   goes on", "\n\n    a second paragraph"]),
+    st.sampled_from(
+        ["", "", "\n  - Nested {}\n  - More", "\n\t- Nested\n\t\t- More", "\n   goes on", "\n\n    a second paragraph"]
+    ),
 )
 ordinary_blocks = st.one_of(
     st.builds("{} {}".format, st.sampled_from(["#", "##", "###"]), sentences),

@@ -117,6 +117,13 @@ def test_what_is_a_section_and_what_is_not(raw: bytes, names: list[str]) -> None
     assert render(doc) == raw
 
 
+def test_sections_below_a_deep_list_are_found() -> None:
+    for depth in (5, 15, 27):
+        outline = "\n".join("  " * level + "- x" for level in range(depth))
+
+        assert [section.name for section in parse(f"{outline}\n\n## A\n".encode()).sections] == ["A"]
+
+
 def test_a_bom_stays_before_the_first_section() -> None:
     doc = parse(b"\xef\xbb\xbf## A\n- x\n")
 
