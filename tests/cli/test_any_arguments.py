@@ -1,7 +1,6 @@
 """No arguments, however strange, end in a traceback or in words that only a programmer understands."""
 
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,11 +37,11 @@ WORDS = st.text(
 
 
 @pytest.fixture(scope="module")
-def little(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
+def little(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     folder = tmp_path_factory.mktemp("little")
     outside = Outside(folder / "vault", folder)
     outside.write("USER.md", "# Me\n\n- tea [topic: drinks]\n- 茶 ☕\n")
-    yield outside
+    return outside
 
 
 def plain(outside: Outside, arguments: list[str]) -> None:

@@ -253,10 +253,15 @@ def _drain(stream: Any, take: Callable[[str], None]) -> None:
             take(line)
 
 
-@pytest.fixture
-def outside(tmp_path: Path) -> Outside:
-    """An empty vault, keywords only."""
-    vault, home = tmp_path / "vault", tmp_path / "home"
+def at(folder: Path) -> Outside:
+    """An empty vault in `folder`, keywords only."""
+    vault, home = folder / "vault", folder / "home"
     vault.mkdir()
     home.mkdir()
     return Outside(vault, home)
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Outside:
+    """An empty vault, keywords only."""
+    return at(tmp_path)
