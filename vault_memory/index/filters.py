@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from vault_memory.database import Connection
 from vault_memory.memory import words
@@ -48,7 +49,11 @@ class Filters:
     def prepare(self, connection: Connection) -> None:
         """Give the connection what `where` asks of it. The full text only knows stems: `Wills` would be `will`."""
         if self.entity is not None:
-            connection.create_scalar_function("names", words.names, 4, deterministic=True)
+            connection.create_scalar_function("names", _names, 4, deterministic=True)
+
+
+def _names(*values: Any) -> bool:
+    return words.names(*values)
 
 
 def marks(values: Sequence[object] | frozenset[str]) -> str:

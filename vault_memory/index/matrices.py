@@ -6,7 +6,7 @@ many chunks is kept as one bit for each dimension; the best by bits are then com
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.index.store import Index
 from vault_memory.index.vectors import Likeness, Listed
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float32]
+    Floats = NDArray[np.floating[Any]]
     Ints = NDArray[np.int64]
 
 MOST_EXACT = 50_000
@@ -38,7 +38,7 @@ class _Resident:
     """for each of them, its row in the matrix"""
     identities: dict[bytes, int] = field(default_factory=dict)
     """the row of each"""
-    matrix: "Floats | None" = None
+    matrix: "NDArray[Any] | None" = None
     bits: bool = False
 
 
@@ -89,7 +89,7 @@ class Matrices:
         """Read which chunks the scope has now, and the vectors that are not here yet."""
         import numpy as np
 
-        rows = index.connection.execute(
+        rows: list[Any] = index.connection.execute(
             "SELECT c.note, c.ordinal, c.identity FROM note n CROSS JOIN chunk c ON c.note = n.id"
             " WHERE n.scope = ? AND c.scope = ? ORDER BY c.note, c.ordinal",
             (scope, scope),
@@ -107,7 +107,7 @@ class Matrices:
     def _read(self, index: Index, resident: _Resident, wanted: set[bytes], dimensions: int) -> None:
         import numpy as np
 
-        found = index.connection.executemany(
+        found: list[Any] = index.connection.executemany(
             "SELECT identity, embedding FROM vector WHERE identity = ? AND model = ? AND length(embedding) = ?",
             [(key, resident.model, 4 * dimensions) for key in wanted],
         ).fetchall()
@@ -135,7 +135,8 @@ class Matrices:
         )
         for row, blob in exact:
             guessed[row] = np.frombuffer(blob, dtype="<f4") @ query
-        return guessed[resident.take]
+        cosines: Floats = guessed[resident.take]
+        return cosines
 
 
 class _Arrays:
@@ -187,4 +188,5 @@ def _scaled(values: "Floats") -> "Floats":
     import numpy as np
 
     middle, highest = float(np.median(values)), float(values.max())
-    return np.maximum(ranking.LOWEST, (values - middle) / ((highest - middle) or 1.0))
+    scaled: Floats = np.maximum(ranking.LOWEST, (values - middle) / ((highest - middle) or 1.0))
+    return scaled

@@ -5,7 +5,6 @@ counted; the scope of the row is compared once more. How rare a word is, is coun
 """
 
 from collections.abc import Iterable, Sequence
-from heapq import nlargest
 from typing import NamedTuple
 
 from vault_memory.database import Connection
@@ -87,13 +86,13 @@ def find(
     for scores in by_word.values():
         for id_, score in scores.items():
             totals[id_] = totals.get(id_, 0.0) + score
-    best = nlargest(most, totals, key=lambda id_: (totals[id_], -id_)) if len(totals) > most else list(totals)
-    found = {row.id: row for row in fetch(connection, scope_ids, best)}
+    best = sorted(sorted(totals), key=totals.__getitem__, reverse=True)[:most]
+    rows = fetch(connection, scope_ids, best)
+    places = {row[0]: ranking.place(row[1], row[2]) for row in rows}
     return Matches(
-        {row.place: row for row in found.values()},
-        {word: {found[id_].place: score for id_, score in scores.items() if id_ in found}
-         for word, scores in by_word.items()},
-    )  # fmt: skip
+        dict(zip(places.values(), rows, strict=True)),
+        {word: {places[id_]: scores[id_] for id_ in places.keys() & scores.keys()} for word, scores in by_word.items()},
+    )
 
 
 def fetch(connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]) -> list[Found]:
@@ -109,7 +108,7 @@ def fetch(connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]) 
 def within_scopes(connection: Connection, scope_ids: Sequence[int]) -> str:
     """What the full text is asked so that other scopes are left out; empty when there are no others."""
     others = connection.execute(
-        f"SELECT 1 FROM scope WHERE id NOT IN {marks(scope_ids)} AND EXISTS (SELECT 1 FROM note WHERE scope = scope.id)",
+        f"SELECT 1 FROM scope s WHERE s.id NOT IN {marks(scope_ids)} AND EXISTS (SELECT 1 FROM note WHERE scope = s.id)",
         tuple(scope_ids),
     ).fetchone()
     return f"scope : ({' OR '.join(f's{scope:d}' for scope in scope_ids)})" if others else ""
@@ -132,7 +131,7 @@ def _limits(connection: Connection, scope_ids: Sequence[int], filters: Filters) 
 def _rare(connection: Connection, asked: Sequence[str]) -> list[str]:
     """The words without the most frequent ones, when all together stand in too many chunks."""
     row = connection.execute("SELECT max(id) FROM chunk").fetchone()
-    if len(asked) < 2 or len(asked) * (row and row[0] or 0) <= MOST_ROWS:
+    if len(asked) < 2 or len(asked) * (row[0] or 0 if row else 0) <= MOST_ROWS:
         return list(asked)
     counts = {word: _count(connection, word) for word in asked}
     room, kept = MOST_ROWS, set[str]()
@@ -176,7 +175,8 @@ def beside(
     """The chunks of these scopes at these places, as far as the filters let them through."""
     conditions, values = chunk_conditions(filters)
     rows = connection.executemany(
-        f"SELECT {FIELDS} FROM chunk c WHERE c.note = ? AND c.ordinal = ? AND c.scope IN {marks(scope_ids)}{conditions}",
+        f"SELECT {FIELDS} FROM chunk c WHERE c.note = ? AND c.ordinal = ?"
+        f" AND c.scope IN {marks(scope_ids)}{conditions}",
         ((*ranking.split(place), *scope_ids, *values) for place in places),
     )
     return {found.place: found for found in map(Found._make, rows)}

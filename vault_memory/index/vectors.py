@@ -6,8 +6,8 @@ from heapq import nlargest
 from typing import Protocol
 
 from vault_memory.database import Connection, load_vector_functions
-from vault_memory.index.filters import marks
 from vault_memory.index.chunks import SEPARATOR
+from vault_memory.index.filters import marks
 from vault_memory.markdown import embed_text
 from vault_memory.memory import ranking
 from vault_memory.memory.ranking import Weights

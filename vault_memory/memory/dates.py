@@ -1,4 +1,4 @@
-"""Which days a query speaks of: "in May 2023", "am 8. Mai", "2023年5月", "last week". Pure: the caller says what now is."""
+"""Which days a query speaks of: "in May 2023", "am 8. Mai", "2023年5月", "last week". The caller says when now is."""
 
 import re
 from collections.abc import Iterator

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import NamedTuple
 
 RRF = 60
 """The constant of reciprocal rank fusion"""
@@ -57,15 +56,9 @@ def split(place: int) -> tuple[int, int]:
     return note, rest - 2
 
 
-class TextTerms(NamedTuple):
-    """What the words say for a chunk; the best chunk has 1 in each."""
-
-    text: float
-    """its own words, and those beside it"""
-    note: float
-    """how many of the words its note has, the rarer the more"""
-    best: float
-    """the best text term in its note"""
+TextTerms = tuple[float, float, float]
+"""What the words say for a chunk, each at most 1: its own words and those beside it; how many of the words its note
+has, the rarer the more; the best chunk of its note"""
 
 
 def text_terms(by_word: Sequence[Mapping[int, float]]) -> dict[int, TextTerms]:
@@ -74,47 +67,33 @@ def text_terms(by_word: Sequence[Mapping[int, float]]) -> dict[int, TextTerms]:
     For each word: its BM25 score by place, the higher the better.
     """
     text, covered = dict[int, float](), dict[int, float]()
-    spread = [_around(scores) for scores in by_word]
-    notes = [{place // _ORDINALS for place in scores} for scores in by_word]
+    notes = [{at // _ORDINALS for at in scores} for scores in by_word]
     all_notes = len(set().union(*notes)) + 1
-    for scores, around, found in zip(by_word, spread, notes, strict=True):
-        for at, score in around.items():
-            text[at] = text.get(at, 0.0) + (score * AGAIN if at in scores else score)
-        for at, score in scores.items():
-            text[at] = text.get(at, 0.0) + score
+    for scores, found in zip(by_word, notes, strict=True):
+        _add(text, scores)
         rarity = max(math.log(all_notes / (len(found) + 0.5)), 0.05)
         for note in found:
             covered[note] = covered.get(note, 0.0) + rarity
     return _to_one_scale(text, covered)
 
 
-def _around(scores: Mapping[int, float]) -> dict[int, float]:
-    """What a word that stands at some places counts beside them, two chunks before and two after."""
-    around: dict[int, float] = {}
-    get = around.get
+def _add(text: dict[int, float], scores: Mapping[int, float]) -> None:
+    """Add what a word counts where it stands, and in the two chunks before and after."""
+    get, own = text.get, scores.keys()
     for at, score in scores.items():
-        near, far = score * BESIDE, score * FAR
-        around[at - 1] = get(at - 1, 0.0) + near
-        around[at + 1] = get(at + 1, 0.0) + near
-        around[at - 2] = get(at - 2, 0.0) + far
-        around[at + 2] = get(at + 2, 0.0) + far
-    return around
+        text[at] = get(at, 0.0) + score
+        for other, part in ((at - 1, BESIDE), (at + 1, BESIDE), (at - 2, FAR), (at + 2, FAR)):
+            text[other] = get(other, 0.0) + score * (part * AGAIN if other in own else part)
 
 
 def _to_one_scale(text: dict[int, float], covered: dict[int, float]) -> dict[int, TextTerms]:
     highest = max(text.values(), default=0.0) or 1.0
     most = max(covered.values(), default=0.0) or 1.0
     best: dict[int, float] = {}
-    for at, score in text.items():
-        note = at // _ORDINALS
-        if score > best.get(note, 0.0):
-            best[note] = score
-    terms: dict[int, TextTerms] = {}
-    for at, score in text.items():
-        note = at // _ORDINALS
-        if note in covered:
-            terms[at] = TextTerms(score / highest, covered[note] / most, best.get(note, 0.0) / highest)
-    return terms
+    for at in sorted(text, key=text.__getitem__):
+        best[at // _ORDINALS] = text[at] / highest
+    note = {number: value / most for number, value in covered.items()}
+    return {at: (score / highest, note[at // _ORDINALS], best[at // _ORDINALS]) for at, score in text.items()}
 
 
 def fused(parts: Iterable[Mapping[int, TextTerms]], weights: Weights = WEIGHTS) -> dict[int, TextTerms]:
@@ -131,11 +110,11 @@ def fused(parts: Iterable[Mapping[int, TextTerms]], weights: Weights = WEIGHTS) 
 
 
 def weigh(terms: TextTerms, weights: Weights) -> float:
-    return weights.text * terms.text + weights.note * terms.note + weights.best * terms.best
+    return weights.text * terms[0] + weights.note * terms[1] + weights.best * terms[2]
 
 
 def scaled(values: Sequence[float]) -> Callable[[float], float]:
-    """Brings a cosine to the scale of the sum: the middle one of these becomes 0, the best 1, none less than `LOWEST`."""
+    """Brings a cosine to the scale of the sum: the middle one becomes 0, the best 1, none is below `LOWEST`."""
     middle, highest = (median(values), max(values)) if len(values) else (0.0, 0.0)
     span = (highest - middle) or 1.0
     return lambda value: max(LOWEST, (value - middle) / span)

@@ -61,10 +61,7 @@ def pairs(run: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """The words of a text in its order, in small letters; a run of letters without spaces is its pairs."""
-    found: list[str] = []
-    for word in _word.findall(normalise(text).casefold()):
-        found.append(word[:LONGEST_TERM])
-    return found
+    return [word[:LONGEST_TERM] for word in _word.findall(normalise(text).casefold())]
 
 
 def is_run(word: str) -> bool:
@@ -85,7 +82,7 @@ def is_question(text: str) -> bool:
 
 
 def terms(sentence: str) -> list[str]:
-    """The words of a sentence that are worth looking for, each once: without stop-words, unless nothing else is left."""
+    """The words of a sentence that are looked for, each once: no stop-words, unless nothing else is left."""
     found = list(dict.fromkeys(without_last_letters(words(sentence))))
     stop = stop_words(found)
     kept = [word for word in found if word not in stop]

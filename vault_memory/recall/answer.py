@@ -36,10 +36,6 @@ class Hit:
     text: str
     """the lines as they stand"""
     score: float
-    snippet: str = ""
-    """the part of the text where the words of the query are"""
-    marks: tuple[tuple[int, int], ...] = ()
-    """where in the snippet words of the query stand: (start, end)"""
     why: Why | None = None
 
     def as_json(self) -> dict[str, object]:
@@ -67,4 +63,4 @@ class Answer:
     left_out: Mapping[str, int] = field(default_factory=dict)
     """with `why`: by filter, how many chunks of the scopes it alone leaves out"""
     terms: tuple[str, ...] = ()
-    """the words that were looked for"""
+    """the words that were looked for; `excerpt` finds them in a hit"""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import nlargest
 
 from vault_memory.database import Connection
 from vault_memory.index import Index, text, vectors
@@ -13,10 +12,10 @@ from vault_memory.memory import ranking
 from vault_memory.memory.cues import Asked
 from vault_memory.memory.ranking import TextTerms, Weights
 
-MOST = 200
+MOST = 100
 """So many chunks each arm brings"""
-BESIDE = 40
-"""So many chunks are looked at that only stand beside words of the query"""
+NEAR_BEST, BESIDE = 100, 40
+"""Of so many of the best, so many chunks are looked at that only stand beside words of the query"""
 
 Embed = Callable[[str], bytes]
 """A query as a vector: float32, little-endian, of unit length"""
@@ -82,9 +81,9 @@ def _by_words(request: Request, found: Candidates) -> None:
     parts = [[by_word[word] for word in sentence if word in by_word] for sentence in request.sentences]
     found.text = ranking.fused((ranking.text_terms(part) for part in parts if part), request.weights)
     found.rows.update(matches.found)
-    scored = nlargest(request.most, ((terms.text, -place) for place, terms in found.text.items()))
-    places = [-place for _, place in scored]
-    lonely = [place for place in places if place not in matches.found][:BESIDE]
+    terms = found.text
+    places = sorted(sorted(terms), key=lambda place: terms[place][0], reverse=True)[: request.most]
+    lonely = [place for place in places[:NEAR_BEST] if place not in matches.found][:BESIDE]
     found.rows.update(text.beside(request.connection, request.scope_ids, lonely, request.filters))
     found.arms["text"] = [place for place in places if place in found.rows]
 

@@ -8,7 +8,7 @@ from vault_memory.recall.candidates import Candidates, Request
 
 RESCORED = 60
 """So many of the best chunks are looked at for the cues that need their text"""
-_NONE = ranking.TextTerms(0.0, 0.0, 0.0)
+_NONE: ranking.TextTerms = (0.0, 0.0, 0.0)
 
 
 class Ranked(NamedTuple):
@@ -84,9 +84,9 @@ def explained(request: Request, found: Candidates, one: Ranked) -> dict[str, flo
     terms = found.text.get(one.place, _NONE)
     own, beside = found.likeness.get(one.place, (0.0, 0.0))
     sums = {
-        "text": weights.text * terms.text,
-        "note": weights.note * terms.note,
-        "best": weights.best * terms.best,
+        "text": weights.text * terms[0],
+        "note": weights.note * terms[1],
+        "best": weights.best * terms[2],
         "vector": weights.vector * own,
         "beside": weights.vector_beside * beside,
         "speaker": weights.speaker * cues.names_speaker(row.who, request.asked.names),

@@ -18,7 +18,6 @@ SNIPPET = 240
 def answer(request: Request, found: Candidates, ranked: Sequence[Ranked], *, why: bool) -> Answer:
     """The hits in the order of `ranked`, and what the arms brought."""
     asked = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
-    looked_for = marker(asked)
     details = _details(request, [found.rows[one.place].id for one in ranked])
     hits = []
     for one in ranked:
@@ -27,9 +26,8 @@ def answer(request: Request, found: Candidates, ranked: Sequence[Ranked], *, why
             continue
         path, first, last, heading, date, scope, kind, body = row
         names = tuple(heading.split(SEPARATOR)) if heading else ()
-        snippet, spans = excerpt(body, looked_for)
         reason = _why(request, found, one) if why else None
-        hits.append(Hit(path, (first, last), names, date, scope, kind, body, one.score, snippet, spans, reason))
+        hits.append(Hit(path, (first, last), names, date, scope, kind, body, one.score, reason))
     arms = {arm: len(places) for arm, places in found.arms.items()}
     return Answer(tuple(hits), arms, left_out(request) if why else {}, tuple(asked))
 
@@ -72,18 +70,12 @@ def left_out(request: Request) -> dict[str, int]:
     }
 
 
-def marker(asked: Sequence[str]) -> re.Pattern[str] | None:
-    """Finds the words of a query in a text, with what follows them up to the end of the word."""
-    patterns = [re.escape(word) if words.is_run(word) else rf"(?<!\w){re.escape(word)}\w*" for word in asked]
-    return re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
-
-
-def excerpt(body: str, looked_for: re.Pattern[str] | None) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The part of a text where the words are, and where in it they stand."""
-    spans = [found.span() for found in looked_for.finditer(body)] if looked_for else []
+def excerpt(body: str, terms: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The part of a hit's text where words of the query are, and their places in it: (start, end)."""
+    patterns = [re.escape(word) if words.is_run(word) else rf"(?<!\w){re.escape(word)}\w*" for word in terms]
+    spans = [found.span() for found in re.finditer("|".join(patterns), body, re.IGNORECASE)] if patterns else []
     start = max(0, spans[0][0] - SNIPPET // 4) if spans and spans[0][1] > SNIPPET else 0
     if start:
         start = body.rfind(" ", 0, start) + 1 or start
-    shown = body[start : start + SNIPPET]
     inside = tuple((first - start, last - start) for first, last in spans if start <= first and last - start <= SNIPPET)
-    return shown, inside
+    return body[start : start + SNIPPET], inside
