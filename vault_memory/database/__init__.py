@@ -1,10 +1,18 @@
 """Opens SQLite: pragmas, migrations, sqlite-vec. What is stored there is for the rooms above."""
 
-from vault_memory.database.connection import Connection, DatabaseError, connect, is_damage, load_vector_functions
+from vault_memory.database.connection import (
+    Connection,
+    DatabaseDamaged,
+    DatabaseError,
+    connect,
+    is_damage,
+    load_vector_functions,
+)
 from vault_memory.database.migrations import Migration, migrate, version_of
 
 __all__ = [
     "Connection",
+    "DatabaseDamaged",
     "DatabaseError",
     "Migration",
     "connect",

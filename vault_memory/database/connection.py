@@ -13,13 +13,19 @@ DatabaseError = apsw.Error
 BUSY_MILLISECONDS = 10_000
 
 
-def connect(path: Path | str, *, durable: bool = False, read_only: bool = False) -> Connection:
-    """Open `path`, and make it when it is not there.
+class DatabaseDamaged(VaultMemoryError):
+    """The file is no database, or a broken one."""
+
+
+def connect(path: Path | str, *, durable: bool = False, read_only: bool = False, create: bool = True) -> Connection:
+    """Open `path`, and make it when it is not there, unless `create` says no.
 
     `durable` syncs to the disk on every commit, for what cannot be rebuilt; an index can be, and does without.
-    Raises VaultMemoryError when the file is no database or cannot be opened.
+    Raises DatabaseDamaged when the file is no database, VaultMemoryError when it cannot be opened.
     """
-    flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE
+    if create and not read_only:
+        flags |= apsw.SQLITE_OPEN_CREATE
     try:
         connection = apsw.Connection(str(path), flags=flags)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
@@ -30,7 +36,8 @@ def connect(path: Path | str, *, durable: bool = False, read_only: bool = False)
         connection.pragma("foreign_keys", False)
         connection.pragma("schema_version")
     except apsw.Error as error:
-        raise VaultMemoryError(
+        kind = DatabaseDamaged if is_damage(error) else VaultMemoryError
+        raise kind(
             f"the database `{path}` cannot be opened: {error}",
             hint="if the disk is fine, move the file away: an index grows back from the notes",
         ) from None

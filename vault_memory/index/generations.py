@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from vault_memory.database import DatabaseError
+from vault_memory.database import DatabaseDamaged, DatabaseError, is_damage
 from vault_memory.errors import IndexTooNew, VaultMemoryError
 from vault_memory.index.bulk import bulk_load
 from vault_memory.index.schema import STEPS
@@ -45,21 +45,22 @@ class Generations:
 
         A file that is damaged is moved aside. Raises IndexTooNew.
         """
-        for _ in range(5):  # the pointer may move between reading it and opening the file
-            number = self.current
-            if not self.path(number).exists():
-                if number == self.current:
-                    return None
-                continue
+        while number := self.current:
             try:
-                index = Index(self.path(number))
-                if number == self.current:
-                    return index
-                index.close()  # it was removed before it was opened, and this one is new and empty
+                return Index(self.path(number), create=False)
             except IndexTooNew:
                 raise
-            except (VaultMemoryError, DatabaseError):
+            except (DatabaseDamaged, DatabaseError) as error:
+                if isinstance(error, DatabaseError) and not is_damage(error):
+                    raise
                 self.set_aside(number)
+                return None
+            except VaultMemoryError:
+                if number != self.current:
+                    continue  # the pointer moved between reading it and opening the file
+                if self.path(number).exists():
+                    raise
+                return None
         return None
 
     def build(self, rules: str, fill: Callable[[Index], object]) -> Index:

@@ -56,10 +56,10 @@ class Entry:
 class Index:
     """One file with what was read from one vault. One thread at a time uses one Index; a file may have many."""
 
-    def __init__(self, path: Path | str) -> None:
-        """Open the index, and make or migrate it. Raises IndexTooNew."""
+    def __init__(self, path: Path | str, *, create: bool = True) -> None:
+        """Open the index, and make or migrate it. Raises IndexTooNew, DatabaseDamaged."""
         self.path = str(path)
-        self.connection: Connection = connect(path)
+        self.connection: Connection = connect(path, create=create)
         if version_of(self.connection) > len(STEPS):
             found = version_of(self.connection)
             self.connection.close()
@@ -77,9 +77,20 @@ class Index:
         try:
             yield
         except BaseException:
+            self._scopes.clear()  # an id given inside may be given to another scope next
             self.connection.execute("ROLLBACK")
             raise
         self.connection.execute("COMMIT")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Everything read inside is of one moment, whatever others write meanwhile."""
+        self.connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
 
     # ---- meta -------------------------------------------------------------------------------------------------
 

@@ -108,7 +108,7 @@ def fetch(connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]) 
 def within_scopes(connection: Connection, scope_ids: Sequence[int]) -> str:
     """What the full text is asked so that other scopes are left out; empty when there are no others."""
     others = connection.execute(
-        f"SELECT 1 FROM scope s WHERE s.id NOT IN {marks(scope_ids)} AND EXISTS (SELECT 1 FROM note WHERE scope = s.id)",
+        f"SELECT 1 FROM scope s WHERE id NOT IN {marks(scope_ids)} AND EXISTS (SELECT 1 FROM note WHERE scope = s.id)",
         tuple(scope_ids),
     ).fetchone()
     return f"scope : ({' OR '.join(f's{scope:d}' for scope in scope_ids)})" if others else ""
