@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.markdown.shapes import line_ends, notes, ordinary_notes, random_note
-from vault_memory.markdown import Chunk, chunk, embed_text, identity
+from vault_memory.markdown import Chunk, chunk, embed_text, identity, parse, render
 from vault_memory.markdown import chunks as chunks_module
 from vault_memory.markdown import outline as outline_module
 from vault_memory.markdown.cutting import CAP, cut
@@ -73,6 +73,7 @@ def test_every_line_is_in_one_chunk_or_in_pieces_that_make_it_up(note: str, line
 @settings(max_examples=300)
 @given(st.binary(max_size=300))
 @example(b"\xef\xbb\xbf\xff\0\r")
+@example(b"a\n" + b"\x0b" * 900 + b"\nb")
 def test_chunk_takes_any_bytes(raw: bytes) -> None:
     assert breach(raw) == ""
 
@@ -195,6 +196,23 @@ def test_fences_and_tables_are_cut_between_lines() -> None:
 
 def test_a_letter_keeps_its_marks() -> None:
     assert all(piece.text[0] != "\u0301" for piece in cut("e\u0301" * 1000, by_line=False))
+
+
+@pytest.mark.scenario("H122")
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *[b">" * 50_000, b"> " * 300 + b"a", (b"> " * 40 + b"a\n") * 300, b"> x\ny\n\n" * 2000],
+        *[b"[" * 50_000, b"[a\n" * 5000, b"[a" + b"\nb" * 5000, b"*a_ " * 20_000, b"x" * 1_000_000],
+        *[b"- " * 5000 + b"x", b"+ " * 20_000, b"- a\n" * 20_000, b"- a\n" + b"  - b\n" * 20_000],
+        *[b"".join(b"  " * depth + b"- a\n" for depth in range(300)), b"- ```\n" * 3000, b"-\n" * 20_000],
+        *[b"\0" * 100_000, b"\r" * 100_000, b"<!--\n" * 5000, b"# " * 50_000, b"a" + b" " * 300_000 + b"b"],
+    ],
+    ids=lambda raw: f"{raw[:6]!r}-{len(raw)}",
+)
+def test_hostile_notes_are_read_too(raw: bytes) -> None:
+    assert render(parse(raw)) == raw
+    assert breach(raw) == ""
 
 
 def lose_the_last_line(raw: bytes) -> outline_module.Outline:

@@ -144,7 +144,12 @@ def references_are_paragraphs(patch: pytest.MonkeyPatch) -> None:
 
 
 def quotes_end_with_their_marks(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(scan_module, "UNSURE", 1)
+    def quote(lines: list[str], line: int, blocks: list[Block]) -> int:
+        end = next((at for at in range(line, len(lines)) if not lines[at].lstrip().startswith(">")), len(lines))
+        blocks.append(Block("quote", line, end))
+        return end
+
+    patch.setitem(scan_module._READERS, ">", quote)
 
 
 def blank_lines_end_lists(patch: pytest.MonkeyPatch) -> None:

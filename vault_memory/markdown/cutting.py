@@ -38,7 +38,8 @@ def cut(text: str, *, by_line: bool) -> Iterator[Piece]:
         end = _end(text, start, by_line)
         piece = text[start:end].rstrip()
         last = line + piece.count("\n")
-        yield Piece(piece, line, last)
+        if piece:
+            yield Piece(piece, line, last)
         line += text.count("\n", start, end)
         start = end
         if start < len(text) and text[start] in " \t":
