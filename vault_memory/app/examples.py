@@ -21,7 +21,7 @@ def sample_vault() -> Path:
 
 
 def make_vault(root: Path, *, empty: bool) -> int:
-    """Make `root` a vault. Example notes go only into a folder that has nothing in it. Returns how many were written."""
+    """Make `root` a vault. Only a folder with nothing in it gets example notes. Returns how many were written."""
     try:
         root.mkdir(parents=True, exist_ok=True)
         is_bare = not any(root.iterdir())

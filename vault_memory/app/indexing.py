@@ -1,6 +1,5 @@
 """Keeps one index up to date with one vault: opens the generation that serves, or builds the next."""
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -31,8 +30,7 @@ class Indexing:
         self.marker = marker
         self.layout = layout
         self.generations = Generations(generations)
-        rules = json.dumps([CHUNKING, ANALYSIS, asdict(settings)], sort_keys=True)
-        self.rules = hashlib.sha256(rules.encode()).hexdigest()
+        self.rules = json.dumps([CHUNKING, ANALYSIS, asdict(settings)], sort_keys=True)
         """What an index must have been built by to be of use"""
         self._index: Index | None = None
         self._number = 0

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def notes(index: Index, scopes: Sequence[str] | None) -> list[NoteInfo]:
     """The notes of `scopes`, or all, sorted by path."""
     rows = index.connection.execute(
-        "SELECT note.path, scope.name, note.kind, note.revision, note.bytes FROM note JOIN scope ON scope.id = note.scope"
-        " ORDER BY note.path"
+        "SELECT note.path, scope.name, note.kind, note.revision, note.bytes"
+        " FROM note JOIN scope ON scope.id = note.scope ORDER BY note.path"
     )
     return [NoteInfo(*row) for row in rows if scopes is None or row[1] in scopes]
 

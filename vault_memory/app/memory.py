@@ -20,7 +20,6 @@ from vault_memory.app.state import StateFolder, cache_root, state_of
 from vault_memory.database import DatabaseError, is_damage
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index import Index, vectors
-from vault_memory.markdown import parse
 from vault_memory.memory import Layout, Pattern, inside
 from vault_memory.recall import Answer, search
 from vault_memory.vault import Folder, Marker, ensure_marker
@@ -190,9 +189,10 @@ class VaultMemory:
             raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint=NO_SCOPES)
         if refresh:
             self.indexing.refresh()
+        index = self.indexing.index()
         ask = partial(
             search,
-            self.indexing.index(),
+            index,
             query,
             scopes=scopes,
             mode=mode or self.config.recall.mode,
@@ -206,8 +206,9 @@ class VaultMemory:
             why=why,
             cues=self.config.recall.dialogue_cues,
         )
-        answer = self._with_vectors(ask) or ask()
-        return SearchAnswer(answer.hits, self.freshness(), answer.left_out)
+        with index.reading():  # a note named as stale and its text are of one moment
+            answer = self._with_vectors(ask) or ask()
+            return SearchAnswer(answer.hits, self._freshness(index), answer.left_out)
 
     def _with_vectors(self, ask: Callable[..., Answer]) -> Answer | None:
         """The answer with the embedder's help; None when there is none, or it failed just now."""
@@ -237,16 +238,20 @@ class VaultMemory:
     def freshness(self) -> Freshness:
         """How fresh an answer given now is."""
         with self._lock:
-            index = self.indexing.index()
-            stale = tuple(sorted({*index.stale(), *self.dirty()}))
-            embedder = self.semantic.embedder
-            if embedder is None:
-                return Freshness(stale, self.semantic.state, self.semantic.reason)
-            missing = self._count_missing(index, embedder.fingerprint)
+            return self._freshness(self.indexing.index())
+
+    def _freshness(self, index: Index) -> Freshness:
+        stale = tuple(sorted({*index.stale(), *self.dirty()}))
+        embedder = self.semantic.embedder
+        if embedder is None:
+            return Freshness(stale, self.semantic.state, self.semantic.reason)
+        missing = self._count_missing(index, embedder.fingerprint)
         return Freshness(stale, "warming", f"{missing} chunks to embed") if missing else Freshness(stale, "ready", "")
 
     def read(self, note: str) -> NoteText:
         """A note as it is on disk now. Raises BadPath, NoteNotFound, NoteUnreadable."""
+        from vault_memory.markdown import parse
+
         found = self.folder.read(inside(note))
         sections = tuple(section.name for section in parse(found.raw).sections)
         return NoteText(found.path, found.revision, found.raw.decode("utf-8", errors="replace"), sections)

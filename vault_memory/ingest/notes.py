@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from vault_memory.index import Delta, Entry, Held, Index, State
-from vault_memory.markdown import chunk
 from vault_memory.memory import Place
 from vault_memory.vault import Note, Stat
 
@@ -16,6 +15,8 @@ NEVER = Stat(-1, -1, -1, -1, -1)
 
 def entry_of(note: Note, place: Place, state: State, *, read_ns: int) -> Entry:
     """What the index is to hold of `note`, read at wall-clock time `read_ns`."""
+    from vault_memory.markdown import chunk  # only here: most starts have nothing to read
+
     date = place.date.isoformat() if place.date else None
     return Entry(
         note.path, place.scope, place.kind, date, len(note.raw), held_of(note, state, read_ns=read_ns), chunk(note.raw)

@@ -19,6 +19,8 @@ YOUNG_NS = 2_000_000_000
 BATCH = 500
 """Notes in one transaction of a bulk load"""
 
+NOTHING = Delta()
+
 Progress = Callable[[int, int], None]
 Clock = Callable[[], int]
 
@@ -32,7 +34,7 @@ class ScanReport:
     changed: tuple[str, ...] = ()
     """paths whose text is new to the index"""
     removed: tuple[str, ...] = ()
-    delta: Delta = Delta()
+    delta: Delta = NOTHING
     young: tuple[str, ...] = ()
     """searchable, and changed so lately that nothing more is concluded"""
     doubtful: tuple[str, ...] = ()
