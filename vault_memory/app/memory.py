@@ -21,7 +21,7 @@ from vault_memory.database import DatabaseError, is_damage
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index import Index, vectors
 from vault_memory.memory import Layout, Pattern, inside
-from vault_memory.recall import Answer, search
+from vault_memory.recall import Answer, Matrices, search
 from vault_memory.vault import Folder, Marker, ensure_marker
 
 Call = TypeVar("Call", bound=Callable[..., Any])
@@ -62,7 +62,7 @@ class VaultMemory:
         patterns = [Pattern(pattern.path, pattern.kind, pattern.scope) for pattern in layout.patterns]
         self.layout = Layout(patterns, user=layout.user, bot=layout.bot or None)
         self.indexing = Indexing(self.folder, marker, self.layout, layout, state.index_folder)
-        self.matrices: object | None = None
+        self.matrices: Matrices | None = None
         self._lock = threading.RLock()
         self._missing: tuple[object, int] | None = None
 
@@ -140,9 +140,7 @@ class VaultMemory:
         other.semantic = self.semantic
         other.dirty = lambda: self.dirty()
         if resident:
-            from vault_memory import recall
-
-            other.matrices = getattr(recall, "Matrices", lambda: None)()
+            other.matrices = Matrices()
         return other
 
     def embed(self, progress: Progress | None = None, *, go_on: Callable[[], bool] = lambda: True) -> int:
