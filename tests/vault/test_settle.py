@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from vault_memory.vault import Note, Settled, Settling, Stat, Verdict
-from vault_memory.vault.settle import CAP, HOLD, QUIET
+from vault_memory.vault.settle import APART, CAP, HOLD, QUIET
 
 OLD = b"# Ann\n\n- likes tea\n- sails the Gull\n- lives in Lisbon\n"
 NEW = OLD + b"- plays the cello\n"
@@ -117,6 +117,30 @@ def test_a_touched_note_with_the_same_bytes_is_settled_at_once():
     world.pass_time(0)
 
     assert world.verdicts() == [Verdict.SETTLED]
+
+
+def test_one_look_is_not_enough_however_late_it_comes():
+    world = World()
+    world.save(NEW)
+    world.now += 1.0
+
+    assert world.look() is Verdict.INDEX
+    world.pass_time(APART + 0.01)
+    assert world.verdicts() == [Verdict.INDEX, Verdict.SETTLED]
+
+
+def test_a_change_that_nobody_hinted_at_is_seen_by_the_second_look_and_settles_from_there():
+    world = World()
+    world.save(NEW)
+    world.pass_time(0)
+    world.content = other = OLD + b"- has a dog\n"
+
+    world.pass_time(QUIET + 0.01)
+    assert (world.verdicts(), world.indexed) == ([Verdict.INDEX, Verdict.INDEX], other)
+    world.pass_time(QUIET - 0.02)
+    assert world.settled == OLD
+    world.pass_time(0.02)
+    assert world.settled == other
 
 
 @pytest.mark.scenario("A3")

@@ -174,7 +174,7 @@ def test_forty_thousand_notes_in_a_burst_are_all_found(large_vault, watching):
     found_until(large_vault, watcher, {f"memory/{number}.md" for number in range(40_000)})
 
 
-IN_A_NAMESPACE = """
+LIMITED = """
     import sys, time
     from pathlib import Path
     from vault_memory.vault import Watcher
@@ -201,10 +201,10 @@ IN_A_NAMESPACE = """
 """
 
 
-def in_a_namespace(project: Path, *args: object) -> list[str]:
-    """Run the script above where the limits on inotify are the test's own."""
+def in_a_namespace(project: Path, script: str, *args: object) -> list[str]:
+    """Run a script where the limits on inotify and the mounts are the test's own."""
     done = subprocess.run(
-        ["unshare", "-Ur", sys.executable, "-c", textwrap.dedent(IN_A_NAMESPACE), *map(str, args)],
+        ["unshare", "-Urm", sys.executable, "-c", textwrap.dedent(script), *map(str, args)],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(project)},
@@ -212,7 +212,7 @@ def in_a_namespace(project: Path, *args: object) -> list[str]:
         timeout=60,
     )
     if "unshare" in done.stderr or "PermissionError" in done.stderr:
-        pytest.skip("this system does not let a test have limits of its own")
+        pytest.skip("this system does not let a test have limits and mounts of its own")
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -220,7 +220,7 @@ def in_a_namespace(project: Path, *args: object) -> list[str]:
 @pytest.mark.scenario("C53")
 @pytest.mark.parametrize("limit", [1, 20], ids=["at the start", "later"])
 def test_without_watches_left_it_polls_and_says_so_and_recovers(vault, project, limit):
-    said = in_a_namespace(project, vault, "max_inotify_watches", limit)
+    said = in_a_namespace(project, LIMITED, vault, "max_inotify_watches", limit)
 
     reason = "the system's limit of inotify watches is reached (fs.inotify.max_user_watches)"
     assert f"True polling False {reason}" in said
@@ -229,10 +229,30 @@ def test_without_watches_left_it_polls_and_says_so_and_recovers(vault, project, 
 
 @pytest.mark.scenario("C65")
 def test_without_inotify_instances_left_it_polls_and_says_so_and_recovers(vault, project):
-    said = in_a_namespace(project, vault, "max_inotify_instances", 0)
+    said = in_a_namespace(project, LIMITED, vault, "max_inotify_instances", 0)
 
     assert said[0].startswith("True polling False the limit of open files or inotify instances is reached")
     assert said[-1] == "True events can be had again inotify True "
+
+
+COVERED = """
+    import subprocess, sys
+    from vault_memory.vault import Watcher
+
+    watcher = Watcher(sys.argv[1], sweep_seconds=0.2)
+    watcher.start()
+    watcher.take(5)
+    subprocess.run(["mount", "-t", "tmpfs", "none", sys.argv[1]], check=True)
+    while (hints := watcher.take(5)).sweep:
+        pass
+    print(hints.reason, watcher.mode)
+    watcher.stop()
+"""
+
+
+@pytest.mark.scenario("C56")
+def test_a_disk_mounted_over_the_vault_is_noticed_though_no_event_tells(vault, project):
+    assert in_a_namespace(project, COVERED, vault) == ["the vault's folder was replaced inotify"]
 
 
 @pytest.mark.scenario("C54")
@@ -296,7 +316,7 @@ def test_a_replaced_vault_is_watched_anew(vault, tmp_path, watching):
     (vault / "memory/new.md").write_bytes(b"x")
     found_until(vault, watcher, {"memory/new.md"})
     (vault / "memory/new.md").write_bytes(b"y")
-    hints_until(watcher, lambda hints: watcher.mode == "inotify" and "memory/new.md" in hints.paths)
+    hints_until(watcher, lambda hints: watcher.mode == "inotify" and "memory/new.md" in hints.closed)
     (tmp_path / "old/USER.md").write_bytes(b"x")
     assert not watcher.take(0.05).paths
 
@@ -432,6 +452,30 @@ def test_an_event_that_comes_before_or_after_the_sweep_is_no_sign_of_deafness(va
 
     assert not [hints for hints in found if a_rescan(hints)]
     assert (watcher.mode, watcher.healthy) == ("inotify", True)
+
+
+def test_what_a_rescan_was_asked_for_is_not_missed_when_the_next_sweep_finds_it(vault, watching, monkeypatch):
+    monkeypatch.setattr("vault_memory.vault.watch._PATIENCE", 0.05)
+    watcher = watching(vault)
+
+    watcher.note_missed("memory/boat.md")
+
+    assert not watcher.take(0.8)
+
+
+def test_while_arming_anew_has_to_wait_nothing_spins(vault, watching):
+    asked = []
+
+    def now() -> float:
+        asked.append(1)
+        return time.monotonic()
+
+    watcher = watching(vault, now=now)
+    watcher._inbox.lose("more happened at once")
+    asked.clear()
+
+    assert a_rescan(watcher.take(PATIENCE))
+    assert len(asked) < 30
 
 
 @pytest.mark.scenario("C51")

@@ -6,7 +6,6 @@ folder is opened anew for each look and compared with the one that was opened fi
 or a folder put in its place is noticed, and so that nothing of ours keeps a disk from being ejected.
 """
 
-import hashlib
 import os
 import stat
 import threading
@@ -139,7 +138,8 @@ class Folder:
             except NoteNotFound:
                 return None
             try:
-                return Stat.of(os.fstat(fd))
+                found = os.fstat(fd)
+                return None if stat.S_ISDIR(found.st_mode) else Stat.of(found)
             finally:
                 os.close(fd)
 
@@ -185,8 +185,10 @@ def _open_note(root: int, path: str) -> int:
 
 def _read(fd: int, path: str, max_bytes: int) -> Note:
     before = os.fstat(fd)
+    if stat.S_ISDIR(before.st_mode):
+        raise NoteNotFound(path)
     if not stat.S_ISREG(before.st_mode):
-        raise NoteUnreadable(path, "it is a folder" if stat.S_ISDIR(before.st_mode) else "it is no plain file")
+        raise NoteUnreadable(path, "it is no plain file")
     if before.st_size > max_bytes:
         raise NoteTooLarge(path, before.st_size, max_bytes)
     raw = _bytes_of(fd, before.st_size, max_bytes)
@@ -195,7 +197,9 @@ def _read(fd: int, path: str, max_bytes: int) -> Note:
         raise NoteTooLarge(path, max(after.st_size, len(raw)), max_bytes)
     first, second = Stat.of(before), Stat.of(after)
     stable = first == second and len(raw) == first.size
-    return Note(path, raw, hashlib.sha256(raw).hexdigest(), second, stable)
+    from hashlib import sha256  # only here: loading it costs 4 ms, and most searches read no note
+
+    return Note(path, raw, sha256(raw).hexdigest(), second, stable)
 
 
 def _bytes_of(fd: int, expected: int, limit: int) -> bytes:

@@ -91,15 +91,12 @@ class FolderEvents(InotifyFD):
                 inotify_c.inotify_rm_watch(self._inotify_fd, watch)  # type: ignore[arg-type]
 
     def run(self) -> None:
-        """Read until stopped; whatever else ends the thread is told, so that another is started."""
+        """Read until stopped; an error that ends the thread is told, so that another is started."""
         try:
             super().run()
         except Exception as error:
             if self.should_keep_running():
                 self._inbox.lose(f"the thread that watches ended ({type(error).__name__}: {error})")
-            return
-        if self.should_keep_running():
-            self._inbox.lose("the thread that watches ended")
 
     def handle_event(self, event: InotifyEvent) -> None:
         """Turn one event into a hint."""

@@ -122,8 +122,6 @@ class Settling:
         ``quiet``: seconds since the file's own time of change (its ctime), where that can be trusted. A file that was
         left alone for long is believed at the first look.
         """
-        before = self._states.get(path)
-        looked_before = before.looked if before else float("-inf")
         state = self._looked(path, now)
         if note is not None and not note.stable:
             return self._torn(state, now)
@@ -131,10 +129,10 @@ class Settling:
         since = now if note is None or quiet is None else now - max(0.0, quiet)
         state.changed = min(state.changed, since)
         revision = "" if note is None else note.revision
-        if revision != state.revision:
-            other = state.revision is not None
-            state.revision, state.agreed = revision, max(since, looked_before)
-            state.changed = state.agreed if other else state.changed
+        if state.revision is None:
+            state.revision, state.agreed = revision, since
+        elif revision != state.revision:
+            state.revision, state.agreed, state.changed = revision, now, now
         if note is not None and settled is not None and note.revision == settled.revision:
             self.drop(path)
             return Verdict.SETTLED

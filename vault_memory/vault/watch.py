@@ -143,8 +143,6 @@ class Watcher:
         if abs(ahead - self._ahead) > SLEPT:
             self._inbox.rescan("the computer slept, or its clock was set")
         self._ahead = ahead
-        if self._events is not None and not self._events.is_alive():
-            self._inbox.lose("the thread that watches ended")
         self._judge_missed(now)
         if self._inbox.lost and now >= self._next_arm:
             lost, error = self._inbox.take_lost()
