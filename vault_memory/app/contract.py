@@ -82,6 +82,8 @@ def search_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
     from datetime import date, datetime
 
     found = dict(args)
+    if unknown := sorted(set(found) - set(ARGUMENTS)):
+        raise UsageError(f"a search takes {', '.join(ARGUMENTS)}, not {', '.join(unknown)}")
     for name, kind in ARGUMENTS.items():
         if not _is(found.get(name), kind):
             raise UsageError(f"`{name}` is {found.get(name)!r}, which is no {kind.__name__}")

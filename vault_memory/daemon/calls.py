@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.app import contract
 from vault_memory.daemon.server import Call
+from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from vault_memory.daemon.loop import Daemon
@@ -25,6 +26,8 @@ class Calls:
 
     def _search(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         wanted = contract.search_arguments(arguments)
+        if not isinstance(wanted.get("query"), str) or not isinstance(wanted.get("scopes"), list):
+            raise UsageError("a search needs a query and a list of scopes")
         with self._lock:
             return contract.of_search(self._memory.search(refresh=False, **wanted))
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +32,10 @@ class DaemonRefused(VaultMemoryError):
 
 def ask(path: Path, call: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
     """What the daemon behind the socket at `path` answers; None when there is no daemon. Raises DaemonRefused."""
+    if not path.exists():
+        return None
+    import socket  # only here: it costs 4 ms, and often nobody is there to ask
+
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(PATIENCE_SECONDS)

@@ -150,7 +150,12 @@ class Daemon:
             case Verdict.KEEP:
                 ingest.index.set_state(path, State.HELD)
             case Verdict.GONE:
-                delta = forget_note(ingest.index, path) if ingest.index.held_of(path) else None
+                self.memory.folder.check_identity(
+                    self.memory.indexing.marker.vault
+                )  # a vault that went away is not empty
+                known = ingest.index.held_of(path)
+                forgotten = forget_note(ingest.index, path)
+                delta = forgotten if known else None
             case Verdict.INDEX | Verdict.SETTLED if note is not None:
                 delta = ingest.ingest(note, State.SETTLED if verdict is Verdict.SETTLED else State.HOT)
         if verdict in (Verdict.SETTLED, Verdict.GONE):

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vault_memory.app import contract
 from vault_memory.daemon.client import short_name
 from vault_memory.errors import UsageError, VaultMemoryError
 
@@ -70,15 +69,22 @@ class Server:
 
     def _answer(self, line: bytes) -> dict[str, Any]:
         try:
-            request = json.loads(line)
-            call = self._calls.get(request["call"])
-            if call is None:
-                raise UsageError(f"the daemon knows no call {request['call']!r}", hint="is it of the same version?")
-            return call(request["arguments"])
+            call, arguments = self._understood(line)
+            return call(arguments)
         except VaultMemoryError as error:
             return {"error": {**error.as_json(), "exit_code": error.exit_code}}
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            return contract.of_error(UsageError(f"the request is not understood: {error}"))
         except Exception as error:
             logger.exception("a call failed")
             return {"error": {"code": "internal", "message": f"the daemon failed: {error}", "hint": "see its log"}}
+
+    def _understood(self, line: bytes) -> tuple[Call, dict[str, Any]]:
+        try:
+            request = json.loads(line)
+            name, arguments = str(request["call"]), request["arguments"]
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise UsageError(f"the request is not understood: {error}") from None
+        if name not in self._calls:
+            raise UsageError(f"the daemon knows no call `{name}`", hint="is it of the same version?")
+        if not isinstance(arguments, dict):
+            raise UsageError("the arguments of a call are an object")
+        return self._calls[name], arguments

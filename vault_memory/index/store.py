@@ -5,14 +5,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.database import Connection, connect, migrate, version_of
 from vault_memory.errors import IndexTooNew
 from vault_memory.index import chunks
 from vault_memory.index.chunks import Delta
 from vault_memory.index.schema import STEPS
-from vault_memory.markdown import Chunk
+
+if TYPE_CHECKING:
+    from vault_memory.markdown import Chunk
 
 
 class State(IntEnum):
@@ -50,7 +52,7 @@ class Entry:
     """of the note's name, ISO 8601"""
     bytes: int
     held: Held
-    chunks: Sequence[Chunk]
+    chunks: "Sequence[Chunk]"
 
 
 class Index:
