@@ -86,7 +86,7 @@ def test_an_absent_note_is_told_from_one_that_cannot_be_read(vault):
         folder.read("memory/none.md")
     with pytest.raises(NoteNotFound):
         folder.read("USER.md/none.md")
-    with pytest.raises(NoteUnreadable, match="a folder"):
+    with pytest.raises(NoteNotFound):
         folder.read("memory")
     assert folder.stat("none.md") is None
     assert folder.stat("USER.md").size == 6
@@ -315,6 +315,7 @@ def test_a_folder_that_may_not_be_read_is_unknown():
         (root / "closed/x.md").write_bytes(b"x")
         (root / "mine.md").write_bytes(b"x")
         (root / "mine.md").chmod(0o600)
+        Folder(root).read("mine.md")  # what is imported on first use might not be readable for the other user
         os.seteuid(65534)
         try:
             folder = Folder(root)
