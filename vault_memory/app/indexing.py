@@ -44,9 +44,14 @@ class Indexing:
         """The index that serves, built now when there is none. A generation that another process built is taken up."""
         if self._index is None or self._number != self.generations.current:
             self.close()
-            self._index = self.generations.open() or self.build(anyway=False)[0]
-            self._number = self.generations.current
+            self._take(self.generations.open() or self.build(anyway=False)[0])
+            assert self._index is not None
         return self._index
+
+    def _take(self, index: Index) -> None:
+        """Serve this one; its number is that of its own file, since the pointer may have moved on already."""
+        self._index = index
+        self._number = self.generations.number_of(index)
 
     def recover(self, error: DatabaseError) -> None:
         """After an error of the database: open it anew; a file that is damaged is set aside, and built again."""
@@ -91,8 +96,8 @@ class Indexing:
         """Scan, and after a moment look again at what could not be concluded at once."""
         if rebuild or self.generations.current == 0 or self.is_outdated:
             self.close()
-            self._index, report = self.build(progress, anyway=rebuild)
-            self._number = self.generations.current
+            index, report = self.build(progress, anyway=rebuild)
+            self._take(index)
         else:
             self.folder.check_identity(self.marker.vault)
             report = self.ingest().scan(within=tuple(paths) or ("",), progress=_telling(progress))

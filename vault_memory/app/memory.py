@@ -161,6 +161,12 @@ class VaultMemory:
             return 0
 
     @mended
+    def refresh(self, progress: Progress | None = None, *, renew: bool = True) -> None:
+        """Bring the text up to date with the notes. Without `renew`, an index of older rules is left to the daemon."""
+        if renew or self.indexing.generations.current == 0 or not self.indexing.is_outdated:
+            self.indexing.refresh(progress)
+
+    @mended
     def search(
         self,
         query: str,

@@ -28,7 +28,7 @@ def _alone(
 ) -> dict[str, Any]:
     memory.semantic.reason = NO_DAEMON
     with context.progress() as progress:
-        memory.indexing.refresh(progress)
+        memory.refresh(progress)
     if arguments.get("mode") in ("semantic", "rrf"):
         memory.warm()
     wanted = contract.search_arguments(arguments)

@@ -5,7 +5,6 @@ generation is built for other rules (schema, chunking, layout) or on demand. It 
 before, so that a text that is still the same is not embedded again.
 """
 
-import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +14,6 @@ from vault_memory.errors import IndexTooNew, VaultMemoryError
 from vault_memory.index.bulk import bulk_load
 from vault_memory.index.schema import STEPS
 from vault_memory.index.store import Index
-
-logger = logging.getLogger(__name__)
 
 RULES = "rules"
 """The key under which an index remembers the rules that it was built by"""
@@ -39,6 +36,9 @@ class Generations:
 
     def path(self, number: int) -> Path:
         return self.folder / f"index-{number}.sqlite"
+
+    def number_of(self, index: Index) -> int:
+        return int(Path(index.path).stem.removeprefix("index-"))
 
     def open(self) -> Index | None:
         """The index that serves; None when there is none that this version can read.
@@ -119,6 +119,8 @@ def _take_vectors(index: Index, before: Path) -> None:
                     "INSERT OR IGNORE INTO main.vector SELECT * FROM before.vector;"
                 )
     except DatabaseError:
-        logger.warning("the vectors of %s cannot be read; they are computed again", before.name)
+        import logging
+
+        logging.getLogger(__name__).warning("the vectors of %s cannot be read; they are computed again", before.name)
     finally:
         connection.execute("DETACH before")

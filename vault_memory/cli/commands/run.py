@@ -33,7 +33,7 @@ def run(context: Context) -> None:
             context.say(f"watching {memory.root}: {notes} notes, {chunks} chunks ({watched})")
 
         with context.progress() as progress:
-            memory.indexing.refresh(progress)
+            memory.refresh(progress, renew=False)
         daemon.run(ready)
     context.say("stopped")
 

@@ -1,0 +1,349 @@
+"""Killed at any moment, damaged, older or newer: the next start serves what the files say. Nobody repairs anything."""
+
+import os
+import random
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tests.scenarios.index_dump import dump, index_file, rows, states
+from tests.scenarios.outside import Outside, Running, at, until
+from vault_memory.app import VaultMemory
+from vault_memory.daemon import ask
+
+NOTES = 1_000
+WORDS = [
+    first + second for first in ("ka", "mo", "ti", "re", "su", "lo") for second in ("ran", "bel", "dok", "mis", "fen")
+]
+
+
+def fill(vault: Path, seed: int, count: int = NOTES) -> None:
+    """Notes of several kinds and scopes, with headings, bullets and paragraphs; the same for the same seed."""
+    chance = random.Random(seed)
+    for number in range(count):
+        folder = chance.choice(("memory", "groups/choir/memory", "Users/ann/memories", "Channels/harbour/memories"))
+        name = f"2026-{1 + number % 12:02}-{1 + number % 28:02}" if folder.startswith("Channels") else f"note {number}"
+        lines = [f"# Note {number}", ""]
+        for section in range(chance.randrange(1, 4)):
+            lines += [f"## {chance.choice(WORDS)} {section}", ""]
+            lines += [f"- {' '.join(chance.choices(WORDS, k=8))} n{number}n" for _ in range(chance.randrange(1, 6))]
+        path = vault / folder / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture(scope="module")
+def thousand(tmp_path_factory: pytest.TempPathFactory) -> Outside:
+    outside = at(tmp_path_factory.mktemp("thousand"))
+    fill(outside.vault, 1)
+    long_ago = time.time() - 1000
+    for note in outside.vault.rglob("*.md"):
+        os.utime(note, (long_ago, long_ago))
+    return outside
+
+
+def fresh(outside: Outside) -> dict[str, set[object]]:
+    """What an index holds that was built from these files just now, in a state of its own."""
+    with VaultMemory.open(
+        outside.vault,
+        environment={"VAULT_MEMORY_STATE": str(outside.home / "afresh"), "VAULT_MEMORY_EMBEDDING_KIND": "off"},
+    ) as memory:
+        memory.index()
+        state = memory.state.path
+    found = dump(state)
+    shutil.rmtree(outside.home / "afresh")
+    return found
+
+
+def kill_while_indexing(outside: Outside, chance: random.Random) -> str:
+    """Start `index`, and kill it at a random moment of its work on the files. Gives where that was."""
+    index = outside.home / "state"
+    process = subprocess.Popen(
+        outside.command("index", "--quiet"), env=outside.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    target = chance.randrange(0, 3_000_000)
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        written = sum(path.stat().st_size for path in index.glob("*/index/*.sqlite*") if path.exists())
+        if written > target:
+            break
+        time.sleep(0.001)
+    process.kill()
+    _, err = process.communicate()
+    assert b"Traceback" not in err
+    return f"after {target} bytes"
+
+
+def kills(outside: Outside, times: int, seed: int) -> None:
+    chance = random.Random(seed)
+    expected = fresh(outside)
+    known = sorted(expected["notes"])
+    changing = [outside.vault / path for path, *_ in chance.sample(known, 200)]
+    outside.ok("index")
+    for _ in range(times):
+        if chance.random() < 0.5:
+            shutil.rmtree(outside.home / "state")
+        for note in chance.sample(changing, 100):
+            note.write_text(note.read_text() + f"- one more line {chance.random()}\n")
+        where = kill_while_indexing(outside, chance)
+
+        word = chance.choice(WORDS)
+        answer = outside.here("search", word, "--json", "--limit", "1000").json
+        for hit in answer["hits"]:
+            first, last = hit["lines"]
+            lines = (outside.vault / hit["note"]).read_text().splitlines()[first - 1 : last]
+            assert hit["text"] == "\n".join(lines), where
+        assert answer["freshness"]["stale_files"] == []
+        assert len(answer["hits"]) > 100, where
+    outside.ok("index")
+    assert dump(outside.state) == fresh(outside)
+
+
+@pytest.mark.scenario("G117")
+def test_killed_at_random_moments_of_indexing_it_converges(thousand: Outside):
+    kills(thousand, 20, seed=int(time.time()))
+
+
+@pytest.mark.deep
+@pytest.mark.scenario("G117")
+def test_killed_two_hundred_times_it_converges(thousand: Outside):
+    kills(thousand, 200, seed=int(time.time()))
+
+
+@pytest.mark.scenario("G117")
+def test_after_a_kill_nothing_is_found_that_no_file_says(outside: Outside):
+    note = outside.write("memory/a.md", "- a stork\n- a crane\n")
+    outside.write("memory/b.md", "- a heron\n")
+    with outside.daemon() as daemon:
+        daemon.until_found("stork")
+        daemon.kill()
+        note.write_text("- a crane\n")
+        (outside.vault / "memory" / "b.md").unlink()
+
+        assert not outside.finds("stork")
+        assert not outside.finds("heron")
+        assert outside.finds("crane")
+    with outside.daemon() as daemon:
+        assert not daemon.finds("stork")
+        assert daemon.finds("crane")
+
+
+def test_a_note_that_was_hot_when_it_was_killed_settles_after_the_next_start(outside: Outside):
+    outside.write("memory/0.md", "- a heron\n")
+    with outside.daemon() as daemon:
+        outside.write("memory/a.md", "- a stork\n")
+        daemon.until_found("stork")
+        daemon.kill()
+    with outside.daemon():
+        until(lambda: set(states(outside.state).values()) == {1}, says=lambda: states(outside.state))
+
+
+def test_a_note_held_when_it_was_killed_is_decided_after_the_next_start(outside: Outside):
+    outside.write("memory/0.md", "- a heron\n")
+    note = outside.write("memory/a.md", "- a stork\n")
+    with outside.daemon() as daemon:
+        note.unlink()
+        until(lambda: daemon.stale() == ["memory/a.md"], says=daemon.stale)
+        daemon.kill()
+    with outside.daemon() as daemon:
+        daemon.until_gone("stork")
+        assert daemon.stale() == []
+
+
+# --- Damage -----------------------------------------------------------------------------------------------------------
+
+
+def noise(path: Path, chance: random.Random) -> None:
+    path.write_bytes(chance.randbytes(path.stat().st_size))
+
+
+def cut(path: Path, chance: random.Random) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def empty(path: Path, chance: random.Random) -> None:
+    os.truncate(path, 0)
+
+
+def pages(path: Path, chance: random.Random) -> None:
+    """Some pages are overwritten, but never the first."""
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        for _ in range(max(3, size // 4096 // 4)):
+            file.seek(4096 * chance.randrange(1, size // 4096))
+            file.write(chance.randbytes(4096))
+
+
+def zeros(path: Path, chance: random.Random) -> None:
+    with path.open("r+b") as file:
+        file.seek(4096 * 2)
+        file.write(bytes(path.stat().st_size - 4096 * 2))
+
+
+def gone(path: Path, chance: random.Random) -> None:
+    path.unlink()
+
+
+def no_pointer(path: Path, chance: random.Random) -> None:
+    (path.parent / "current").write_bytes(b"\x00nonsense")
+
+
+DAMAGES = (noise, cut, empty, pages, zeros, gone, no_pointer)
+
+
+@pytest.fixture(scope="module")
+def hundred(tmp_path_factory: pytest.TempPathFactory) -> Outside:
+    outside = at(tmp_path_factory.mktemp("hundred"))
+    fill(outside.vault, 2, 150)
+    outside.ok("index")
+    return outside
+
+
+def damaged(outside: Outside, damage: Callable[[Path, random.Random], None], seed: int) -> None:
+    file = index_file(outside.state)
+    with apsw.Connection(str(file)) as connection:
+        connection.pragma("wal_checkpoint(truncate)")
+    connection.close()
+    for suffix in ("-wal", "-shm"):
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
+    damage(file, random.Random(seed))
+
+
+@pytest.mark.scenario("C45", "G117")
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_a_damaged_index_grows_back_under_a_search(hundred: Outside, damage: Callable[[Path, random.Random], None]):
+    expected = fresh(hundred)
+    damaged(hundred, damage, seed=7)
+
+    for word in (*WORDS[:6], "n77n"):
+        answer = hundred.here("search", word, "--json")
+        assert answer.code == 0, answer
+        assert answer.json["hits"]
+    hundred.ok("index")
+    assert hundred.here("doctor", "--fix").code == 0
+    assert dump(hundred.state) == expected
+
+
+@pytest.mark.scenario("C45", "G117")
+@pytest.mark.parametrize("damage", [noise, pages, zeros], ids=lambda damage: damage.__name__)
+def test_a_damaged_index_grows_back_under_a_daemon(hundred: Outside, damage: Callable[[Path, random.Random], None]):
+    expected = fresh(hundred)
+    damaged(hundred, damage, seed=8)
+
+    with hundred.daemon() as daemon:
+        for word in (*WORDS[:6], "n77n"):
+            assert daemon.search(word)["hits"]
+        until(lambda: dump(hundred.state) == expected, pause=0.2, says="the index differs from the notes")
+
+
+@pytest.mark.scenario("C43", "G117")
+def test_the_state_deleted_under_a_running_daemon_grows_back(outside: Outside):
+    outside.write("memory/a.md", "- a stork\n")
+    with outside.daemon() as daemon:
+        daemon.until_found("stork")
+        shutil.rmtree(outside.state / "index")
+        outside.write("memory/b.md", "- a crane\n")
+
+        daemon.until_found("crane")
+        assert daemon.finds("stork")
+
+
+# --- Generations ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def steady(outside: Outside) -> Iterator[Running]:
+    fill(outside.vault, 3, 300)
+    outside.write("memory/known.md", "- the lantern hangs on the third nail\n")
+    with outside.daemon() as daemon:
+        yield daemon
+
+
+@pytest.mark.scenario("G118")
+def test_while_the_index_is_built_anew_again_and_again_each_search_finds_the_known_line(steady: Running):
+    outside = steady.outside
+    builders = [
+        subprocess.Popen(outside.command("index", "--rebuild"), env=outside.environment, stdout=subprocess.DEVNULL)
+    ]
+    started = rows(outside.state, "SELECT 1") and (outside.state / "index" / "current").read_text()
+    searches = edits = 0
+    while builders[-1].poll() is None or len(builders) < 4:
+        if builders[-1].poll() is not None:
+            builders.append(
+                subprocess.Popen(
+                    outside.command("index", "--rebuild"), env=outside.environment, stdout=subprocess.DEVNULL
+                )
+            )
+        answer = steady.search("where does the lantern hang?", scopes=["group:main"])
+        assert "third nail" in answer["hits"][0]["text"]
+        assert answer["freshness"]["stale_files"] in ([], ["memory/edited.md"])
+        searches += 1
+        if searches % 20 == 0:
+            edits += 1
+            outside.write("memory/edited.md", f"- edit number e{edits}e\n")
+    assert [builder.wait() for builder in builders] == [0] * len(builders)
+    assert (outside.state / "index" / "current").read_text() != started
+    assert searches > 50
+    steady.until_found(f"e{edits}e", seconds=5)
+    until(lambda: dump(outside.state) == fresh(outside), pause=0.5, says="the index differs from the notes")
+
+
+@pytest.mark.scenario("G118")
+def test_an_edit_while_another_process_builds_is_in_what_it_built(steady: Running):
+    """The daemon hears of the edit while the next generation is nearly done, and puts it into the old one."""
+    outside = steady.outside
+    environment = {
+        "VAULT_MEMORY_STATE": outside.environment["VAULT_MEMORY_STATE"],
+        "VAULT_MEMORY_EMBEDDING_KIND": "off",
+    }
+    with VaultMemory.open(outside.vault, environment=environment) as memory:
+        indexing = memory.indexing
+
+        def build(index: object) -> None:
+            indexing.ingest(index).scan()  # type: ignore[arg-type]
+            outside.write("memory/edited.md", "- an owl on the gate\n")
+            steady.until_found("owl")
+
+        indexing.generations.build(indexing.rules, build).close()
+
+    steady.until_found("owl", seconds=5)
+
+
+@pytest.mark.scenario("G118")
+def test_an_index_of_older_rules_serves_while_the_next_is_built(outside: Outside):
+    fill(outside.vault, 4, 300)
+    outside.write("memory/known.md", "- the lantern hangs on the third nail\n")
+    outside.ok("index")
+    with apsw.Connection(str(index_file(outside.state))) as connection:
+        connection.execute("UPDATE meta SET value = 'of old' WHERE key = 'rules'")
+    connection.close()
+    assert (outside.state / "index" / "current").read_text() == "1"
+    outside.settings["VAULT_MEMORY_LAYOUT_USER"] = "mira"
+    outside.write("USER.md", "- a person\n")
+
+    with outside.daemon(ready=False) as daemon:
+        stop, found = threading.Event(), []
+
+        def search() -> None:
+            while not stop.is_set():
+                answer = ask(outside.socket, "search", {"query": "lantern", "scopes": ["group:main"]})
+                if answer is not None:
+                    found.append("third nail" in answer["hits"][0]["text"])
+
+        searching = threading.Thread(target=search)
+        searching.start()
+        try:
+            until(lambda: (outside.state / "index" / "current").read_text() == "2", says=daemon.errors)
+            daemon.until_found("a person")
+        finally:
+            stop.set()
+            searching.join()
+        assert found and all(found)
+        assert daemon.search("person", scopes=["user:mira"])["hits"]
+        assert [path.name for path in (outside.state / "index").glob("index-*.sqlite")] == ["index-2.sqlite"]
