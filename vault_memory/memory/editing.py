@@ -1,9 +1,9 @@
-"""Carrying ops out on a note's bytes. Only the lines that an op names change; the result is parsed again and compared."""
+"""Carrying ops out on a note's bytes: only the lines that an op names change, and the result is parsed and compared."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vault_memory.markdown import Item, Region, Section, SectionedDoc, item_marker, parse, render, top_region
+from vault_memory.markdown import Region, Section, SectionedDoc, item_marker, parse, render, top_region
 from vault_memory.memory.ops import (
     AddHeading,
     Append,
@@ -63,7 +63,7 @@ class _Edit:
 
     outcome: str
     body: bytes = b""
-    expected: tuple[bytes, ...] = ()
+    expected: tuple[str, ...] = ()
     removed: bytes = b""
     heading: bytes = b""
     """the heading's line, when it got a line end"""
@@ -78,7 +78,8 @@ def _find(doc: SectionedDoc, name: str) -> int:
 
 def _append(raw: bytes, section: Section, region: Region, op: Append) -> _Edit:
     body = section.body
-    if _folded(op.line) in {_folded(_own_text(body, region, item)) for item in region.items}:
+    texts = _texts(body, region)
+    if _folded(op.line) in set(map(_folded, texts)):
         return _Edit("noop_dup")
     eol = _line_end(raw)
     heading = section.heading
@@ -91,37 +92,35 @@ def _append(raw: bytes, section: Section, region: Region, op: Append) -> _Edit:
     if before and not region.ends_in_item:
         gap += eol
     end = eol if after or (ended and (before or section.heading.endswith((b"\n", b"\r")))) else b""
-    expected = (*_texts(body, region), op.line.encode())
+    expected = (*texts, _said(op.line))
     return _Edit("applied", before + gap + line + end + after, expected, heading=heading)
 
 
 def _remove(section: Section, region: Region, op: Remove) -> _Edit:
-    item = _one(section.body, region, op.match)
-    if item is None:
+    texts = _texts(section.body, region)
+    at = _one(texts, op.match)
+    if at is None:
         return _Edit("noop_no_match")
+    item = region.items[at]
     body = section.body[: item.start] + section.body[item.end :]
-    expected = tuple(
-        text
-        for other, text in zip(region.items, _texts(section.body, region), strict=True)
-        if not (item.start <= other.start < item.end)
+    left = tuple(
+        text for other, text in zip(region.items, texts, strict=True) if not item.start <= other.start < item.end
     )
-    return _Edit("applied", body, expected, section.body[item.start : item.end])
+    return _Edit("applied", body, left, section.body[item.start : item.end])
 
 
 def _replace(section: Section, region: Region, op: Replace) -> _Edit:
     body = section.body
-    item = _one(body, region, op.match)
-    if item is None:
+    texts = _texts(body, region)
+    at = _one(texts, op.match)
+    if at is None:
         return _Edit("noop_no_match")
-    own = _own(body, region, item)
-    if _own_text(body, region, item) == op.line:
+    if texts[at] == _said(op.line):
         return _Edit("noop_dup")
-    marker = item_marker(own)
+    item, own = region.items[at], _owns(body, region)[at]
     end = own[len(own.rstrip(b" \t\r\n")) :]
-    fresh = body[: item.start] + marker + op.line.encode() + end + body[item.start + len(own) :]
-    texts = list(_texts(body, region))
-    texts[region.items.index(item)] = op.line.encode()
-    return _Edit("applied", fresh, tuple(texts), own)
+    fresh = body[: item.start] + item_marker(own) + op.line.encode() + end + body[item.start + len(own) :]
+    return _Edit("applied", fresh, (*texts[:at], _said(op.line), *texts[at + 1 :]), own)
 
 
 def _add_heading(doc: SectionedDoc, raw: bytes, op: AddHeading) -> tuple[SectionedDoc, Applied]:
@@ -139,7 +138,7 @@ def _add_heading(doc: SectionedDoc, raw: bytes, op: AddHeading) -> tuple[Section
         raise Refusal("would_change_structure")
     added = fresh.sections[-1]
     found = _texts(added.body, top_region(added.body))
-    if found != tuple(line.encode() for line in op.lines) or not render(fresh).startswith(raw):
+    if found != tuple(map(_said, op.lines)) or not render(fresh).startswith(raw):
         raise Refusal("would_change_structure")
     return fresh, Applied(op, "applied")
 
@@ -150,35 +149,40 @@ def _with_body(doc: SectionedDoc, at: int, edit: _Edit) -> SectionedDoc:
     return SectionedDoc(doc.preamble, (*doc.sections[:at], section, *doc.sections[at + 1 :]))
 
 
-def _check(doc: SectionedDoc, at: int, expected: tuple[bytes, ...]) -> None:
+def _check(doc: SectionedDoc, at: int, expected: tuple[str, ...]) -> None:
     """The note, read again, has these sections, and the section these items."""
     section = doc.sections[at]
     if parse(render(doc)) != doc or _texts(section.body, top_region(section.body)) != expected:
         raise Refusal("would_change_structure")
 
 
-def _one(body: bytes, region: Region, match: str) -> Item | None:
+def _one(texts: tuple[str, ...], match: str) -> int | None:
+    """Which item's own text contains `match`; None when none does."""
     wanted = _folded(match)
-    found = [item for item in region.items if wanted in _folded(_own_text(body, region, item))]
+    found = [at for at, text in enumerate(texts) if wanted in _folded(text)]
     if len(found) > 1:
         raise Refusal("multiple_matches")
     return found[0] if found else None
 
 
-def _own(body: bytes, region: Region, item: Item) -> bytes:
-    """The item's bytes up to its first nested item."""
-    inner = [other.start for other in region.items if item.start < other.start < item.end]
-    return body[item.start : min(inner, default=item.end)]
+def _owns(body: bytes, region: Region) -> list[bytes]:
+    """The bytes of each item up to its first nested one."""
+    starts = [*(item.start for item in region.items[1:]), len(body)]
+    return [body[item.start : min(after, item.end)] for item, after in zip(region.items, starts, strict=False)]
 
 
-def _own_text(body: bytes, region: Region, item: Item) -> str:
-    own = _own(body, region, item)
+def _texts(body: bytes, region: Region) -> tuple[str, ...]:
+    """What each item says, in order: its own text in one line, without its marker."""
+    return tuple(_text(own) for own in _owns(body, region))
+
+
+def _said(line: str) -> str:
+    """What an item that is written with `line` says."""
+    return _text(b"- " + line.encode())
+
+
+def _text(own: bytes) -> str:
     return " ".join(own[len(item_marker(own)) :].decode("utf-8", "replace").split())
-
-
-def _texts(body: bytes, region: Region) -> tuple[bytes, ...]:
-    """What each item says, in order: its own text in one line."""
-    return tuple(_own_text(body, region, item).encode() for item in region.items)
 
 
 def _marker_for(body: bytes, region: Region) -> bytes:
