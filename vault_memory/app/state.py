@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,7 +86,9 @@ def state_root(environment: Mapping[str, str]) -> Path:
     """The folder of all vaults' states: VAULT_MEMORY_STATE, else the user's state directory."""
     if given := environment.get("VAULT_MEMORY_STATE"):
         return Path(given)
-    import platformdirs  # only here: it costs 25 ms
+    if sys.platform == "linux":
+        return _xdg(environment, "XDG_STATE_HOME", "~/.local/state")
+    import platformdirs
 
     return platformdirs.user_state_path("vault-memory", appauthor=False)
 
@@ -94,9 +97,16 @@ def cache_root(environment: Mapping[str, str]) -> Path:
     """Where downloaded models lie: VAULT_MEMORY_CACHE, else the user's cache directory."""
     if given := environment.get("VAULT_MEMORY_CACHE"):
         return Path(given)
+    if sys.platform == "linux":
+        return _xdg(environment, "XDG_CACHE_HOME", "~/.cache")
     import platformdirs
 
     return platformdirs.user_cache_path("vault-memory", appauthor=False)
+
+
+def _xdg(environment: Mapping[str, str], variable: str, usual: str) -> Path:
+    """As platformdirs has it; importing that would cost every start 12 ms."""
+    return Path(environment.get(variable, "").strip() or usual).expanduser() / "vault-memory"
 
 
 def _known_place(place: Path) -> str | None:

@@ -1,7 +1,6 @@
 """The options that every command takes, before or after its name, and what the commands need of them."""
 
 import json
-import logging
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -84,6 +83,8 @@ def _keep(ctx: click.Context, parameter: click.Parameter, value: object) -> None
         value = _time(str(value))
     setattr(context, str(parameter.name), value)
     if parameter.name == "verbose":
+        import logging
+
         logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
 
 

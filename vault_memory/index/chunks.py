@@ -5,10 +5,13 @@ Two occurrences are the same when identity, text, date and topic are; where it s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from vault_memory.database import Connection
 from vault_memory.index import text
-from vault_memory.markdown import Chunk, embed_text, identity
+
+if TYPE_CHECKING:
+    from vault_memory.markdown import Chunk
 
 SEPARATOR = "\x1f"
 """Between the names of a heading path in one column"""
@@ -33,9 +36,11 @@ _Twin = tuple[int, int, int, int]
 
 
 def replace(
-    connection: Connection, note: int, scope: int, chunks: Sequence[Chunk], date: str | None, *, new: bool = False
+    connection: Connection, note: int, scope: int, chunks: "Sequence[Chunk]", date: str | None, *, new: bool = False
 ) -> Delta:
     """Make the chunks of `note` be `chunks`; `date` is that of the note's name. `new`: it has none yet."""
+    from vault_memory.markdown import embed_text, identity  # only here: a search needs none of it
+
     old = {} if new else _occurrences(connection, note)
     next_id = _last_id(connection) + 1
     fresh: list[_Row] = []

@@ -8,7 +8,6 @@ from typing import Protocol
 from vault_memory.database import Connection, load_vector_functions
 from vault_memory.index.chunks import SEPARATOR
 from vault_memory.index.filters import marks
-from vault_memory.markdown import embed_text
 from vault_memory.memory import ranking
 from vault_memory.memory.ranking import Weights
 
@@ -47,6 +46,8 @@ def missing_count(connection: Connection, model: int) -> int:
 
 def pending(connection: Connection, model: int, limit: int) -> list[tuple[bytes, str]]:
     """Up to `limit` chunks without a vector of this model, newest notes first: (identity, exact embed text)."""
+    from vault_memory.markdown import embed_text  # only here: a search needs none of it
+
     rows = connection.execute(
         "SELECT chunk.identity, chunk.heading, chunk.who, chunk.text" + _MISSING + " ORDER BY chunk.id DESC LIMIT ?",
         (model, limit),

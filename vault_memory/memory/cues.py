@@ -41,23 +41,29 @@ def names_speaker(who: str, names: frozenset[str]) -> bool:
 def of_text(text: str, asked: Asked, weights: Weights) -> dict[str, float]:
     """The cues for which the text itself is looked at."""
     found: dict[str, float] = {}
-    said = _BLOCK_ID.sub("", text)
-    if asked.when and weights.when and has_time_word(said):
+    if asked.when and weights.when and has_time_word(_said(text)):
         found["when"] = weights.when
-    if asked.how_many and weights.number and has_number(said):
+    if asked.how_many and weights.number and has_number(_said(text)):
         found["number"] = weights.number
-    if weights.question and words.is_question(said):
+    if weights.question and not _ASKING.isdisjoint(text[-60:]) and words.is_question(_said(text[-60:])):
         found["question"] = weights.question
     return found
 
 
+def _said(text: str) -> str:
+    return _BLOCK_ID.sub("", text) if "^" in text else text
+
+
+_ASKING = frozenset("?？؟\u037e")
 _BLOCK_ID = re.compile(r"\s+\^[A-Za-z0-9-]+\s*$")
 
 
 @cache
-def _asking(source: str) -> re.Pattern[str]:
-    """Patterns for whole words; in scripts without spaces they stand anywhere."""
+def _asking(source: str, plain: bool) -> re.Pattern[str]:
+    """Patterns for whole words; in scripts without spaces they stand anywhere. `plain`: for a text in plain letters."""
     patterns = _alternatives(" ".join(source.split()))
+    if plain:
+        return re.compile(rf"(?<!\w)(?:{'|'.join(pattern for pattern in patterns if pattern[0].isascii())})(?!\w)")
     spaced = [pattern for pattern in patterns if not words.is_run(pattern)]
     runs = [pattern for pattern in patterns if words.is_run(pattern)]
     return re.compile(rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w)|{'|'.join(runs)}")
@@ -77,12 +83,12 @@ def _alternatives(source: str) -> list[str]:
 
 def asks_when(query: str) -> bool:
     """Whether a query asks for a time."""
-    return _asking(languages.WHEN).search(query[-2000:].casefold()) is not None
+    return _asking(languages.WHEN, query.isascii()).search(query[-2000:].casefold()) is not None
 
 
 def asks_how_many(query: str) -> bool:
     """Whether a query asks for a number."""
-    return _asking(languages.HOW_MANY).search(query[-2000:].casefold()) is not None
+    return _asking(languages.HOW_MANY, query.isascii()).search(query[-2000:].casefold()) is not None
 
 
 _letters = re.compile(r"[^\W\d_]+")

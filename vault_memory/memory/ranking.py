@@ -7,7 +7,6 @@ the same note speaks for it, and small cues of the query are added. A chunk's pl
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 RRF = 60
 """The constant of reciprocal rank fusion"""
@@ -115,9 +114,15 @@ def weigh(terms: TextTerms, weights: Weights) -> float:
 
 def scaled(values: Sequence[float]) -> Callable[[float], float]:
     """Brings a cosine to the scale of the sum: the middle one becomes 0, the best 1, none is below `LOWEST`."""
-    middle, highest = (median(values), max(values)) if len(values) else (0.0, 0.0)
+    middle, highest = (_median(values), max(values)) if len(values) else (0.0, 0.0)
     span = (highest - middle) or 1.0
     return lambda value: max(LOWEST, (value - middle) / span)
+
+
+def _median(values: Sequence[float]) -> float:
+    """The one in the middle. The standard library's costs 10 ms to import."""
+    ordered, half = sorted(values), len(values) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def length_term(letters: int) -> float:

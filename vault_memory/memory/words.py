@@ -27,13 +27,27 @@ _RUN = (
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0900-\u0963\u0970-\u0dff\u0e31-\u0e4e\u135d-\u135f\u1dc0-\u1dff"
 _POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u0640"
 
-_run = re.compile(f"[{_RUN}]+")
-_points = re.compile(f"[{_POINTS}]")
-_word = re.compile(f"(?:[^\\W_]|[{_MARKS}{_RUN}])+")
+_plain_word = re.compile("[a-z0-9]+")
 _end = re.compile(r"(?<=[.!?;…؟।])\s+|(?<=[。！？｡])|[\r\n]+")
 _question = re.compile(r"[?？؟\u037e]\W*$")
 _accents = re.compile("[\u0300-\u036f]")
 _FOLDED = str.maketrans({"ё": "е", "Ё": "Е", "\x00": " "})
+
+
+# Compiled on first use: a question in plain letters needs none of these, and they cost a short command 5 ms.
+@cache
+def _run() -> re.Pattern[str]:
+    return re.compile(f"[{_RUN}]+")
+
+
+@cache
+def _points() -> re.Pattern[str]:
+    return re.compile(f"[{_POINTS}]")
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(f"(?:[^\\W_]|[{_MARKS}{_RUN}])+")
 
 
 def clean(text: str) -> str:
@@ -46,7 +60,7 @@ def normalise(text: str) -> str:
     if text.isascii():
         return text.replace("\x00", " ")
     text = unicodedata.normalize("NFC", clean(text)).translate(_FOLDED)
-    return _run.sub(_pieces, _points.sub("", text))
+    return _run().sub(_pieces, _points().sub("", text))
 
 
 def _pieces(run: re.Match[str]) -> str:
@@ -61,12 +75,13 @@ def pairs(run: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """The words of a text in its order, in small letters; a run of letters without spaces is its pairs."""
-    return [word[:LONGEST_TERM] for word in _word.findall(normalise(text).casefold())]
+    found = _plain_word.findall(text.lower()) if text.isascii() else _word().findall(normalise(text).casefold())
+    return [word[:LONGEST_TERM] for word in found]
 
 
 def is_run(word: str) -> bool:
     """Whether the word is of a script that is cut into pairs."""
-    return not word.isascii() and _run.match(word) is not None
+    return not word.isascii() and _run().match(word) is not None
 
 
 def sentences(query: str) -> list[str]:
@@ -100,18 +115,23 @@ def without_last_letters(found: list[str]) -> list[str]:
 
 def stop_words(found: list[str]) -> frozenset[str]:
     """The stop-words of the language that most of these words are stop-words of."""
-    best, most = frozenset[str](), 0
-    for language in languages.STOP_WORDS:
-        listed = _listed(language)
-        count = sum(word in listed for word in found)
-        if count > most:
-            best, most = listed, count
-    return best
+    counts: dict[str, int] = {}
+    for word in found:
+        for language in _languages().get(word, ()):
+            counts[language] = counts.get(language, 0) + 1
+    order = list(languages.STOP_WORDS)
+    best = max(counts, key=lambda language: (counts[language], -order.index(language)), default="")
+    return frozenset(word for word in found if best in _languages().get(word, ()))
 
 
 @cache
-def _listed(language: str) -> frozenset[str]:
-    return frozenset(words(languages.STOP_WORDS[language]))
+def _languages() -> dict[str, tuple[str, ...]]:
+    """The languages that each stop-word is one of."""
+    found: dict[str, tuple[str, ...]] = {}
+    for language, listed in languages.STOP_WORDS.items():
+        for word in dict.fromkeys(words(listed)):
+            found[word] = (*found.get(word, ()), language)
+    return found
 
 
 def folded(text: str) -> str:

@@ -1,0 +1,1 @@
+"""How fast, how small, how well: measured, never tested. `make bench` prints the table."""

@@ -1,0 +1,50 @@
+"""What work costs: seconds of processor time of this process, of a new one, or of one that runs."""
+
+import os
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """Of all threads of this process."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def median_cpu(work: Callable[[], object], rounds: int) -> float:
+    """The median of some rounds, in CPU seconds."""
+    return statistics.median(cpu_seconds(work) for _ in range(rounds))
+
+
+def process_cpu(command: Sequence[str], environment: Mapping[str, str]) -> float:
+    """CPU seconds of a new process and its children, from its start to its end."""
+    process = subprocess.Popen(command, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"error: {' '.join(command)} ended with {process.returncode}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def median_process_cpu(command: Sequence[str], environment: Mapping[str, str], rounds: int) -> float:
+    """The median of some new processes, after one that fills the caches of the disk."""
+    process_cpu(command, environment)
+    return statistics.median(process_cpu(command, environment) for _ in range(rounds))
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory of a process that is in RAM, shared libraries included."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise SystemExit(f"error: process {pid} is gone")
+
+
+def running_cpu(pid: int) -> float:
+    """CPU seconds that the threads of a process have used, to the nanosecond."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9

@@ -1,0 +1,64 @@
+"""A daemon as a process of its own, for the time of a measurement."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.place import Place, program
+from vault_memory.daemon import ask
+
+PATIENCE_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A daemon that watches."""
+
+    pid: int
+    socket: Path
+
+    def ask(self, call: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What it answers over its private socket."""
+        answer = ask(self.socket, call, arguments)
+        if answer is None:
+            raise SystemExit("error: the daemon does not answer")
+        return answer
+
+    def wait_until_embedded(self) -> None:
+        """Until its answers say that every chunk has its vector."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        found: Any = None
+        while time.monotonic() < deadline:
+            found = self.ask("search", {"query": "anything", "scopes": []})["freshness"]
+            if found["semantic"] == "ready":
+                return
+            time.sleep(0.5)
+        raise SystemExit(f"error: the daemon has not embedded everything: {found}")
+
+
+@contextmanager
+def running(place: Place, vault: Path, embedding: dict[str, str]) -> Iterator[Running]:
+    """A daemon on `vault`, from when it says that it watches to the end."""
+    environment = place.environment(embedding)
+    with place.open(vault, embedding) as memory:
+        socket = memory.state.socket
+    process = subprocess.Popen(
+        [program(), "run", "--vault", str(vault)],
+        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stderr is not None
+        said = ""
+        while not said.startswith("watching"):
+            said = process.stderr.readline()
+            if not said:
+                raise SystemExit("error: the daemon ended before it watched")
+        yield Running(process.pid, socket)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
