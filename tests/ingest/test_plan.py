@@ -37,6 +37,7 @@ def test_unknown_is_not_absent():
     assert plan({"folder/a.md": SAME}, {}, unknown={"folder": "permission denied"}).removed == ()
     assert plan({"a.md": SAME}, {}, unknown={"a.md": "input/output error"}).removed == ()
     assert plan({"a.md": SAME}, {}, unknown={"": "input/output error"}).removed == ()
+    assert plan({"a.md": SAME}, {}, unknown={"": "input/output error"}).unseen == ("a.md",)
 
 
 def test_a_parked_note_is_read_again_only_when_it_has_changed():
@@ -56,6 +57,6 @@ def test_every_note_is_read_or_removed_or_kept_and_never_two_of_them(before, ent
     assert not set(found.changed) & set(found.removed)
     assert set(found.changed) <= set(entries)
     assert set(found.removed) <= set(held) - set(entries)
-    assert found.unchanged == len(set(held) - set(found.changed) - set(found.removed))
-    for path in set(held) - set(entries) - set(found.removed):
+    assert set(found.removed) | set(found.unseen) == set(held) - set(entries)
+    for path in found.unseen:
         assert any(path == part or path.startswith(f"{part}/") or not part for part in unknown)

@@ -15,7 +15,8 @@ class IngestPlan:
     """new, or not settled when it was read, or of another size, time or inode since"""
     removed: tuple[str, ...]
     """held, and positively absent"""
-    unchanged: int
+    unseen: tuple[str, ...]
+    """held, and it cannot be told what is there: unknown is not absent"""
 
 
 def plan_ingest(
@@ -25,7 +26,7 @@ def plan_ingest(
     wanted: Callable[[str], bool],
     parked: Mapping[str, str],
 ) -> IngestPlan:
-    """Compare what is `held` with what is there. What the listing could not look at stays: unknown is not absent.
+    """Compare what is `held` with what is there.
 
     `wanted` says whether a path is memory that search reads.
     `parked`: files not read on purpose, with the `stamp` they had then.
@@ -38,8 +39,10 @@ def plan_ingest(
                 changed.append(path)
         elif known[:4] != stat[:4] or known.state != State.SETTLED:
             changed.append(path)
-    removed = [path for path in held if path not in listing.entries and listing.covers(path)]
-    return IngestPlan(tuple(changed), tuple(removed), len(held) - len(removed) - sum(path in held for path in changed))
+    missing = [path for path in held if path not in listing.entries]
+    removed = [path for path in missing if listing.covers(path)]
+    unseen = [path for path in missing if not listing.covers(path)]
+    return IngestPlan(tuple(changed), tuple(removed), tuple(unseen))
 
 
 def stamp(stat: Stat) -> str:

@@ -60,7 +60,7 @@ class Ingest:
         listing = self._list(within)
         plan = plan_ingest(held, listing, wanted=self.wants, parked=parked)
         report = self._read_all(plan.changed, held, progress)
-        for path in plan.removed:
+        for path in (*plan.removed, *plan.unseen):
             self.index.set_state(path, State.HELD)
         for path in parked:
             if path not in listing.entries and listing.covers(path):
