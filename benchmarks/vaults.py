@@ -6,7 +6,6 @@ paragraphs, tables and fences, and lie in 12 scopes.
 """
 
 import itertools
-import os
 import random
 from bisect import bisect
 from collections.abc import Sequence
@@ -33,8 +32,6 @@ FOLDERS = (
     "groups/garden/memory",
 )
 LARGEST, SMALLEST = 2_900, 950
-AN_HOUR_AGO = 3_600
-"""Seconds: files of this age have settled"""
 
 
 class Words:
@@ -143,11 +140,20 @@ def write(root: Path, count: int, *, seed: int = 1, scopes: Sequence[int] = tupl
     return size
 
 
-def age(root: Path) -> None:
-    """Let the file times be an hour old. The time of the last change of a file itself cannot be set back."""
-    for found in root.rglob("*.md"):
-        then = found.stat().st_mtime - AN_HOUR_AGO
-        os.utime(found, (then, then))
+def write_units(root: Path, units: Sequence[int], *, seed: int = 1) -> None:
+    """Write notes below `root` so that the n-th scope has about `units[n]` chunks."""
+    from vault_memory.markdown import chunk
+
+    words = Words(seed)
+    for scope, wanted in enumerate(units):
+        number = 0
+        while wanted > 0:
+            raw = note(words).encode()
+            place = root / path(number, scope)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(raw)
+            wanted -= len(chunk(raw))
+            number += 1
 
 
 def questions(texts: Sequence[str], count: int, *, seed: int = 2) -> list[str]:
