@@ -30,6 +30,7 @@ def _create(connection: Connection) -> None:
             ino INTEGER NOT NULL,
             state INTEGER NOT NULL      -- see index.store.State
         );
+        CREATE INDEX note_held ON note(path) WHERE state = 2;  -- asked with every answer
         CREATE TABLE chunk(
             id INTEGER PRIMARY KEY,
             note INTEGER NOT NULL REFERENCES note,

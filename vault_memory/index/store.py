@@ -144,7 +144,7 @@ class Index:
 
     def stale(self) -> list[str]:
         """The notes whose old text is held although their file is absent or empty."""
-        rows = self.connection.execute("SELECT path FROM note WHERE state = ? ORDER BY path", (State.HELD,))
+        rows = self.connection.execute(f"SELECT path FROM note WHERE state = {State.HELD:d} ORDER BY path")
         return [row[0] for row in rows]
 
     def set_state(self, path: str, state: State) -> None:
