@@ -17,6 +17,8 @@ HEADING, WHO, BODY = 0.5, 2.0, 1.0
 TEXT_COLUMNS = "{heading who body}"
 MOST_ROWS = 8_000
 """Words that stand in more chunks than this, all together, are not looked for while rarer ones remain"""
+LEAST = 0.01
+"""A word is left out that says less than this part of what the most telling one says"""
 NOTHING = '""'
 """A phrase without a word, which nothing has"""
 _SCORE = f"-bm25(chunk_fts, 0.0, {HEADING}, {WHO}, {BODY})"
@@ -82,6 +84,7 @@ def find(
     around = _limits(connection, scope_ids, filters)
     rare = _rare(connection, asked)
     by_word = {word: _scores(connection, scope_ids, word, around, filters) for word in rare}
+    by_word = _telling(by_word)
     totals: dict[int, float] = {}
     for scores in by_word.values():
         for id_, score in scores.items():
@@ -93,6 +96,13 @@ def find(
         dict(zip(places.values(), rows, strict=True)),
         {word: {places[id_]: scores[id_] for id_ in places.keys() & scores.keys()} for word, scores in by_word.items()},
     )
+
+
+def _telling(by_word: dict[str, dict[int, float]]) -> dict[str, dict[int, float]]:
+    """The words without those that stand nearly everywhere, and so say nothing beside the others."""
+    highest = {word: max(scores.values(), default=0.0) for word, scores in by_word.items()}
+    least = max(highest.values(), default=0.0) * LEAST
+    return {word: scores for word, scores in by_word.items() if highest[word] >= least}
 
 
 def fetch(connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]) -> list[Found]:

@@ -61,7 +61,7 @@ _BLOCK_ID = re.compile(r"\s+\^[A-Za-z0-9-]+\s*$")
 @cache
 def _asking(source: str, plain: bool) -> re.Pattern[str]:
     """Patterns for whole words; in scripts without spaces they stand anywhere. `plain`: for a text in plain letters."""
-    patterns = _alternatives(" ".join(source.split()))
+    patterns = _alternatives("|".join(line.strip(" |") for line in source.strip().splitlines()))
     if plain:
         return re.compile(rf"(?<!\w)(?:{'|'.join(pattern for pattern in patterns if pattern[0].isascii())})(?!\w)")
     spaced = [pattern for pattern in patterns if not words.is_run(pattern)]

@@ -43,7 +43,7 @@ def named(query: str, *, now: datetime) -> tuple[Days, ...]:
     """The ranges of days that a query names, in their order; none when it names none."""
     today = now.date()
     text = query[-4000:].casefold()
-    found = [*_numbers(text), *_worded(_token.findall(text), today), *_relative(text, today)]
+    found = [*_numbers(text), *_worded(_token.findall(_numeric.sub(" ", text)), today), *_relative(text, today)]
     return tuple(dict.fromkeys(found))
 
 

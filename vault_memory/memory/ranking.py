@@ -19,13 +19,13 @@ class Weights:
     text: float = 1.0
     vector: float = 0.3
     vector_beside: float = 0.2
-    note: float = 0.4
+    note: float = 0.3
     best: float = 0.5
     speaker: float = 0.4
     date: float = 0.5
     when: float = 0.3
     number: float = 0.1
-    question: float = -0.25
+    question: float = -0.3
     length: float = 0.07
 
 
@@ -33,7 +33,7 @@ WEIGHTS = Weights()
 PROSE = Weights(speaker=0.0, when=0.0, number=0.0, question=0.0)
 """Without the cues of conversations"""
 
-BESIDE, FAR, AGAIN = 0.5, 0.25, 0.3
+BESIDE, FAR, AGAIN = 0.5, 0.25, 0.2
 """What a word counts that stands in the chunk next to this one, in the one after that; and the part of it that is left
 when it stands in the chunk itself as well"""
 VECTOR_BESIDE = 0.5

@@ -51,8 +51,9 @@ def _word() -> re.Pattern[str]:
 
 
 def clean(text: str) -> str:
-    """Any string as one that can be stored: lone surrogates become ``?``."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    """Any string as one that can be stored and asked for: lone surrogates become ``?``, NUL a blank."""
+    whole = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    return whole.replace("\x00", " ")
 
 
 def normalise(text: str) -> str:

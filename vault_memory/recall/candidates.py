@@ -12,6 +12,8 @@ from vault_memory.memory import ranking
 from vault_memory.memory.cues import Asked
 from vault_memory.memory.ranking import TextTerms, Weights
 
+DIGITS = 6
+"""Two scores that differ less than this are the same"""
 MOST = 100
 """So many chunks each arm brings"""
 NEAR_BEST, BESIDE = 100, 40
@@ -43,8 +45,8 @@ class Candidates:
     text: Mapping[int, TextTerms] = field(default_factory=dict)
     likeness: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     cosines: Mapping[int, float] = field(default_factory=dict)
-    arms: dict[str, list[int]] = field(default_factory=dict)
-    """the candidates of each arm, best first"""
+    arms: dict[str, dict[int, int]] = field(default_factory=dict)
+    """the candidates of each arm with their ranks, 1 being the best; those that are as good as one another share one"""
 
 
 def gather(
@@ -85,7 +87,7 @@ def _by_words(request: Request, found: Candidates) -> None:
     places = sorted(sorted(terms), key=lambda place: terms[place][0], reverse=True)[: request.most]
     lonely = [place for place in places[:NEAR_BEST] if place not in matches.found][:BESIDE]
     found.rows.update(text.beside(request.connection, request.scope_ids, lonely, request.filters))
-    found.arms["text"] = [place for place in places if place in found.rows]
+    found.arms["text"] = ranks({place: terms[place][0] for place in places if place in found.rows})
 
 
 def _by_days(request: Request, found: Candidates) -> None:
@@ -93,7 +95,7 @@ def _by_days(request: Request, found: Candidates) -> None:
         return
     dated = text.dated(request.connection, request.scope_ids, request.asked.days, request.filters, most=request.most)
     found.rows.update(dated)
-    found.arms["date"] = list(dated)
+    found.arms["date"] = {place: rank for rank, place in enumerate(dated, start=1)}
 
 
 def _by_vectors(request: Request, found: Candidates, likeness: vectors.Likeness) -> None:
@@ -102,5 +104,19 @@ def _by_vectors(request: Request, found: Candidates, likeness: vectors.Likeness)
     unread = [place for place in places if place not in found.rows]
     found.rows.update(text.beside(request.connection, request.scope_ids, unread, request.filters))
     found.likeness = likeness.at(found.rows)
-    found.arms["vector"] = [place for place in places if place in found.rows]
-    found.cosines = {place: likeness.cosine(place) for place in found.arms["vector"]}
+    found.cosines = {place: likeness.cosine(place) for place in places if place in found.rows}
+    weights, values = request.weights, found.likeness
+    found.arms["vector"] = ranks(
+        {place: weights.vector * values[place][0] + weights.vector_beside * values[place][1] for place in found.cosines}
+    )
+
+
+def ranks(scores: Mapping[int, float]) -> dict[int, int]:
+    """The rank of each place by its score, the highest first."""
+    ranked: dict[int, int] = {}
+    rank, before = 0, None
+    for at, (place, score) in enumerate(sorted(scores.items(), key=lambda one: -one[1]), start=1):
+        if (rounded := round(score, DIGITS)) != before:
+            rank, before = at, rounded
+        ranked[place] = rank
+    return ranked

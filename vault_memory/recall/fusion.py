@@ -8,6 +8,7 @@ from vault_memory.recall.candidates import Candidates, Request
 
 RESCORED = 60
 """So many of the best chunks are looked at for the cues that need their text"""
+DIGITS = 9
 _NONE: ranking.TextTerms = (0.0, 0.0, 0.0)
 
 
@@ -24,8 +25,10 @@ def ranked(request: Request, found: Candidates, mode: str) -> list[Ranked]:
     if mode == "rrf":
         return _by_ranks(found)
     if mode == "semantic":
-        places = found.arms.get("vector", [])
-        return _in_order([Ranked(found.cosines[place], place, {"cosine": found.cosines[place]}) for place in places])
+        places = found.cosines
+        return _in_order(
+            [Ranked(_rounded(found.cosines[place]), place, {"cosine": found.cosines[place]}) for place in places]
+        )
     return _by_sums(request, found)
 
 
@@ -33,25 +36,28 @@ def _in_order(found: list[Ranked]) -> list[Ranked]:
     return sorted(found, key=lambda one: (-one.score, one.place))
 
 
+def _rounded(score: float) -> float:
+    """So that the order in which a sum was added up does not tell two scores apart."""
+    return round(score, DIGITS)
+
+
 def _by_ranks(found: Candidates) -> list[Ranked]:
     terms: dict[int, dict[str, float]] = {}
     for arm in ("text", "vector"):
-        for rank, place in enumerate(found.arms.get(arm, ()), start=1):
+        for place, rank in found.arms.get(arm, {}).items():
             terms.setdefault(place, {})[arm] = 1 / (ranking.RRF + rank)
-    return _in_order([Ranked(sum(parts.values()), place, parts) for place, parts in terms.items()])
+    return _in_order([Ranked(_rounded(sum(parts.values())), place, parts) for place, parts in terms.items()])
 
 
 def _by_sums(request: Request, found: Candidates) -> list[Ranked]:
     bases = _bases(request, found)
     best = sorted(bases, key=lambda base: (-base[0], base[1]))
     texts = _texts(request.connection, [found.rows[place].id for _, place in best[:RESCORED]])
-    first = []
+    whole = [Ranked(_rounded(score), place, {}) for score, place in best[RESCORED:]]
     for score, place in best[:RESCORED]:
         more = cues.of_text(texts[found.rows[place].id], request.asked, request.weights)
-        first.append((score + sum(more.values()), place, more))
-    first.sort(key=lambda one: (-one[0], one[1]))
-    rest = [(score, place, dict[str, float]()) for score, place in best[RESCORED:]]
-    return [Ranked(score, place, more) for score, place, more in [*first, *rest]]
+        whole.append(Ranked(_rounded(score + sum(more.values())), place, more))
+    return _in_order(whole)
 
 
 def _bases(request: Request, found: Candidates) -> list[tuple[float, int]]:

