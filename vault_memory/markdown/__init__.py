@@ -1,4 +1,4 @@
-"""Markdown as bytes: sections, items and chunks of a note. Pure: no files, no clock.
+"""Markdown as bytes: sections, items and chunks of a note, and three-way merge. Pure: no files, no clock.
 
 Nothing is loaded until it is used: a search in an index that is up to date reads no Markdown.
 """
@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from vault_memory.markdown.chunks import Chunk, chunk, embed_text, identity
     from vault_memory.markdown.document import Section, SectionedDoc, parse, render
     from vault_memory.markdown.items import Item, ItemFields, item_spans, normalised, parse_item
+    from vault_memory.markdown.merging import Conflict, Merged, merge
     from vault_memory.markdown.region import Region, item_marker, top_region
 
 __all__ = [
     "CHUNKING",
     "Chunk",
+    "Conflict",
     "Item",
     "ItemFields",
+    "Merged",
     "Region",
     "Section",
     "SectionedDoc",
@@ -27,6 +30,7 @@ __all__ = [
     "identity",
     "item_marker",
     "item_spans",
+    "merge",
     "normalised",
     "parse",
     "parse_item",
@@ -38,6 +42,7 @@ _MODULES = {
     **dict.fromkeys(("Chunk", "chunk", "embed_text", "identity"), "chunks"),
     **dict.fromkeys(("Section", "SectionedDoc", "parse", "render"), "document"),
     **dict.fromkeys(("Item", "ItemFields", "item_spans", "normalised", "parse_item"), "items"),
+    **dict.fromkeys(("Conflict", "Merged", "merge"), "merging"),
     **dict.fromkeys(("Region", "item_marker", "top_region"), "region"),
 }
 

@@ -1,0 +1,339 @@
+"""The structural three-way merge: what becomes of each section and unit, and in which order they stand."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from vault_memory.markdown.merging.fields import Clash, Inside, join_unit, marked
+from vault_memory.markdown.merging.match import Matched, normal, unit_key
+from vault_memory.markdown.merging.order import interleave
+from vault_memory.markdown.merging.page import Page, read_page
+from vault_memory.markdown.merging.threads import NONE, Threads, section_threads, unit_threads
+from vault_memory.markdown.merging.writing import write
+
+DEEPEST = 24
+"""Items in items that are merged part by part"""
+
+RETURNED = "the section had been deleted"
+
+
+class Piece(NamedTuple):
+    """A unit of the result."""
+
+    kind: str
+    text: bytes
+    page: Page | None
+    """the version whose bytes it is, None for new ones"""
+    unit: int
+    """its number there"""
+    thread: int
+    """-1 for one that stands beside another"""
+
+
+class Found(NamedTuple):
+    """A clash, and the name of the section that it is in."""
+
+    kind: str
+    section: bytes
+    clash: Clash
+
+
+class Structure:
+    """One merge of three pages."""
+
+    def __init__(self, base: Page, ours: Page, theirs: Page, mark: bytes | None, depth: int = 0) -> None:
+        self.base, self.ours, self.theirs = base, ours, theirs
+        self.mark = mark
+        self.depth = depth
+        self.found: list[Found] = []
+        mine, yours = Matched(base, ours), Matched(base, theirs)
+        self.sections = section_threads(ours, theirs, len(base.sections), mine, yours)
+        self.units = unit_threads(base, ours, theirs, mine, yours, self.sections)
+        self.homes: dict[int, int] = {}
+        """of each unit that stays the section it stands in"""
+        self.pieces: dict[int, list[Piece]] = {}
+        self.heads: dict[int, Piece | None] = {}
+        """of each section that stays its heading; none for what is above the first one"""
+        self.parents: dict[int, int] = {}
+
+    def run(self) -> list[Piece] | None:
+        """The pieces of the result in order; None where sections would lie in one another."""
+        for thread in range(len(self.sections)):
+            self._decide_section(thread)
+        for thread in range(len(self.units)):
+            self._decide_unit(thread)
+        self._fold()
+        self._find_homes()
+        return self._in_order()
+
+    # --- What stays ---
+
+    def _decide_section(self, thread: int) -> None:
+        if not thread:
+            self.heads[0] = None
+            return
+        b, o, t = self.sections.base[thread], self.sections.ours[thread], self.sections.theirs[thread]
+        texts = _heading_text(self.base, b), _heading_text(self.ours, o), _heading_text(self.theirs, t)
+        base, ours, theirs = texts
+        if b != NONE and ((theirs is None and ours == base) or (ours is None and theirs == base)):
+            return
+        if base is None and ours is None and theirs is None:
+            return
+        if theirs is None or (theirs == base and ours is not None):
+            self._keep_heading(thread, self.ours, o)
+            return
+        self._keep_heading(thread, self.theirs, t)
+        if b != NONE and None not in (ours, base) and ours not in (base, theirs):
+            clash = Clash(theirs, ours or b"", "both renamed the section")
+            self.found.append(Found("heading", self.theirs.sections[t].name, clash))
+
+    def _keep_heading(self, thread: int, page: Page, section: int) -> None:
+        unit = page.sections[section].unit
+        self.heads[thread] = Piece("heading", page.units[unit].text, page, unit, thread)
+
+    def _decide_unit(self, thread: int) -> None:
+        units = self.units
+        b, o, t = units.base[thread], units.ours[thread], units.theirs[thread]
+        if (b != NONE and self.base.units[b].kind == "heading") or (o == NONE and t == NONE):
+            return
+        if (o == NONE or t == NONE) and b != NONE and not self._was_changed(b, o, t):
+            return
+        side, number = (self.theirs, t) if t != NONE else (self.ours, o)
+        if side.units[number].kind == "heading":
+            return
+        home = self._home(b, o, t)
+        text = side.units[number].text
+        if o != NONE and t != NONE and b != NONE and text != (ours := self.ours.units[o].text):
+            base = self.base.units[b].text
+            if text == base:
+                side, number, text = self.ours, o, ours
+            elif ours != base:
+                self._join(thread, b, o, t, home)
+                return
+        self._put(thread, home, [Piece(side.units[number].kind, text, side, number, thread)])
+
+    def _put(self, thread: int, home: int, pieces: list[Piece]) -> None:
+        self.homes[thread] = home
+        self.pieces[thread] = pieces
+
+    def _was_changed(self, b: int, o: int, t: int) -> bool:
+        """Whether the side that still has a unit edited it, or moved it out of a section that is still there."""
+        page, unit, of_side, places = (
+            (self.theirs, t, self.sections.of_theirs, self.sections.theirs)
+            if t != NONE
+            else (self.ours, o, self.sections.of_ours, self.sections.ours)
+        )
+        if unit_key(page, unit) != unit_key(self.base, b):
+            return True
+        home = self.base.home[b]
+        return of_side[page.home[unit]] != home and places[home] != NONE
+
+    def _home(self, b: int, o: int, t: int) -> int:
+        base = self.base.home[b] if b != NONE else NONE
+        if t == NONE:
+            return self.sections.of_ours[self.ours.home[o]]
+        home = self.sections.of_theirs[self.theirs.home[t]]
+        return self.sections.of_ours[self.ours.home[o]] if home == base and o != NONE else home
+
+    def _join(self, thread: int, b: int, o: int, t: int, home: int) -> None:
+        versions = self.base.units[b], self.ours.units[o], self.theirs.units[t]
+        base, ours, theirs = (unit.text for unit in versions)
+        joined = join_unit({unit.kind for unit in versions}, base, ours, theirs, self._merge_inside)
+        kind = versions[2].kind
+        pieces = [Piece(kind, joined.text, None, 0, thread)]
+        if joined.text == versions[2].text:
+            pieces = [Piece(kind, joined.text, self.theirs, t, thread)]
+        if joined.beside is not None and self.mark is not None:
+            beside = marked(versions[1].kind, joined.beside, self.mark)
+            pieces += [Piece(beside_kind, text, None, 0, -1) for beside_kind, text in beside]
+        self._put(thread, home, pieces)
+        name = self._name(home)
+        self.found += [Found("item" if kind == "item" else "text", name, clash) for clash in joined.clashes]
+
+    def _merge_inside(self, base: bytes, ours: bytes, theirs: bytes) -> Inside | None:
+        pages = [read_page(text) for text in (base, ours, theirs)]
+        if self.depth >= DEEPEST or pages[0] is None or pages[1] is None or pages[2] is None:
+            return None
+        if any(page.front or page.bom for page in pages if page):
+            return None
+        inner = Structure(pages[0], pages[1], pages[2], self.mark, self.depth + 1)
+        pieces = inner.run()
+        text = write(inner, pieces) if pieces is not None else None
+        return None if text is None else Inside(text, [found.clash for found in inner.found])
+
+    def _name(self, section: int) -> bytes:
+        for page, places in ((self.theirs, self.sections.theirs), (self.ours, self.sections.ours)):
+            if places[section] != NONE:
+                return page.sections[places[section]].name
+        return b""
+
+    # --- Two that say the same ---
+
+    def _fold(self) -> None:
+        """What ours wrote is left out where theirs wrote the same elsewhere."""
+        mine = [thread for thread in self.pieces if self._wrote(thread, self.ours, self.units.ours)]
+        yours = [thread for thread in self.pieces if self._wrote(thread, self.theirs, self.units.theirs)]
+        mine = [thread for thread in mine if self.pieces[thread][0].page is self.ours]
+        if not mine or not yours:
+            return
+        waiting = Counter(normal(self.theirs.units[self.units.theirs[thread]].text) for thread in yours)
+        for thread in mine:
+            said = normal(self.pieces[thread][0].text)
+            if said and waiting[said] > 0:
+                waiting[said] -= 1
+                del self.pieces[thread], self.homes[thread]
+
+    def _wrote(self, thread: int, page: Page, places: Sequence[int]) -> bool:
+        """Whether a side wrote this item: it is not in the base with that text."""
+        b, number = self.units.base[thread], places[thread]
+        if number == NONE or page.units[number].kind != "item":
+            return False
+        both = self.units.ours[thread] != NONE and self.units.theirs[thread] != NONE
+        if b == NONE:
+            return not both
+        return page.units[number].text != self.base.units[b].text
+
+    # --- Where it stands ---
+
+    def _find_homes(self) -> None:
+        """No unit without its section: it goes where its neighbours went, or the section comes back."""
+        moved = _Moves(self)
+        for thread, home in self.homes.items():
+            if home not in self.heads:
+                self.homes[thread] = home = moved.units_went(home)
+            if home not in self.heads:
+                self._bring_back(home, self.pieces[thread][0].text)
+        waiting = [thread for thread in self.heads if thread]
+        for thread in waiting:
+            parent = self._parent(thread)
+            if parent not in self.heads:
+                parent = moved.sections_went(parent)
+            if parent not in self.heads:
+                self._bring_back(parent, b"")
+                waiting.append(parent)
+            self.parents[thread] = parent
+
+    def _bring_back(self, section: int, text: bytes) -> None:
+        o, t = self.sections.ours[section], self.sections.theirs[section]
+        page, number = (self.theirs, t) if t != NONE else (self.ours, o)
+        self._keep_heading(section, page, number)
+        if text:
+            self.found.append(Found("section", page.sections[number].name, Clash(text, b"", RETURNED)))
+
+    def _parent(self, thread: int) -> int:
+        b, o, t = self.sections.base[thread], self.sections.ours[thread], self.sections.theirs[thread]
+        base = self.base.sections[b].parent if b != NONE else NONE
+        ours = self.sections.of_ours[self.ours.sections[o].parent] if o != NONE else NONE
+        theirs = self.sections.of_theirs[self.theirs.sections[t].parent] if t != NONE else NONE
+        return ours if t == NONE or (theirs == base and o != NONE) else theirs
+
+    def _in_order(self) -> list[Piece] | None:
+        units = self._by_place(self.homes, self.units, self.base.home, self._unit_gives_way)
+        parents = [heading.parent for heading in self.base.sections]
+        sections = self._by_place(self.parents, self.sections, parents, lambda mine, waiting: True)
+        pieces: list[Piece] = []
+        todo, count = [0], 0
+        while todo:
+            section = todo.pop()
+            count += 1
+            head = self.heads[section]
+            if head is not None:
+                pieces.append(head)
+            for thread in units.get(section, ()):
+                pieces += self.pieces[thread]
+            todo += reversed(sections.get(section, ()))
+        return pieces if count == len(self.heads) else None
+
+    def _unit_gives_way(self, mine: int, waiting: int) -> bool:
+        return self.pieces[waiting][0].kind != "item" or self.pieces[mine][0].kind == "item"
+
+    def _by_place(
+        self,
+        places: dict[int, int],
+        threads: Threads,
+        base_places: Sequence[int],
+        gives_way: Callable[[int, int], bool],
+    ) -> dict[int, list[int]]:
+        """What stands at each place, in the order of theirs, or of ours where only they changed it."""
+        ours, theirs = _grouped(places, threads.of_ours), _grouped(places, threads.of_theirs)
+        found = {}
+        for place in {**theirs, **ours}:
+            mine, yours = ours.get(place, []), theirs.get(place, [])
+            if mine == yours:
+                found[place] = yours
+                continue
+            both = set(mine) & set(yours)
+            known = {one for one in both if one < threads.base_count and base_places[one] == place}
+            if _rises(one for one in yours if one in known) and not _rises(one for one in mine if one in known):
+                found[place] = interleave(mine, yours, gives_way, lead_first=False)
+            else:
+                found[place] = interleave(yours, mine, gives_way)
+        return found
+
+
+class _Moves:
+    """Where the contents of a section went whose heading a side took away."""
+
+    def __init__(self, structure: Structure) -> None:
+        self._structure = structure
+        self._units: dict[int, int] = {}
+        self._sections: dict[int, int] = {}
+
+    def units_went(self, section: int) -> int:
+        """The section where most of its units are now, if at least half of them are in one; or itself."""
+        if section not in self._units:
+            self._units[section] = self._most_units(section)
+        return self._units[section]
+
+    def _most_units(self, section: int) -> int:
+        it = self._structure
+        places, of_side, page, units = self._remover(section)
+        if section >= len(it.base.sections) or places[section] != NONE:
+            return section
+        olds = [n for n, home in enumerate(it.base.home) if home == section and it.base.units[n].kind != "heading"]
+        went = Counter(of_side[page.home[units[old]]] for old in olds if units[old] != NONE)
+        best = max(went, key=lambda place: (went[place], -place), default=section)
+        return best if best in it.heads and went[best] * 2 >= len(olds) else section
+
+    def sections_went(self, parent: int) -> int:
+        """Where the sections in it are now, if any is still there; or itself."""
+        if parent not in self._sections:
+            self._sections[parent] = self._most_sections(parent)
+        return self._sections[parent]
+
+    def _most_sections(self, parent: int) -> int:
+        it = self._structure
+        places, of_side, page, _ = self._remover(parent)
+        went: Counter[int] = Counter()
+        for old, heading in enumerate(it.base.sections):
+            if heading.parent == parent and places[old] != NONE:
+                went[of_side[page.sections[places[old]].parent]] += 1
+        best = max(went, key=lambda place: (went[place], -place), default=parent)
+        return best if best in it.heads else parent
+
+    def _remover(self, section: int) -> tuple[list[int], list[int], Page, list[int]]:
+        it = self._structure
+        if it.sections.theirs[section] == NONE:
+            return it.sections.theirs, it.sections.of_theirs, it.theirs, it.units.theirs
+        return it.sections.ours, it.sections.of_ours, it.ours, it.units.ours
+
+
+def _heading_text(page: Page, section: int) -> bytes | None:
+    return page.units[page.sections[section].unit].text if section != NONE else None
+
+
+def _grouped(places: dict[int, int], threads: Iterable[int]) -> dict[int, list[int]]:
+    groups: defaultdict[int, dict[int, None]] = defaultdict(dict)
+    for thread in threads:
+        if thread in places:
+            groups[places[thread]][thread] = None
+    return {place: list(group) for place, group in groups.items()}
+
+
+def _rises(numbers: Iterable[int]) -> bool:
+    last = -1
+    for number in numbers:
+        if number < last:
+            return False
+        last = number
+    return True
