@@ -49,5 +49,6 @@ _MODULES = {
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        return getattr(import_module(f"vault_memory.markdown.{_MODULES[name]}"), name)
+        globals()[name] = found = getattr(import_module(f"vault_memory.markdown.{_MODULES[name]}"), name)
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
