@@ -21,7 +21,14 @@ def test_text_with_letters_of_both_kinds_is_parted_between_them():
 
 @pytest.mark.parametrize(
     ("written", "typed"),
-    [("ёлка", "елка"), ("Ёлка", "ЕЛКА"), ("cafe\u0301", "café"), ("כַּלְבּ", "כלב"), ("مُحَمَّد", "محمد")],
+    [
+        ("ёлка", "елка"),
+        ("Straße", "STRASSE"),
+        ("Ёлка", "ЕЛКА"),
+        ("cafe\u0301", "café"),
+        ("כַּלְבּ", "כלב"),
+        ("مُحَمَّد", "محمد"),
+    ],
 )
 def test_ways_of_writing_the_same_word_meet(written, typed):
     assert words.words(written) == words.words(typed)

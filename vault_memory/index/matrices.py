@@ -126,7 +126,8 @@ class Matrices:
 
         assert resident.matrix is not None
         assert resident.take is not None
-        unlike = np.bitwise_count(np.bitwise_xor(resident.matrix, np.packbits(query > 0))).sum(axis=1, dtype=np.int32)
+        differing = np.bitwise_xor(resident.matrix, np.packbits(query > 0))
+        unlike = np.bitwise_count(differing).sum(axis=1, dtype=np.int32)
         guessed = np.cos(np.pi * unlike / len(query)).astype(np.float32)
         near = np.argpartition(-guessed, min(self._rescored, len(guessed) - 1))[: self._rescored]
         keys = list(resident.identities)
@@ -134,8 +135,11 @@ class Matrices:
             "SELECT ?, embedding FROM vector WHERE identity = ? AND model = ?",
             [(int(row), keys[row], resident.model) for row in near],
         )
-        for row, blob in exact:
-            guessed[row] = np.frombuffer(blob, dtype="<f4") @ query
+        known = {row: float(np.frombuffer(blob, dtype="<f4") @ query) for row, blob in exact}
+        if known:
+            rows, values = np.array(list(known)), np.array(list(known.values()))
+            guessed = np.minimum(guessed, np.median(values))  # a guess is no reason to stand before what was compared
+            guessed[rows] = values
         cosines: Floats = guessed[resident.take]
         return cosines
 

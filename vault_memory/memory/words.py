@@ -31,7 +31,7 @@ _plain_word = re.compile("[a-z0-9]+")
 _end = re.compile(r"(?<=[.!?;…؟।])\s+|(?<=[。！？｡])|[\r\n]+")
 _question = re.compile(r"[?？؟\u037e]\W*$")
 _accents = re.compile("[\u0300-\u036f]")
-_FOLDED = str.maketrans({"ё": "е", "Ё": "Е", "\x00": " "})
+_FOLDED = str.maketrans({"ё": "е", "Ё": "Е", "ß": "ss", "ẞ": "SS", "\x00": " "})
 
 
 # Compiled on first use: a question in plain letters needs none of these, and they cost a short command 5 ms.
@@ -76,7 +76,7 @@ def pairs(run: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """The words of a text in its order, in small letters; a run of letters without spaces is its pairs."""
-    found = _plain_word.findall(text.lower()) if text.isascii() else _word().findall(normalise(text).casefold())
+    found = _plain_word.findall(text.lower()) if text.isascii() else _word().findall(normalise(text).lower())
     return [word[:LONGEST_TERM] for word in found]
 
 

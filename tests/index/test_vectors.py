@@ -1,0 +1,151 @@
+"""Vectors: computed once for a text, kept by model, and the same answer from memory as from the file."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.recall.library import DIMENSIONS, MODEL, embed, embed_all, library, put
+from vault_memory.index import State, vectors
+from vault_memory.index.matrices import Matrices
+from vault_memory.memory import ranking
+
+SCOPES = ("user:ann", "user:ben")
+
+
+def model_of(index, name=MODEL):
+    with index.transaction():
+        return vectors.model_id(index.connection, name, name, DIMENSIONS)
+
+
+def vector_count(index):
+    return index.connection.execute("SELECT count(*) FROM vector").fetchone()[0]
+
+
+def test_the_same_text_in_two_notes_is_one_vector():
+    index = library({("user:ann", "a.md"): "- tea\n- milk\n", ("user:ben", "b.md"): "- tea\n"})
+
+    assert vector_count(index) == 2
+
+
+def test_a_text_that_comes_back_needs_no_new_vector():
+    index = library({("user:ann", "a.md"): "- tea\n- milk\n"})
+    model = model_of(index)
+    put(index, "a.md", "user:ann", "- milk\n")
+    put(index, "a.md", "user:ann", "- tea\n- milk\n")
+    put(index, "renamed.md", "user:ann", "- milk\n- tea\n")
+
+    assert vectors.missing_count(index.connection, model) == 0
+    assert vectors.pending(index.connection, model, 10) == []
+
+
+def test_only_settled_notes_are_pending_the_newest_first():
+    index = library({("user:ann", f"{name}.md"): f"- {name}\n" for name in "abc"}, embedded=False)
+    model = model_of(index)
+    index.set_state("b.md", State.HOT)
+
+    assert [text for _, text in vectors.pending(index.connection, model, 10)] == ["c", "a"]
+    assert [text for _, text in vectors.pending(index.connection, model, 1)] == ["c"]
+    assert vectors.missing_count(index.connection, model) == 2
+
+
+def test_vectors_of_two_models_never_meet():
+    index = library({("user:ann", "a.md"): "- tea\n"})
+    other = model_of(index, "other")
+
+    likeness = vectors.like(index.connection, index.scope_ids(SCOPES), other, embed("tea"))
+
+    assert likeness.best(10, None, ranking.WEIGHTS) == []
+    assert vectors.missing_count(index.connection, other) == 1
+
+
+def test_vectors_of_another_length_are_left_out():
+    index = library({("user:ann", "a.md"): "- tea\n"})
+    short = np.ones(4, dtype="<f4").tobytes()
+
+    for matrices in (None, Matrices()):
+        assert like(index, short, matrices).best(10, None, ranking.WEIGHTS) == []
+
+
+def test_vectors_without_a_chunk_are_kept_up_to_a_number():
+    index = library({("user:ann", "a.md"): "".join(f"- line {at}\n" for at in range(10))})
+    model = model_of(index)
+    put(index, "a.md", "user:ann", "- line 0\n")
+
+    with index.transaction():
+        assert vectors.prune(index.connection, model, most=20) == 0
+        assert vectors.prune(index.connection, model, most=4) == 5
+    assert vector_count(index) == 5
+
+
+def test_vectors_of_an_old_model_go_once_the_new_one_misses_none():
+    index = library({("user:ann", "a.md"): "- tea\n- milk\n"})
+    new = model_of(index, "new")
+
+    with index.transaction():
+        assert vectors.prune(index.connection, new) == 0
+        for key, text in vectors.pending(index.connection, new, 10):
+            vectors.put(index.connection, new, [(key, embed(text))])
+        assert vectors.prune(index.connection, new) == 2
+    assert vectors.missing_count(index.connection, new) == 0
+
+
+def like(index, vector, matrices=None, scopes=SCOPES):
+    model, ids = model_of(index), index.scope_ids(scopes)
+    if matrices:
+        return matrices.like(index, ids, model, vector)
+    return vectors.like(index.connection, ids, model, vector)
+
+
+def values(likeness, index):
+    places = [
+        ranking.place(note, ordinal) for note, ordinal in index.connection.execute("SELECT note, ordinal FROM chunk")
+    ]
+    return {place: pytest.approx(pair, abs=1e-5) for place, pair in likeness.at(places).items()}
+
+
+texts = st.lists(st.lists(st.sampled_from("tea milk oak elm ash".split()), min_size=1).map(" ".join), max_size=5)
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(SCOPES), texts), min_size=1, max_size=6), st.booleans()
+)
+def test_resident_vectors_follow_every_change_and_equal_those_of_the_file(edits, embed_each_time):
+    index, matrices = library({}), Matrices()
+    for name, scope, lines in edits:
+        put(index, f"{name}.md", scope, "".join(f"- {line}\n" for line in lines))
+        if embed_each_time:
+            embed_all(index)
+        for scopes in (SCOPES, SCOPES[:1]):
+            resident, plain = (
+                like(index, embed("tea oak"), matrices, scopes),
+                like(index, embed("tea oak"), None, scopes),
+            )
+
+            assert values(plain, index) == resident.at(values(plain, index))
+            assert len(resident.best(100, None, ranking.WEIGHTS)) == len(plain.best(100, None, ranking.WEIGHTS))
+
+
+def test_among_narrows_what_is_best():
+    index = library({("user:ann", "a.md"): "- tea\n- milk\n- oak\n"})
+    for matrices in (None, Matrices()):
+        likeness = like(index, embed("tea"), matrices)
+        every = likeness.best(10, None, ranking.WEIGHTS)
+
+        assert likeness.best(10, {every[1]}, ranking.WEIGHTS) == [every[1]]
+        assert likeness.best(10, set(), ranking.WEIGHTS) == []
+
+
+def test_a_very_large_scope_is_kept_as_bits_and_its_best_are_exact():
+    index = library({("user:ann", "a.md"): "".join(f"- word{at} and word{at * 7}\n" for at in range(400))})
+    exact = like(index, embed("word5 and word35"))
+    bits = like(index, embed("word5 and word35"), Matrices(most_exact=100, rescored=100))
+
+    wanted, found = (one.best(10, None, ranking.Weights(vector_beside=0)) for one in (exact, bits))
+    assert found[0] == wanted[0]
+    assert len(set(found) & set(wanted)) >= 7
+    assert bits.cosine(found[0]) == pytest.approx(exact.cosine(found[0]), abs=1e-5)
+    assert (
+        len(like(index, embed("x"), Matrices(most_exact=100, rescored=5_000)).best(500, None, ranking.WEIGHTS)) == 400
+    )
