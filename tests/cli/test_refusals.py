@@ -1,5 +1,6 @@
 """What goes wrong is said plainly: an exit code, a message and a hint; on stderr, or with --json on stdout."""
 
+import dataclasses
 import json
 import shutil
 import subprocess
@@ -9,7 +10,12 @@ import apsw
 import pytest
 
 from tests.scenarios.index_dump import index_file
-from tests.scenarios.outside import Done, Outside
+from tests.scenarios.outside import Done, Outside, at
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Outside:
+    return dataclasses.replace(at(tmp_path), quick=True)
 
 
 def refused(done: Done, code: int, said: str = "", *, hint: bool = True) -> None:
@@ -82,15 +88,15 @@ def test_a_name_too_long_for_the_system_is_a_vault_that_is_not_there(outside: Ou
     ],
 )
 def test_wrong_usage_is_2_in_words_and_in_json(outside: Outside, arguments: list[str]):
-    refused(outside.here(*arguments), 2)
-    done = outside.here("--json", *arguments)
+    refused(outside.run(*arguments), 2)
+    done = outside.run("--json", *arguments)
     assert (done.code, done.err) == (2, "")
     assert done.error["message"]
 
 
 @pytest.mark.parametrize("before", [[], ["search", "tea", "--since", "never"], ["serch"], ["search", "x", "--nope"]])
 def test_json_is_heard_wherever_it_stands(outside: Outside, before: list[str]):
-    done = outside.here(*(before or ["search"]), "--json")
+    done = outside.run(*(before or ["search"]), "--json")
 
     assert (done.code, done.err) == (2, "")
     assert done.error["message"]
@@ -107,7 +113,7 @@ def test_a_query_after_two_dashes_is_a_query(outside: Outside):
 
 
 def test_an_unknown_command_names_the_nearest(outside: Outside):
-    assert "`search`" in outside.here("serch", "tea").err
+    assert "`search`" in outside.run("serch", "tea").err
 
 
 def test_no_command_at_all_shows_the_help(outside: Outside):
@@ -121,7 +127,7 @@ def test_no_command_at_all_shows_the_help(outside: Outside):
     "name", ["USER2.md", "memory/none.md", "%2e%2e/x", "%2e%2e%2fetc%2fpasswd", "a" * 300, "a/" * 2500 + "b"]
 )
 def test_a_note_that_is_not_there_is_1_with_a_way_on(outside: Outside, name: str):
-    done = outside.here("read", name)
+    done = outside.run("read", name)
 
     assert done.code in (1, 2)
     assert done.err.startswith("error: ")
@@ -181,7 +187,7 @@ def test_a_configuration_that_means_nothing_is_3(outside: Outside, text: str):
     file.write_text(text)
 
     outside.settings.clear()
-    refused(outside.here("search", "tea", "--config", str(file)), 3, hint=False)
+    refused(outside.run("search", "tea", "--config", str(file)), 3, hint=False)
 
 
 def test_a_configuration_that_is_not_there_or_no_file_is_3(outside: Outside):
@@ -246,7 +252,7 @@ def test_a_read_only_folder_without_a_marker_is_refused(outside: Outside):
 def test_two_copies_of_a_vault_are_told_apart_by_the_person(outside: Outside):
     outside.write("USER.md", "- tea\n")
     outside.ok("index")
-    copy = Outside(outside.home / "copy", outside.home)
+    copy = Outside(outside.home / "copy", outside.home, quick=True)
     shutil.copytree(outside.vault, copy.vault)
 
     done = copy.run("search", "tea", "--json")
@@ -268,7 +274,7 @@ def test_a_vault_that_was_moved_keeps_its_state(outside: Outside):
     outside.write("USER.md", "- tea\n")
     outside.ok("index")
     state = outside.state
-    moved = Outside(outside.home / "moved", outside.home)
+    moved = Outside(outside.home / "moved", outside.home, quick=True)
     outside.vault.rename(moved.vault)
 
     assert moved.finds("tea")
@@ -278,7 +284,7 @@ def test_a_vault_that_was_moved_keeps_its_state(outside: Outside):
 def test_a_copy_that_takes_over_keeps_the_id(outside: Outside):
     outside.write("USER.md", "- tea\n")
     outside.ok("index")
-    copy = Outside(outside.home / "copy", outside.home)
+    copy = Outside(outside.home / "copy", outside.home, quick=True)
     shutil.copytree(outside.vault, copy.vault)
 
     copy.ok("init", str(copy.vault), "--moved")

@@ -28,7 +28,7 @@ def shell(outside: Outside, line: str, **environment: str) -> subprocess.Complet
 @pytest.fixture
 def tea(outside: Outside) -> Outside:
     outside.write("USER.md", "# Me\n\n- green tea, naïve café, 茶 ☕\n")
-    outside.ok("index")
+    assert outside.here("index", "--no-embed").code == 0
     return outside
 
 
@@ -149,10 +149,11 @@ def test_the_configuration_may_be_named_by_the_environment_and_a_flag_goes_over_
 
     for number in range(5):
         tea.write(f"memory/{number}.md", f"- tea number {number}\n")
-    env = tea.environment | {"VAULT_MEMORY_CONFIG": str(own("two.toml", 2))}
+    env = tea.settings | {"VAULT_MEMORY_CONFIG": str(own("two.toml", 2))}
 
     def hits(*options: str, **more: str) -> int:
-        return len(tea.run("search", "tea", "--json", *options, env=env | more).json["hits"])
+        tea.settings = {**env, **more}
+        return len(tea.here("search", "tea", "--json", *options).json["hits"])
 
     assert hits() == 2
     assert hits("--config", str(own("three.toml", 3))) == 3
@@ -183,8 +184,8 @@ def test_ctrl_c_ends_a_command_without_a_traceback(tea: Outside, command: list[s
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
 
-    assert process.returncode in (0, 130), err
     assert "Traceback" not in err
+    assert process.returncode in (0, 130, -signal.SIGINT), err
 
 
 def _imported(pid: int) -> bool:

@@ -1,5 +1,6 @@
 """Vectors in the background: from warming to ready, through kills, other models, and none at all."""
 
+import functools
 import hashlib
 import json
 import random
@@ -129,7 +130,7 @@ class Counting:
                 if counting.slow.is_set():
                     threading.Event().wait(0.02)
                 if counting.broken.is_set():
-                    self.send_error(500)
+                    self.send_error(403)
                     return
                 counting.asked.update(asked["input"])
                 counting.models.update([asked["model"]])
@@ -178,6 +179,10 @@ def server() -> Iterator[Counting]:
     counting.close()
 
 
+def embedded(server: Counting, outside: Outside, target: int) -> bool:
+    return sum(server.asked.values()) >= target or missing(outside) == 0
+
+
 def test_killed_in_the_middle_it_goes_on_where_it_was(outside: Outside, server: Counting):
     chance = random.Random(5)
     outside.write("USER.md", "".join(f"- fact number {number} of many\n" for number in range(600)))
@@ -189,7 +194,8 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(outside: Outside, server: 
         before = sum(server.asked.values())
         target = before + chance.randrange(BATCH, 200)
         with outside.daemon(ready=False) as daemon:
-            until(lambda: sum(server.asked.values()) >= target or missing(outside) == 0, pause=0.002, says=server.asked)
+            enough = functools.partial(embedded, server, outside, target)
+            until(enough, pause=0.002, says=server.asked)
             if missing(outside) == 0:
                 break
             daemon.kill()
@@ -254,7 +260,7 @@ def test_a_server_that_fails_leaves_keywords_and_comes_back(notes: Outside, serv
     notes.settings = server.settings
     server.broken.set()
     with notes.daemon() as daemon:
-        status = daemon.until_status(lambda status: status["semantic"] == "off" and "500" in status["reason"])
+        status = daemon.until_status(lambda status: status["semantic"] == "off" and "the key" in status["reason"])
         assert "127.0.0.1" in status["reason"]
         assert daemon.finds("hazelnuts")
 
@@ -265,7 +271,7 @@ def test_a_server_that_fails_leaves_keywords_and_comes_back(notes: Outside, serv
         answer = daemon.search("hazelnuts")
         assert answer["hits"][0]["text"] == SECRETS[1]
         assert answer["freshness"]["semantic"] == "off"
-        assert "500" in answer["freshness"]["reason"]
+        assert "the key" in answer["freshness"]["reason"]
         server.broken.clear()
         daemon.until_status(lambda status: status["semantic"] == "ready")
 

@@ -86,7 +86,7 @@ class Daemon:
             for path in self._settling.due(time.monotonic()):
                 self._look(path)
             self.trouble = ""
-        except (VaultUnreachable, DatabaseError) as error:
+        except (VaultUnreachable, DatabaseError, OSError) as error:
             if self.trouble != str(error):
                 logger.warning("%s", error)
             self.trouble = str(error)
@@ -150,9 +150,8 @@ class Daemon:
             case Verdict.KEEP:
                 ingest.index.set_state(path, State.HELD)
             case Verdict.GONE:
-                self.memory.folder.check_identity(
-                    self.memory.indexing.marker.vault
-                )  # a vault that went away is not empty
+                # a vault that went away is not empty
+                self.memory.folder.check_identity(self.memory.indexing.marker.vault)
                 known = ingest.index.held_of(path)
                 forgotten = forget_note(ingest.index, path)
                 delta = forgotten if known else None
