@@ -184,10 +184,11 @@ def beside(
 ) -> dict[int, Found]:
     """The chunks of these scopes at these places, as far as the filters let them through."""
     conditions, values = chunk_conditions(filters)
-    rows = connection.executemany(
-        f"SELECT {FIELDS} FROM chunk c WHERE c.note = ? AND c.ordinal = ?"
-        f" AND c.scope IN {marks(scope_ids)}{conditions}",
-        ((*ranking.split(place), *scope_ids, *values) for place in places),
+    rows = connection.execute(
+        f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.note = wanted.value / {ranking.ORDINALS}"
+        f" AND c.ordinal = wanted.value % {ranking.ORDINALS} - {ranking.BEFORE_FIRST}"
+        f" WHERE c.scope IN {marks(scope_ids)}{conditions}",
+        (f"[{','.join(map(str, places))}]", *scope_ids, *values),
     )
     return {found.place: found for found in map(Found._make, rows)}
 

@@ -51,11 +51,12 @@ def of_text(text: str, asked: Asked, weights: Weights) -> dict[str, float]:
 
 
 def _said(text: str) -> str:
-    return _BLOCK_ID.sub("", text) if "^" in text else text
+    """The text without a block id at its end."""
+    said, mark, name = text.rpartition(" ^")
+    return said if mark and not name.strip().count(" ") else text
 
 
 _ASKING = frozenset("?？؟\u037e")
-_BLOCK_ID = re.compile(r"\s+\^[A-Za-z0-9-]+\s*$")
 
 
 @cache
@@ -91,26 +92,33 @@ def asks_how_many(query: str) -> bool:
     return _asking(languages.HOW_MANY, query.isascii()).search(query[-2000:].casefold()) is not None
 
 
-_letters = re.compile(r"[^\W\d_]+")
-_year = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_digit = re.compile(r"\d")
+_POINTS = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"'*_/\\-–—…«»„“”’¿¡#|", " "))
+
+
+def _words_of(text: str) -> list[str]:
+    """Words without their points; quicker than `words.words`, for many texts."""
+    return text.lower().translate(_POINTS).split()
 
 
 @cache
 def _time_words() -> frozenset[str]:
-    return frozenset(languages.TIME_WORDS.split()).union(*(names.split() for names in languages.MONTHS))
+    years = map(str, range(1900, 2100))
+    return frozenset(languages.TIME_WORDS.split()).union(years, *(names.split() for names in languages.MONTHS))
 
 
 def has_time_word(text: str) -> bool:
     """Whether the text places itself in time."""
-    if _year.search(text) or not _time_words().isdisjoint(_letters.findall(text.casefold())):
+    if not _time_words().isdisjoint(_words_of(text)):
         return True
     return not text.isascii() and any(piece in text for piece in languages.TIME_PIECES.split())
 
 
+_digit = re.compile(r"\d")
+
+
 def has_number(text: str) -> bool:
     """Whether the text has a number, in digits or as a word."""
-    return _digit.search(text) is not None or not _number_words().isdisjoint(_letters.findall(text.casefold()))
+    return _digit.search(text) is not None or not _number_words().isdisjoint(_words_of(text))
 
 
 @cache

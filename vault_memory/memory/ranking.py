@@ -20,7 +20,7 @@ class Weights:
     vector: float = 0.3
     vector_beside: float = 0.2
     note: float = 0.3
-    best: float = 0.5
+    best: float = 0.6
     speaker: float = 0.4
     date: float = 0.5
     when: float = 0.3
@@ -41,18 +41,21 @@ VECTOR_BESIDE = 0.5
 LOWEST = -0.5
 """The least that a vector says"""
 
-_ORDINALS = 1 << 24
+ORDINALS = 1 << 24
+"""More than a note has chunks"""
+BEFORE_FIRST = 2
+"""Two before the first chunk of a note is still in the same note"""
 
 
 def place(note: int, ordinal: int) -> int:
     """A chunk's note and its number in the note, as one number: the chunk after it has the next one."""
-    return note * _ORDINALS + ordinal + 2  # so that two before the first is still in the same note
+    return note * ORDINALS + ordinal + BEFORE_FIRST
 
 
 def split(place: int) -> tuple[int, int]:
     """The note and the number in it that make a place."""
-    note, rest = divmod(place, _ORDINALS)
-    return note, rest - 2
+    note, rest = divmod(place, ORDINALS)
+    return note, rest - BEFORE_FIRST
 
 
 TextTerms = tuple[float, float, float]
@@ -66,7 +69,7 @@ def text_terms(by_word: Sequence[Mapping[int, float]]) -> dict[int, TextTerms]:
     For each word: its BM25 score by place, the higher the better.
     """
     text, covered = dict[int, float](), dict[int, float]()
-    notes = [{at // _ORDINALS for at in scores} for scores in by_word]
+    notes = [{at // ORDINALS for at in scores} for scores in by_word]
     all_notes = len(set().union(*notes)) + 1
     for scores, found in zip(by_word, notes, strict=True):
         _add(text, scores)
@@ -90,9 +93,9 @@ def _to_one_scale(text: dict[int, float], covered: dict[int, float]) -> dict[int
     most = max(covered.values(), default=0.0) or 1.0
     best: dict[int, float] = {}
     for at in sorted(text, key=text.__getitem__):
-        best[at // _ORDINALS] = text[at] / highest
+        best[at // ORDINALS] = text[at] / highest
     note = {number: value / most for number, value in covered.items()}
-    return {at: (score / highest, note[at // _ORDINALS], best[at // _ORDINALS]) for at, score in text.items()}
+    return {at: (score / highest, note[at // ORDINALS], best[at // ORDINALS]) for at, score in text.items()}
 
 
 def fused(parts: Iterable[Mapping[int, TextTerms]], weights: Weights = WEIGHTS) -> dict[int, TextTerms]:

@@ -116,21 +116,22 @@ def without_last_letters(found: list[str]) -> list[str]:
 
 def stop_words(found: list[str]) -> frozenset[str]:
     """The stop-words of the language that most of these words are stop-words of."""
+    listed = _languages(all(map(str.isascii, found)))
     counts: dict[str, int] = {}
     for word in found:
-        for language in _languages().get(word, ()):
+        for language in listed.get(word, ()):
             counts[language] = counts.get(language, 0) + 1
     order = list(languages.STOP_WORDS)
     best = max(counts, key=lambda language: (counts[language], -order.index(language)), default="")
-    return frozenset(word for word in found if best in _languages().get(word, ()))
+    return frozenset(word for word in found if best in listed.get(word, ()))
 
 
 @cache
-def _languages() -> dict[str, tuple[str, ...]]:
-    """The languages that each stop-word is one of."""
+def _languages(plain: bool) -> dict[str, tuple[str, ...]]:
+    """The languages that each stop-word is one of; `plain`: only words in plain letters, which is quicker to tell."""
     found: dict[str, tuple[str, ...]] = {}
     for language, listed in languages.STOP_WORDS.items():
-        for word in dict.fromkeys(words(listed)):
+        for word in dict.fromkeys(filter(str.isascii, listed.split()) if plain else words(listed)):
             found[word] = (*found.get(word, ()), language)
     return found
 

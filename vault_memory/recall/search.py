@@ -57,6 +57,7 @@ def search(
     if not request.scope_ids or limit < 1:
         return Answer()
     filters.prepare(index.connection)
-    meaning = embed if mode != "keyword" else None
-    found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
-    return hits.answer(request, found, fusion.ranked(request, found, mode), limit=limit, why=why)
+    with index.connection:  # one state of the index for all that is asked of it
+        meaning = embed if mode != "keyword" else None
+        found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
+        return hits.answer(request, found, fusion.ranked(request, found, mode), limit=limit, why=why)
