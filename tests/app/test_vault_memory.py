@@ -32,7 +32,7 @@ def memory(tmp_path: Path, environment: dict[str, str]) -> Iterator[VaultMemory]
 
 
 def test_search_finds_what_the_scopes_have(memory: VaultMemory):
-    [hit] = memory.search("stork", scopes=["user:alice"]).hits
+    hit = memory.search("stork", scopes=["user:alice"]).hits[0]
 
     assert (hit.note, hit.lines, hit.scope, hit.date) == (
         "Users/alice/memories/2026-02-03.md",
@@ -57,17 +57,17 @@ def test_an_unknown_mode_is_refused(memory: VaultMemory):
 
 
 def test_filters_narrow_a_search(memory: VaultMemory):
-    def notes(**filters: object) -> list[str]:
-        return [hit.note for hit in memory.search("stork", scopes=["user:alice"], **filters).hits]  # type: ignore[arg-type]
+    def notes(**filters: object) -> set[str]:
+        return {hit.note for hit in memory.search("stork", scopes=["user:alice"], **filters).hits}  # type: ignore[arg-type]
 
-    there = ["Users/alice/memories/2026-02-03.md"]
+    there = {"Users/alice/memories/2026-02-03.md"}
     assert notes(since=date(2026, 2, 3), until=date(2026, 2, 3)) == there
-    assert notes(since=date(2026, 2, 4)) == []
-    assert notes(until=date(2026, 2, 2)) == []
+    assert notes(since=date(2026, 2, 4)) == set()
+    assert notes(until=date(2026, 2, 2)) == set()
     assert notes(kinds=["dated"]) == there
-    assert notes(kinds=["note"]) == []
+    assert notes(kinds=["note"]) == set()
     assert notes(topic="birds", now=datetime(2026, 3, 1, tzinfo=UTC)) == there
-    assert notes(topic="tea") == []
+    assert notes(topic="tea") == set()
 
 
 def test_what_comes_out_is_frozen(memory: VaultMemory):
