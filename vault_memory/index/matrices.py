@@ -175,18 +175,22 @@ class _Arrays:
         return [int(place) for place in self._places[rows[order]]]
 
     def at(self, places: Iterable[int]) -> dict[int, tuple[float, float]]:
+        known, rows = self._rows(places)
+        values = zip(self._own[rows].tolist(), self._beside[rows].tolist(), strict=True)
+        return dict(zip(known.tolist(), values, strict=True))
+
+    def cosines(self, places: Iterable[int]) -> dict[int, float]:
+        known, rows = self._rows(places)
+        return dict(zip(known.tolist(), self._cosines[rows].tolist(), strict=True))
+
+    def _rows(self, places: Iterable[int]) -> "tuple[Ints, Ints]":
+        """Those of the places that have a vector, and their rows."""
         import numpy as np
 
         wanted = np.fromiter(places, dtype=np.int64)
         rows = np.minimum(np.searchsorted(self._places, wanted), len(self._places) - 1)
         there = self._places[rows] == wanted
-        values = zip(self._own[rows[there]].tolist(), self._beside[rows[there]].tolist(), strict=True)
-        return dict(zip(wanted[there].tolist(), values, strict=True))
-
-    def cosine(self, place: int) -> float:
-        import numpy as np
-
-        return float(self._cosines[np.searchsorted(self._places, place)])
+        return wanted[there], rows[there]
 
 
 def _scaled(values: "Floats") -> "Floats":

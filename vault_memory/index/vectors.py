@@ -1,7 +1,7 @@
 """Vectors of chunks, by identity and model: what is missing, what was computed, and which are like a query's."""
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import nlargest
 from typing import Protocol
 
@@ -94,8 +94,8 @@ class Likeness(Protocol):
         """The two values of those of these places that have a vector."""
         ...
 
-    def cosine(self, place: int) -> float:
-        """The cosine itself."""
+    def cosines(self, places: Iterable[int]) -> dict[int, float]:
+        """The cosines themselves."""
         ...
 
 
@@ -119,15 +119,16 @@ class Listed:
         return [-place for _, place in nlargest(most, scored)]
 
     def at(self, places: Iterable[int]) -> dict[int, tuple[float, float]]:
-        found = {}
-        for place in places:
-            at = bisect_left(self._places, place)
-            if at < len(self._places) and self._places[at] == place:
-                found[place] = self._values[at]
-        return found
+        return {place: self._values[row] for place, row in self._rows(places)}
 
-    def cosine(self, place: int) -> float:
-        return self._cosines[bisect_left(self._places, place)]
+    def cosines(self, places: Iterable[int]) -> dict[int, float]:
+        return {place: self._cosines[row] for place, row in self._rows(places)}
+
+    def _rows(self, places: Iterable[int]) -> Iterator[tuple[int, int]]:
+        for place in places:
+            row = bisect_left(self._places, place)
+            if row < len(self._places) and self._places[row] == place:
+                yield place, row
 
 
 def like(connection: Connection, scope_ids: Sequence[int], model: int, vector: bytes) -> Likeness:

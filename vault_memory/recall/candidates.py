@@ -104,7 +104,7 @@ def _by_vectors(request: Request, found: Candidates, likeness: vectors.Likeness)
     unread = [place for place in places if place not in found.rows]
     found.rows.update(text.beside(request.connection, request.scope_ids, unread, request.filters))
     found.likeness = likeness.at(found.rows)
-    found.cosines = {place: likeness.cosine(place) for place in places if place in found.rows}
+    found.cosines = likeness.cosines(place for place in places if place in found.rows)
     weights, values = request.weights, found.likeness
     found.arms["vector"] = ranks(
         {place: weights.vector * values[place][0] + weights.vector_beside * values[place][1] for place in found.cosines}

@@ -54,10 +54,12 @@ def search(
         weights=ranking.WEIGHTS if cues else ranking.PROSE,
         most=max(candidates.MOST, limit),
     )
+    answer = Answer()
     if not request.scope_ids or limit < 1:
-        return Answer()
+        return answer
     filters.prepare(index.connection)
     with index.connection:  # one state of the index for all that is asked of it
         meaning = embed if mode != "keyword" else None
         found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
-        return hits.answer(request, found, fusion.ranked(request, found, mode), limit=limit, why=why)
+        answer = hits.answer(request, found, fusion.ranked(request, found, mode), limit=limit, why=why)
+    return answer
