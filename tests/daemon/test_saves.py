@@ -60,5 +60,7 @@ def test_each_change_is_a_quiet_line(running: Running):
 
     line = until(lambda: [line for line in running.lines if line.startswith("memory/line.md")], says=running.lines)[0]
 
-    assert "+" in line
+    assert line.startswith("memory/line.md  +2 −0 chunks  ")
     assert line.rstrip().endswith("ms")
+    running.outside.write("memory/new/folder.md", "- a dunlin\n")
+    until(lambda: [line for line in running.lines if line.startswith("memory/new/folder.md  +1 ")], says=running.lines)

@@ -84,7 +84,7 @@ class Daemon:
             if self._generation != self.memory.indexing.generations.current:
                 self._rescan()  # another generation serves; this finds what was saved while it was built
             for path in self._settling.due(time.monotonic()):
-                self._look(path)
+                self._look_safely(path)
             self.trouble = ""
         except (VaultUnreachable, DatabaseError, OSError) as error:
             if self.trouble != str(error):
@@ -108,6 +108,7 @@ class Daemon:
                 self._unread.add(path)
 
     def _rescan(self, within: tuple[str, ...] = ("",), *, sweep: bool = False) -> None:
+        started = time.perf_counter()
         ingest = self.memory.indexing.ingest()
         self._generation = self.memory.indexing.generations.current
         report = ingest.scan(within=within)
@@ -118,8 +119,19 @@ class Daemon:
             for path in (*report.changed, *report.removed):
                 self.watcher.note_missed(path)
         if report.changed:
-            logger.info("looked through the vault: %d notes changed", len(report.changed))
+            what = report.changed[0] if len(report.changed) == 1 else f"{len(report.changed)} notes"
+            self._say(what, report.delta, started, removed=False)
             self._embedding.wake()
+
+    def _look_safely(self, path: str) -> None:
+        """A fault of ours over one note must not cost the others; that note counts as stale, and is tried again."""
+        try:
+            self._look(path)
+        except (VaultUnreachable, DatabaseError, OSError):
+            raise
+        except Exception:
+            logger.exception("%s cannot be taken in", path)
+            self._settling.unreadable(path, now=time.monotonic())
 
     def _look(self, path: str) -> None:
         started = time.perf_counter()
