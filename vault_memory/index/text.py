@@ -141,7 +141,7 @@ def _limits(connection: Connection, scope_ids: Sequence[int], filters: Filters) 
 def _rare(connection: Connection, asked: Sequence[str]) -> list[str]:
     """The words without the most frequent ones, when all together stand in too many chunks."""
     row = connection.execute("SELECT max(id) FROM chunk").fetchone()
-    if len(asked) < 2 or len(asked) * (row[0] or 0 if row else 0) <= MOST_ROWS:
+    if len(asked) < 2 or len(asked) * (row[0] or 0 if row else 0) <= 3 * MOST_ROWS:  # not worth counting
         return list(asked)
     counts = {word: _count(connection, word) for word in asked}
     room, kept = MOST_ROWS, set[str]()
