@@ -29,35 +29,30 @@ def words_of(line: bytes) -> bytes:
 def nothing_is_lost(base: bytes, ours: bytes, theirs: bytes, result: bytes, conflicts: Iterable[bytes]) -> bool:
     """Every line is in the result as often as it must be, or in a conflict, or folded into one that says the same."""
     versions = [lines_of(raw) for raw in (base, ours, theirs, result)]
-    if versions[1] == versions[3] == versions[2]:
-        return True
+    alike = set.intersection(*(set(version.items()) for version in versions))
     known: dict[bytes, bytes] = {}
-    b, o, t, r = (_by_words(version, known) for version in versions)
+    b, o, t, r = (_by_words(version.items() - alike, known) for version in versions)
     for raw in conflicts:
-        r.update(_by_words(lines_of(raw), known))
-    lacking = [
-        words
-        for words in o.keys() | t.keys()
-        if words
-        and r[words]
-        < b[words]
-        - max(b[words] - o[words], 0)
-        - max(b[words] - t[words], 0)
-        + max(o[words] - b[words], t[words] - b[words], 0)
-    ]
+        r.update(_by_words(lines_of(raw).items(), known))
+    lacking = [words for words in o.keys() | t.keys() if words and r[words] < _least(b[words], o[words], t[words])]
     if not lacking:
         return True
-    said = {_said(words) for words in r}
+    said = {_said(words) for words in r} | {_said(words_of(line)) for line, _ in alike}
     return all(_said(words) in said for words in lacking)
+
+
+def _least(base: int, ours: int, theirs: int) -> int:
+    """How often something must be there: what either took away is gone, what either added is there."""
+    return base - max(base - ours, 0) - max(base - theirs, 0) + max(ours - base, theirs - base, 0)
 
 
 def _said(words: bytes) -> str:
     return normalised(words.decode("utf-8", "replace"))
 
 
-def _by_words(lines: Counts, known: dict[bytes, bytes]) -> Counts:
+def _by_words(lines: Iterable[tuple[bytes, int]], known: dict[bytes, bytes]) -> Counts:
     found: Counts = Counter()
-    for line, count in lines.items():
+    for line, count in lines:
         words = known.get(line)
         if words is None:
             words = known[line] = words_of(line)

@@ -7,6 +7,7 @@ same section. Units with the same text are taken in their order. What is left wa
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import pairwise
 
 from vault_memory.markdown.items import normalised
 from vault_memory.markdown.merging.page import Page
@@ -17,9 +18,12 @@ COMMON = 12
 """A word in more units than this tells nothing about which of them is meant, where there are many"""
 FEW = 10_000
 """Pairs that are all compared; where there are more, only those that share a rare word"""
+FEW_SECTIONS = 100
+"""So many are looked at for a name that is like another"""
 
 _number = re.compile(rb"[0-9]{1,9}(?=[.)](?:[ \t]|$))").match
-_words = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+").findall
+_words = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|\w+").findall
+_unspaced = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{3}").match
 _TEXT = ("item", "paragraph", "quote", "heading")
 
 Keys = Callable[[int], Hashable]
@@ -85,20 +89,37 @@ class _Pairing:
 def _match_units(base: Page, side: Page, sections: Sequence[int]) -> list[int]:
     matched = [-1] * len(side.units)
     for section, known in enumerate(sections):
-        if known > 0 and section:
+        if known > 0:
             matched[side.sections[section].unit] = base.sections[known].unit
+    side_home = [sections[home] for home in side.home]
+    _match_ends(base, side, side_home, matched)
     pairing = _Pairing(len(base.units), matched)
     pairing.base_left = [number for number in pairing.base_left if base.units[number].kind != "heading"]
     pairing.side_left = [number for number in pairing.side_left if side.units[number].kind != "heading"]
-    base_keys, side_keys = _keys(base, pairing.base_left), _keys(side, pairing.side_left)
-    base_home, side_home = base.home, [sections[home] for home in side.home]
-    pairing.pair(
-        lambda number: (base_home[number], base_keys[number]), lambda number: (side_home[number], side_keys[number])
-    )
-    pairing.pair(base_keys.__getitem__, side_keys.__getitem__)
+    olds, news = _keys(base, pairing.base_left), _keys(side, pairing.side_left)
+    pairing.pair(lambda old: (base.home[old], olds[old]), lambda new: (side_home[new], news[new]))
+    pairing.pair(olds.__getitem__, news.__getitem__)
     if pairing.base_left and pairing.side_left:
         _match_edited(base, side, side_home, pairing)
     return matched
+
+
+def _match_ends(base: Page, side: Page, side_home: Sequence[int], matched: list[int]) -> None:
+    """What is alike from the beginning, and from the end, which is nearly all where little was changed."""
+    count, least = len(side.units), min(len(base.units), len(side.units))
+    shift = len(base.units) - count
+    start = 0
+    while start < least and _is_same(base, start, side, start, side_home):
+        matched[start] = start
+        start += 1
+    for number in range(count - 1, count - 1 - least + start, -1):
+        if not _is_same(base, number + shift, side, number, side_home):
+            break
+        matched[number] = number + shift
+
+
+def _is_same(base: Page, old: int, side: Page, new: int, side_home: Sequence[int]) -> bool:
+    return base.units[old].text == side.units[new].text and base.home[old] == side_home[new]
 
 
 def _keys(page: Page, numbers: Iterable[int]) -> dict[int, bytes]:
@@ -118,8 +139,8 @@ def _match_edited(base: Page, side: Page, side_home: Sequence[int], pairing: _Pa
     for number in pairing.side_left:
         groups[side_home[number]][1].append(number)
     for olds, news in groups.values():
-        old_words = {number: Counter(_words(base_texts[number])) for number in olds}
-        new_words = {number: Counter(_words(side_texts[number])) for number in news}
+        old_words = {number: words_in(base_texts[number]) for number in olds}
+        new_words = {number: words_in(side_texts[number]) for number in news}
         likes = [
             (like, old, new)
             for old, new in _candidates(old_words, new_words)
@@ -132,6 +153,17 @@ def _match_edited(base: Page, side: Page, side_home: Sequence[int], pairing: _Pa
 
 def _same_sort(one: str, other: str) -> bool:
     return one == other or (one in _TEXT and other in _TEXT)
+
+
+def words_in(text: str) -> Counter[str]:
+    """The words of a normalised text; where there are no blanks between them, all pairs of letters."""
+    found: Counter[str] = Counter()
+    for word in _words(text):
+        if _unspaced(word):
+            found.update(map("".join, pairwise(word)))
+        else:
+            found[word] += 1
+    return found
 
 
 def likeness(one: Counter[str], other: Counter[str]) -> float:
@@ -216,28 +248,34 @@ def _match_renamed(base: Page, side: Page, pairing: _Pairing) -> None:
         lambda new: None if new_units[new] else new_places[new],
         _once,
     )
-    _match_names(base, side, pairing, old_places, new_places)
+    _match_names(
+        base,
+        side,
+        pairing,
+        lambda old, new: (
+            old_places[old] == new_places[new]
+            and (not old_units[old] or not new_units[new] or not set(old_units[old]).isdisjoint(new_units[new]))
+        ),
+    )
 
 
-def _match_names(base: Page, side: Page, pairing: _Pairing, olds: "list[Place]", news: "list[Place]") -> None:
-    """At the same place, with a name like the old one."""
-    by_place: defaultdict[Place, list[int]] = defaultdict(list)
-    for old in pairing.base_left:
-        by_place[olds[old]].append(old)
+def _match_names(base: Page, side: Page, pairing: _Pairing, may_be: Callable[[int, int], bool]) -> None:
+    """With a name like the old one."""
+    olds = {old: _name_words(base, old) for old in pairing.base_left}
     likes = []
-    for new in pairing.side_left:
+    for new in pairing.side_left[:FEW_SECTIONS]:
         words = _name_words(side, new)
         likes += [
             (like, old, new)
-            for old in by_place[news[new]][:COMMON]
-            if (like := likeness(_name_words(base, old), words)) >= LIKE
+            for old in pairing.base_left[:FEW_SECTIONS]
+            if (like := likeness(olds[old], words)) >= LIKE and may_be(old, new)
         ]
     pairing.take(best_pairs(likes))
     pairing.forget()
 
 
 def _name_words(page: Page, section: int) -> Counter[str]:
-    return Counter(_words(page.sections[section].name.decode("utf-8", "replace").casefold()))
+    return words_in(page.sections[section].name.decode("utf-8", "replace").casefold())
 
 
 def _shared_units(base: Page, side: Page, pairing: _Pairing) -> list[tuple[float, int, int]]:

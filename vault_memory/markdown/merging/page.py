@@ -23,6 +23,8 @@ _HTML = (
 )
 
 _item = re.compile(rb"( {0,3})([-+*]|[0-9]{1,9}[.)])(?:( {1,4})(?=[^ ])| *$| )").match
+_plain_item = re.compile(rb"[-+*] [^-*_ \t]").match
+_INDENT = (b"", b" ", b"\t")
 _is_rule = re.compile(rb" {0,3}" + _RULE).match
 _is_fence = re.compile(rb" {0,3}" + _FENCE).match
 _is_heading = re.compile(rb" {0,3}" + _HEADING).match
@@ -110,6 +112,9 @@ class Page:
     def ends_with_newline(self) -> bool:
         return bool(self.lines) and self.lines[-1].endswith((b"\n", b"\r"))
 
+    def has_gap(self, unit: int) -> bool:
+        return not 0 < unit < len(self.units) or self.units[unit - 1].end < self.units[unit].first
+
     def gap(self, unit: int) -> list[bytes]:
         """The blank lines before a unit; those at the end for the number of units."""
         first = self.units[unit - 1].end if unit else self.body
@@ -146,6 +151,11 @@ def read_units(texts: list[bytes], line: int) -> list[Unit] | None:
     count = len(texts)
     while line < count:
         text = texts[line]
+        if _plain_item(text) and (line + 1 == count or not texts[line + 1] or _plain_item(texts[line + 1])):
+            if line + 2 >= count or texts[line + 1] or texts[line + 2][:1] not in _INDENT:
+                units.append(Unit("item", line, line + 1, text))
+                line += 1
+                continue
         if not text or not text.strip(BLANKS):
             line += 1
             continue

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from vault_memory.markdown.merging.fields import Clash, Inside, join_unit, marked
-from vault_memory.markdown.merging.match import Matched, normal, unit_key
+from vault_memory.markdown.merging.match import Matched, unit_key
 from vault_memory.markdown.merging.order import interleave
 from vault_memory.markdown.merging.page import Page, read_page
-from vault_memory.markdown.merging.threads import NONE, Threads, section_threads, unit_threads
+from vault_memory.markdown.merging.threads import NONE, Threads, fold_key, section_threads, unit_threads
 from vault_memory.markdown.merging.writing import write
 
 DEEPEST = 24
@@ -75,9 +75,9 @@ class Structure:
         b, o, t = self.sections.base[thread], self.sections.ours[thread], self.sections.theirs[thread]
         texts = _heading_text(self.base, b), _heading_text(self.ours, o), _heading_text(self.theirs, t)
         base, ours, theirs = texts
-        if b != NONE and ((theirs is None and ours == base) or (ours is None and theirs == base)):
+        if theirs is None and ours is None:
             return
-        if base is None and ours is None and theirs is None:
+        if b != NONE and ((theirs is None and ours == base) or (ours is None and theirs == base)):
             return
         if theirs is None or (theirs == base and ours is not None):
             self._keep_heading(thread, self.ours, o)
@@ -176,10 +176,10 @@ class Structure:
         mine = [thread for thread in mine if self.pieces[thread][0].page is self.ours]
         if not mine or not yours:
             return
-        waiting = Counter(normal(self.theirs.units[self.units.theirs[thread]].text) for thread in yours)
+        waiting = Counter(fold_key(self.theirs, self.units.theirs[thread]) for thread in yours)
         for thread in mine:
-            said = normal(self.pieces[thread][0].text)
-            if said and waiting[said] > 0:
+            said = fold_key(self.ours, self.units.ours[thread])
+            if waiting[said] > 0:
                 waiting[said] -= 1
                 del self.pieces[thread], self.homes[thread]
 

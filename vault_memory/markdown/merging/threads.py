@@ -9,9 +9,6 @@ from vault_memory.markdown.merging.page import Page
 NONE = -9
 """Where a version does not have it"""
 
-FOLDED = ("item", "paragraph")
-"""Kinds that are the same when their normalised text is"""
-
 
 class Threads:
     """Of each thread where it stands in the base, in ours and in theirs. Those of the base have the base's numbers."""
@@ -93,6 +90,8 @@ def _added_by_both(ours: Page, theirs: Page, mine: Matched, yours: Matched, sect
 
 
 def fold_key(page: Page, unit: int) -> Hashable:
-    """What two units have in common that say the same."""
+    """What two units have in common that say the same. With lines below it an item says more than its own words."""
     kind, _, _, text = page.units[unit]
-    return (normal(text) or text) if kind in FOLDED else (kind, text)
+    if kind == "paragraph" or (kind == "item" and b"\n" not in text):
+        return normal(text) or text
+    return kind, text
