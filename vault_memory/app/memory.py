@@ -16,13 +16,13 @@ from vault_memory.app.indexing import Indexing, Progress
 from vault_memory.app.locate import locate
 from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
 from vault_memory.app.semantic import Semantic
-from vault_memory.app.state import StateFolder, cache_root, state_of
+from vault_memory.app.state import StateFolder, cache_root, first_marker, state_of
 from vault_memory.database import DatabaseError, is_damage
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index import Index, vectors
 from vault_memory.memory import Layout, Pattern, inside
 from vault_memory.recall import Answer, Matrices, search
-from vault_memory.vault import Folder, Marker, ensure_marker
+from vault_memory.vault import Folder, Marker, read_marker
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
@@ -80,7 +80,7 @@ class VaultMemory:
         """
         env = os.environ if environment is None else environment
         root = locate(path, env, start=Path.cwd())
-        marker = ensure_marker(root)
+        marker = read_marker(root) or first_marker(root, env)
         state = state_of(root, marker, env)
         if not isinstance(config, configuration.Config):
             named = config or env.get("VAULT_MEMORY_CONFIG")

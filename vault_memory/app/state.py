@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from vault_memory.errors import ConfigError
-from vault_memory.vault import Marker, read_marker
+from vault_memory.errors import ConfigError, VaultUnreachable
+from vault_memory.vault import MARKER, Marker, ensure_marker, read_marker
 
 
 class TwoCopies(ConfigError):
@@ -63,6 +63,20 @@ def state_of(root: Path, marker: Marker, environment: Mapping[str, str]) -> Stat
         raise TwoCopies(Path(here), Path(known))
     claim(state, root)
     return state
+
+
+def first_marker(root: Path, environment: Mapping[str, str]) -> Marker:
+    """The marker of a folder that is used for the first time. Raises VaultUnreachable if it was a vault already:
+    what is without its marker there may be the empty place that a disk was mounted to.
+    """
+    here = os.path.realpath(root)
+    for place in state_root(environment).glob("*/place.json"):
+        if _known_place(place) == here:
+            raise VaultUnreachable(
+                f"`{root}` was a vault, and its marker `{MARKER}` is gone: perhaps the disk is not mounted",
+                hint=f"mount it, or put the marker back; `vault-memory init {root}` makes a new vault of what is there",
+            )
+    return ensure_marker(root)
 
 
 def _make(folder: Path) -> None:

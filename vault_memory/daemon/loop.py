@@ -13,7 +13,7 @@ from vault_memory.daemon.embedding import Embedding
 from vault_memory.daemon.lock import DaemonLock
 from vault_memory.daemon.server import Server
 from vault_memory.database import DatabaseError
-from vault_memory.errors import NoteUnreadable, VaultUnreachable
+from vault_memory.errors import NoteUnreadable, VaultMemoryError
 from vault_memory.index import Delta, State
 from vault_memory.ingest import Ingest, forget_note
 from vault_memory.vault import Hints, Identity, Note, NoteTooLarge, Settled, Settling, Verdict, Watcher
@@ -86,7 +86,7 @@ class Daemon:
             for path in self._settling.due(time.monotonic()):
                 self._look_safely(path)
             self.trouble = ""
-        except (VaultUnreachable, DatabaseError, OSError) as error:
+        except (VaultMemoryError, DatabaseError, OSError) as error:
             if self.trouble != str(error):
                 logger.warning("%s", error)
             self.trouble = str(error)
@@ -127,7 +127,7 @@ class Daemon:
         """A fault of ours over one note must not cost the others; that note counts as stale, and is tried again."""
         try:
             self._look(path)
-        except (VaultUnreachable, DatabaseError, OSError):
+        except (VaultMemoryError, DatabaseError, OSError):
             raise
         except Exception:
             logger.exception("%s cannot be taken in", path)
