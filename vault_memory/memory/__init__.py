@@ -1,12 +1,26 @@
-"""The rules of a bot's memory, pure: no files, no clocks. What a path means, which names are memory, what an op does."""
+"""The rules of a bot's memory, pure: no files, no clocks. What a path means, what an op does, what the audit tells."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from vault_memory.memory.layout import KINDS, Layout, Pattern, Place, bots
 from vault_memory.memory.names import awkward, clash_key, clashes, conflict_copy, ignored, inside, unreadable
 
 if TYPE_CHECKING:
+    from vault_memory.memory.audit import (
+        BOT_SOURCES,
+        SOURCES,
+        Done,
+        Proposal,
+        Record,
+        proposals_of,
+        propose,
+        record_run,
+        summary,
+        union,
+    )
     from vault_memory.memory.editing import apply_ops
+    from vault_memory.memory.items import NoteItem, Resolved, item_id, items_of, resolve
     from vault_memory.memory.ops import (
         AddHeading,
         Append,
@@ -19,20 +33,34 @@ if TYPE_CHECKING:
         as_json,
         read_op,
     )
+    from vault_memory.memory.reading import read_line, read_record
+    from vault_memory.memory.redaction import redact
+    from vault_memory.memory.ownership import Ownership, lift, replay
+    from vault_memory.memory.undoing import NotUndoable, Undone, undo
 
 __all__ = [
+    "BOT_SOURCES",
     "KINDS",
+    "SOURCES",
     "AddHeading",
     "Append",
     "Applied",
+    "Done",
     "Layout",
+    "NotUndoable",
+    "NoteItem",
     "Op",
     "Outcome",
+    "Ownership",
     "Pattern",
     "Place",
+    "Proposal",
+    "Record",
     "Rejected",
     "Remove",
     "Replace",
+    "Resolved",
+    "Undone",
     "apply_ops",
     "as_json",
     "awkward",
@@ -42,15 +70,40 @@ __all__ = [
     "conflict_copy",
     "ignored",
     "inside",
+    "item_id",
+    "items_of",
+    "lift",
+    "proposals_of",
+    "propose",
+    "read_line",
     "read_op",
+    "read_record",
+    "record_run",
+    "redact",
+    "replay",
+    "resolve",
+    "summary",
+    "undo",
+    "union",
     "unreadable",
 ]
 
+_MODULES = {
+    **dict.fromkeys(
+        ("BOT_SOURCES", "SOURCES", "Done", "Proposal", "Record", "proposals_of", "propose", "record_run"), "audit"
+    ),
+    **dict.fromkeys(("summary", "union"), "audit"),
+    **dict.fromkeys(("NoteItem", "Resolved", "item_id", "items_of", "resolve"), "items"),
+    **dict.fromkeys(("Ownership", "lift", "replay"), "ownership"),
+    **dict.fromkeys(("NotUndoable", "Undone", "undo"), "undoing"),
+    **dict.fromkeys(("read_line", "read_record"), "reading"),
+    "apply_ops": "editing",
+    "redact": "redaction",
+}
+
 
 def __getattr__(name: str) -> object:
-    """The ops are loaded when they are asked for: a search does without them."""
+    """What writes is loaded when it is asked for: a search does without it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from vault_memory.memory import editing, ops
-
-    return getattr(editing if name == "apply_ops" else ops, name)
+    return getattr(import_module(f"vault_memory.memory.{_MODULES.get(name, 'ops')}"), name)

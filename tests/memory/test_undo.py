@@ -1,0 +1,306 @@
+"""A record of the audit can be taken back: byte for byte, or item by item where the note changed since."""
+
+import json
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from vault_memory.markdown import parse, render
+from vault_memory.memory import (
+    NotUndoable,
+    apply_ops,
+    items_of,
+    propose,
+    read_line,
+    record_run,
+    redact,
+    undo,
+)
+from vault_memory.memory.diffs import taken_back, unified
+from vault_memory.memory.ops import Append
+
+
+def run(raw, *ops, source="nightly", id="1"):
+    """The note after the ops, and the record of it as it comes back from the file."""
+    outcome = apply_ops(parse(raw), ops)
+    after = render(outcome.doc)
+    record = record_run(
+        id=id, ts="2026-11-21T03:00:00+01:00", user_id="mira", source=source, note="USER.md",
+        before=raw, after=after, applied=outcome.applied, rejected=outcome.rejected,
+    )  # fmt: skip
+    return after, through_the_file(record)
+
+
+def through_the_file(record):
+    return read_line(json.dumps(record.as_json()).encode())
+
+
+def record_of(undone, before, undoes):
+    return through_the_file(
+        record_run(
+            id=undoes.id + "u",
+            ts="2026-11-22T03:00:00+01:00",
+            user_id="mira",
+            source="undo",
+            note="USER.md",
+            before=before,
+            after=undone.raw,
+            applied=undone.applied,
+            proposed=undone.proposed,
+            undoes=undoes.id,
+        )  # fmt: skip
+    )
+
+
+def append(line, heading="Work"):
+    return {"op": "append", "heading": heading, "line": line}
+
+
+def remove(match, heading="Work"):
+    return {"op": "remove", "heading": heading, "match": match}
+
+
+def replace(match, line, heading="Work"):
+    return {"op": "replace", "heading": heading, "match": match, "line": line}
+
+
+def add_heading(heading, *lines):
+    return {"op": "add_heading", "heading": heading, "lines": list(lines)}
+
+
+NOTE = b"# Mira\r\n\n## Work\n- one\n* two\n  goes on\n  - nested\n\n- three\n### Deep\n- four\n\n## Home\n- five"
+
+
+def test_an_unchanged_note_becomes_what_it_was_byte_for_byte():
+    after, record = run(NOTE, append("six"), remove("two"), replace("three", "3"), add_heading("New", "a", "b"))
+
+    undone = undo(record, after)
+
+    assert undone.exact
+    assert undone.raw == NOTE
+    assert undone.proposed == ()
+
+
+def test_undo_of_an_undo_gives_the_note_back():
+    after, record = run(NOTE, append("six"), remove("two"), add_heading("New", "a"))
+    undone = undo(record, after)
+
+    assert undo(record_of(undone, after, record), undone.raw).raw == after
+
+
+def test_bytes_that_are_no_text_are_taken_back_too():
+    raw, after = b"## Work\n- \xff\n- one\n", b"## Work\n- one\n"
+    record = through_the_file(
+        record_run(id="1", ts="", user_id="", source="retention", note="n.md", before=raw, after=after)
+    )
+
+    assert undo(record, after).raw == raw
+
+
+@pytest.mark.parametrize(
+    ("ops", "person", "left"),
+    [
+        pytest.param(
+            [append("six")], (b"- one", b"- eins"), NOTE.replace(b"- one", b"- eins"), id="an item that was added goes"
+        ),
+        pytest.param(
+            [remove("two")], (b"- one", b"- new\n- one"), NOTE.replace(b"- one", b"- new\n- one"), id="between others"
+        ),
+        pytest.param(
+            [remove("two"), remove("three")],
+            (b"## Home", b"## House"),
+            NOTE.replace(b"## Home", b"## House").replace(b"\n\n- three\n", b"\n- three\n\n"),
+            id="two that stood together come back in order",
+        ),
+        pytest.param(
+            [replace("two", "2")],
+            (b"  - nested", b"  - nested\n  - new"),
+            NOTE.replace(b"  - nested", b"  - nested\n  - new"),
+            id="the old words come back over what a person nested",
+        ),
+        pytest.param(
+            [add_heading("New", "a")], (b"- one\n", b""), NOTE.replace(b"- one\n", b"") + b"\n", id="a section goes"
+        ),
+        pytest.param(
+            [append("six")], (b"## Work", b"## Job"), NOTE.replace(b"## Work", b"## Job"), id="under a new name"
+        ),
+    ],
+)
+def test_in_a_note_that_changed_each_op_is_taken_back_by_itself(ops, person, left):
+    after, record = run(NOTE, *ops)
+    assert person[0] in after
+
+    undone = undo(record, after.replace(*person))
+
+    assert not undone.exact
+    assert undone.raw == left
+
+
+def test_an_item_whose_neighbours_are_all_gone_comes_back_at_the_end_of_the_section():
+    _, record = run(b"## Work\n- one\n- two\n- three\n", remove("two"))
+
+    assert undo(record, b"## Work\nA text.\n\n## Home\n").raw == b"## Work\nA text.\n\n- two\n\n## Home\n"
+
+
+def test_an_item_is_never_put_between_another_and_what_is_nested_in_it():
+    _, record = run(b"## Work\n- one\n- two\n", remove("two"))
+
+    assert undo(record, b"## Work\n- one\n  - nested\n- x\n").raw == b"## Work\n- one\n  - nested\n- two\n- x\n"
+
+
+def test_what_a_person_changed_stays_and_what_cannot_be_done_is_proposed():
+    after, record = run(NOTE, append("six"), replace("one", "eins"), remove("five", "Home"))
+    now = after.replace(b"six", b"seven").replace(b"eins", b"1").replace(b"## Home\n", b"")
+
+    undone = undo(record, now)
+
+    assert undone.raw == now
+    assert {done.outcome for done in undone.applied} == {"noop_no_match"}
+    wished = [dict(proposal.op) for proposal in undone.proposed]
+    assert wished == [add_heading("Home", "five"), append("one")]
+
+
+def test_an_added_item_with_something_nested_in_it_by_a_person_is_only_proposed_to_go():
+    after, record = run(NOTE, append("six"))
+    now = after.replace(b"- six\n", b"- six\n  - and more\n")
+
+    undone = undo(record, now)
+
+    assert undone.raw == now
+    assert [dict(proposal.op) for proposal in undone.proposed] == [remove("six")]
+
+
+def test_what_the_person_took_back_already_needs_no_undo():
+    _, record = run(NOTE, remove("one"))
+
+    undone = undo(record, NOTE + b"\n")
+
+    assert undone.raw == NOTE + b"\n"
+    assert undone.proposed == ()
+
+
+def test_a_section_keeps_what_a_person_added_to_it():
+    after, record = run(b"## Work\n", add_heading("New", "a", "b"))
+
+    assert undo(record, after + b"- mine\n").raw == b"## Work\n\n## New\n\n- mine\n"
+
+
+def test_an_undo_in_a_changed_note_can_be_taken_back_in_a_note_that_changed_again():
+    after, record = run(NOTE, append("six"), remove("two"), replace("three", "3"), add_heading("New", "a"))
+    changed = after.replace(b"- five", b"- fifth")
+    undone = undo(record, changed)
+
+    again = undo(record_of(undone, changed, record), undone.raw.replace(b"- fifth", b"- cinq"))
+
+    assert sorted(item.text for item in items_of(parse(again.raw))) == sorted(
+        item.text for item in items_of(parse(changed.replace(b"- fifth", b"- cinq")))
+    )
+
+
+def test_a_redacted_record_refuses():
+    after, record = run(NOTE, append("my secret"), append("six"))
+    redacted = through_the_file(redact(record, lambda text: "secret" in text))
+
+    assert "secret" not in json.dumps(redacted.as_json())
+    assert (redacted.id, redacted.ts, redacted.redacted) == (record.id, record.ts, True)
+    assert redacted.applied[1] == record.applied[1]
+    with pytest.raises(NotUndoable):
+        undo(redacted, after)
+
+
+def test_a_record_that_changed_nothing_refuses():
+    after, record = run(NOTE, append("one"), append("x", "Nowhere"))
+
+    with pytest.raises(NotUndoable):
+        undo(record, after)
+
+
+def test_a_diff_that_somebody_edited_is_not_trusted():
+    after, record = run(NOTE, append("six"))
+    line = json.dumps(record.as_json()).replace("* two", "* 2")
+
+    assert undo(read_line(line.encode()), after).raw == NOTE.replace(b"* 2", b"* two")
+
+
+LINES = [
+    b"## Work\n", b"## Home\r\n", b"### Deep\n", b"- one\n", b"* two\n", b"  - child\n", b"  goes on\n", b"1. first\n",
+    b"prose\n", b"\n", b"```\n", b"- tea (2026-01-02, ref:1)\n", b"> quote\n", b"    code\n", b"- [ ] task\n",
+    b"-\n", b"\t- tab\n", b"@@ -1 +1 @@\n", b"\\ none\n", b"last", b"- last",
+]  # fmt: skip
+notes = st.lists(st.sampled_from(LINES), max_size=14).map(b"".join)
+words = st.sampled_from(["one", "two", "child", "tea", "first", "task", "last", "six", "seven (2026-01-02)"])
+headings = st.sampled_from(["Work", "Home"])
+ops = st.lists(
+    st.one_of(
+        st.builds(append, words, headings),
+        st.builds(remove, words, headings),
+        st.builds(replace, words, words, headings),
+        st.builds(add_heading, st.sampled_from(["New", "Home"]), words, words),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=600)
+@given(notes, notes)
+@example(b"a", b"a\n")
+@example(b"\\ x\n", b"")
+def test_a_diff_taken_back_gives_the_older_text(before, after):
+    assert taken_back(after, unified(before, after, "n.md")) == before
+
+
+@given(st.binary(max_size=60) | notes.map(lambda raw: b"@@ -1,3 +1,2 @@\n" + raw), notes)
+def test_any_bytes_as_a_diff_are_read(diff, now):
+    taken_back(now, diff)
+
+
+@settings(max_examples=300)
+@given(notes, ops)
+def test_undo_gives_back_the_bytes_and_twice_the_other_bytes(raw, said):
+    after, record = run(raw, *said)
+    if after == raw:
+        return
+    undone = undo(record, after)
+    assert undone.raw == raw
+
+    assert undo(record_of(undone, after, record), raw).raw == after
+
+
+def texts(raw):
+    return sorted(item.text for item in items_of(parse(raw)))
+
+
+@settings(max_examples=300)
+@given(notes.filter(lambda raw: raw.endswith(b"\n") and b"```" not in raw), ops)
+def test_undo_in_a_note_with_a_person_s_new_section_takes_back_just_the_ops(raw, said):
+    after, record = run(raw, *said)
+    if after == raw:
+        return
+    mine = b"\n## Mine\n\n- mine\n"
+    undone = undo(record, after + mine)
+
+    assert mine in undone.raw
+    if all(done.outcome == "applied" for done in undone.applied):
+        assert texts(undone.raw) == texts(raw + mine)
+    else:
+        assert "mine" in texts(undone.raw)
+
+
+@settings(max_examples=300)
+@given(notes, ops, notes)
+def test_undo_in_any_other_note_never_fails_and_keeps_what_the_record_does_not_name(raw, said, now):
+    after, record = run(raw, *said)
+    if after == raw:
+        return
+    undone = undo(record, now)
+
+    named = set(texts(raw)) | {line for done in record.applied for line in json.dumps(dict(done.op)).split('"')}
+    assert [text for text in texts(undone.raw) if text not in named] == [
+        text for text in texts(now) if text not in named
+    ]
+
+
+def test_a_proposal_has_the_same_id_every_night():
+    assert propose("USER.md", Append("Work", "x"), "a").id == propose("USER.md", Append("Work", "x"), "b").id

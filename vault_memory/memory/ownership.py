@@ -1,0 +1,164 @@
+"""Whose item is it? The audit, replayed, tells what the bot wrote; every other item of a note is a person's.
+
+Items are known by their section and normalised text. What the bot wrote and a person then changed or moved is the
+person's. What the bot wrote and that is gone, though the bot did not take it away, a person deleted knowingly: it does
+not come back by the bot until the person writes it again or lifts it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from vault_memory.markdown import SectionedDoc, normalised
+from vault_memory.memory.audit import Done, Record
+from vault_memory.memory.items import NoteItem, items_of, said, texts_in
+from vault_memory.memory.ops import AddHeading, Append, Op, Refusal, Remove, Replace, read_op
+
+DELETED = "deleted_by_person"
+_FORGETTING = frozenset({"retention", "forget"})
+
+Key = tuple[str, str]
+"""A section's name and a normalised text"""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one op that was carried out did to a note."""
+
+    heading: str
+    removed: bytes = b""
+    added: bytes = b""
+    whole_section: bool = False
+    """the bytes are a section with its heading, not an item"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """What the audit of one note says about its items."""
+
+    written: frozenset[Key] = frozenset()
+    """by the bot, and not taken away by it again"""
+    buried: frozenset[Key] = frozenset()
+    """once written by the bot, and seen to be deleted by a person"""
+
+    def is_bots(self, item: NoteItem) -> bool:
+        """Whether the bot wrote the item's own text; what is nested in it may be another's."""
+        return item.key in self.written
+
+    def bots_items(self, doc: SectionedDoc) -> tuple[NoteItem, ...]:
+        """The items of the note that the bot wrote."""
+        return tuple(item for item in items_of(doc) if self.is_bots(item))
+
+    def deleted(self, doc: SectionedDoc, heading: str, line: str) -> bool:
+        """Whether a person deleted, or moved away, what an item with this line under this heading would say."""
+        text = normalised(said(line))
+        once = {known for known, known_text in self.written | self.buried if known_text == text}
+        if not once:
+            return False
+        here = {item.heading for item in items_of(doc) if item.key[1] == text}
+        return not here or (heading in once and heading not in here)
+
+    def tombstones(self, doc: SectionedDoc) -> frozenset[str]:
+        """The normalised texts that a person deleted."""
+        there = {item.key[1] for item in items_of(doc)}
+        return frozenset(text for _, text in self.written | self.buried if text not in there)
+
+    def after(self, dones: Iterable[Done], *, source: str) -> "Ownership":
+        """What is so once these ops were carried out, too."""
+        return replay([Record("", "", "", source, "", tuple(dones))], since=self)
+
+
+def replay(records: Iterable[Record], *, since: Ownership | None = None) -> Ownership:
+    """Whose items are whose after these records of one note, which are in the order of time."""
+    since = since or Ownership()
+    written, buried = set(since.written), set(since.buried)
+    for record in records:
+        for done in record.applied:
+            removed, added = _keys(done)
+            if record.by_bot:
+                written = (written - removed) | added
+                buried -= added
+            elif record.source in _FORGETTING:
+                written -= removed
+            else:
+                written -= added
+                buried -= added
+                lifted = _lifted(done)
+                written = {key for key in written if key[1] not in lifted} if lifted else written
+                buried = {key for key in buried if key[1] not in lifted} if lifted else buried
+        if record.by_bot:
+            seen = {key for refused in record.rejected if refused.reason == DELETED for key in _wanted(refused.op)}
+            texts = {text for _, text in seen}
+            gone = {key for key in written if key[1] in texts}
+            written -= gone
+            buried |= gone
+        for proposal in record.proposed:
+            if proposal.state == "open":
+                written -= _wanted(proposal.op)
+    return Ownership(frozenset(written), frozenset(buried))
+
+
+def lift(text: str) -> Done:
+    """What a record of a person holds to let the bot write again what was deleted."""
+    return Done({"op": "lift", "text": text}, "applied")
+
+
+def effect_of(done: Done) -> Effect | None:
+    """What an op of the audit did; None when it had no effect, or none that can be understood."""
+    if done.outcome != "applied":
+        return None
+    if done.op.get("op") == "undo":
+        of = done.op.get("of")
+        heading = of.get("heading") if isinstance(of, Mapping) else None
+        if not isinstance(of, Mapping) or not isinstance(heading, str):
+            return None
+        return Effect(heading, done.removed, done.added, of.get("op") == "add_heading")
+    op = op_of(done.op)
+    match op:
+        case Append(heading, line):
+            return Effect(heading, b"", b"- " + line.encode())
+        case AddHeading(heading, lines):
+            return Effect(heading, b"", _section(heading, lines), True)
+        case Remove(heading):
+            return Effect(heading, done.removed) if done.removed else None
+        case Replace(heading, _, line):
+            return Effect(heading, done.removed, b"- " + line.encode()) if done.removed else None
+    return None
+
+
+def op_of(value: object) -> Op | None:
+    """The op that a JSON value means, or None."""
+    try:
+        return value if isinstance(value, Op) else read_op(value)
+    except Refusal:
+        return None
+
+
+def _section(heading: str, lines: Sequence[str]) -> bytes:
+    return "".join([f"## {heading}\n\n", *(f"- {line}\n" for line in lines)]).encode()
+
+
+def _keys(done: Done) -> tuple[set[Key], set[Key]]:
+    """What an op took away, and what it wrote."""
+    effect = effect_of(done)
+    if effect is None:
+        return set(), set()
+    removed = {(effect.heading, normalised(text)) for text in texts_in(effect.removed)} if effect.removed else set()
+    op = op_of(done.op)
+    if op is not None:
+        return removed, _wanted(op)
+    return removed, {(effect.heading, normalised(text)) for text in texts_in(effect.added)} if effect.added else set()
+
+
+def _wanted(value: object) -> set[Key]:
+    """What an op is to write."""
+    match op_of(value):
+        case Append(heading, line) | Replace(heading, _, line):
+            return {(heading, normalised(said(line)))}
+        case AddHeading(heading, lines):
+            return {(heading, normalised(said(line))) for line in lines}
+    return set()
+
+
+def _lifted(done: Done) -> set[str]:
+    text = done.op.get("text")
+    return {normalised(said(text))} if done.op.get("op") == "lift" and isinstance(text, str) else set()
