@@ -54,12 +54,13 @@ def search(
         weights=ranking.WEIGHTS if cues else ranking.PROSE,
         most=max(candidates.MOST, limit),
     )
-    answer = Answer()
     if not request.scope_ids or limit < 1:
-        return answer
+        return Answer()
     filters.prepare(index.connection)
-    with index.connection:  # one state of the index for all that is asked of it
-        meaning = embed if mode != "keyword" else None
+    meaning = embed if mode != "keyword" else None
+    index.connection.execute("SAVEPOINT search")  # one state of the index for all that is asked of it
+    try:
         found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
-        answer = hits.answer(request, found, fusion.ranked(request, found, mode), limit=limit, why=why)
-    return answer
+        return hits.answer(request, found, fusion.ranked(request, found, mode), limit=limit, why=why)
+    finally:
+        index.connection.execute("RELEASE search")
