@@ -1,0 +1,144 @@
+"""Carrying out one write: look, pass the gate, make the new text, keep it in the journal, swap, and finish.
+
+When the note changed meanwhile, the text is merged with what is there now and the next attempt is made.
+"""
+
+from dataclasses import replace
+
+from vault_memory.vault.copies import put_copy
+from vault_memory.vault.files import Files
+from vault_memory.vault.gate import HOLD, Asked, Live, Reason, closed_because, read_live
+from vault_memory.vault.journal import JournalUnavailable, Op, Outcome
+from vault_memory.vault.means import Means, Merge
+from vault_memory.vault.swap import Stale, Swapped, put, temporary, why
+from vault_memory.vault.trash import throw_away
+
+ATTEMPTS = 5
+
+
+def carry_out(means: Means, op: Op, merge: Merge, now: float) -> Op:
+    """The op, done or pending."""
+    if not op.content:
+        return throw_away(means, op, now)
+    for _ in range(ATTEMPTS):
+        try:
+            folder = _folder_of(means.files, op)
+        except OSError as error:
+            return means.postpone(op, why(error))
+        try:
+            tried = _attempt(means, folder, op, merge, now)
+        finally:
+            means.files.close(folder)
+        if tried.phase != "planned":
+            return tried
+        op = tried
+    return means.postpone(op, "busy")
+
+
+def _folder_of(files: Files, op: Op) -> int:
+    """The folder of the note; for a new note its folders are made."""
+    try:
+        return files.open_folder(op.folder)
+    except FileNotFoundError:
+        if op.base is not None:
+            raise
+    made = ""
+    for part in op.folder.split("/"):
+        parent = files.open_folder(made)
+        try:
+            if files.look(parent, part) is None:
+                files.make_folder(parent, part)
+                files.fsync(parent)
+        finally:
+            files.close(parent)
+        made = f"{made}/{part}" if made else part
+    return files.open_folder(op.folder)
+
+
+def _attempt(means: Means, folder: int, op: Op, merge: Merge, now: float) -> Op:
+    """The op done, pending, or still planned when the note changed under our hands."""
+    live = read_live(means.files, folder, op.name)
+    if isinstance(live, str):
+        return means.postpone(op, live)
+    if reason := _must_wait(means, folder, op, live, now):
+        return means.postpone(op, reason)
+    fresh = _fresh(means, op, live, merge)
+    if fresh is None:
+        return _conflict(means, folder, op, live, now)
+    if live is not None and fresh == live.raw:
+        op = replace(op, expected=live.revision)
+        return means.finish(op, "unchanged", now, after=live.revision)
+    return _swap(means, folder, op, live, fresh, now)
+
+
+def _must_wait(means: Means, folder: int, op: Op, live: Live | None, now: float) -> Reason | None:
+    if live is None:
+        awaited = op.side == "ours" and op.base is not None
+        return "absent" if awaited or (op.side == "theirs" and now - op.since < HOLD) else None
+    head = means.snapshots.head(op.path)
+    known = head is not None and head.revision == live.revision
+    last = None
+    if not known:
+        last = means.snapshots.bytes_of(head.revision if head else op.base)
+    asked = Asked(max(live.found.size, len(means.content(op))), op.since, op.quiet, now)
+    own = known and head is not None and head.by == "bot"
+    return closed_because(means.files, folder, op.name, live, asked, last, own=own)
+
+
+def _fresh(means: Means, op: Op, live: Live | None, merge: Merge) -> bytes | None:
+    """The whole text that is to stand there."""
+    content = means.content(op)
+    if live is None or live.revision == op.base:
+        return content
+    if live.revision == op.content:
+        return live.raw
+    base = means.snapshots.bytes_of(op.base)
+    return merge(base, content, live.raw) if op.side == "ours" else merge(base, live.raw, content)
+
+
+def _swap(means: Means, folder: int, op: Op, live: Live | None, fresh: bytes, now: float) -> Op:
+    op = means.plan(replace(op, temp=temporary(op.name, means.token())), live, fresh, now)
+    try:
+        result = put(means.files, folder, op.name, op.temp, fresh, live)
+    except OSError:
+        return replace(
+            op, phase="pending", reason="io_error"
+        )  # still planned in the journal, so recovery will judge it
+    match result:
+        case Swapped(displaced):
+            means.synced(op.folder)
+            return finish_swap(means, op, displaced, now)
+        case Stale(taken):
+            if taken is not None:
+                means.watch(op, taken, now)
+            return op
+        case reason:
+            return means.postpone(op, reason)
+
+
+def finish_swap(means: Means, op: Op, displaced: str | None, now: float) -> Op:
+    """The new text stands; when the journal cannot take that now, recovery will find it out again."""
+    outcome: Outcome = "written" if op.fresh == op.content else "merged"
+    try:
+        return means.finish(op, outcome, now, after=op.fresh, displaced=displaced)
+    except JournalUnavailable:
+        return replace(op, phase="done", outcome=outcome, after=op.fresh)
+
+
+def _conflict(means: Means, folder: int, op: Op, live: Live | None, now: float) -> Op:
+    """Both texts stay: a person's under the note's name, the other beside it."""
+    assert live is not None, "where there is nothing, there is no conflict"
+    head = means.snapshots.head(op.path)
+    person_first = op.side == "theirs" and head is not None and head.by == "bot" and head.revision == live.revision
+    aside = live.raw if person_first else means.content(op)
+    temp = temporary(op.name, means.token())
+    op = means.plan(replace(op, temp=temp), live, None, now)
+    try:
+        name = put_copy(means.files, folder, op.name, op.stamp, temp, aside, live)
+    except OSError as error:
+        return means.postpone(op, why(error))
+    if name is None:
+        return means.postpone(op, "conflict")
+    if person_first:
+        return _swap(means, folder, op, live, means.content(op), now)
+    return means.finish(op, "copied", now, after=live.revision)

@@ -1,0 +1,161 @@
+"""May a note be replaced now? What somebody is working on, or what we could not put back as it was, waits.
+
+A write is never refused and never forced: it waits, with the reason, until the gate opens.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from vault_memory.vault.files import Files, Found
+from vault_memory.vault.snapshots import revision_of
+
+Reason = Literal[
+    "hot", "truncated", "in_editor", "absent", "hard_link", "read_only", "not_ours", "attributes", "no_space",
+    "unreadable", "no_file", "outside", "conflict", "file_system", "io_error", "interrupted", "busy",
+]  # fmt: skip
+
+WORDS: dict[Reason, str] = {
+    "hot": "somebody is changing the note now",
+    "truncated": "the note looks like half a save",
+    "in_editor": "an editor has the note open",
+    "absent": "the note is not there, or its folder is not",
+    "hard_link": "the note has a second name (hard link), which the write would cut off",
+    "read_only": "the note or its folder may not be written",
+    "not_ours": "the note belongs to another user",
+    "attributes": "the note's owner or attributes could not be kept",
+    "no_space": "there is too little space on the vault's disk",
+    "unreadable": "the note cannot be read",
+    "no_file": "it is no plain file",
+    "outside": "it is a link that leads out of the vault",
+    "conflict": "no name for a conflict copy was to be had",
+    "file_system": "the file system offers no safe way to replace a file",
+    "io_error": "the disk reported an error",
+    "interrupted": "the write was cut short",
+    "busy": "the note changed again and again while it was written",
+}
+
+HOLD = 3.0
+"""Seconds for which half a save, or a note that somebody has open for writing, is left alone."""
+PATIENCE = 600.0
+"""Seconds for which an editor's lock is heeded; a dead one must not stop the memory for ever."""
+SPACE = 4
+"""Times the size of the note that must be free."""
+_CLOCK_WAS_SET = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A note as it stands."""
+
+    raw: bytes = field(repr=False)
+    revision: str
+    found: Found
+    attributes: dict[str, bytes] = field(repr=False)
+    """Extended ones, access control lists among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody wants to do to a note, as far as the gate minds."""
+
+    size: int
+    """Bytes to be written."""
+    since: float
+    """When it was first asked for."""
+    quiet: float
+    """Seconds for which the note must have been left alone."""
+    now: float
+
+
+def read_live(files: Files, folder: int, name: str) -> Live | Reason | None:
+    """The note's bytes, or why not, or None when there is nothing of this name."""
+    seen = files.look(folder, name)
+    if seen is None:
+        return None
+    if not seen.is_file:
+        return "no_file"
+    try:
+        fd = files.open(folder, name)
+    except FileNotFoundError:
+        return "hot"
+    except OSError:
+        return "unreadable"
+    try:
+        before = files.stat(fd)
+        raw = files.read(fd)
+        attributes = files.attributes(fd)
+        after = files.stat(fd)
+    except OSError:
+        return "unreadable"
+    finally:
+        files.close(fd)
+    if before != after or len(raw) != after.size:
+        return "hot"
+    return Live(raw, revision_of(raw), after, attributes)
+
+
+def closed_because(
+    files: Files, folder: int, name: str, live: Live, asked: Asked, last: bytes | None, *, own: bool
+) -> Reason | None:
+    """Why this note may not be replaced now, or None. ``last`` is its version before; ``own`` when we wrote it."""
+    if reason := _unkeepable(files, live.found):
+        return reason
+    if asked.now - asked.since < PATIENCE and _locked(files, folder, name):
+        return "in_editor"
+    if files.free_bytes(folder) < SPACE * asked.size:
+        return "no_space"
+    if own:
+        return None
+    age = asked.now - live.found.ctime_ns / 1e9
+    if age < -_CLOCK_WAS_SET or age >= max(HOLD, asked.quiet):
+        return None
+    if age < asked.quiet:
+        return "hot"
+    if half_saved(live.raw, last):
+        return "truncated"
+    return "hot" if _written_to(files, folder, name) else None
+
+
+def _unkeepable(files: Files, found: Found) -> Reason | None:
+    if found.nlink != 1:
+        return "hard_link"
+    if not found.mode & 0o222:
+        return "read_only"
+    if files.uid not in (0, found.uid):
+        return "not_ours"
+    return None
+
+
+def _locked(files: Files, folder: int, name: str) -> bool:
+    """Whether an editor says that it has the note open."""
+    locks = (f".{name}.swp", f".#{name}", f".~lock.{name}#", f".{name}.kate-swp")
+    return any(files.look(folder, lock) is not None for lock in locks)
+
+
+def _written_to(files: Files, folder: int, name: str) -> bool:
+    """Whether somebody is known to have the note open for writing."""
+    try:
+        fd = files.open(folder, name)
+    except OSError:
+        return True
+    try:
+        return files.alone(fd, readers_too=False) is False
+    finally:
+        files.close(fd)
+
+
+def half_saved(raw: bytes, last: bytes | None) -> bool:
+    """Whether this looks like the first part of a save: empty, a true beginning, less than half, half a character."""
+    if last is None:
+        return not raw
+    if len(raw) < len(last) and (len(raw) * 2 < len(last) or last.startswith(raw)):
+        return True
+    return _ends_within_a_character(raw) and not _ends_within_a_character(last)
+
+
+def _ends_within_a_character(raw: bytes) -> bool:
+    for back in range(1, min(4, len(raw) + 1)):
+        byte = raw[-back]
+        if byte & 0xC0 != 0x80:
+            return back < (1 if byte < 0xC2 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4 if byte < 0xF5 else 1)
+    return False

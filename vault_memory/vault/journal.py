@@ -1,0 +1,250 @@
+"""What is under way in the vault, so that a crash at any moment can be finished or undone, and nothing is done twice.
+
+A row for each write, from before its first trace in the vault until its audit record is safe; a row for each file
+that was displaced by a write and may still be open in somebody's editor. Every commit is on the disk when it
+returns. The database lies outside the vault. Losing it loses no note: what lies in the vault then stays as it is.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, field, fields
+from pathlib import Path
+from typing import Literal
+
+import apsw
+
+from vault_memory.database import Connection, DatabaseDamaged, DatabaseError, Migration, connect, migrate
+from vault_memory.errors import VaultError
+
+FILE = "journal.sqlite"
+
+Phase = Literal["pending", "planned", "done"]
+Side = Literal["ours", "theirs"]
+Outcome = Literal["", "written", "merged", "copied", "unchanged", "trashed"]
+
+STEPS = (
+    """
+    CREATE TABLE ops(
+        op_id TEXT PRIMARY KEY, path TEXT NOT NULL, side TEXT NOT NULL, base TEXT, content TEXT NOT NULL,
+        since REAL NOT NULL, stamp TEXT NOT NULL, quiet REAL NOT NULL, record BLOB NOT NULL, entry TEXT NOT NULL,
+        phase TEXT NOT NULL, reason TEXT NOT NULL, expected TEXT, fresh TEXT NOT NULL, temp TEXT NOT NULL,
+        outcome TEXT NOT NULL, after TEXT);
+    CREATE INDEX ops_by_phase ON ops(phase);
+    CREATE TABLE displaced(
+        place TEXT PRIMARY KEY, path TEXT NOT NULL, incorporated TEXT NOT NULL, since REAL NOT NULL,
+        seen TEXT NOT NULL, seen_at REAL NOT NULL, looks INTEGER NOT NULL, next_look REAL NOT NULL);
+    CREATE TABLE blobs(revision TEXT PRIMARY KEY, size INTEGER NOT NULL, packed BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE versions(
+        id INTEGER PRIMARY KEY, path TEXT NOT NULL, revision TEXT NOT NULL, at REAL NOT NULL, by TEXT NOT NULL,
+        kept INTEGER NOT NULL);
+    CREATE INDEX versions_by_path ON versions(path, id);
+    CREATE TABLE trash(
+        id TEXT PRIMARY KEY, path TEXT NOT NULL, revision TEXT NOT NULL, at REAL NOT NULL);
+    CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    """,
+)
+
+
+class JournalUnavailable(VaultError):
+    """The journal takes nothing more now, so nothing was written at all."""
+
+    exit_code = 75
+    http_status = 503
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the journal cannot be written: {reason}", hint="free some space on its disk and try again", reason=reason
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One write, on its way."""
+
+    op_id: str
+    path: str
+    side: Side
+    """Whose text `content` is: ours, or that of a person who saved into a displaced file."""
+    base: str | None
+    """Revision the content was made from; None for a new note."""
+    content: str
+    """Revision of the whole new text as it was made from `base`; "" when the note is to go to the trash."""
+    since: float
+    stamp: str
+    """Date and time for the name of a conflict copy."""
+    quiet: float = 0.0
+    """Seconds for which the note must have been left alone by others."""
+    record: bytes = field(default=b"", repr=False)
+    """Handed back when the op is done, e.g. for the audit."""
+    entry: str = ""
+    """The displaced file whose late text this is."""
+    phase: Phase = "pending"
+    reason: str = ""
+    """Why it waits."""
+    expected: str | None = None
+    """Revision of the note that this attempt replaces."""
+    fresh: str = ""
+    """Revision that this attempt puts there."""
+    temp: str = ""
+    """Name of the temporary of this attempt, in the folder of the note."""
+    outcome: Outcome = ""
+    after: str | None = None
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Displaced:
+    """A file that lost its name to a write, and may still be written to by whoever has it open."""
+
+    place: str
+    """Its path in the vault now."""
+    path: str
+    """The note it was."""
+    incorporated: str
+    """Revision of its bytes that is contained in the note."""
+    since: float
+    seen: str = ""
+    """Revision at the last look."""
+    seen_at: float = 0.0
+    """When it was first seen so."""
+    looks: int = 0
+    next_look: float = 0.0
+
+
+_OP = ", ".join(one.name for one in fields(Op))
+_DISPLACED = ", ".join(one.name for one in fields(Displaced))
+
+
+class Journal:
+    """The rows. Every change is made within `transaction`, and is durable when that ends."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        connection.pragma("secure_delete", True)
+        migrate(connection, [_step(text) for text in STEPS])
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; raises JournalUnavailable when it cannot be kept."""
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+        except DatabaseError as error:
+            raise JournalUnavailable(str(error)) from None
+        try:
+            yield
+            self.connection.execute("COMMIT")
+        except BaseException as error:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            if isinstance(error, DatabaseError):
+                raise JournalUnavailable(str(error)) from None
+            raise
+
+    def put(self, op: Op) -> None:
+        """Keep this state of an op."""
+        self.connection.execute(f"INSERT OR REPLACE INTO ops({_OP}) VALUES ({_marks(Op)})", astuple(op))
+
+    def op(self, op_id: str) -> Op | None:
+        return next(iter(self._ops("op_id = ?", op_id)), None)
+
+    def ops(self, phase: Phase) -> list[Op]:
+        """All ops in this phase, the oldest first."""
+        return self._ops("phase = ?", phase)
+
+    def remove(self, op_id: str) -> None:
+        self.connection.execute("DELETE FROM ops WHERE op_id = ?", (op_id,))
+
+    def supersede(self, op: Op) -> None:
+        """Drop what was planned for earlier late text of the same displaced file."""
+        self.connection.execute(
+            "DELETE FROM ops WHERE entry = ? AND entry != '' AND op_id != ? AND phase != 'done'", (op.entry, op.op_id)
+        )
+
+    def displace(self, entry: Displaced) -> None:
+        """Keep this state of a displaced file."""
+        self.connection.execute(
+            f"INSERT OR REPLACE INTO displaced({_DISPLACED}) VALUES ({_marks(Displaced)})", astuple(entry)
+        )
+
+    def displaced(self) -> list[Displaced]:
+        rows = self.connection.execute(f"SELECT {_DISPLACED} FROM displaced ORDER BY since, place")
+        return [Displaced(*row) for row in rows]
+
+    def entry(self, place: str) -> Displaced | None:
+        rows = self.connection.execute(f"SELECT {_DISPLACED} FROM displaced WHERE place = ?", (place,))
+        return next((Displaced(*row) for row in rows), None)
+
+    def forget_displaced(self, place: str) -> None:
+        self.connection.execute("DELETE FROM displaced WHERE place = ?", (place,))
+
+    def throw_away(self, op: Op, now: float) -> None:
+        """The note of this op lies in the trash from now on."""
+        self.connection.execute("INSERT OR IGNORE INTO trash VALUES (?, ?, ?, ?)", (op.op_id, op.path, op.base, now))
+
+    def state(self, name: str) -> str | None:
+        """A value kept under a name."""
+        rows = self.connection.execute("SELECT value FROM state WHERE name = ?", (name,))
+        return next((str(value) for (value,) in rows), None)
+
+    def set_state(self, name: str, value: str) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value))
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _ops(self, where: str, value: str) -> list[Op]:
+        rows = self.connection.execute(f"SELECT {_OP} FROM ops WHERE {where} ORDER BY since, rowid", (value,))
+        return [Op(*row) for row in rows]
+
+
+def open_journal(folder: Path) -> Journal:
+    """The journal in this folder, which is made private; a damaged one is put aside, and a new one begun."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        return _checked(folder)
+    except DatabaseDamaged:
+        _put_aside(folder)
+        return _checked(folder)
+
+
+def _checked(folder: Path) -> Journal:
+    connection = connect(folder / FILE, durable=True)
+    try:
+        journal = Journal(connection)
+        if journal.ops("planned") and connection.pragma("quick_check") != "ok":
+            raise DatabaseDamaged(f"the journal in `{folder}` is damaged")
+    except apsw.Error as error:
+        connection.close()
+        raise DatabaseDamaged(f"the journal in `{folder}` is damaged: {error}") from None
+    except DatabaseDamaged:
+        connection.close()
+        raise
+    return journal
+
+
+def _put_aside(folder: Path) -> None:
+    number = 1
+    while (folder / f"{FILE}.damaged-{number}").exists():
+        number += 1
+    for ending in ("", "-wal", "-shm"):
+        file = folder / f"{FILE}{ending}"
+        if file.exists():
+            file.rename(folder / f"{FILE}.damaged-{number}{ending}")
+
+
+def _step(text: str) -> Migration:
+    def step(connection: Connection) -> None:
+        connection.execute(text)
+
+    return step
+
+
+def _marks(kind: type) -> str:
+    return ", ".join("?" for _ in fields(kind))

@@ -1,0 +1,92 @@
+"""After a crash: what had been begun is finished or undone, told by what lies in the folder. Can be cut short too.
+
+Every temporary was in the journal before it was in the folder, and its name says how far it had come.
+"""
+
+from contextlib import suppress
+
+from vault_memory.vault.attempt import finish_swap
+from vault_memory.vault.files import Files
+from vault_memory.vault.journal import Op
+from vault_memory.vault.means import Means
+from vault_memory.vault.snapshots import revision_of
+from vault_memory.vault.swap import TAKEN, UNFINISHED, move_new
+
+
+def recover(means: Means, now: float) -> list[Op]:
+    """Every op that was under way, now done or waiting; what could not be looked at stays as it is."""
+    return [_recovered(means, op, now) for op in means.journal.ops("planned")]
+
+
+def _recovered(means: Means, op: Op, now: float) -> Op:
+    try:
+        folder = means.files.open_folder(op.folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return means.postpone(op, "absent")
+    except OSError:
+        return op
+    try:
+        return _judged(means, folder, op, now)
+    except OSError:
+        return op
+    finally:
+        means.files.close(folder)
+
+
+def _judged(means: Means, folder: int, op: Op, now: float) -> Op:
+    files, taken = means.files, op.temp + TAKEN
+    if files.look(folder, op.temp + UNFINISHED) is not None:
+        files.unlink(folder, op.temp + UNFINISHED)
+    if files.look(folder, taken) is not None:
+        return _after_taking(means, folder, op, taken, now)
+    live, temp = _revision(files, folder, op.name), _revision(files, folder, op.temp)
+    if temp is not None and temp != op.fresh:  # it was whole before it got this name: so the two were swapped
+        return _happened(means, folder, op, op.temp, now)
+    if temp is not None:
+        files.unlink(folder, op.temp)
+    if op.fresh and live == op.fresh:
+        return _happened(means, folder, op, None, now)
+    files.fsync(folder)
+    return means.postpone(op, "interrupted")
+
+
+def _after_taking(means: Means, folder: int, op: Op, taken: str, now: float) -> Op:
+    """The note was taken away, and perhaps another put in its place."""
+    files = means.files
+    thrown_away = not op.content and _revision(files, folder, taken) == op.expected
+    if files.look(folder, op.name) is None and not thrown_away:
+        with suppress(FileExistsError):
+            move_new(files, folder, taken, op.name)
+    there, temp = files.look(folder, op.name), files.look(folder, op.temp)
+    linked = there is not None and temp is not None and there.ino == temp.ino
+    put = thrown_away or linked or (temp is None and _revision(files, folder, op.name) == op.fresh)
+    with suppress(FileNotFoundError):
+        files.unlink(folder, op.temp)
+    if put:
+        return _happened(means, folder, op, taken, now)
+    files.fsync(folder)
+    if files.look(folder, taken) is not None:
+        means.watch(op, taken, now)
+    return means.postpone(op, "interrupted")
+
+
+def _happened(means: Means, folder: int, op: Op, displaced: str | None, now: float) -> Op:
+    means.files.fsync(folder)
+    means.synced(op.folder)
+    if not op.content:
+        return means.finish(op, "trashed", now, after=None, displaced=displaced)
+    return finish_swap(means, op, displaced, now)
+
+
+def _revision(files: Files, folder: int, name: str) -> str | None:
+    """Of the bytes under a name; None when there is nothing."""
+    found = files.look(folder, name)
+    if found is None:
+        return None
+    if not found.is_file:
+        return ""
+    fd = files.open(folder, name)
+    try:
+        return revision_of(files.read(fd))
+    finally:
+        files.close(fd)

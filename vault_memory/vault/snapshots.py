@@ -1,0 +1,141 @@
+"""Every version of a note that was seen, kept for a while: what merges are based on, and what can be gone back to.
+
+The bytes are kept once for each revision, compressed; a chain for each path says which revisions stood there, when,
+and who put them there. All versions of the last day are kept, one an hour for 90 days, and for 90 days each that a
+write of the bot was based on or led to. The newest version of a path is always kept.
+"""
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Literal
+
+from vault_memory.vault.journal import Journal
+
+ALL_FOR = 24 * 3600.0
+KEPT_FOR = 90 * 24 * 3600.0
+AN_HOUR = 3600.0
+LEVEL = 3
+"""Of compression: higher ones cost several times as much and save little on notes."""
+
+By = Literal["person", "bot"]
+
+
+def revision_of(raw: bytes) -> str:
+    """SHA-256 of the bytes, 64 hex digits."""
+    return sha256(raw).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One link of a path's chain."""
+
+    path: str
+    revision: str
+    at: float
+    by: By
+    kept: bool
+    """Whether a write of the bot was based on it, or led to it."""
+    size: int
+
+
+class Snapshots:
+    """The chains and the bytes; changes are made within a transaction of the journal."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._connection = journal.connection
+
+    def keep(self, raw: bytes, revision: str | None = None) -> str:
+        """Keep bytes; returns their revision."""
+        revision = revision or revision_of(raw)
+        if not self.knows(revision):
+            self._connection.execute(
+                "INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)", (revision, len(raw), zlib.compress(raw, LEVEL))
+            )
+        return revision
+
+    def add(self, path: str, revision: str, *, at: float, by: By, kept: bool = False) -> None:
+        """Say that this revision, whose bytes are kept, stood at this path. The same again is no new link."""
+        last = self.head(path)
+        if last is not None and last.revision == revision:
+            if kept and not last.kept:
+                self._connection.execute(
+                    "UPDATE versions SET kept = 1 WHERE id = (SELECT max(id) FROM versions WHERE path = ?)", (path,)
+                )
+            return
+        self._connection.execute(
+            "INSERT INTO versions(path, revision, at, by, kept) VALUES (?, ?, ?, ?, ?)",
+            (path, revision, at, by, int(kept)),
+        )
+
+    def record(self, path: str, raw: bytes, *, at: float, by: By = "person") -> str:
+        """A version was seen at this path; in a transaction of its own, if it is news. Returns its revision."""
+        revision = revision_of(raw)
+        last = self.head(path)
+        if last is None or last.revision != revision:
+            with self._journal.transaction():
+                self.keep(raw, revision)
+                self.add(path, revision, at=at, by=by)
+        return revision
+
+    def knows(self, revision: str) -> bool:
+        """Whether the bytes of this revision are kept."""
+        return bool(self._connection.execute("SELECT 1 FROM blobs WHERE revision = ?", (revision,)).fetchone())
+
+    def bytes_of(self, revision: str | None) -> bytes | None:
+        """The bytes of a revision, or None when they are not kept."""
+        row = self._connection.execute("SELECT packed FROM blobs WHERE revision = ?", (revision,)).fetchone()
+        return zlib.decompress(row[0]) if row else None
+
+    def head(self, path: str) -> Version | None:
+        """The newest version of a path that was seen."""
+        return next(iter(self._chain(path, "DESC LIMIT 1")), None)
+
+    def chain(self, path: str) -> list[Version]:
+        """All versions of a path that are kept, the newest first."""
+        return self._chain(path, "DESC")
+
+    def prune(self, now: float) -> int:
+        """Let go of what is older than it is kept; returns how many versions went."""
+        rows = self._connection.execute("SELECT id, path, at, kept FROM versions ORDER BY path, id DESC")
+        gone = _outdated(rows, now)
+        with self._journal.transaction():
+            self._connection.executemany("DELETE FROM versions WHERE id = ?", [(one,) for one in gone])
+            self._drop_unused()
+        return len(gone)
+
+    def _drop_unused(self) -> None:
+        self._connection.execute(
+            "DELETE FROM blobs WHERE revision NOT IN (SELECT revision FROM versions)"
+            " AND revision NOT IN (SELECT revision FROM trash)"
+            " AND revision NOT IN (SELECT incorporated FROM displaced)"
+            " AND revision NOT IN (SELECT base FROM ops WHERE base IS NOT NULL UNION SELECT content FROM ops"
+            " UNION SELECT expected FROM ops WHERE expected IS NOT NULL UNION SELECT fresh FROM ops)"
+        )
+
+    def _chain(self, path: str, order: str) -> list[Version]:
+        rows = self._connection.execute(
+            "SELECT path, revision, at, by, kept, size FROM versions JOIN blobs USING (revision)"
+            f" WHERE path = ? ORDER BY id {order}",
+            (path,),
+        )
+        return [Version(path, revision, at, by, bool(kept), size) for path, revision, at, by, kept, size in rows]
+
+
+def _outdated(rows: Iterable[tuple[Any, ...]], now: float) -> list[int]:
+    """Ids of the versions to let go, given all of them by path with the newest first."""
+    gone = []
+    path, hour = "", -1
+    for one, its_path, at, kept in rows:
+        newest = its_path != path
+        if newest:
+            path, hour = its_path, -1
+        age = now - at
+        first_of_its_hour = int(at // AN_HOUR) != hour
+        if newest or age <= ALL_FOR or (age <= KEPT_FOR and (kept or first_of_its_hour)):
+            hour = int(at // AN_HOUR) if age > ALL_FOR or newest else hour
+            continue
+        gone.append(one)
+    return gone
