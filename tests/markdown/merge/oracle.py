@@ -236,12 +236,14 @@ class Oracle:
     def _new_item(self, item: Item, names: set[str], needed: Counter[str]) -> None:
         needed[item.words] += 1
         self.most[item.words] += 1
-        if not any(alike(item.words, old.words) for old in self.unclear):
+        clear = not any(alike(item.words, old.words) for old in self.unclear)
+        if clear:
             self.section.setdefault(item.words, set()).update(names)
         for kid in item.kids:
             needed[kid.words] += 1
             self.most[kid.words] += 1
-            self.parent[kid.words] = {item.words}
+            if clear:
+                self.parent[kid.words] = {item.words}
 
     def _new(self, note: Note, did: Did) -> list[tuple[Item, set[str]]]:
         found = []

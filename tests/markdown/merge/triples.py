@@ -1,7 +1,6 @@
-"""Notes with two edited versions, made from a seed. Each item has an identity, so that it is known who did what to it."""
+"""Notes with two edited versions, made from a seed. Each item has an identity: it is known who did what to it."""
 
-from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 VERBS = "likes owns plans avoids prefers remembers wants needs reads fears paints mends sells counts".split()
@@ -23,6 +22,9 @@ class Item:
     tail: str = ""
     kids: list["Item"] = field(default_factory=list)
 
+    def copy(self) -> "Item":
+        return Item(self.id, self.words, self.kind, self.box, self.tail, [kid.copy() for kid in self.kids])
+
 
 @dataclass
 class Section:
@@ -38,6 +40,10 @@ class Note:
     final: bool = True
     bom: bool = False
     marker: str = "-"
+
+    def copy(self) -> "Note":
+        sections = [Section(one.id, one.name, [item.copy() for item in one.items]) for one in self.sections]
+        return replace(self, sections=sections)
 
     def item(self, id: int) -> Item | None:
         return next((item for section in self.sections for item in section.items if item.id == id), None)
@@ -176,9 +182,9 @@ class Author:
                 return changed
 
     def edited(self, base: Note, did: Did) -> Note:
-        note = deepcopy(base)
+        note = base.copy()
         for _ in range(self.random.choice([0, 1, 1, 2, 3, 4, 6])):
-            edit, weight = self.random.choices(EDITS, [weight for _, weight in EDITS])[0]
+            edit = self.random.choices(EDITS, WEIGHTS)[0]
             edit(self, note, base, did)
         return note
 
@@ -315,20 +321,10 @@ class Author:
 
 
 EDITS = [
-    (Author.add, 8),
-    (Author.delete, 4),
-    (Author.edit, 6),
-    (Author.rewrite, 1),
-    (Author.check, 2),
-    (Author.move, 2),
-    (Author.double, 1),
-    (Author.change_kids, 2),
-    (Author.reorder, 1),
-    (Author.rename, 1),
-    (Author.remove, 1),
-    (Author.begin, 1),
-    (Author.move_section, 1),
+    *[Author.add, Author.delete, Author.edit, Author.rewrite, Author.check, Author.move, Author.double],
+    *[Author.change_kids, Author.reorder, Author.rename, Author.remove, Author.begin, Author.move_section],
 ]
+WEIGHTS = [8, 4, 6, 1, 2, 2, 1, 2, 1, 1, 1, 1, 1]
 
 
 def triple(seed: int) -> Triple:

@@ -131,6 +131,11 @@ def _text(item: Item) -> bytes:
     return text + b"\n" + b"\n".join(below)
 
 
+def without_below(text: bytes) -> bytes:
+    """An item without what is indented below its own words."""
+    return _text(_split(text)._replace(below=b""))
+
+
 def marked(kind: str, text: bytes, mark: bytes) -> list[tuple[str, bytes]]:
     """A unit with a mark that everybody sees, as one or more units."""
     if kind not in ("item", "paragraph", "quote"):

@@ -99,6 +99,8 @@ def _match_units(base: Page, side: Page, sections: Sequence[int]) -> list[int]:
     olds, news = _keys(base, pairing.base_left), _keys(side, pairing.side_left)
     pairing.pair(lambda old: (base.home[old], olds[old]), lambda new: (side_home[new], news[new]))
     pairing.pair(olds.__getitem__, news.__getitem__)
+    twins = {unit.text for unit in base.units} if pairing.side_left else set()
+    pairing.side_left = [new for new in pairing.side_left if side.units[new].text not in twins]
     if pairing.base_left and pairing.side_left:
         _match_edited(base, side, side_home, pairing)
     return matched

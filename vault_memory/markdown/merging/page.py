@@ -24,7 +24,6 @@ _HTML = (
 
 _item = re.compile(rb"( {0,3})([-+*]|[0-9]{1,9}[.)])(?:( {1,4})(?=[^ ])| *$| )").match
 _plain_item = re.compile(rb"[-+*] [^-*_ \t]").match
-_INDENT = (b"", b" ", b"\t")
 _is_rule = re.compile(rb" {0,3}" + _RULE).match
 _is_fence = re.compile(rb" {0,3}" + _FENCE).match
 _is_heading = re.compile(rb" {0,3}" + _HEADING).match
@@ -151,11 +150,10 @@ def read_units(texts: list[bytes], line: int) -> list[Unit] | None:
     count = len(texts)
     while line < count:
         text = texts[line]
-        if _plain_item(text) and (line + 1 == count or not texts[line + 1] or _plain_item(texts[line + 1])):
-            if line + 2 >= count or texts[line + 1] or texts[line + 2][:1] not in _INDENT:
-                units.append(Unit("item", line, line + 1, text))
-                line += 1
-                continue
+        if _plain_item(text) and (line + 1 == count or _plain_item(texts[line + 1])):  # most lines, most of the time
+            units.append(Unit("item", line, line + 1, text))
+            line += 1
+            continue
         if not text or not text.strip(BLANKS):
             line += 1
             continue

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from vault_memory.markdown.merging.fields import Clash, Inside, join_unit, marked
+from vault_memory.markdown.merging.fields import Clash, Inside, join_unit, marked, without_below
 from vault_memory.markdown.merging.match import Matched, unit_key
 from vault_memory.markdown.merging.order import interleave
 from vault_memory.markdown.merging.page import Page, read_page
@@ -103,12 +103,12 @@ class Structure:
             return
         home = self._home(b, o, t)
         text = side.units[number].text
-        if o != NONE and t != NONE and b != NONE and text != (ours := self.ours.units[o].text):
-            base = self.base.units[b].text
+        if o != NONE and t != NONE and text != (ours := self.ours.units[o].text):
+            base = self.base.units[b].text if b != NONE else _in_common(ours, text)
             if text == base:
                 side, number, text = self.ours, o, ours
             elif ours != base:
-                self._join(thread, b, o, t, home)
+                self._join(thread, base, o, t, home)
                 return
         self._put(thread, home, [Piece(side.units[number].kind, text, side, number, thread)])
 
@@ -135,9 +135,10 @@ class Structure:
         home = self.sections.of_theirs[self.theirs.home[t]]
         return self.sections.of_ours[self.ours.home[o]] if home == base and o != NONE else home
 
-    def _join(self, thread: int, b: int, o: int, t: int, home: int) -> None:
-        versions = self.base.units[b], self.ours.units[o], self.theirs.units[t]
-        base, ours, theirs = (unit.text for unit in versions)
+    def _join(self, thread: int, base: bytes, o: int, t: int, home: int) -> None:
+        b = self.units.base[thread]
+        versions = self.base.units[b] if b != NONE else self.theirs.units[t], self.ours.units[o], self.theirs.units[t]
+        _, ours, theirs = (unit.text for unit in versions)
         joined = join_unit({unit.kind for unit in versions}, base, ours, theirs, self._merge_inside)
         kind = versions[2].kind
         pieces = [Piece(kind, joined.text, None, 0, thread)]
@@ -228,9 +229,14 @@ class Structure:
         return ours if t == NONE or (theirs == base and o != NONE) else theirs
 
     def _in_order(self) -> list[Piece] | None:
-        units = self._by_place(self.homes, self.units, self.base.home, self._unit_gives_way)
+        units = self._by_place(self.homes, self.units, self._unit_stands, self._unit_gives_way)
         parents = [heading.parent for heading in self.base.sections]
-        sections = self._by_place(self.parents, self.sections, parents, lambda mine, waiting: True)
+        sections = self._by_place(
+            self.parents,
+            self.sections,
+            lambda thread, place: thread < len(parents) and parents[thread] == place,
+            lambda mine, waiting: True,
+        )
         pieces: list[Piece] = []
         todo, count = [0], 0
         while todo:
@@ -244,6 +250,12 @@ class Structure:
             todo += reversed(sections.get(section, ()))
         return pieces if count == len(self.heads) else None
 
+    def _unit_stands(self, thread: int, place: int) -> bool:
+        """Whether a unit was in that section and ours has not edited it: then its place tells what ours moved."""
+        if thread >= len(self.base.units) or self.base.home[thread] != place:
+            return False
+        return self.ours.units[self.units.ours[thread]].text == self.base.units[thread].text
+
     def _unit_gives_way(self, mine: int, waiting: int) -> bool:
         return self.pieces[waiting][0].kind != "item" or self.pieces[mine][0].kind == "item"
 
@@ -251,7 +263,7 @@ class Structure:
         self,
         places: dict[int, int],
         threads: Threads,
-        base_places: Sequence[int],
+        stands: Callable[[int, int], bool],
         gives_way: Callable[[int, int], bool],
     ) -> dict[int, list[int]]:
         """What stands at each place, in the order of theirs, or of ours where only they changed it."""
@@ -263,7 +275,7 @@ class Structure:
                 found[place] = yours
                 continue
             both = set(mine) & set(yours)
-            known = {one for one in both if one < threads.base_count and base_places[one] == place}
+            known = {one for one in both if stands(one, place)}
             if _rises(one for one in yours if one in known) and not _rises(one for one in mine if one in known):
                 found[place] = interleave(mine, yours, gives_way, lead_first=False)
             else:
@@ -316,6 +328,11 @@ class _Moves:
         if it.sections.theirs[section] == NONE:
             return it.sections.theirs, it.sections.of_theirs, it.theirs, it.units.theirs
         return it.sections.ours, it.sections.of_ours, it.ours, it.units.ours
+
+
+def _in_common(ours: bytes, theirs: bytes) -> bytes:
+    """The base of two that were added with the same words: those, as ours, so that theirs stand."""
+    return without_below(ours) if b"\n" in ours or b"\n" in theirs else ours
 
 
 def _heading_text(page: Page, section: int) -> bytes | None:

@@ -80,13 +80,19 @@ def _added_by_both(ours: Page, theirs: Page, mine: Matched, yours: Matched, sect
     waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
     for number, known in enumerate(yours.units):
         if known < 0 and theirs.units[number].kind != "heading":
-            waiting[sections.of_theirs[theirs.home[number]], fold_key(theirs, number)].append(number)
+            waiting[sections.of_theirs[theirs.home[number]], _head_key(theirs, number)].append(number)
     found = {}
     for number in added:
-        key = sections.of_ours[ours.home[number]], fold_key(ours, number)
+        key = sections.of_ours[ours.home[number]], _head_key(ours, number)
         if waiting[key]:
             found[number] = waiting[key].popleft()
     return found
+
+
+def _head_key(page: Page, unit: int) -> Hashable:
+    """What two units have in common that are one unit: of an item its own words."""
+    kind, _, _, text = page.units[unit]
+    return (normal(text) or text) if kind == "item" else fold_key(page, unit)
 
 
 def fold_key(page: Page, unit: int) -> Hashable:

@@ -92,9 +92,9 @@ class _Writer:
 
     def _gap(self, before: _At, after: _At) -> None:
         merged = self.merged
-        if before.theirs + 1 == after.theirs and before.ours + 1 == after.ours:
-            if not merged.theirs.has_gap(after.theirs) and not merged.ours.has_gap(after.ours):
-                return
+        beside = before.theirs + 1 == after.theirs and before.ours + 1 == after.ours
+        if beside and not merged.theirs.has_gap(after.theirs) and not merged.ours.has_gap(after.ours):
+            return
         ours = merged.ours.gap(after.ours) if before.ours + 1 == after.ours else None
         theirs = merged.theirs.gap(after.theirs) if before.theirs + 1 == after.theirs else None
         if ours is None and theirs is None:
