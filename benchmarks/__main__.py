@@ -1,5 +1,6 @@
 """`python -m benchmarks [NAME…]`: measures every row of the table, or those of the modules named, and prints it."""
 
+import os
 import sys
 import time
 from importlib import import_module
@@ -14,13 +15,18 @@ def main(names: list[str]) -> None:
     """Print the table as its rows are measured."""
     if unknown := sorted(set(names) - set(MODULES)):
         raise SystemExit(f"error: no benchmark `{unknown[0]}`; there are {', '.join(MODULES)}")
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one thread, before numpy is loaded
     started = time.monotonic()
     print(head(), flush=True)
     with temporary() as place:
         for name in names or MODULES:
             for row in import_module(f"benchmarks.{name}").rows(place):
                 print(line(row.cells()), flush=True)
-    print(f"\nmeasured in {time.monotonic() - started:.0f} s; CPU times are medians, of one thread")
+    took, load = time.monotonic() - started, os.getloadavg()[1]
+    print(
+        f"\nMeasured in {took:.0f} s on {os.cpu_count()} processors with a load of {load:.1f}. CPU times are medians,"
+    )
+    print("of one thread; on a busy machine they grow, and the floors of the same run grow with them.")
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ def rows(place: Place) -> Iterator[Row]:
     """Three rows: memory without and with a model, and the processor."""
     with ExitStack() as stack:
         daemons = {
-            "without a model": stack.enter_context(running(place, _indexed(place, "idle-off", OFF), OFF)),
-            "with ONNX": stack.enter_context(running(place, _indexed(place, "idle-onnx", ONNX), ONNX)),
+            "without a model": stack.enter_context(running(place, indexed(place, "idle-off", OFF), OFF)),
+            "with ONNX": stack.enter_context(running(place, indexed(place, "idle-onnx", ONNX), ONNX)),
         }
         daemons["with ONNX"].wait_until_embedded()
         for daemon in daemons.values():
@@ -58,7 +58,8 @@ def rows(place: Place) -> Iterator[Row]:
     )
 
 
-def _indexed(place: Place, name: str, embedding: dict[str, str]) -> Path:
+def indexed(place: Place, name: str, embedding: dict[str, str]) -> Path:
+    """A vault whose text is indexed, and whose vectors are there but for some."""
     vault = place.vault(name, NOTES, seed=6)
     with place.open(vault, embedding) as memory:
         memory.index(embed=False)

@@ -9,27 +9,31 @@ from pathlib import Path
 
 from benchmarks import vaults
 from benchmarks.daemons import Running, running
-from benchmarks.place import OFF, Place
+from benchmarks.idle import indexed
+from benchmarks.place import OFF, ONNX, Place
 from benchmarks.table import Row
 
-SAVES = 200
+SAVES, FEWER = 200, 60
 PATIENCE_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = 0.12
 MOST_P50, MOST_P95 = 20.0, 80.0
 
 
 def rows(place: Place) -> Iterator[Row]:
-    """One row. The clock runs from before the save to when the answer with the new line has come."""
-    vault = place.root / "saved"
-    vaults.write(vault, 1_000, seed=5)
-    with running(place, vault, OFF) as daemon:
+    """Two rows. The clock runs from before the save to when the answer with the new line has come."""
+    yield _row(place, f"{SAVES} saves, half by rename, half in place", indexed(place, "saved", OFF), OFF, SAVES)
+    yield _row(place, f"{FEWER} of them while a model embeds", indexed(place, "saved-onnx", ONNX), ONNX, FEWER)
+
+
+def _row(place: Place, what: str, vault: Path, embedding: dict[str, str], saves: int) -> Row:
+    with running(place, vault, embedding) as daemon:
         bare = statistics.median(_bare_answer(daemon) for _ in range(50))
-        took = _save_all(vault, daemon)
+        took = _save_all(vault, daemon, saves)
     found = sorted(seconds for seconds in took if seconds is not None)
     p50, p95 = 1000 * statistics.median(found), 1000 * found[int(0.95 * len(found))]
     missed = len(took) - len(found)
-    yield Row(
-        f"save → found, daemon running, {SAVES} saves, half by rename, half in place",
+    return Row(
+        f"save → found, daemon running, {what}",
         "213 ms p50; one misses every rename",
         f"{1000 * bare:.1f} ms: an answer over the socket",
         f"p50 {p50:.1f} ms, p95 {p95:.1f} ms, {missed} missed",
@@ -44,11 +48,11 @@ def _bare_answer(daemon: Running) -> float:
     return time.perf_counter() - started
 
 
-def _save_all(vault: Path, daemon: Running) -> list[float | None]:
+def _save_all(vault: Path, daemon: Running, saves: int) -> list[float | None]:
     notes = sorted(vault.rglob("*.md"))
     draw = random.Random(3)
     took = []
-    for number in range(SAVES):
+    for number in range(saves):
         took.append(_save(draw.choice(notes), f"zq{number}saved", daemon, by_rename=number % 2 == 0))
         time.sleep(draw.uniform(0.02, LONGEST_PAUSE_SECONDS))
     return took

@@ -84,11 +84,11 @@ def _median_milliseconds(ask: Callable[[str], object], questions: Sequence[str])
     return statistics.median(took)
 
 
-def floor(index: Index, question: str) -> list[object]:
+def floor(index: Index, question: str) -> int:
     """One query of the full text for any of the words, stop-words left out, over all scopes."""
     expression = " OR ".join(f'"{word}"' for word in words.terms(question))
     sql = "SELECT rowid, bm25(chunk_fts) AS score FROM chunk_fts WHERE chunk_fts MATCH ? ORDER BY score LIMIT 10"
-    return index.connection.execute(sql, (expression,)).fetchall()
+    return len(index.connection.execute(sql, (expression,)).fetchall())
 
 
 def _texts(index: Index, scopes: Sequence[str]) -> list[str]:

@@ -64,7 +64,9 @@ class VaultMemory:
         self.indexing = Indexing(self.folder, marker, self.layout, layout, state.index_folder)
         self.matrices: Matrices | None = None
         self._lock = threading.RLock()
-        self._missing: tuple[object, int] | None = None
+        self._missing: tuple[tuple[str, str, int], int, float] | None = None
+        self._count_lasts = 0.0
+        """seconds for which a count of what is not embedded is given again although the index has changed"""
 
     @classmethod
     def open(
@@ -141,6 +143,7 @@ class VaultMemory:
         other.dirty = lambda: self.dirty()
         if resident:
             other.matrices = Matrices()
+            other._count_lasts = 1.0
         return other
 
     def embed(self, progress: Progress | None = None, *, go_on: Callable[[], bool] = lambda: True) -> int:
@@ -288,8 +291,11 @@ class VaultMemory:
 
     def _count_missing(self, index: Index, fingerprint: str) -> int:
         key = (fingerprint, index.path, index.change_counter)
-        if self._missing is None or self._missing[0] != key:
-            model = vectors.find_model(index.connection, fingerprint)
-            chunks = index.counts()[1]
-            self._missing = (key, vectors.missing_count(index.connection, model) if model else chunks)
-        return self._missing[1]
+        if self._missing is not None:
+            before, count, counted = self._missing
+            if before == key or (before[:2] == key[:2] and time.monotonic() - counted < self._count_lasts):
+                return count
+        model = vectors.find_model(index.connection, fingerprint)
+        count = vectors.missing_count(index.connection, model) if model else index.counts()[1]
+        self._missing = (key, count, time.monotonic())
+        return count

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 BATCH = 16
 """Texts between two looks at the clock and two commits; an API embedder gets them in one request."""
 
+LOOKED_UP = 128
+"""Texts that are looked up at once: that takes 1 ms for each 1,000 chunks of the index, and newer ones wait for it"""
+
 
 def embed_pending(
     index: Index,
@@ -28,10 +31,12 @@ def embed_pending(
         model = vectors.model_id(index.connection, embedder.fingerprint, embedder.name, embedder.dimensions)
     done = 0
     total = vectors.missing_count(index.connection, model) if progress else 0
+    waiting: list[tuple[bytes, str]] = []
     while go_on():
-        pending = vectors.pending(index.connection, model, BATCH)
-        if not pending:
+        waiting = waiting or vectors.pending(index.connection, model, LOOKED_UP)
+        if not waiting:
             break
+        pending, waiting = waiting[:BATCH], waiting[BATCH:]
         embeddings = embedder.embed([text for _, text in pending])
         with index.transaction():
             vectors.put(
