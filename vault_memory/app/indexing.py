@@ -17,6 +17,9 @@ from vault_memory.vault import Folder, Marker
 PATIENCE_SECONDS = 0.3
 """How long a one-shot command waits before it looks again at what was absent, empty or saved just now"""
 
+CATCH_UP = 5
+"""How often a generation that was built looks for what was saved meanwhile, before it serves"""
+
 Progress = Callable[[str, int, int], None]
 
 
@@ -81,8 +84,9 @@ class Indexing:
 
         def fill(index: Index) -> None:
             reports.append(self.ingest(index).scan(progress=_telling(progress)))
-            while self.ingest(index).scan().changed:  # what was saved meanwhile
-                pass
+            for _ in range(CATCH_UP):
+                if not self.ingest(index).scan().changed:
+                    break
 
         self.generations.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with filelock.FileLock(self.generations.folder / "build.lock"):
