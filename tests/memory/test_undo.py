@@ -49,7 +49,7 @@ def record_of(undone, before, undoes):
             applied=undone.applied,
             proposed=undone.proposed,
             undoes=undoes.id,
-        )  # fmt: skip
+        )
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from vault_memory.memory.editing import apply_ops
     from vault_memory.memory.items import NoteItem, Resolved, item_id, items_of, resolve
+    from vault_memory.memory.newer import Fitted, fitted
     from vault_memory.memory.ops import (
         AddHeading,
         Append,
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
         as_json,
         read_op,
     )
+    from vault_memory.memory.ownership import Ownership, lift, replay
+    from vault_memory.memory.policy import Decision, Rules, decide, stale
     from vault_memory.memory.reading import read_line, read_record
     from vault_memory.memory.redaction import redact
-    from vault_memory.memory.ownership import Ownership, lift, replay
     from vault_memory.memory.undoing import NotUndoable, Undone, undo
 
 __all__ = [
@@ -45,7 +47,9 @@ __all__ = [
     "AddHeading",
     "Append",
     "Applied",
+    "Decision",
     "Done",
+    "Fitted",
     "Layout",
     "NotUndoable",
     "NoteItem",
@@ -60,6 +64,7 @@ __all__ = [
     "Remove",
     "Replace",
     "Resolved",
+    "Rules",
     "Undone",
     "apply_ops",
     "as_json",
@@ -68,6 +73,8 @@ __all__ = [
     "clash_key",
     "clashes",
     "conflict_copy",
+    "decide",
+    "fitted",
     "ignored",
     "inside",
     "item_id",
@@ -82,6 +89,7 @@ __all__ = [
     "redact",
     "replay",
     "resolve",
+    "stale",
     "summary",
     "undo",
     "union",
@@ -96,7 +104,9 @@ _MODULES = {
     **dict.fromkeys(("NoteItem", "Resolved", "item_id", "items_of", "resolve"), "items"),
     **dict.fromkeys(("Ownership", "lift", "replay"), "ownership"),
     **dict.fromkeys(("NotUndoable", "Undone", "undo"), "undoing"),
+    **dict.fromkeys(("Decision", "Rules", "decide", "stale"), "policy"),
     **dict.fromkeys(("read_line", "read_record"), "reading"),
+    **dict.fromkeys(("Fitted", "fitted"), "newer"),
     "apply_ops": "editing",
     "redact": "redaction",
 }

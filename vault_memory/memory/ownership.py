@@ -5,6 +5,7 @@ person's. What the bot wrote and that is gone, though the bot did not take it aw
 not come back by the bot until the person writes it again or lifts it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -40,13 +41,18 @@ class Ownership:
     buried: frozenset[Key] = frozenset()
     """once written by the bot, and seen to be deleted by a person"""
 
-    def is_bots(self, item: NoteItem) -> bool:
-        """Whether the bot wrote the item's own text; what is nested in it may be another's."""
-        return item.key in self.written
-
     def bots_items(self, doc: SectionedDoc) -> tuple[NoteItem, ...]:
-        """The items of the note that the bot wrote."""
-        return tuple(item for item in items_of(doc) if self.is_bots(item))
+        """The items of the note whose own text the bot wrote; what is nested in them may be another's.
+
+        Where a section says the same twice, nobody can tell which is whose: then both are a person's.
+        """
+        return self.bots_among(items_of(doc))
+
+    def bots_among(self, items: Sequence[NoteItem]) -> tuple[NoteItem, ...]:
+        """Those of some sections' items that the bot wrote."""
+        keys = [item.key for item in items]
+        times = Counter(keys)
+        return tuple(item for item, key in zip(items, keys, strict=True) if key in self.written and times[key] == 1)
 
     def deleted(self, doc: SectionedDoc, heading: str, line: str) -> bool:
         """Whether a person deleted, or moved away, what an item with this line under this heading would say."""

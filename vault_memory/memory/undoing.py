@@ -14,8 +14,8 @@ from vault_memory.memory.audit import Done, Proposal, Record, propose, revision
 from vault_memory.memory.diffs import taken_back
 from vault_memory.memory.items import NoteItem, section_items, section_named, texts_in
 from vault_memory.memory.ops import AddHeading, Append, Op, Remove, as_json
-from vault_memory.memory.placing import Step, drop_item, drop_section, exact_item, put_item, put_section, swap_item
 from vault_memory.memory.ownership import Effect, effect_of, op_of
+from vault_memory.memory.placing import Step, drop_item, drop_section, exact_item, put_item, put_section, swap_item
 
 
 class NotUndoable(VaultMemoryError):

@@ -1,0 +1,78 @@
+"""Ops that were thought of for one text of a note, made to fit a newer one that a person saved meanwhile."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from vault_memory.markdown import SectionedDoc
+from vault_memory.memory.audit import Proposal, propose
+from vault_memory.memory.items import section_items, section_named
+from vault_memory.memory.ops import AddHeading, Append, Op, Remove, Replace
+from vault_memory.memory.ownership import op_of
+
+SAME_SECTION = 0.5
+"""The share of a section's items by which it is known under another name"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Ops for the newer text, and what a person is asked about them."""
+
+    ops: tuple[object, ...]
+    proposed: tuple[Proposal, ...] = ()
+
+
+def fitted(ops: Iterable[object], base: SectionedDoc, newer: SectionedDoc, note: str) -> Fitted:
+    """The ops for `newer`: a section that was renamed is followed, an item that was moved too.
+
+    A section that was deleted comes back with just the new item, and INBOX asks whether that is right.
+    """
+    made: list[object] = []
+    proposed: list[Proposal] = []
+    for said in ops:
+        op = op_of(said)
+        if op is None or section_named(base, op.heading) is None or isinstance(op, AddHeading):
+            made.append(said)
+            continue
+        name = op.heading if section_named(newer, op.heading) is not None else renamed(op.heading, base, newer)
+        if isinstance(op, Remove | Replace):
+            made.append(replace(op, heading=_where(op, name, newer)))
+        elif name is not None:
+            made.append(replace(op, heading=name))
+        else:
+            made.append(_brought_back(op, made))
+            why = f"its section {op.heading} was deleted while this was written"
+            proposed.append(propose(note, Remove(op.heading, op.line), why))
+    return Fitted(tuple(made), tuple(proposed))
+
+
+def renamed(heading: str, base: SectionedDoc, newer: SectionedDoc) -> str | None:
+    """What a section is called now: a new one with most of its items, or with the very same text."""
+    at = section_named(base, heading)
+    if at is None:
+        return None
+    old = {section.name for section in base.sections}
+    texts, body = {item.text for item in section_items(base, at)}, base.sections[at].body.strip()
+    for here, section in enumerate(newer.sections):
+        if section.name in old:
+            continue
+        shared = texts & {item.text for item in section_items(newer, here)}
+        if (body and section.body.strip() == body) or (texts and len(shared) > SAME_SECTION * len(texts)):
+            return section.name
+    return None
+
+
+def _where(op: Remove | Replace, name: str | None, newer: SectionedDoc) -> str:
+    """The section in which an item stands that was moved; the one named when it is there or nowhere."""
+    wanted = " ".join(op.match.casefold().split())
+    found = [
+        section.name
+        for at, section in enumerate(newer.sections)
+        if any(wanted in item.text.casefold() for item in section_items(newer, at))
+    ]
+    return found[0] if len(found) == 1 and name not in found else name or op.heading
+
+
+def _brought_back(op: Append, made: list[object]) -> Op:
+    """The op that writes the item with its section, or into the section that an op before it brought back."""
+    back = any(isinstance(other, AddHeading) and other.heading == op.heading for other in made)
+    return op if back else AddHeading(op.heading, (op.line,))
