@@ -6,8 +6,6 @@ from typing import Any
 from vault_memory.app import VaultMemory, contract
 from vault_memory.cli.options import Context
 
-NO_DAEMON = "no daemon"
-
 
 def answer_search(context: Context, query: str, scopes: Sequence[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Search through the daemon, else by itself; no scopes means all of the vault, as an explicit list."""
@@ -26,13 +24,19 @@ def answer_search(context: Context, query: str, scopes: Sequence[str], arguments
 def _alone(
     memory: VaultMemory, context: Context, query: str, scopes: Sequence[str], arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
-    memory.semantic.reason = NO_DAEMON
+    without_daemon(memory)
     with context.progress() as progress:
         memory.refresh(progress)
-    if arguments.get("mode") in ("semantic", "rrf"):
+    if (arguments.get("mode") or memory.config.recall.mode) in ("semantic", "rrf"):
         memory.warm()
     wanted = contract.search_arguments(arguments)
     return contract.of_search(memory.search(query, scopes=scopes or memory.scopes(), refresh=False, **wanted))
+
+
+def without_daemon(memory: VaultMemory) -> None:
+    """Say why meaning takes no part: a short-lived command loads no model unless it is asked to."""
+    if memory.config.embedding.kind != "off":
+        memory.semantic.reason = "no daemon"
 
 
 def ask_daemon(context: Context, call: str) -> dict[str, Any] | None:

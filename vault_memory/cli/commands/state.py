@@ -15,12 +15,12 @@ SIGNS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "
 @click.pass_obj
 def status(context: Context) -> None:
     """Say what is indexed, what is watched, and how fresh answers are."""
-    from vault_memory.cli.asking import NO_DAEMON, ask_daemon
+    from vault_memory.cli.asking import ask_daemon, without_daemon
 
     found = ask_daemon(context, "status")
     if found is None:
         with context.open() as memory:
-            memory.semantic.reason = NO_DAEMON
+            without_daemon(memory)
             found = memory.status()
     context.emit(found, lambda: "\n".join(_lines(found)))
 
