@@ -310,6 +310,7 @@ def test_an_edit_while_another_process_builds_is_in_what_it_built(steady: Runnin
             indexing.ingest(index).scan()  # type: ignore[arg-type]
             outside.write("memory/edited.md", "- an owl on the gate\n")
             steady.until_found("owl")
+            until(lambda: states(outside.state)["memory/edited.md"] == 1, says="it never settled")
 
         indexing.generations.build(indexing.rules, build).close()
 
