@@ -21,7 +21,7 @@ from vault_memory.memory import (
     propose,
     record_run,
     replay,
-    stale,
+    why_stale,
 )
 from vault_memory.memory.instructions import shaped_like_instruction
 
@@ -280,7 +280,7 @@ def test_ops_that_could_not_be_carried_out_are_not_proposed():
 )
 def test_an_open_proposal_says_why_it_is_stale(op, now, why):
     proposal = propose("USER.md", Append("A", "x"), "")
-    assert stale(changed(proposal, op=op), now) == why
+    assert why_stale(changed(proposal, op=op), now) == why
 
 
 @pytest.mark.scenario("A14")
@@ -345,7 +345,7 @@ def test_a_run_of_the_bot_leaves_every_item_of_a_person(raw, said, written, buri
 
     outcome = decision.outcome
     assert len(outcome.applied) + len(outcome.rejected) + len(decision.proposed) <= len(said)
-    assert all(stale(proposal, doc) == "" or said[1:] for proposal in decision.proposed)
+    assert all(why_stale(proposal, doc) == "" or said[1:] for proposal in decision.proposed)
     assert apply_ops(doc, decision.do).doc == outcome.doc
     assert decide(doc, json.loads(json.dumps(said)), known) == decision
     if human_items == "propose":

@@ -20,6 +20,15 @@ if TYPE_CHECKING:
         union,
     )
     from vault_memory.memory.editing import apply_ops
+    from vault_memory.memory.inbox import (
+        Decisions,
+        add_to_inbox,
+        describe,
+        drop_from_inbox,
+        expired,
+        read_inbox,
+        strike_in_inbox,
+    )
     from vault_memory.memory.items import NoteItem, Resolved, item_id, items_of, resolve
     from vault_memory.memory.newer import Fitted, fitted
     from vault_memory.memory.ops import (
@@ -35,7 +44,7 @@ if TYPE_CHECKING:
         read_op,
     )
     from vault_memory.memory.ownership import Ownership, lift, replay
-    from vault_memory.memory.policy import Decision, Rules, decide, stale
+    from vault_memory.memory.policy import Decision, Rules, decide, why_stale
     from vault_memory.memory.reading import read_line, read_record
     from vault_memory.memory.redaction import redact
     from vault_memory.memory.undoing import NotUndoable, Undone, undo
@@ -48,6 +57,7 @@ __all__ = [
     "Append",
     "Applied",
     "Decision",
+    "Decisions",
     "Done",
     "Fitted",
     "Layout",
@@ -66,6 +76,7 @@ __all__ = [
     "Resolved",
     "Rules",
     "Undone",
+    "add_to_inbox",
     "apply_ops",
     "as_json",
     "awkward",
@@ -74,6 +85,9 @@ __all__ = [
     "clashes",
     "conflict_copy",
     "decide",
+    "describe",
+    "drop_from_inbox",
+    "expired",
     "fitted",
     "ignored",
     "inside",
@@ -82,6 +96,7 @@ __all__ = [
     "lift",
     "proposals_of",
     "propose",
+    "read_inbox",
     "read_line",
     "read_op",
     "read_record",
@@ -89,11 +104,12 @@ __all__ = [
     "redact",
     "replay",
     "resolve",
-    "stale",
+    "strike_in_inbox",
     "summary",
     "undo",
     "union",
     "unreadable",
+    "why_stale",
 ]
 
 _MODULES = {
@@ -104,9 +120,11 @@ _MODULES = {
     **dict.fromkeys(("NoteItem", "Resolved", "item_id", "items_of", "resolve"), "items"),
     **dict.fromkeys(("Ownership", "lift", "replay"), "ownership"),
     **dict.fromkeys(("NotUndoable", "Undone", "undo"), "undoing"),
-    **dict.fromkeys(("Decision", "Rules", "decide", "stale"), "policy"),
+    **dict.fromkeys(("Decision", "Rules", "decide", "why_stale"), "policy"),
     **dict.fromkeys(("read_line", "read_record"), "reading"),
     **dict.fromkeys(("Fitted", "fitted"), "newer"),
+    **dict.fromkeys(("Decisions", "add_to_inbox", "describe", "drop_from_inbox", "expired"), "inbox"),
+    **dict.fromkeys(("read_inbox", "strike_in_inbox"), "inbox"),
     "apply_ops": "editing",
     "redact": "redaction",
 }

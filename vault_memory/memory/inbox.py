@@ -56,7 +56,7 @@ class _Entry:
     id: str
 
 
-def action(proposal: Proposal) -> str:
+def describe(proposal: Proposal) -> str:
     """A proposal in words, on one line."""
     note = proposal.note.rpartition("/")[2]
     match op_of(dict(proposal.op)):
@@ -79,10 +79,10 @@ def lines_for(proposal: Proposal) -> tuple[str, str]:
         "" if not proposal.suspicious or "instruction" in proposal.why else "looks like an instruction to the bot; "
     )
     why = _one_line(remark + proposal.why)[:_LONGEST_WHY] or "proposed"
-    return f"- [ ] {action(proposal)}", f"      why: {why} · id {proposal.id}"
+    return f"- [ ] {describe(proposal)}", f"      why: {why} · id {proposal.id}"
 
 
-def added(raw: bytes, proposals: Iterable[Proposal]) -> bytes:
+def add_to_inbox(raw: bytes, proposals: Iterable[Proposal]) -> bytes:
     """The page with these proposals at its end; those that stand there already are not added again."""
     there = {entry.id for entry in _entries(raw)}
     fresh = {proposal.id: proposal for proposal in proposals if proposal.id not in there}
@@ -98,7 +98,7 @@ def added(raw: bytes, proposals: Iterable[Proposal]) -> bytes:
     return raw + gap + eol.join(rows) + eol
 
 
-def decisions(raw: bytes | None, shown: Iterable[Proposal]) -> Decisions:
+def read_inbox(raw: bytes | None, shown: Iterable[Proposal]) -> Decisions:
     """What the page says of the proposals that were put there and are open.
 
     Nothing is decided by a page that is missing or empty: it may be half saved.
@@ -109,8 +109,8 @@ def decisions(raw: bytes | None, shown: Iterable[Proposal]) -> Decisions:
     entries, states = list(_entries(raw)), {}
     for proposal in shown:
         mine = [entry for entry in entries if entry.id == proposal.id]
-        if not mine and sum(action(other) == action(proposal) for other in shown) == 1:
-            mine = [entry for entry in entries if not entry.id and entry.action == _bytes(action(proposal))]
+        if not mine and sum(describe(other) == describe(proposal) for other in shown) == 1:
+            mine = [entry for entry in entries if not entry.id and entry.action == _bytes(describe(proposal))]
         states[proposal.id] = _state(mine, proposal, raw)
     return Decisions(*(tuple(id for id, state in states.items() if state == name) for name in _STATES))
 
@@ -118,7 +118,7 @@ def decisions(raw: bytes | None, shown: Iterable[Proposal]) -> Decisions:
 _STATES = ("approved", "rejected", "undecided")
 
 
-def struck(raw: bytes, reasons: Mapping[str, str]) -> bytes:
+def strike_in_inbox(raw: bytes, reasons: Mapping[str, str]) -> bytes:
     """The page with proposals struck through, each with why it is not to be decided any more, by id."""
     lines = _LINE.findall(raw)
     for entry in _entries(raw):
@@ -135,7 +135,7 @@ def struck(raw: bytes, reasons: Mapping[str, str]) -> bytes:
     return b"".join(lines)
 
 
-def without(raw: bytes, ids: Iterable[str]) -> bytes:
+def drop_from_inbox(raw: bytes, ids: Iterable[str]) -> bytes:
     """The page without the proposals of these ids: what was decided is in the audit."""
     gone, lines = set(ids), _LINE.findall(raw)
     for entry in _entries(raw):
@@ -156,8 +156,8 @@ def expired(proposal: Proposal, now: datetime) -> bool:
 def _state(mine: list[_Entry], proposal: Proposal, raw: bytes) -> str:
     """A person's decision, where the page is of one mind about it."""
     if not mine:
-        return "undecided" if proposal.id.encode() in raw or _bytes(action(proposal)) in raw else "rejected"
-    marks = {"" if entry.action.startswith(b"~~") else entry.mark.lower() for entry in mine}
+        return "undecided" if proposal.id.encode() in raw or _bytes(describe(proposal)) in raw else "rejected"
+    marks = {"" if entry.action[:2] in (b"", b"~~") else entry.mark.lower() for entry in mine}
     if marks == {"x"}:
         return "approved"
     return "rejected" if marks == {"-"} else "undecided"

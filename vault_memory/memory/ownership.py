@@ -98,7 +98,7 @@ def replay(records: Iterable[Record], *, since: Ownership | None = None) -> Owne
             written -= gone
             buried |= gone
         for proposal in record.proposed:
-            if proposal.state == "open":
+            if proposal.state == "open" and not isinstance(op_of(proposal.op), Replace):
                 written -= _wanted(proposal.op)
     return Ownership(frozenset(written), frozenset(buried))
 

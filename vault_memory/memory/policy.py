@@ -190,7 +190,7 @@ class _Run:
         return [item for item in targets if item in own]
 
 
-def stale(proposal: Proposal, doc: SectionedDoc) -> str:
+def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
     """Why a proposal can no longer be carried out on the note as it is; empty when it can."""
     outcome = apply_ops(doc, [dict(proposal.op)])
     if outcome.rejected:
