@@ -35,8 +35,7 @@ def _alone(
 
 def without_daemon(memory: VaultMemory) -> None:
     """Say why meaning takes no part: a short-lived command loads no model unless it is asked to."""
-    if memory.config.embedding.kind != "off":
-        memory.semantic.reason = "no daemon"
+    memory.semantic.reason = "no daemon"
 
 
 def ask_daemon(context: Context, call: str) -> dict[str, Any] | None:
