@@ -211,10 +211,8 @@ class Oracle:
         return self._names(section)
 
     def _names(self, section: int) -> set[str]:
-        names = []
-        for note in (self.triple.base, self.triple.ours, self.triple.theirs):
-            names.append(next((one.name for one in note.sections if one.id == section), None))
-        base, ours, theirs = names
+        notes = self.triple.base, self.triple.ours, self.triple.theirs
+        base, ours, theirs = (next((one.name for one in note.sections if one.id == section), None) for note in notes)
         if theirs is None or ours is None:
             return {name for name in (base, ours, theirs) if name is not None}
         return {theirs if theirs != base else ours}

@@ -107,6 +107,11 @@ class Page:
         """The line end that most lines have; empty without any."""
         return majority_newline(self.lines)
 
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether every line but the last surely ends with ``\n`` alone."""
+        return self.newline == b"\n" and not any(b"\r" in line for line in self.lines)
+
     @property
     def ends_with_newline(self) -> bool:
         return bool(self.lines) and self.lines[-1].endswith((b"\n", b"\r"))

@@ -204,11 +204,13 @@ class Structure:
                 self.homes[thread] = home = moved.units_went(home)
             if home not in self.heads:
                 self._bring_back(home, self.pieces[thread][0].text)
+        tops = [number for number, heading in enumerate(self.base.sections) if heading.level == 1]
+        title = tops[0] if len(tops) == 1 else NONE  # it need not come back
         waiting = [thread for thread in self.heads if thread]
         for thread in waiting:
             parent = self._parent(thread)
             if parent not in self.heads:
-                parent = moved.sections_went(parent)
+                parent = 0 if parent == title else moved.sections_went(parent)
             if parent not in self.heads:
                 self._bring_back(parent, b"")
                 waiting.append(parent)

@@ -85,7 +85,7 @@ class _Writer:
             if not lines[-1].endswith((b"\n", b"\r")):
                 lines[-1] += self.newline
             self.lines += lines
-        elif self.newline == b"\n" and page.newline == b"\n":
+        elif self.newline == b"\n" and page.is_plain:
             self.lines += [line if line.endswith(b"\n") else line + b"\n" for line in lines]
         else:
             self.lines += [_ended(line, self.newline) for line in lines]
