@@ -243,6 +243,14 @@ def test_a_deletion_is_remembered_once_the_bot_was_refused():
     assert ownership.bots_items(parse(NOTE + b"- three\n")) == ()
 
 
+def test_a_refused_section_says_nothing_of_its_other_items():
+    raw, first = run(NOTE, append("three"), append("four"))
+    section = {"op": "add_heading", "heading": "B", "lines": ["three", "four"]}
+    refused = read_record({"id": "2", "source": "tool", "rejected": [{"op": section, "reason": "deleted_by_person"}]})
+
+    assert owned([first, refused], raw) == [("A", "three"), ("A", "four")]
+
+
 @pytest.mark.scenario("A10", "A11")
 def test_a_line_that_went_to_the_inbox_leaves_no_tombstone():
     _, first = run(NOTE, append("three"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from vault_memory.markdown import SectionedDoc, normalised
 from vault_memory.memory.audit import Done, Record
 from vault_memory.memory.items import NoteItem, items_of, said, texts_in
-from vault_memory.memory.ops import AddHeading, Append, Op, Refusal, Remove, Replace, read_op
+from vault_memory.memory.ops import AddHeading, Append, Op, Refusal, Rejected, Remove, Replace, read_op
 
 DELETED = "deleted_by_person"
 _FORGETTING = frozenset({"retention", "forget"})
@@ -81,7 +81,8 @@ def replay(records: Iterable[Record], *, since: Ownership | None = None) -> Owne
         for done in record.applied:
             removed, added = _keys(done)
             if record.by_bot:
-                written = (written - removed) | added
+                written -= removed
+                written |= added
                 buried -= added
             elif record.source in _FORGETTING:
                 written -= removed
@@ -89,14 +90,13 @@ def replay(records: Iterable[Record], *, since: Ownership | None = None) -> Owne
                 written -= added
                 buried -= added
                 lifted = _lifted(done)
-                written = {key for key in written if key[1] not in lifted} if lifted else written
-                buried = {key for key in buried if key[1] not in lifted} if lifted else buried
+                written -= _saying(written, lifted)
+                buried -= _saying(buried, lifted)
         if record.by_bot:
-            seen = {key for refused in record.rejected if refused.reason == DELETED for key in _wanted(refused.op)}
-            texts = {text for _, text in seen}
-            gone = {key for key in written if key[1] in texts}
-            written -= gone
-            buried |= gone
+            for refused in record.rejected:
+                gone = _seen_gone(refused, written)
+                written -= gone
+                buried |= gone
         for proposal in record.proposed:
             if proposal.state == "open" and not isinstance(op_of(proposal.op), Replace):
                 written -= _wanted(proposal.op)
@@ -163,6 +163,18 @@ def _wanted(value: object) -> set[Key]:
         case AddHeading(heading, lines):
             return {(heading, normalised(said(line))) for line in lines}
     return set()
+
+
+def _seen_gone(refused: Rejected, written: set[Key]) -> set[Key]:
+    """What a refusal tells to have been deleted: the item itself, or else its text wherever the bot wrote it."""
+    if refused.reason != DELETED or isinstance(op_of(refused.op), AddHeading):
+        return set()
+    wanted = _wanted(refused.op)
+    return wanted & written or _saying(written, {text for _, text in wanted})
+
+
+def _saying(keys: set[Key], texts: set[str]) -> set[Key]:
+    return {key for key in keys if key[1] in texts} if texts else set()
 
 
 def _lifted(done: Done) -> set[str]:
