@@ -1,6 +1,7 @@
 """What can be told of a vault and its index at a glance: the list of notes, counts, status."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from vault_memory.app.results import NoteInfo
@@ -62,6 +63,7 @@ def status(memory: "VaultMemory") -> dict[str, object]:
         "sync": None,
         "night": None,
         "inbox_open": 0,
+        "pending": [asdict(waiting) for waiting in memory.waiting()],
         "daemon": {"running": False, "pid": None},
         "state_folder": str(memory.state.path),
     }

@@ -10,6 +10,7 @@ from typing import Any
 from vault_memory.app import VaultMemory
 from vault_memory.daemon.calls import Calls
 from vault_memory.daemon.embedding import Embedding
+from vault_memory.daemon.keeping import Keeping
 from vault_memory.daemon.lock import DaemonLock
 from vault_memory.daemon.server import Server
 from vault_memory.database import DatabaseError
@@ -48,6 +49,7 @@ class Daemon:
         """the last settled version of notes on which something is open"""
         self._unread: set[str] = set()
         self._generation = 0
+        self._keeping = Keeping(memory)
         memory.dirty = lambda: sorted(self._unread)
         watch = memory.config.watch
         self.watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
@@ -66,6 +68,7 @@ class Daemon:
                 server = Server(self.memory.state.socket, Calls(self).table())
                 try:
                     self._rescan()
+                    self._keeping.later(self.memory.indexing.index().held())
                     self._renew_outdated()
                     ready()
                     while not self._stop.is_set():
@@ -79,12 +82,14 @@ class Daemon:
     def _turn(self) -> None:
         due = self._settling.next_due()
         wait = TICK_SECONDS if due is None else min(TICK_SECONDS, max(0.0, due - time.monotonic()))
+        wait = min(wait, self._keeping.wait())
         try:
             self._hear(self.watcher.take(wait))
             if self._generation != self.memory.indexing.generations.current:
                 self._rescan()  # another generation serves; this finds what was saved while it was built
             for path in self._settling.due(time.monotonic()):
                 self._look_safely(path)
+            self._keeping.turn()
             self.trouble = ""
         except (VaultMemoryError, DatabaseError, OSError) as error:
             if self.trouble != str(error):
@@ -118,6 +123,7 @@ class Daemon:
         if sweep:
             for path in (*report.changed, *report.removed):
                 self.watcher.note_missed(path)
+        self._keeping.later(report.changed)
         if report.changed:
             what = report.changed[0] if len(report.changed) == 1 else f"{len(report.changed)} notes"
             self._say(what, report.delta, started, removed=False)
@@ -169,6 +175,8 @@ class Daemon:
                 delta = forgotten if known else None
             case Verdict.INDEX | Verdict.SETTLED if note is not None:
                 delta = ingest.ingest(note, State.SETTLED if verdict is Verdict.SETTLED else State.HOT)
+        if verdict is Verdict.SETTLED:
+            self._keeping.later((path,))
         if verdict in (Verdict.SETTLED, Verdict.GONE):
             self._done(path)
             self._embedding.wake()
