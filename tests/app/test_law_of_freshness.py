@@ -95,3 +95,12 @@ def test_a_note_that_cannot_be_looked_at_is_named_as_stale(tmp_path, sample_vaul
         answer = memory.search("lighthouse", scopes=["group:main"])
 
         assert answer.freshness.stale_files == ("MEMORY.md",)
+
+
+@pytest.mark.parametrize("mode", ["balanced", "keyword", "semantic", "rrf"])
+def test_without_an_embedder_every_mode_goes_by_words_and_says_so(sample_vault, mode):
+    with VaultMemory.open(sample_vault, OFF) as memory:
+        answer = memory.search("spare key of the lighthouse", scopes=["user:mira"], mode=mode)
+
+    assert "barometer" in answer.hits[0].text
+    assert (answer.freshness.semantic, answer.freshness.reason) == ("off", "switched off")

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+import vault_memory.markdown.chunks
 from vault_memory.index import Index, State
 from vault_memory.ingest import Ingest
 from vault_memory.memory import Layout
@@ -150,3 +151,16 @@ def test_a_note_replaced_by_a_link_that_leads_out_keeps_its_text_and_counts_as_s
 
     assert scan.index.counts() == (1, 1)
     assert list(scan.index.connection.execute("SELECT text FROM chunk")) == [("- frogs",)]
+
+
+def test_a_note_that_trips_over_a_fault_of_ours_costs_no_other(vault, ingest, monkeypatch):
+    scan, _ = ingest
+    write(vault, "- newts\n", "memory/bad.md")
+    good = write(vault, "- frogs\n")
+    chunk = vault_memory.markdown.chunks.chunk
+    fault = {"chunk": lambda raw: chunk(raw) if b"newts" not in raw else 1 / 0}
+    for module in (vault_memory.markdown, vault_memory.markdown.chunks):
+        monkeypatch.setattr(module, "chunk", fault["chunk"], raising=False)
+
+    assert scan.scan().changed == (good,)
+    assert "ZeroDivisionError" in scan.index.parked()["memory/bad.md"][0]

@@ -65,8 +65,8 @@ class SimulatedFiles:
         """Whether the call that is cut short has half of its effect, where it can."""
         self.faults: dict[int, int] = {}
         """Number of a call → the error it meets."""
-        self.meanwhile: dict[int, Callable[[SimulatedFiles], None]] = {}
-        """Number of a call → what somebody does just before it."""
+        self.meanwhile: dict[str, Callable[[SimulatedFiles], None]] = {}
+        """Beginning of a call → what somebody does just before the first such call."""
         self.model: Model = "ext4-ordered"
         self.exchanges = self.replaces_not = True
         self.leases = True
@@ -205,8 +205,8 @@ class SimulatedFiles:
             raise Crash
         self.calls += 1
         self.trace.append(what)
-        if act := self.meanwhile.pop(self.calls, None):
-            act(self)
+        for beginning in [one for one in self.meanwhile if what.startswith(one)]:
+            self.meanwhile.pop(beginning)(self)
         if self.calls == self.crash_at and not self.torn:
             self.dead = True
             raise Crash

@@ -191,8 +191,8 @@ class VaultMemory(Editing):
     ) -> SearchAnswer:
         """The chunks that answer `query` best, from the notes of `scopes` and no other.
 
-        `mode` is balanced, keyword, semantic or rrf. Vectors take part once `warm` was called. `refresh` first
-        brings the index up to date; whoever runs beside a daemon may leave that to it. `since` and `until` are
+        `mode` is balanced, keyword, semantic or rrf. Vectors take part once `warm` was called; without them every mode
+        goes by words, and `freshness.semantic` says so. `refresh` first brings the index up to date; whoever runs beside a daemon may leave that to it. `since` and `until` are
         inclusive. Raises UsageError for an unknown mode or a bare string as `scopes`.
         """
         if isinstance(scopes, str):
@@ -200,12 +200,13 @@ class VaultMemory(Editing):
         if refresh:
             self.indexing.refresh()
         index = self.indexing.index()
+        wanted = mode or self.config.recall.mode
         ask = partial(
             search,
             index,
             query,
             scopes=scopes,
-            mode=mode or self.config.recall.mode,
+            mode=wanted,
             limit=limit or self.config.recall.limit,
             now=now or datetime.now(UTC),
             topic=topic,
@@ -217,7 +218,7 @@ class VaultMemory(Editing):
             cues=self.config.recall.dialogue_cues,
         )
         with index.reading():  # a note named as stale and its text are of one moment
-            answer = self._with_vectors(ask) or ask()
+            answer = self._with_vectors(ask) or ask(mode="keyword" if wanted == "semantic" else wanted)
             return SearchAnswer(answer.hits, self._freshness(index), answer.left_out)
 
     def _with_vectors(self, ask: Callable[..., Answer]) -> Answer | None:

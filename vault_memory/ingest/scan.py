@@ -4,6 +4,7 @@ What has stood still for a moment is settled. What was saved just now, and what 
 the report: a daemon hands it to its settling table, a one-shot command looks again after a moment (`look_again`).
 """
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,10 +12,12 @@ from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.index import Delta, Entry, Held, Index, State
 from vault_memory.ingest.notes import entry_of, forget_note, held_of, ingest_entries, ingest_note
 from vault_memory.ingest.plan import plan_ingest, stamp
-from vault_memory.memory import Layout
+from vault_memory.memory import Layout, Place
 from vault_memory.vault import Folder, Listing, Note, NoteTooLarge, Stat
 
-YOUNG_NS = 2_000_000_000
+logger = logging.getLogger(__name__)
+
+YOUNG_NS = 3_000_000_000
 """A file changed less than this before it was read may still be being written"""
 BATCH = 500
 """Notes in one transaction of a bulk load"""
@@ -170,7 +173,16 @@ class Ingest:
         if same:
             self.index.touch(path, held_of(note, state, read_ns=now))
             return None
-        return entry_of(note, place, state, read_ns=now)
+        return self._taken_in(note, place, state, now)
+
+    def _taken_in(self, note: Note, place: Place, state: State, now: int) -> Entry | None:
+        """The entry; a fault of ours over one note must not cost the others, so that note is parked with its reason."""
+        try:
+            return entry_of(note, place, state, read_ns=now)
+        except Exception as error:
+            logger.exception("%s cannot be taken in", note.path)
+            self._park(note.path, f"it cannot be taken in: {type(error).__name__}; this is a bug")
+            return None
 
     def _absent(self, path: str) -> bool:
         """Positively absent: the system says that it is not there, and nothing above it is unknown."""

@@ -3,13 +3,15 @@
 When the note changed meanwhile, the text is merged with what is there now and the next attempt is made.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 
 from vault_memory.vault.copies import put_copy
 from vault_memory.vault.files import Files
-from vault_memory.vault.gate import HOLD, Asked, Live, Reason, closed_because, read_live
+from vault_memory.vault.gate import HOLD, Asked, Live, closed_because, read_live
 from vault_memory.vault.journal import JournalUnavailable, Op, Outcome
 from vault_memory.vault.means import Means, Merge
+from vault_memory.vault.reasons import Reason
 from vault_memory.vault.swap import Stale, Swapped, put, temporary, why
 from vault_memory.vault.trash import throw_away
 
@@ -36,23 +38,28 @@ def carry_out(means: Means, op: Op, merge: Merge, now: float) -> Op:
 
 
 def _folder_of(files: Files, op: Op) -> int:
-    """The folder of the note; for a new note its folders are made."""
+    """The folder of the note; for a new note it is made."""
     try:
         return files.open_folder(op.folder)
     except FileNotFoundError:
         if op.base is not None:
             raise
-    made = ""
-    for part in op.folder.split("/"):
-        parent = files.open_folder(made)
-        try:
-            if files.look(parent, part) is None:
-                files.make_folder(parent, part)
-                files.fsync(parent)
-        finally:
-            files.close(parent)
-        made = f"{made}/{part}" if made else part
-    return files.open_folder(op.folder)
+    return make_folders(files, op.folder)
+
+
+def make_folders(files: Files, path: str) -> int:
+    """Open a folder, and make it and those above it where they are not there."""
+    with suppress(FileNotFoundError):
+        return files.open_folder(path)
+    above, _, name = path.rpartition("/")
+    parent = make_folders(files, above)
+    try:
+        with suppress(FileExistsError):
+            files.make_folder(parent, name)
+            files.fsync(parent)
+    finally:
+        files.close(parent)
+    return files.open_folder(path)
 
 
 def _attempt(means: Means, folder: int, op: Op, merge: Merge, now: float) -> Op:

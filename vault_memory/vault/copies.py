@@ -5,7 +5,7 @@ The name is one that sync programs carry along like any other, and never one tha
 
 from vault_memory.vault.files import Files
 from vault_memory.vault.gate import Live, read_live
-from vault_memory.vault.swap import UNFINISHED, move_new, write_whole
+from vault_memory.vault.swap import UNFINISHED, drop, move_new, write_whole
 
 LONGEST_NAME = 255
 """In bytes of UTF-8."""
@@ -29,17 +29,27 @@ def put_copy(files: Files, folder: int, name: str, stamp: str, temp: str, raw: b
     Done again, it finds that it was done.
     """
     unfinished = temp + UNFINISHED
-    write_whole(files, folder, unfinished, raw, live)
-    for number in range(1, MOST):
-        wanted = copy_name(name, stamp, number=number)
-        try:
-            move_new(files, folder, unfinished, wanted)
-        except FileExistsError:
-            there = read_live(files, folder, wanted)
-            if not isinstance(there, Live) or there.raw != raw:
-                continue
-            files.unlink(folder, unfinished)
-        files.fsync(folder)
-        return wanted
-    files.unlink(folder, unfinished)
+    try:
+        write_whole(files, folder, unfinished, raw, live)
+        for number in range(1, MOST):
+            wanted = copy_name(name, stamp, number=number)
+            if _named(files, folder, unfinished, wanted, raw):
+                files.fsync(folder)
+                return wanted
+    except OSError:
+        drop(files, folder, unfinished)
+        raise
+    drop(files, folder, unfinished)
     return None
+
+
+def _named(files: Files, folder: int, unfinished: str, wanted: str, raw: bytes) -> bool:
+    """Give the copy this name, unless another file has it."""
+    try:
+        move_new(files, folder, unfinished, wanted)
+    except FileExistsError:
+        there = read_live(files, folder, wanted)
+        if not isinstance(there, Live) or there.raw != raw:
+            return False
+        files.unlink(folder, unfinished)
+    return True

@@ -15,6 +15,7 @@ import apsw
 
 from vault_memory.database import Connection, DatabaseDamaged, DatabaseError, Migration, connect, migrate
 from vault_memory.errors import VaultError
+from vault_memory.vault.reasons import Reason
 
 FILE = "journal.sqlite"
 
@@ -79,7 +80,7 @@ class Op:
     entry: str = ""
     """The displaced file whose late text this is."""
     phase: Phase = "pending"
-    reason: str = ""
+    reason: Reason | Literal[""] = ""
     """Why it waits."""
     expected: str | None = None
     """Revision of the note that this attempt replaces."""

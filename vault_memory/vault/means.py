@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from vault_memory.vault.files import Files
-from vault_memory.vault.gate import Live, Reason
+from vault_memory.vault.gate import Live
 from vault_memory.vault.journal import Displaced, Journal, Op, Outcome
+from vault_memory.vault.reasons import Reason
 from vault_memory.vault.snapshots import Snapshots
 
 Merge = Callable[[bytes | None, bytes, bytes], bytes | None]
@@ -60,7 +62,7 @@ class Means:
         self._known.pop(op.op_id, None)
         return op
 
-    def postpone(self, op: Op, reason: Reason) -> Op:
+    def postpone(self, op: Op, reason: Reason | Literal[""]) -> Op:
         """The op waits."""
         waiting = replace(op, phase="pending", reason=reason)
         if waiting == self.journal.op(op.op_id):

@@ -12,7 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from vault_memory.vault.files import UNSUPPORTED, Files
-from vault_memory.vault.gate import Live, Reason
+from vault_memory.vault.gate import Live
+from vault_memory.vault.reasons import Reason
 from vault_memory.vault.snapshots import revision_of
 
 UNFINISHED = "n"
@@ -65,7 +66,7 @@ def put(files: Files, folder: int, name: str, temp: str, new: bytes, live: Live 
             return Stale()
         files.rename(folder, unfinished, temp)
     except OSError as error:
-        _drop(files, folder, unfinished)
+        drop(files, folder, unfinished)
         return "attributes" if isinstance(error, _AttributesLost) else why(error)
     try:
         if live is None:
@@ -82,7 +83,7 @@ def _undone(files: Files, folder: int, temp: str, error: OSError) -> Stale | Rea
     """Nothing was swapped; the temporary is taken away. Raises the error when that cannot be told."""
     if files.look(folder, temp + TAKEN) is not None:
         raise error
-    _drop(files, folder, temp)
+    drop(files, folder, temp)
     return Stale() if error.errno == errno.ENOENT else "file_system" if error.errno in UNSUPPORTED else why(error)
 
 
@@ -174,6 +175,7 @@ def _liken(files: Files, fd: int, live: Live) -> None:
         files.set_mtime(fd, mine.mtime_ns + 10**9)  # else watchers that see whole seconds would miss the change
 
 
-def _drop(files: Files, folder: int, name: str) -> None:
+def drop(files: Files, folder: int, name: str) -> None:
+    """Take a temporary of ours away, if it is there."""
     with suppress(OSError):
         files.unlink(folder, name)

@@ -19,10 +19,10 @@ from typing import Literal, Self
 from vault_memory.memory import inside
 from vault_memory.vault.attempt import carry_out
 from vault_memory.vault.files import Files, RealFiles
-from vault_memory.vault.gate import WORDS
 from vault_memory.vault.journal import Displaced, Op, open_journal
 from vault_memory.vault.linger import look
 from vault_memory.vault.means import Means, Merge
+from vault_memory.vault.reasons import WORDS
 from vault_memory.vault.recover import recover
 from vault_memory.vault.snapshots import Snapshots, revision_of
 
@@ -102,7 +102,7 @@ class Writer:
             real = real_path(self._means.files, path)
             if real is None:
                 return Written.of(self._means.postpone(op, "outside"))
-            op = carry_out(self._means, replace(op, path=real), merge or self._merge, now.timestamp())
+            op = self._in_order(replace(op, path=real), merge or self._merge, now.timestamp())
             self._settle(now)
         return Written.of(op)
 
@@ -114,7 +114,7 @@ class Writer:
             if known := self._means.journal.op(op_id):
                 return Written.of(known)
             op = Op(op_id, path, "ours", expected, "", now.timestamp(), stamp, record=record)
-            op = carry_out(self._means, op, self._merge, now.timestamp())
+            op = self._in_order(op, self._merge, now.timestamp())
             self._settle(now)
         return Written.of(op)
 
@@ -170,15 +170,26 @@ class Writer:
             recover(self._means, now)
             yield
 
-    def _fold(self, now: float) -> list[Written]:
-        """Try again what waits."""
+    def _in_order(self, op: Op, merge: Merge, now: float) -> Op:
+        """Carry out a write after those that already wait for the same note; while they wait, so does it."""
+        self._fold(now, op.path)
+        for earlier in self.pending():
+            if earlier.path == op.path:
+                return self._means.postpone(op, earlier.reason)
+        return carry_out(self._means, op, merge, now)
+
+    def _fold(self, now: float, path: str | None = None) -> list[Written]:
+        """Try again what waits, of one note or of all; of several writes to one note the oldest comes first."""
         done = []
+        held: set[str] = set()
         for op in self._means.journal.ops("pending"):
             real = real_path(self._means.files, op.path)
-            if real is None:
+            if real is None or real in held or path not in (None, op.path):
                 continue
             tried = carry_out(self._means, replace(op, path=real), self._merge, now)
-            if tried.phase == "done" and not op.entry:
+            if tried.phase != "done":
+                held.add(real)
+            elif not op.entry:
                 done.append(Written.of(tried))
         return done
 

@@ -160,8 +160,7 @@ def begin(template: Template) -> World:
     return world
 
 
-def plan_human(template: Template, world: World, trace: list[str]) -> None:
+def plan_human(template: Template, world: World) -> None:
     """Let somebody save just before the call that the template names."""
     if template.human_at:
-        at = next(number for number, what in enumerate(trace, 1) if what.startswith(template.human_at))
-        world.files.meanwhile[at] = template.human
+        world.files.meanwhile[template.human_at] = template.human

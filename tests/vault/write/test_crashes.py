@@ -15,37 +15,21 @@ from tests.vault.write.world import World
 
 def trace_of(template: Template) -> list[str]:
     """The calls of the template when nothing goes wrong."""
-    plain = begin(template)
-    template.act(plain)
-    trace = list(plain.files.trace)
-    if template.human_at:
-        world = begin(template)
-        plan_human(template, world, trace)
-        template.act(world)
-        trace = list(world.files.trace)
-    return trace
+    world = begin(template)
+    plan_human(template, world)
+    template.act(world)
+    return list(world.files.trace)
 
 
 def crashed(template: Template, at: int, model: Model, *, torn: bool = False) -> World:
     """The world at the moment of the crash."""
     world = begin(template)
     world.files.model = model
-    plan_human(template, world, trace_of_plain(template))
+    plan_human(template, world)
     world.files.crash_at, world.files.torn = at, torn
     with suppress(Crash):
         template.act(world)
     return world
-
-
-_plain: dict[str, list[str]] = {}
-
-
-def trace_of_plain(template: Template) -> list[str]:
-    if template.name not in _plain:
-        world = begin(template)
-        template.act(world)
-        _plain[template.name] = list(world.files.trace)
-    return _plain[template.name]
 
 
 def finish(template: Template, world: World) -> None:

@@ -1,0 +1,98 @@
+"""Logs that only grow: one JSON record a line. What is torn is repaired by adding, never by taking away.
+
+A record is one write at the end of the file, synced before the call returns, and nobody else appends meanwhile. A
+reader goes on after whatever it cannot read, and says how much that was.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from vault_memory.memory import inside
+from vault_memory.vault.attempt import make_folders
+from vault_memory.vault.files import RealFiles
+
+Record = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What stands in a log."""
+
+    records: tuple[dict[str, object], ...]
+    bad: int
+    """Lines that are no records: torn by a crash, zeroed by a power loss, or edited by hand."""
+
+
+def append_record(root: str | os.PathLike[str], path: str, record: Record) -> None:
+    """Add one record to the log, which is made when it is not there; it is on the disk when this returns."""
+    inside(path)
+    line = _line(record)
+    files = RealFiles(root)
+    folder_path, _, name = path.rpartition("/")
+    folder = make_folders(files, folder_path)
+    try:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        fd = os.open(name, flags, 0o666, dir_fd=folder)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            size = os.fstat(fd).st_size
+            torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+            _write(fd, b"\n" + line if torn else line)
+            os.fdatasync(fd)
+        finally:
+            os.close(fd)
+        if size == 0:
+            os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def read_records(raw: bytes) -> Records:
+    """The records of a log, in their order."""
+    records, bad = [], 0
+    for line in raw.split(b"\n"):
+        record = _record(line)
+        if record is not None:
+            records.append(record)
+        elif line.strip():
+            bad += 1
+    return Records(tuple(records), bad)
+
+
+def merge_records(logs: Iterable[bytes]) -> bytes:
+    """All records of several copies of a log, each once by its id, in the order of time; lines stay as they are."""
+    lines: dict[object, tuple[str, int, bytes]] = {}
+    for raw in logs:
+        for line in raw.split(b"\n"):
+            record = _record(line)
+            if record is None and not line.strip(b"\0 \t\r"):
+                continue
+            key = record.get("id") if record else None
+            when = str(record.get("ts", "")) if record else ""
+            lines.setdefault(key if isinstance(key, str) else line, (when, len(lines), line))
+    return b"".join(line + b"\n" for _, _, line in sorted(lines.values(), key=lambda one: one[:2]))
+
+
+def _line(record: Record) -> bytes:
+    try:
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
+def _record(line: bytes) -> dict[str, object] | None:
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def _write(fd: int, raw: bytes) -> None:
+    """In one piece, as the system does it unless the disk is full."""
+    rest = memoryview(raw)
+    while rest:
+        rest = rest[os.write(fd, rest) :]

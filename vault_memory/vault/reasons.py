@@ -1,0 +1,28 @@
+"""Why a write waits: one word for programs, one line for people."""
+
+from typing import Literal
+
+Reason = Literal[
+    "hot", "truncated", "in_editor", "absent", "hard_link", "read_only", "not_ours", "attributes", "no_space",
+    "unreadable", "no_file", "outside", "conflict", "file_system", "io_error", "interrupted", "busy",
+]  # fmt: skip
+
+WORDS: dict[Reason, str] = {
+    "hot": "somebody is changing the note now",
+    "truncated": "the note looks like half a save",
+    "in_editor": "an editor has the note open",
+    "absent": "the note is not there, or its folder is not",
+    "hard_link": "the note has a second name (hard link), which the write would cut off",
+    "read_only": "the note or its folder may not be written",
+    "not_ours": "the note belongs to another user",
+    "attributes": "the note's owner or attributes could not be kept",
+    "no_space": "there is too little space on the vault's disk",
+    "unreadable": "the note cannot be read",
+    "no_file": "it is no plain file",
+    "outside": "it is a link that leads out of the vault",
+    "conflict": "no name for a conflict copy was to be had",
+    "file_system": "the file system offers no safe way to replace a file",
+    "io_error": "the disk reported an error",
+    "interrupted": "the write was cut short",
+    "busy": "the note changed again and again while it was written",
+}
