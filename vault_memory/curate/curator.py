@@ -23,7 +23,6 @@ from vault_memory.curate.plan import Known, Plan, Run, plan_run
 from vault_memory.curate.trail import Trail
 from vault_memory.curate.versions import NoteVersion, Waiting, revision_named, versions_of
 from vault_memory.errors import NoteNotFound, VaultMemoryError
-from vault_memory.markdown import merge
 from vault_memory.memory import Layout, NotUndoable, Place, Record
 from vault_memory.vault import LARGEST_STORED, Folder, Note, RealFiles, WriteOp, Writer, Written, real_path, revision_of
 
@@ -225,32 +224,42 @@ class Curator:
 
     def _record_of(self, run: Run, op: WriteOp) -> Record:
         """What a write did, also when somebody else finds it after a crash."""
-        bytes_of = self.writer.snapshots.bytes_of
-        before, after = bytes_of(op.expected), bytes_of(op.after)
-        plan = next((one for one in reversed(self._plans.get(run.id, ())) if one.before == before), None)
+        plan = next(
+            (one for one in reversed(self._plans.get(run.id, ())) if _revision(one.before) == op.expected), None
+        )
         if plan is None:
+            before = self._known.bytes_of(op.expected)
             try:
-                plan = plan_run(run, before, self._known, base=bytes_of(op.base))
+                plan = plan_run(run, before, self._known, base=self._known.bytes_of(op.base))
             except VaultMemoryError as error:
                 logger.warning("what run %s did cannot be told: %s", run.id, error.message)
-                plan = Plan(before, after)
-        if plan.changes and before == after:
+                plan = Plan(before, before)
+        after = plan.before if op.after == op.expected else self._known.bytes_of(op.after)
+        if plan.changes and op.after == op.expected:
             plan = replace(plan, applied=())
         if op.outcome == "copied":
             run = replace(run, why=f"{run.why} (it lies in a copy beside the note)".strip())
         return plan.record(run, after)
 
     def _fold(self, now: datetime) -> dict[str, Record]:
-        self._waiting = {op.content: op for op in self.writer.pending()}
         self.writer.tend(now)
-        self._waiting = {}
         return self._finish()
 
     def _merge(self, base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:
         """For writes that waited: their runs on the newer text; for what a person saved late: by structure."""
-        op = self._waiting.get(revision_of(ours))
+        op = self._waiting_for(revision_of(ours))
         run = Run.read(op.record) if op else None
-        return merge(base, ours, theirs).result if run is None else self._on_newer(run, theirs, base)
+        if run is not None:
+            return self._on_newer(run, theirs, base)
+        from vault_memory.markdown import merge
+
+        return merge(base, ours, theirs).result
+
+    def _waiting_for(self, content: str) -> WriteOp | None:
+        """The write of this text that waited when this turn began, or when it was first asked for."""
+        if content not in self._waiting:
+            self._waiting |= {op.content: op for op in self.writer.pending()}
+        return self._waiting.get(content)
 
     def _read(self, path: str) -> Note | None:
         """The note as it stands, where a link within the vault leads; None when it is absent."""
@@ -282,8 +291,13 @@ class Curator:
             yield list(self._finish().values())
         finally:
             self._plans.clear()
+            self._waiting.clear()
             os.close(fd)
 
 
 def _kept(place: Place) -> bool:
     return place.kind in CURATED or place.kind == "inbox"
+
+
+def _revision(raw: bytes | None) -> str | None:
+    return None if raw is None else revision_of(raw)

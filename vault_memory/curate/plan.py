@@ -9,24 +9,20 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-from vault_memory.markdown import merge, parse, render
+from vault_memory.markdown import parse, render
 from vault_memory.memory import (
     BOT_SOURCES,
     Applied,
     Done,
     NotUndoable,
     Op,
+    Outcome,
     Proposal,
     Record,
     Rejected,
-    Rules,
+    apply_ops,
     as_json,
-    decide,
-    fitted,
-    proposals_of,
     record_run,
-    replay,
-    undo,
 )
 from vault_memory.vault import revision_of
 
@@ -120,23 +116,34 @@ def plan_run(run: Run, before: bytes | None, known: Known, *, base: bytes | None
 
 
 def _plan_ops(run: Run, before: bytes | None, known: Known, base: bytes | None) -> Plan:
-    doc, ops = parse(before or b""), run.ops
+    ops: tuple[object, ...] = run.ops
     asked: tuple[Proposal, ...] = ()
     if base is not None and base != before:
-        fit = fitted(ops, parse(base), doc, run.note)
+        from vault_memory.memory import fitted
+
+        fit = fitted(ops, parse(base), parse(before or b""), run.note)
         ops, asked = fit.ops, fit.proposed
-    rules = Rules(run.source, run.note)
-    if run.source in BOT_SOURCES:
-        records = known.records(run.note)
-        rules = Rules(
-            run.source, run.note, run.kind, replay(records), known.human_items, run.origin, proposals_of(records),
-            run.why,
-        )  # fmt: skip
-    decision = decide(doc, ops, rules)
-    outcome = decision.outcome
+    outcome, proposed = _by_policy(run, before, ops, known)
     did = any(done.outcome == "applied" for done in outcome.applied)
     after = render(outcome.doc) if did else before
-    return Plan(before, after, outcome.applied, outcome.rejected, (*asked, *decision.proposed))
+    return Plan(before, after, outcome.applied, outcome.rejected, (*asked, *proposed))
+
+
+def _by_policy(
+    run: Run, before: bytes | None, ops: tuple[object, ...], known: Known
+) -> tuple[Outcome, tuple[Proposal, ...]]:
+    """The ops carried out as far as whoever asks for them may do that; the rest is refused or proposed."""
+    doc = parse(before or b"")
+    if run.source not in BOT_SOURCES:
+        return apply_ops(doc, ops), ()
+    from vault_memory.memory import Rules, decide, proposals_of, replay
+
+    records = known.records(run.note)
+    rules = Rules(
+        run.source, run.note, run.kind, replay(records), known.human_items, run.origin, proposals_of(records), run.why
+    )  # fmt: skip
+    decision = decide(doc, ops, rules)
+    return decision.outcome, decision.proposed
 
 
 def _plan_restore(run: Run, before: bytes | None, known: Known) -> Plan:
@@ -146,6 +153,8 @@ def _plan_restore(run: Run, before: bytes | None, known: Known) -> Plan:
 
 
 def _plan_undo(run: Run, before: bytes | None, known: Known) -> Plan:
+    from vault_memory.memory import undo
+
     record = next((record for record in known.records(run.note) if record.id == run.undoes), None)
     if record is None:
         raise NotUndoable(f"there is no record {run.undoes} any more", hint="`vault-memory log` lists those there are")
@@ -163,6 +172,8 @@ def _plan_undo(run: Run, before: bytes | None, known: Known) -> Plan:
         return Plan(before, undone.raw if record.before else None, undone.applied or _all_of(record, True))
     merged = None
     if versions is not None:
+        from vault_memory.markdown import merge  # only here: it costs 40 ms, and most runs merge nothing
+
         older, newer = versions
         merged = merge(newer, older, now).result
     if undone is None:
