@@ -9,40 +9,80 @@ from vault_memory.vault.marker import Marker, VaultTooNew, ensure_marker, read_m
 from vault_memory.vault.walk import Listing, Stat
 
 if TYPE_CHECKING:
+    from vault_memory.vault.append import Records, append_record, merge_records, read_records
+    from vault_memory.vault.copies import copy_name
+    from vault_memory.vault.files import Files, RealFiles
     from vault_memory.vault.hints import Hints
+    from vault_memory.vault.journal import Displaced, JournalUnavailable, Op
+    from vault_memory.vault.means import Merge
     from vault_memory.vault.mounts import watchable
     from vault_memory.vault.settle import Settled, Settling, Verdict
+    from vault_memory.vault.snapshots import Snapshots, Version, revision_of
+    from vault_memory.vault.stale import nearest
+    from vault_memory.vault.trash import Thrown
     from vault_memory.vault.watch import Watcher
+    from vault_memory.vault.write import Writer, Written
 
 __all__ = [
     "LARGEST_PARSED",
     "LARGEST_STORED",
     "MARKER",
+    "Displaced",
+    "Files",
     "Folder",
     "Hints",
     "Identity",
+    "JournalUnavailable",
     "Listing",
     "Marker",
+    "Merge",
     "Note",
     "NoteTooLarge",
+    "Op",
+    "RealFiles",
+    "Records",
     "Settled",
     "Settling",
+    "Snapshots",
     "Stat",
+    "Thrown",
     "VaultTooNew",
     "Verdict",
+    "Version",
     "Watcher",
+    "Writer",
+    "Written",
+    "append_record",
+    "copy_name",
     "ensure_marker",
+    "merge_records",
+    "nearest",
     "read_marker",
+    "read_records",
+    "revision_of",
     "watchable",
 ]
 
-_DAEMON_ONLY = {
-    "Hints": "hints", "Settled": "settle", "Settling": "settle", "Verdict": "settle", "Watcher": "watch",
-    "watchable": "mounts",
-}  # fmt: skip
+# What a search needs not is loaded when it is first asked for.
+_WHEN_NEEDED = {
+    "append": ("Records", "append_record", "merge_records", "read_records"),
+    "copies": ("copy_name",),
+    "files": ("Files", "RealFiles"),
+    "hints": ("Hints",),
+    "journal": ("Displaced", "JournalUnavailable", "Op"),
+    "means": ("Merge",),
+    "mounts": ("watchable",),
+    "settle": ("Settled", "Settling", "Verdict"),
+    "snapshots": ("Snapshots", "Version", "revision_of"),
+    "stale": ("nearest",),
+    "trash": ("Thrown",),
+    "watch": ("Watcher",),
+    "write": ("Writer", "Written"),
+}
+_HOME = {name: module for module, names in _WHEN_NEEDED.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name in _DAEMON_ONLY:
-        return getattr(import_module(f"vault_memory.vault.{_DAEMON_ONLY[name]}"), name)
+    if name in _HOME:
+        return getattr(import_module(f"vault_memory.vault.{_HOME[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
