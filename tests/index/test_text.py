@@ -17,7 +17,7 @@ def find(index, *asked, filters=NONE, most=100):
     """The texts that have any of the words."""
     found = text.find(index.connection, index.scope_ids([SCOPE]), asked, filters, most=most).found
     rows = dict(index.connection.execute("SELECT id, text FROM chunk"))
-    return sorted(rows[row.id] for row in found.values())
+    return sorted(rows[row[1]] for row in found.values())
 
 
 @pytest.fixture(scope="module")

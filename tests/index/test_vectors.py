@@ -140,12 +140,32 @@ def test_among_narrows_what_is_best():
 def test_a_very_large_scope_is_kept_as_bits_and_its_best_are_exact():
     index = library({("user:ann", "a.md"): "".join(f"- word{at} and word{at * 7}\n" for at in range(400))})
     exact = like(index, embed("word5 and word35"))
-    bits = like(index, embed("word5 and word35"), Matrices(most_exact=100, rescored=100))
+    bits = like(index, embed("word5 and word35"), Matrices(most_floats=100, rescored=100))
 
     wanted, found = (one.best(10, None, ranking.Weights(vector_beside=0)) for one in (exact, bits))
     assert found[0] == wanted[0]
     assert len(set(found) & set(wanted)) >= 7
     assert bits.cosines(found[:1]) == {found[0]: pytest.approx(exact.cosines(found[:1])[found[0]], abs=1e-5)}
     assert (
-        len(like(index, embed("x"), Matrices(most_exact=100, rescored=5_000)).best(500, None, ranking.WEIGHTS)) == 400
+        len(like(index, embed("x"), Matrices(most_floats=100, rescored=5_000)).best(500, None, ranking.WEIGHTS)) == 400
     )
+
+
+def test_over_many_chunks_the_best_and_those_that_words_found_are_exact():
+    notes = {
+        (scope, f"{scope[5:]}.md"): "".join(f"- {scope} {at} and {at * 7}\n" for at in range(200)) for scope in SCOPES
+    }
+    index = library(notes)
+    query = embed("user ann 5 and 35")
+    exact = like(index, query)
+    every = exact.best(400, None, ranking.WEIGHTS)
+    matrices = Matrices(most_exact=100, rescored=100)
+    model = vectors.find_model(index.connection, MODEL)
+
+    some = matrices.like(index, index.scope_ids(SCOPES), model, query, every[-3:])
+
+    assert some.best(1, None, ranking.Weights(vector_beside=0)) == exact.best(1, None, ranking.Weights(vector_beside=0))
+    assert some.cosines(every[-3:]) == pytest.approx(exact.cosines(every[-3:]), abs=1e-5)
+    put(index, "new.md", SCOPES[0], "- a new line\n")
+    embed_all(index)
+    assert len(matrices.like(index, index.scope_ids(SCOPES), model, query).best(500, None, ranking.WEIGHTS)) == 401

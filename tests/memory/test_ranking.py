@@ -18,37 +18,54 @@ def test_a_place_is_a_note_and_a_number_in_it(note, ordinal):
 
 @given(st.lists(scores, max_size=5))
 def test_no_term_of_the_words_is_above_one(by_word):
-    terms = ranking.text_terms(by_word)
+    said = ranking.said(by_word)
 
-    assert all(0 <= value <= 1.0000001 for found in terms.values() for value in found)
+    assert all(-1e-9 <= value <= 1.0000001 for part in said for value in part.values())
     if any(by_word):
-        assert max(found[0] for found in terms.values()) == pytest.approx(1)
+        assert max(said.text.values()) == pytest.approx(1)
+
+
+@given(st.lists(scores, max_size=5))
+def test_what_the_words_say_is_what_each_says_by_itself_and_to_those_beside_it(by_word):
+    wanted: dict[int, float] = {}
+    for found in by_word:
+        for at, score in found.items():
+            for step, part in ((0, 1), (1, 0.5), (-1, 0.5), (2, 0.25), (-2, 0.25)):
+                again = ranking.AGAIN if step and at + step in found else 1
+                wanted[at + step] = wanted.get(at + step, 0.0) + score * part * again
+
+    highest = max(wanted.values(), default=1.0)
+    assert ranking.said(by_word).text == pytest.approx({at: score / highest for at, score in wanted.items()})
 
 
 def test_a_chunk_beside_the_words_is_found_too_and_one_of_another_note_is_not():
-    terms = ranking.text_terms([{ranking.place(1, 0): 3.0}])
+    text = ranking.said([{ranking.place(1, 0): 3.0}]).text
 
-    assert terms[ranking.place(1, 0)][0] > terms[ranking.place(1, 1)][0] > terms[ranking.place(1, 2)][0] > 0
-    assert not {note for note, _ in map(ranking.split, terms)} - {1}
+    assert text[ranking.place(1, 0)] > text[ranking.place(1, 1)] > text[ranking.place(1, 2)] > 0
+    assert not {note for note, _ in map(ranking.split, text)} - {1}
 
 
 def test_different_words_beside_count_more_than_the_same_word_again():
     here, there = ranking.place(1, 5), ranking.place(2, 5)
-    terms = ranking.text_terms([{here: 1.0, there: 1.0, there + 1: 1.0}, {here + 1: 1.0}])
+    text = ranking.said([{here: 1.0, there: 1.0, there + 1: 1.0}, {here + 1: 1.0}]).text
 
-    assert terms[here][0] > terms[there][0]
+    assert text[here] > text[there]
 
 
 def test_a_note_with_more_of_the_words_is_more_about_them():
-    terms = ranking.text_terms([{ranking.place(1, 0): 1.0, ranking.place(2, 0): 1.0}, {ranking.place(1, 9): 1.0}])
+    said = ranking.said([{ranking.place(1, 0): 1.0, ranking.place(2, 0): 1.0}, {ranking.place(1, 9): 1.0}])
 
-    assert terms[ranking.place(1, 0)][1] > terms[ranking.place(2, 0)][1]
+    assert said.note[1] > said.note[2]
 
 
 def test_of_several_questions_the_one_that_a_chunk_answers_best_counts():
     place = ranking.place(1, 1)
+    one, other = (
+        ranking.Said({place: text}, {1: note}, {1: best}) for text, note, best in ((0.2, 0.2, 0.2), (0.9, 0.1, 0.9))
+    )
 
-    assert ranking.fused([{place: (0.2, 0.2, 0.2)}, {place: (0.9, 0.1, 0.9)}])[place] == (0.9, 0.1, 0.9)
+    assert ranking.fused([one, other], [place])[place] == (0.9, 0.1, 0.9)
+    assert ranking.fused([], [place]) == {}
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1))

@@ -67,6 +67,8 @@ class SimulatedFiles:
         """Number of a call → the error it meets."""
         self.meanwhile: dict[str, Callable[[SimulatedFiles], None]] = {}
         """Beginning of a call → what somebody does just before the first such call."""
+        self.every: tuple[int, int, Iterator[None]] | None = None
+        """First call, distance in calls, and the steps that somebody takes before them."""
         self.model: Model = "ext4-ordered"
         self.exchanges = self.replaces_not = True
         self.leases = True
@@ -94,7 +96,7 @@ class SimulatedFiles:
         }
         fresh.open_files, fresh.others = dict(self.open_files), dict(self.others)
         fresh.faults, fresh.meanwhile, fresh.trace = {}, {}, []
-        fresh.crash_at, fresh.dead, fresh.calls = None, False, 0
+        fresh.crash_at, fresh.every, fresh.dead, fresh.calls = None, None, False, 0
         return fresh
 
     def restarted(self) -> "SimulatedFiles":
@@ -207,6 +209,8 @@ class SimulatedFiles:
         self.trace.append(what)
         for beginning in [one for one in self.meanwhile if what.startswith(one)]:
             self.meanwhile.pop(beginning)(self)
+        if self.every and self.calls >= self.every[0] and (self.calls - self.every[0]) % self.every[1] == 0:
+            next(self.every[2], None)
         if self.calls == self.crash_at and not self.torn:
             self.dead = True
             raise Crash

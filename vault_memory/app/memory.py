@@ -192,8 +192,9 @@ class VaultMemory(Editing):
         """The chunks that answer `query` best, from the notes of `scopes` and no other.
 
         `mode` is balanced, keyword, semantic or rrf. Vectors take part once `warm` was called; without them every mode
-        goes by words, and `freshness.semantic` says so. `refresh` first brings the index up to date; whoever runs beside a daemon may leave that to it. `since` and `until` are
-        inclusive. Raises UsageError for an unknown mode or a bare string as `scopes`.
+        goes by words, and `freshness.semantic` says so. `refresh` first brings the index up to date; whoever runs
+        beside a daemon may leave that to it. `since` and `until` are inclusive. Raises UsageError for an unknown mode
+        or a bare string as `scopes`.
         """
         if isinstance(scopes, str):
             raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint=NO_SCOPES)

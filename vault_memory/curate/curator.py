@@ -24,7 +24,8 @@ from vault_memory.curate.trail import Trail
 from vault_memory.curate.versions import NoteVersion, Waiting, revision_named, versions_of
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.memory import Layout, NotUndoable, Place, Record
-from vault_memory.vault import LARGEST_STORED, Folder, Note, RealFiles, WriteOp, Writer, Written, real_path, revision_of
+from vault_memory.vault import LARGEST_STORED, Folder, Note, RealFiles, Writer, Written, real_path, revision_of
+from vault_memory.vault import Op as WriteOp
 
 logger = logging.getLogger(__name__)
 

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
     Ints = NDArray[np.int64]
 
-MOST_EXACT = 50_000
-"""Chunks of one scope; above it, bits are kept instead"""
+MOST_FLOATS = 50_000
+"""Chunks of one scope; above it, only bits are kept"""
+MOST_EXACT = 20_000
+"""Chunks of all scopes that are asked; above it, the best by bits are compared exactly, and no others"""
 RESCORED = 1_000
 """So many of the best by bits are compared exactly"""
 
@@ -39,52 +41,60 @@ class _Resident:
     """for each of them, its row in the matrix"""
     identities: dict[bytes, int] = field(default_factory=dict)
     """the row of each"""
-    matrix: "NDArray[Any] | None" = None
-    bits: bool = False
+    matrix: "NDArray[np.float32] | None" = None
+    """the vectors; None when only bits are kept"""
+    bits: "NDArray[np.uint8] | None" = None
+    """a bit for each dimension, for as many rows as were asked for them so far"""
 
 
 class Matrices:
     """The resident vectors of one index. Scopes are loaded when they are first searched."""
 
-    def __init__(self, *, most_exact: int = MOST_EXACT, rescored: int = RESCORED) -> None:
+    def __init__(
+        self, *, most_floats: int = MOST_FLOATS, most_exact: int = MOST_EXACT, rescored: int = RESCORED
+    ) -> None:
+        self._most_floats = most_floats
         self._most_exact = most_exact
         self._rescored = rescored
         self._index: Index | None = None
         self._scopes: dict[int, _Resident] = {}
 
-    def like(self, index: Index, scope_ids: Sequence[int], model: int, vector: bytes) -> Likeness:
-        """How like `vector` (float32 little-endian) the chunks of these scopes are."""
+    def like(
+        self, index: Index, scope_ids: Sequence[int], model: int, vector: bytes, exactly: Iterable[int] = ()
+    ) -> Likeness:
+        """How like `vector` (float32 little-endian) the chunks of these scopes are.
+
+        Places in `exactly` and those beside them are compared exactly, however many chunks there are.
+        """
         import numpy as np
 
         if index is not self._index:
             self._index, self._scopes = index, {}
         query = np.frombuffer(vector, dtype="<f4")
-        parts = [self._cosines(index, scope, model, query) for scope in dict.fromkeys(scope_ids)]
-        parts = [part for part in parts if len(part[0])]
+        residents = [self._resident(index, scope, model, len(query)) for scope in dict.fromkeys(scope_ids)]
+        parts = [(one, one.places) for one in residents if one.places is not None and len(one.places)]
         if not parts:
             return Listed([], [])
-        if len(parts) == 1:
-            return _Arrays(*parts[0])
-        places = np.concatenate([part[0] for part in parts])
-        cosines = np.concatenate([part[1] for part in parts])
-        order = np.argsort(places, kind="stable")
-        return _Arrays(places[order], cosines[order])
+        places = np.concatenate([part for _, part in parts])
+        order = np.argsort(places, kind="stable") if len(parts) > 1 else np.arange(len(places))
+        places = places[order]
+        held = [one for one, _ in parts]
+        if len(places) <= self._most_exact and all(one.matrix is not None for one in held):
+            cosines = np.concatenate([_exact(one, query) for one in held])[order]
+        else:
+            cosines = self._guessed(index, held, query, order, _rows_around(places, exactly))
+        return _Arrays(places, cosines)
 
-    def _cosines(self, index: Index, scope: int, model: int, query: "Floats") -> "tuple[Ints, Floats]":
-        import numpy as np
-
+    def _resident(self, index: Index, scope: int, model: int, dimensions: int) -> _Resident:
+        """The vectors of a scope as they are now."""
         resident = self._scopes.setdefault(scope, _Resident())
         counter = index.change_counter
         if (resident.counter, resident.model) != (counter, model):
             if resident.model != model:
                 resident = self._scopes[scope] = _Resident(model=model)
-            self._refresh(index, scope, resident, len(query))
+            self._refresh(index, scope, resident, dimensions)
             resident.counter = counter
-        if resident.places is None or resident.take is None or resident.matrix is None or not len(resident.places):
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
-        if not resident.bits:
-            return resident.places, (resident.matrix @ query)[resident.take]
-        return resident.places, self._by_bits(index, resident, query)
+        return resident
 
     def _refresh(self, index: Index, scope: int, resident: _Resident, dimensions: int) -> None:
         """Read which chunks the scope has now, and the vectors that are not here yet."""
@@ -95,17 +105,18 @@ class Matrices:
             f" WHERE n.scope IN {marks([scope])} AND c.scope IN {marks([scope])} ORDER BY c.note, c.ordinal",
             (scope, scope),
         ).fetchall()
-        bits = len(rows) > self._most_exact
+        only_bits = len(rows) > self._most_floats
         wanted = {row[2] for row in rows}
-        if bits != resident.bits or len(resident.identities) > 2 * len(wanted):
-            resident.identities, resident.matrix, resident.bits = {}, None, bits
-        self._read(index, resident, wanted - resident.identities.keys(), dimensions)
+        known = resident.identities
+        if known and (only_bits != (resident.matrix is None) or len(known) > 2 * len(wanted)):
+            resident.identities, resident.matrix, resident.bits = {}, None, None
+        self._read(index, resident, wanted - resident.identities.keys(), dimensions, only_bits)
         known = resident.identities
         held = [(ranking.place(note, ordinal), known[key]) for note, ordinal, key in rows if key in known]
         resident.places = np.array([place for place, _ in held], dtype=np.int64)
         resident.take = np.array([row for _, row in held], dtype=np.int64)
 
-    def _read(self, index: Index, resident: _Resident, wanted: set[bytes], dimensions: int) -> None:
+    def _read(self, index: Index, resident: _Resident, wanted: set[bytes], dimensions: int, only_bits: bool) -> None:
         import numpy as np
 
         found: list[Any] = index.connection.executemany(
@@ -115,33 +126,89 @@ class Matrices:
         if not found:
             return
         fresh = np.frombuffer(b"".join(row[1] for row in found), dtype="<f4").reshape(len(found), dimensions)
-        added = np.packbits(fresh > 0, axis=1) if resident.bits else fresh
         start = len(resident.identities)
         resident.identities.update((row[0], start + at) for at, row in enumerate(found))
-        resident.matrix = added if resident.matrix is None else np.concatenate([resident.matrix, added])
+        if only_bits:
+            resident.bits = _joined(resident.bits, np.packbits(fresh > 0, axis=1))
+        else:
+            resident.matrix = _joined(resident.matrix, fresh)
 
-    def _by_bits(self, index: Index, resident: _Resident, query: "Floats") -> "Floats":
-        """Cosines guessed from the share of equal signs, the best of them computed."""
+    def _guessed(
+        self, index: Index, held: Sequence[_Resident], query: "Floats", order: "Ints", exactly: "Ints"
+    ) -> "Floats":
+        """In this order, cosines guessed from the share of equal signs; the best of them, and those rows, computed."""
         import numpy as np
 
-        assert resident.matrix is not None
-        assert resident.take is not None
-        differing = np.bitwise_xor(resident.matrix, np.packbits(query > 0))
-        unlike = np.bitwise_count(differing).sum(axis=1, dtype=np.int32)
-        guessed = np.cos(np.pi * unlike / len(query)).astype(np.float32)
+        guessed = np.concatenate([_guess(one, query) for one in held])[order]
         near = np.argpartition(-guessed, min(self._rescored, len(guessed) - 1))[: self._rescored]
-        keys = list(resident.identities)
-        exact = index.connection.executemany(
-            "SELECT ?, embedding FROM vector WHERE identity = ? AND model = ?",
-            [(int(row), keys[row], resident.model) for row in near],
-        )
-        known = {row: float(np.frombuffer(blob, dtype="<f4") @ query) for row, blob in exact}
-        if known:
-            rows, values = np.array(list(known)), np.array(list(known.values()))
-            guessed = np.minimum(guessed, np.median(values))  # a guess is no reason to stand before what was compared
-            guessed[rows] = values
-        cosines: Floats = guessed[resident.take]
+        rows = np.union1d(near, exactly)
+        values, found = np.empty(len(rows), dtype=np.float32), order[rows]
+        start = 0
+        for one in held:
+            end = start + (0 if one.take is None else len(one.take))
+            here = (found >= start) & (found < end)
+            values[here] = self._exact_rows(index, one, found[here] - start, query)
+            start = end
+        guessed = np.minimum(guessed, np.median(values[np.isin(rows, near)]))  # no guess stands before what is known
+        guessed[rows] = values
+        cosines: Floats = guessed
         return cosines
+
+    def _exact_rows(self, index: Index, one: _Resident, rows: "Ints", query: "Floats") -> "Floats":
+        import numpy as np
+
+        assert one.take is not None
+        rows = one.take[rows]
+        if one.matrix is not None:
+            exact: Floats = one.matrix[rows] @ query
+            return exact
+        keys = list(one.identities)
+        blobs = index.connection.executemany(
+            "SELECT embedding FROM vector WHERE identity = ? AND model = ?", [(keys[row], one.model) for row in rows]
+        )
+        return np.array([float(np.frombuffer(row[0], dtype="<f4") @ query) for row in blobs], dtype=np.float32)
+
+
+def _joined(before: "NDArray[Any] | None", added: "NDArray[Any]") -> "NDArray[Any]":
+    import numpy as np
+
+    return added if before is None else np.concatenate([before, added])
+
+
+def _exact(one: _Resident, query: "Floats") -> "Floats":
+    assert one.matrix is not None
+    assert one.take is not None
+    cosines: Floats = (one.matrix @ query)[one.take]
+    return cosines
+
+
+def _guess(one: _Resident, query: "Floats") -> "Floats":
+    """Cosines from the share of equal signs."""
+    import numpy as np
+
+    assert one.take is not None
+    known = 0 if one.bits is None else len(one.bits)
+    if one.matrix is not None and known < len(one.matrix):
+        one.bits = _joined(one.bits, np.packbits(one.matrix[known:] > 0, axis=1))
+    assert one.bits is not None
+    differing = np.bitwise_xor(one.bits, np.packbits(query > 0))
+    if differing.shape[1] % 8 == 0:
+        differing = differing.view(np.uint64)
+    unlike = np.bitwise_count(differing).sum(axis=1, dtype=np.int32)
+    by_number = np.cos(np.pi * np.arange(len(query) + 1) / len(query)).astype(np.float32)
+    guessed: Floats = by_number[unlike][one.take]
+    return guessed
+
+
+def _rows_around(places: "Ints", wanted: Iterable[int]) -> "Ints":
+    """The rows of these places and of those right beside them, as far as they are there."""
+    import numpy as np
+
+    sought = np.fromiter(wanted, dtype=np.int64)
+    sought = np.concatenate([sought - 1, sought, sought + 1])
+    rows = np.minimum(np.searchsorted(places, sought), len(places) - 1)
+    found: Ints = np.unique(rows[places[rows] == sought])
+    return found
 
 
 class _Arrays:
@@ -196,6 +263,9 @@ class _Arrays:
 def _scaled(values: "Floats") -> "Floats":
     import numpy as np
 
-    middle, highest = float(np.median(values)), float(values.max())
-    scaled: Floats = np.maximum(ranking.LOWEST, (values - middle) / ((highest - middle) or 1.0))
+    half = len(values) // 2
+    ordered = np.partition(values, half)
+    middle = float(ordered[half]) if len(values) % 2 else (float(ordered[half]) + float(ordered[:half].max())) / 2
+    highest = float(values.max())
+    scaled: Floats = np.maximum(ranking.LOWEST, (values - middle) / ranking.span_of(middle, highest))
     return scaled

@@ -24,30 +24,16 @@ NOTHING = '""'
 _SCORE = f"-bm25(chunk_fts, 0.0, {HEADING}, {WHO}, {BODY})"
 
 
-class Found(NamedTuple):
-    """A chunk that a search found, with what ranking needs of it."""
-
-    id: int
-    note: int
-    ordinal: int
-    date: str | None
-    who: str
-    length: int
-    """in letters"""
-
-    @property
-    def place(self) -> int:
-        return ranking.place(self.note, self.ordinal)
-
-
-FIELDS = "c.id, c.note, c.ordinal, c.date, c.who, length(c.text)"
-"""The columns of a chunk ``c`` that make a Found"""
+Row = tuple[int, int, str | None, str, str]
+"""A chunk that a search found, with what ranking needs of it: place, id, date, who, text"""
+FIELDS = f"c.note * {ranking.ORDINALS} + c.ordinal + {ranking.BEFORE_FIRST}, c.id, c.date, c.who, c.text"
+"""The columns of a chunk ``c`` that make a Row"""
 
 
 class Matches(NamedTuple):
     """The chunks that have any of the words asked for."""
 
-    found: dict[int, Found]
+    found: dict[int, Row]
     """by place"""
     by_word: dict[str, dict[int, float]]
     """for each word that was looked for, its BM25 scores by place, the higher the better"""
@@ -83,19 +69,26 @@ def find(
         return Matches({}, {})
     around = _limits(connection, scope_ids, filters)
     rare = _rare(connection, asked)
-    by_word = {word: _scores(connection, scope_ids, word, around, filters) for word in rare}
-    by_word = _telling(by_word)
+    by_word = _telling({word: _scores(connection, scope_ids, word, around, filters) for word in rare})
     totals: dict[int, float] = {}
+    get = totals.get
     for scores in by_word.values():
         for id_, score in scores.items():
-            totals[id_] = totals.get(id_, 0.0) + score
-    best = sorted(sorted(totals), key=totals.__getitem__, reverse=True)[:most]
+            totals[id_] = get(id_, 0.0) + score
+    best = list(totals) if len(totals) <= most else sorted(sorted(totals), key=totals.__getitem__, reverse=True)[:most]
     rows = fetch(connection, scope_ids, best)
-    places = {row[0]: ranking.place(row[1], row[2]) for row in rows}
+    places = {row[1]: row[0] for row in rows}
     return Matches(
-        dict(zip(places.values(), rows, strict=True)),
-        {word: {places[id_]: scores[id_] for id_ in places.keys() & scores.keys()} for word, scores in by_word.items()},
+        {row[0]: row for row in rows},
+        {word: _at(places, scores) for word, scores in by_word.items()},
     )
+
+
+def _at(places: dict[int, int], scores: dict[int, float]) -> dict[int, float]:
+    """The scores of these chunks, by place."""
+    if len(scores) > len(places):
+        return {place: scores[id_] for id_, place in places.items() if id_ in scores}
+    return {places[id_]: score for id_, score in scores.items() if id_ in places}
 
 
 def _telling(by_word: dict[str, dict[int, float]]) -> dict[str, dict[int, float]]:
@@ -105,14 +98,15 @@ def _telling(by_word: dict[str, dict[int, float]]) -> dict[str, dict[int, float]
     return {word: scores for word, scores in by_word.items() if highest[word] >= least}
 
 
-def fetch(connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]) -> list[Found]:
+def fetch(connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]) -> list[Row]:
     """Those of the chunks that are in these scopes."""
-    rows = connection.execute(
-        f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
-        f" WHERE c.scope IN {marks(scope_ids)}",
-        (f"[{','.join(map(str, ids))}]", *scope_ids),
+    return list(
+        connection.execute(
+            f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
+            f" WHERE c.scope IN {marks(scope_ids)}",
+            (f"[{','.join(map(str, ids))}]", *scope_ids),
+        )
     )
-    return [Found._make(row) for row in rows]
 
 
 def within_scopes(connection: Connection, scope_ids: Sequence[int]) -> str:
@@ -179,9 +173,7 @@ def _scores(
     return dict(connection.execute(sql, (expression, MOST_ROWS)))
 
 
-def beside(
-    connection: Connection, scope_ids: Sequence[int], places: Sequence[int], filters: Filters
-) -> dict[int, Found]:
+def beside(connection: Connection, scope_ids: Sequence[int], places: Sequence[int], filters: Filters) -> dict[int, Row]:
     """The chunks of these scopes at these places, as far as the filters let them through."""
     conditions, values = chunk_conditions(filters)
     rows = connection.execute(
@@ -190,7 +182,7 @@ def beside(
         f" WHERE c.scope IN {marks(scope_ids)}{conditions}",
         (f"[{','.join(map(str, places))}]", *scope_ids, *values),
     )
-    return {found.place: found for found in map(Found._make, rows)}
+    return {row[0]: row for row in rows}
 
 
 def dated(
@@ -200,10 +192,10 @@ def dated(
     filters: Filters,
     *,
     most: int,
-) -> dict[int, Found]:
+) -> dict[int, Row]:
     """Chunks of these scopes in notes of these days (ISO 8601, both ends included), the latest first."""
     conditions, values = chunk_conditions(filters)
-    found: dict[int, Found] = {}
+    found: dict[int, Row] = {}
     for first, last in days:
         rows = connection.execute(
             f"SELECT {FIELDS} FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE n.scope IN {marks(scope_ids)}"
@@ -211,7 +203,7 @@ def dated(
             " ORDER BY n.date DESC, n.path, c.ordinal LIMIT ?",
             (*scope_ids, first, last, *scope_ids, *values, most),
         )
-        found |= {row.place: row for row in map(Found._make, rows)}
+        found |= {row[0]: row for row in rows}
     return found
 
 

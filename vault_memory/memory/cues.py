@@ -3,11 +3,14 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from vault_memory.memory import languages, words
 from vault_memory.memory.dates import Days
 from vault_memory.memory.ranking import Weights
+
+LOOKED_AT = 4_096
+"""Of so many texts it is remembered whether they have a time word, or a number"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ def of_text(text: str, asked: Asked, weights: Weights) -> dict[str, float]:
         found["when"] = weights.when
     if asked.how_many and weights.number and has_number(_said(text)):
         found["number"] = weights.number
-    if weights.question and not _ASKING.isdisjoint(text[-60:]) and words.is_question(_said(text[-60:])):
+    end = text[-60:]
+    if ("?" in end or not end.isascii()) and weights.question and words.is_question(_said(end)):
         found["question"] = weights.question
     return found
 
@@ -54,9 +58,6 @@ def _said(text: str) -> str:
     """The text without a block id at its end."""
     said, mark, name = text.rpartition(" ^")
     return said if mark and not name.strip().count(" ") else text
-
-
-_ASKING = frozenset("?？؟\u037e")
 
 
 @cache
@@ -106,6 +107,7 @@ def _time_words() -> frozenset[str]:
     return frozenset(languages.TIME_WORDS.split()).union(years, *(names.split() for names in languages.MONTHS))
 
 
+@lru_cache(LOOKED_AT)
 def has_time_word(text: str) -> bool:
     """Whether the text places itself in time."""
     if not _time_words().isdisjoint(_words_of(text)):
@@ -116,6 +118,7 @@ def has_time_word(text: str) -> bool:
 _digit = re.compile(r"\d")
 
 
+@lru_cache(LOOKED_AT)
 def has_number(text: str) -> bool:
     """Whether the text has a number, in digits or as a word."""
     return _digit.search(text) is not None or not _number_words().isdisjoint(_words_of(text))

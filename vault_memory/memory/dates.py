@@ -88,8 +88,9 @@ def _months() -> dict[str, int]:
 def _worded(tokens: list[str], today: date) -> Iterator[Days]:
     """Names of months with a day or a year beside them, and years that stand alone."""
     used: set[int] = set()
+    months = _months()
     for at, token in enumerate(tokens):
-        month = _months().get(token)
+        month = months.get(token)
         if month is None:
             continue
         day, year, seen = _beside(tokens, at)
@@ -130,20 +131,26 @@ def _latest(today: date, month: int, day: int | None) -> int:
 
 
 def _relative(text: str, today: date) -> Iterator[Days]:
-    tokens = text.replace("'", " ").split()
-    words = [token.strip('.,;:!?¿¡()"') for token in tokens]
-    for at, word in enumerate(words):
-        if word in languages.DAYS:
-            day = _shift(today, timedelta(days=languages.DAYS[word]))
-            yield Days(day, day)
-        elif at + 1 < len(words):
-            yield from _beside_now(word, words[at + 1], today)
+    tokens = [token.strip('.,;:!?¿¡()"') for token in text.replace("'", " ").split()]
+    if not _near_now().isdisjoint(tokens):
+        for at, word in enumerate(tokens):
+            if word in languages.DAYS:
+                day = _shift(today, timedelta(days=languages.DAYS[word]))
+                yield Days(day, day)
+            elif at + 1 < len(tokens):
+                yield from _beside_now(word, tokens[at + 1], today)
     for found in _ago.finditer(text):
         count, unit = found["n"] or found["de"], found["unit"] or found["deunit"]
         days = (_NUMBERS[count] if count in _NUMBERS else int(count)) * _UNITS[unit]
         slack = timedelta(days=0 if _UNITS[unit] == 1 else _UNITS[unit] // 2)
         middle = _shift(today, -timedelta(days=days))
         yield Days(_shift(middle, -slack), _shift(middle, slack))
+
+
+@cache
+def _near_now() -> frozenset[str]:
+    """Words without one of which a query names no day by its distance from today, but for "ago"."""
+    return frozenset([*languages.DAYS, *languages.LAST, *languages.NEXT, *languages.THIS])
 
 
 def _beside_now(which: str, unit: str, today: date) -> Iterator[Days]:

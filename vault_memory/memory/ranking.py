@@ -7,6 +7,7 @@ the same note speaks for it, and small cues of the query are added. A chunk's pl
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 RRF = 60
 """The constant of reciprocal rank fusion"""
@@ -59,56 +60,88 @@ def split(place: int) -> tuple[int, int]:
 
 
 TextTerms = tuple[float, float, float]
-"""What the words say for a chunk, each at most 1: its own words and those beside it; how many of the words its note
-has, the rarer the more; the best chunk of its note"""
+"""What the words say for a chunk, each at most 1: the three parts of `Said`"""
 
 
-def text_terms(by_word: Sequence[Mapping[int, float]]) -> dict[int, TextTerms]:
+class Said(NamedTuple):
+    """What the words of one question say, brought to one scale: each value is at most 1."""
+
+    text: dict[int, float]
+    """by place: the chunk's own words and those beside it"""
+    note: dict[int, float]
+    """by note: how many of the words it has, the rarer the more"""
+    best: dict[int, float]
+    """by note: the text of its best chunk"""
+
+    def terms(self, place: int) -> TextTerms:
+        note = place // ORDINALS
+        return self.text.get(place, 0.0), self.note.get(note, 0.0), self.best.get(note, 0.0)
+
+
+def said(by_word: Sequence[Mapping[int, float]]) -> Said:
     """What the words say for each place where one stands, or beside which one stands.
 
     For each word: its BM25 score by place, the higher the better.
     """
-    text, covered = dict[int, float](), dict[int, float]()
+    text = _with_beside(by_word)
     notes = [{at // ORDINALS for at in scores} for scores in by_word]
     all_notes = len(set().union(*notes)) + 1
-    for scores, found in zip(by_word, notes, strict=True):
-        _add(text, scores)
+    covered: dict[int, float] = {}
+    for found in notes:
         rarity = max(math.log(all_notes / (len(found) + 0.5)), 0.05)
         for note in found:
             covered[note] = covered.get(note, 0.0) + rarity
-    return _to_one_scale(text, covered)
-
-
-def _add(text: dict[int, float], scores: Mapping[int, float]) -> None:
-    """Add what a word counts where it stands, and in the two chunks before and after."""
-    get, own = text.get, scores.keys()
-    for at, score in scores.items():
-        text[at] = get(at, 0.0) + score
-        for other, part in ((at - 1, BESIDE), (at + 1, BESIDE), (at - 2, FAR), (at + 2, FAR)):
-            text[other] = get(other, 0.0) + score * (part * AGAIN if other in own else part)
-
-
-def _to_one_scale(text: dict[int, float], covered: dict[int, float]) -> dict[int, TextTerms]:
-    highest = max(text.values(), default=0.0) or 1.0
-    most = max(covered.values(), default=0.0) or 1.0
     best: dict[int, float] = {}
-    for at in sorted(text, key=text.__getitem__):
-        best[at // ORDINALS] = text[at] / highest
-    note = {number: value / most for number, value in covered.items()}
-    return {at: (score / highest, note[at // ORDINALS], best[at // ORDINALS]) for at, score in text.items()}
+    for at, score in text.items():
+        note = at // ORDINALS
+        if score > best.get(note, 0.0):
+            best[note] = score
+    highest = max(best.values(), default=0.0)
+    return Said(_parts(text, highest), _parts(covered, max(covered.values(), default=0.0)), _parts(best, highest))
 
 
-def fused(parts: Iterable[Mapping[int, TextTerms]], weights: Weights = WEIGHTS) -> dict[int, TextTerms]:
+def _with_beside(by_word: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    """What the words count where they stand, and in the two chunks before and after."""
+    own: dict[int, float] = {}
+    for scores in by_word:
+        for at, score in scores.items():
+            own[at] = own.get(at, 0.0) + score
+    text = dict(own)
+    get = text.get
+    for at, score in own.items():
+        near, far = score * BESIDE, score * FAR
+        text[at - 1] = get(at - 1, 0.0) + near
+        text[at + 1] = get(at + 1, 0.0) + near
+        text[at - 2] = get(at - 2, 0.0) + far
+        text[at + 2] = get(at + 2, 0.0) + far
+    for scores in by_word:
+        _take_again(text, scores)
+    return text
+
+
+def _take_again(text: dict[int, float], scores: Mapping[int, float]) -> None:
+    """Take back most of what a word counts beside it where it stands as well."""
+    for at, score in scores.items():
+        for step, part in ((1, BESIDE - BESIDE * AGAIN), (2, FAR - FAR * AGAIN)):
+            if at + step in scores:
+                text[at] -= scores[at + step] * part
+                text[at + step] -= score * part
+
+
+def _parts(values: dict[int, float], whole: float) -> dict[int, float]:
+    return {key: value / whole for key, value in values.items()} if whole else values
+
+
+def fused(parts: Sequence[Said], places: Iterable[int], weights: Weights = WEIGHTS) -> dict[int, TextTerms]:
     """Of several questions in one prompt, for each place the terms of the one it answers best."""
-    found: dict[int, TextTerms] = {}
-    for part in parts:
-        if not found:
-            found = dict(part)
-            continue
-        for at, terms in part.items():
-            if at not in found or weigh(terms, weights) > weigh(found[at], weights):
-                found[at] = terms
-    return found
+    if not parts:
+        return {}
+    if len(parts) == 1:
+        terms = parts[0].terms
+        return {place: terms(place) for place in places}
+    return {
+        place: max((part.terms(place) for part in parts), key=lambda terms: weigh(terms, weights)) for place in places
+    }
 
 
 def weigh(terms: TextTerms, weights: Weights) -> float:
@@ -118,8 +151,13 @@ def weigh(terms: TextTerms, weights: Weights) -> float:
 def scaled(values: Sequence[float]) -> Callable[[float], float]:
     """Brings a cosine to the scale of the sum: the middle one becomes 0, the best 1, none is below `LOWEST`."""
     middle, highest = (_median(values), max(values)) if len(values) else (0.0, 0.0)
-    span = (highest - middle) or 1.0
+    span = span_of(middle, highest)
     return lambda value: max(LOWEST, (value - middle) / span)
+
+
+def span_of(middle: float, highest: float) -> float:
+    """What becomes 1 on the scale; cosines that are all but the same differ by how they were added up alone."""
+    return highest - middle if highest - middle > 1e-5 else 1.0
 
 
 def _median(values: Sequence[float]) -> float:

@@ -7,10 +7,10 @@ from vault_memory.database import Connection
 from vault_memory.index import Index, text, vectors
 from vault_memory.index.filters import Filters
 from vault_memory.index.matrices import Matrices
-from vault_memory.index.text import Found
+from vault_memory.index.text import Row
 from vault_memory.memory import ranking
 from vault_memory.memory.cues import Asked
-from vault_memory.memory.ranking import TextTerms, Weights
+from vault_memory.memory.ranking import Said, TextTerms, Weights
 
 DIGITS = 6
 """Two scores that differ less than this are the same"""
@@ -41,12 +41,12 @@ class Request:
 class Candidates:
     """What the arms brought, by place."""
 
-    rows: dict[int, Found] = field(default_factory=dict)
+    rows: dict[int, Row] = field(default_factory=dict)
     text: Mapping[int, TextTerms] = field(default_factory=dict)
     likeness: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     cosines: Mapping[int, float] = field(default_factory=dict)
-    arms: dict[str, dict[int, int]] = field(default_factory=dict)
-    """the candidates of each arm with their ranks, 1 being the best; those that are as good as one another share one"""
+    arms: dict[str, dict[int, float]] = field(default_factory=dict)
+    """the candidates of each arm with their scores there, the higher the better"""
 
 
 def gather(
@@ -61,33 +61,38 @@ def gather(
 ) -> Candidates:
     """The candidates of all arms; without `embed` those of vectors are absent."""
     found = Candidates()
+    said: list[Said] = []
     if words_too:
-        _by_words(request, found)
+        said = _by_words(request, found)
         _by_days(request, found)
     number = vectors.find_model(request.connection, model) if embed else None
     if embed and number is not None and query.strip():
         if matrices:
-            likeness = matrices.like(index, request.scope_ids, number, embed(query))
+            likeness = matrices.like(index, request.scope_ids, number, embed(query), found.rows)
         else:
             likeness = vectors.like(request.connection, request.scope_ids, number, embed(query))
         _by_vectors(request, found, likeness)
+    found.text = ranking.fused(said, found.rows, request.weights)
     return found
 
 
-def _by_words(request: Request, found: Candidates) -> None:
+def _by_words(request: Request, found: Candidates) -> list[Said]:
+    """What each sentence says; `found` gets the chunks with its words, and the best of those beside them."""
     every = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
     matches = text.find(request.connection, request.scope_ids, every, request.filters, most=request.most)
     if not matches.found:
-        return
+        return []
     by_word = matches.by_word
     parts = [[by_word[word] for word in sentence if word in by_word] for sentence in request.sentences]
-    found.text = ranking.fused((ranking.text_terms(part) for part in parts if part), request.weights)
-    found.rows.update(matches.found)
-    terms = found.text
-    places = sorted(sorted(terms), key=lambda place: terms[place][0], reverse=True)[: request.most]
+    said = [ranking.said(part) for part in parts if part]
+    scores = said[0].text
+    for other in said[1:]:
+        scores = {place: max(scores.get(place, 0.0), other.text.get(place, 0.0)) for place in scores | other.text}
+    places = sorted(sorted(scores), key=scores.__getitem__, reverse=True)[: request.most]
     lonely = [place for place in places[:NEAR_BEST] if place not in matches.found][:BESIDE]
-    found.rows.update(text.beside(request.connection, request.scope_ids, lonely, request.filters))
-    found.arms["text"] = ranks({place: terms[place][0] for place in places if place in found.rows})
+    found.rows = matches.found | text.beside(request.connection, request.scope_ids, lonely, request.filters)
+    found.arms["text"] = {place: scores[place] for place in places if place in found.rows}
+    return said
 
 
 def _by_days(request: Request, found: Candidates) -> None:
@@ -95,7 +100,7 @@ def _by_days(request: Request, found: Candidates) -> None:
         return
     dated = text.dated(request.connection, request.scope_ids, request.asked.days, request.filters, most=request.most)
     found.rows.update(dated)
-    found.arms["date"] = {place: rank for rank, place in enumerate(dated, start=1)}
+    found.arms["date"] = {place: -float(at) for at, place in enumerate(dated)}
 
 
 def _by_vectors(request: Request, found: Candidates, likeness: vectors.Likeness) -> None:
@@ -106,13 +111,13 @@ def _by_vectors(request: Request, found: Candidates, likeness: vectors.Likeness)
     found.likeness = likeness.at(found.rows)
     found.cosines = likeness.cosines(place for place in places if place in found.rows)
     weights, values = request.weights, found.likeness
-    found.arms["vector"] = ranks(
-        {place: weights.vector * values[place][0] + weights.vector_beside * values[place][1] for place in found.cosines}
-    )
+    found.arms["vector"] = {
+        place: weights.vector * values[place][0] + weights.vector_beside * values[place][1] for place in found.cosines
+    }
 
 
 def ranks(scores: Mapping[int, float]) -> dict[int, int]:
-    """The rank of each place by its score, the highest first."""
+    """The rank of each place by its score, 1 for the highest; those as good as one another share one."""
     ranked: dict[int, int] = {}
     rank, before = 0, None
     for at, (place, score) in enumerate(sorted(scores.items(), key=lambda one: -one[1]), start=1):

@@ -1,9 +1,10 @@
 """From candidates to an order: the sum of `memory.ranking`, or one of the plainer modes."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from operator import itemgetter
 
-from vault_memory.database import Connection
 from vault_memory.memory import cues, ranking
+from vault_memory.recall import candidates
 from vault_memory.recall.candidates import Candidates, Request
 
 RESCORED = 60
@@ -12,12 +13,8 @@ DIGITS = 9
 _NONE: ranking.TextTerms = (0.0, 0.0, 0.0)
 
 
-class Ranked(NamedTuple):
-    """A candidate with its score and the terms that make it."""
-
-    score: float
-    place: int
-    terms: dict[str, float]
+Ranked = tuple[float, int, dict[str, float]]
+"""A candidate: its score below zero, so that tuples sort best first; its place; the terms that are known by then"""
 
 
 def ranked(request: Request, found: Candidates, mode: str) -> list[Ranked]:
@@ -25,88 +22,75 @@ def ranked(request: Request, found: Candidates, mode: str) -> list[Ranked]:
     if mode == "rrf":
         return _by_ranks(found)
     if mode == "semantic":
-        places = found.cosines
-        return _in_order(
-            [Ranked(_rounded(found.cosines[place]), place, {"cosine": found.cosines[place]}) for place in places]
-        )
+        return sorted((_turned(cosine), place, {"cosine": cosine}) for place, cosine in found.cosines.items())
     return _by_sums(request, found)
 
 
-def _in_order(found: list[Ranked]) -> list[Ranked]:
-    return sorted(found, key=lambda one: (-one.score, one.place))
-
-
-def _rounded(score: float) -> float:
-    """So that the order in which a sum was added up does not tell two scores apart."""
-    return round(score, DIGITS)
+def _turned(score: float) -> float:
+    """Rounded, so that the order in which a sum was added up does not tell two scores apart."""
+    return -round(score, DIGITS)
 
 
 def _by_ranks(found: Candidates) -> list[Ranked]:
     terms: dict[int, dict[str, float]] = {}
     for arm in ("text", "vector"):
-        for place, rank in found.arms.get(arm, {}).items():
+        for place, rank in candidates.ranks(found.arms.get(arm, {})).items():
             terms.setdefault(place, {})[arm] = 1 / (ranking.RRF + rank)
-    return _in_order([Ranked(_rounded(sum(parts.values())), place, parts) for place, parts in terms.items()])
+    return sorted((_turned(sum(parts.values())), place, parts) for place, parts in terms.items())
 
 
 def _by_sums(request: Request, found: Candidates) -> list[Ranked]:
-    bases = _bases(request, found)
-    best = sorted(bases, key=lambda base: (-base[0], base[1]))
-    texts = _texts(request.connection, [found.rows[place].id for _, place in best[:RESCORED]])
-    whole = [Ranked(_rounded(score), place, {}) for score, place in best[RESCORED:]]
-    for score, place in best[:RESCORED]:
-        more = cues.of_text(texts[found.rows[place].id], request.asked, request.weights)
-        whole.append(Ranked(_rounded(score + sum(more.values())), place, more))
-    return _in_order(whole)
+    best = sorted(_bases(request, found))
+    whole: list[Ranked] = []
+    for turned, place in best[:RESCORED]:
+        more = cues.of_text(found.rows[place][4], request.asked, request.weights)
+        whole.append((_turned(sum(more.values()) - turned), place, more))
+    whole += [(_turned(-turned), place, {}) for turned, place in best[RESCORED:]]
+    return sorted(whole, key=_order)
 
 
-def _bases(request: Request, found: Candidates) -> list[tuple[float, int]]:
-    """The sum for each candidate as far as its text need not be looked at."""
+_order = itemgetter(0, 1)
+
+
+def _bases(request: Request, found: Candidates) -> Iterator[tuple[float, int]]:
+    """For each candidate the sum, turned round, as far as its text need not be looked at; and its place."""
     weights, asked = request.weights, request.asked
-    speaks: dict[str, float] = {}
-    bases = []
-    for place, row in found.rows.items():
-        terms = found.text.get(place)
-        score = ranking.weigh(terms, weights) if terms else 0.0
-        like = found.likeness.get(place)
-        if like:
-            score += weights.vector * like[0] + weights.vector_beside * like[1]
-        who = row.who
-        if who:
-            if who not in speaks:
-                speaks[who] = weights.speaker * cues.names_speaker(who, asked.names)
-            score += speaks[who]
-        if asked.days and cues.is_near(row.date, asked.days):
+    speaks: dict[str, float] = {"": 0.0}
+    weigh, length_term, length = ranking.weigh, ranking.length_term, weights.length
+    terms, likeness, near = found.text, found.likeness, asked.days
+    for place, _, date, who, text in found.rows.values():
+        score = length * length_term(len(text))
+        if place in terms:
+            score += weigh(terms[place], weights)
+        if place in likeness:
+            own, beside = likeness[place]
+            score += weights.vector * own + weights.vector_beside * beside
+        if who not in speaks:
+            speaks[who] = weights.speaker * cues.names_speaker(who, asked.names)
+        score += speaks[who]
+        if near and cues.is_near(date, near):
             score += weights.date
-        bases.append((score + weights.length * ranking.length_term(row.length), place))
-    return bases
+        yield -score, place
 
 
 def explained(request: Request, found: Candidates, one: Ranked) -> dict[str, float]:
     """All terms of a hit's sum, by name."""
-    if "cosine" in one.terms or not one.terms.keys().isdisjoint(("text", "vector")):
-        return one.terms
-    weights, row = request.weights, found.rows[one.place]
-    terms = found.text.get(one.place, _NONE)
-    own, beside = found.likeness.get(one.place, (0.0, 0.0))
+    _, place, known = one
+    if "cosine" in known or not known.keys().isdisjoint(("text", "vector")):
+        return known
+    weights = request.weights
+    _, _, date, who, text = found.rows[place]
+    terms = found.text.get(place, _NONE)
+    own, beside = found.likeness.get(place, (0.0, 0.0))
     sums = {
         "text": weights.text * terms[0],
         "note": weights.note * terms[1],
         "best": weights.best * terms[2],
         "vector": weights.vector * own,
         "beside": weights.vector_beside * beside,
-        "speaker": weights.speaker * cues.names_speaker(row.who, request.asked.names),
-        "date": weights.date * cues.is_near(row.date, request.asked.days),
-        "length": weights.length * ranking.length_term(row.length),
-        **one.terms,
+        "speaker": weights.speaker * cues.names_speaker(who, request.asked.names),
+        "date": weights.date * cues.is_near(date, request.asked.days),
+        "length": weights.length * ranking.length_term(len(text)),
+        **known,
     }
     return {name: term for name, term in sums.items() if term}
-
-
-def _texts(connection: Connection, ids: list[int]) -> dict[int, str]:
-    return dict(
-        connection.execute(
-            "SELECT c.id, c.text FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value",
-            (f"[{','.join(map(str, ids))}]",),
-        )
-    )

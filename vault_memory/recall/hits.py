@@ -9,7 +9,7 @@ from vault_memory.index.filters import Filters, marks
 from vault_memory.memory import words
 from vault_memory.recall import fusion
 from vault_memory.recall.answer import Answer, Hit, Why
-from vault_memory.recall.candidates import Candidates, Request
+from vault_memory.recall.candidates import Candidates, Request, ranks
 from vault_memory.recall.fusion import Ranked
 
 MOST_TIES = 100
@@ -21,20 +21,20 @@ SNIPPET = 240
 def answer(request: Request, found: Candidates, ranked: Sequence[Ranked], *, limit: int, why: bool) -> Answer:
     """The best `limit` of `ranked` as hits, those with the same score by note and line, and what the arms brought."""
     asked = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
-    least = ranked[limit - 1].score if len(ranked) > limit else -math.inf
-    best = [one for one in ranked[: limit + MOST_TIES] if one.score >= least]
-    details = _details(request, [found.rows[one.place].id for one in best])
+    last = ranked[limit - 1][0] if len(ranked) > limit else math.inf
+    best = [one for one in ranked[: limit + MOST_TIES] if one[0] <= last]
+    details = _details(request, [found.rows[place][1] for _, place, _ in best])
     hits = []
     for one in best:
-        row = details.get(found.rows[one.place].id)
+        row = details.get(found.rows[one[1]][1])
         if row is None:
             continue
         path, first, last, heading, date, scope, kind, body = row
         names = tuple(heading.split(SEPARATOR)) if heading else ()
         reason = _why(request, found, one) if why else None
-        hits.append(Hit(path, (first, last), names, date, scope, kind, body, one.score, reason))
+        hits.append(Hit(path, (first, last), names, date, scope, kind, body, -one[0], reason))
     hits.sort(key=lambda hit: (-hit.score, hit.note, hit.lines))
-    arms = {arm: len(ranks) for arm, ranks in found.arms.items()}
+    arms = {arm: len(scores) for arm, scores in found.arms.items()}
     return Answer(tuple(hits[:limit]), arms, left_out(request) if why else {}, tuple(asked))
 
 
@@ -54,7 +54,8 @@ def _details(request: Request, ids: list[int]) -> dict[int, _Details]:
 
 
 def _why(request: Request, found: Candidates, one: Ranked) -> Why:
-    arms = {arm: ranks[one.place] for arm, ranks in found.arms.items() if one.place in ranks}
+    place = one[1]
+    arms = {arm: ranks(scores)[place] for arm, scores in found.arms.items() if place in scores}
     return Why(fusion.explained(request, found, one), arms)
 
 

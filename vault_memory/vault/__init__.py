@@ -1,4 +1,4 @@
-"""The vault's folder: what lies in it, the bytes of a note, when to look again, and how to write without loss."""
+"""The vault's folder: what lies in it, the bytes of a note, and when to look again."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -9,14 +9,17 @@ from vault_memory.vault.marker import Marker, VaultTooNew, ensure_marker, read_m
 from vault_memory.vault.walk import Listing, Stat
 
 if TYPE_CHECKING:
-    from vault_memory.vault.append import append_record
-    from vault_memory.vault.files import RealFiles
+    from vault_memory.vault.append import Records, append_record, merge_records, read_records
+    from vault_memory.vault.copies import copy_name
+    from vault_memory.vault.files import Files, RealFiles
     from vault_memory.vault.hints import Hints
-    from vault_memory.vault.journal import JournalUnavailable
-    from vault_memory.vault.journal import Op as WriteOp
+    from vault_memory.vault.journal import Displaced, JournalUnavailable, Op
+    from vault_memory.vault.means import Merge
     from vault_memory.vault.mounts import watchable
     from vault_memory.vault.settle import Settled, Settling, Verdict
-    from vault_memory.vault.snapshots import Version, revision_of
+    from vault_memory.vault.snapshots import Snapshots, Version, revision_of
+    from vault_memory.vault.stale import nearest
+    from vault_memory.vault.trash import Thrown
     from vault_memory.vault.watch import Watcher
     from vault_memory.vault.write import Writer, Written, real_path
 
@@ -24,44 +27,63 @@ __all__ = [
     "LARGEST_PARSED",
     "LARGEST_STORED",
     "MARKER",
+    "Displaced",
+    "Files",
     "Folder",
     "Hints",
     "Identity",
     "JournalUnavailable",
     "Listing",
     "Marker",
+    "Merge",
     "Note",
     "NoteTooLarge",
+    "Op",
     "RealFiles",
+    "Records",
     "Settled",
     "Settling",
+    "Snapshots",
     "Stat",
+    "Thrown",
     "VaultTooNew",
     "Verdict",
     "Version",
     "Watcher",
-    "WriteOp",
     "Writer",
     "Written",
     "append_record",
+    "copy_name",
     "ensure_marker",
+    "merge_records",
+    "nearest",
     "read_marker",
+    "read_records",
     "real_path",
     "revision_of",
     "watchable",
 ]
 
-_ON_DEMAND = {
-    "Hints": "hints", "Settled": "settle", "Settling": "settle", "Verdict": "settle", "Watcher": "watch",
-    "watchable": "mounts", "JournalUnavailable": "journal", "RealFiles": "files", "Version": "snapshots",
-    "Writer": "write", "Written": "write", "append_record": "append", "real_path": "write", "revision_of": "snapshots",
-}  # fmt: skip
-"""For the daemon, or for whoever writes: a search does without them"""
+# What a search needs not is loaded when it is first asked for.
+_WHEN_NEEDED = {
+    "append": ("Records", "append_record", "merge_records", "read_records"),
+    "copies": ("copy_name",),
+    "files": ("Files", "RealFiles"),
+    "hints": ("Hints",),
+    "journal": ("Displaced", "JournalUnavailable", "Op"),
+    "means": ("Merge",),
+    "mounts": ("watchable",),
+    "settle": ("Settled", "Settling", "Verdict"),
+    "snapshots": ("Snapshots", "Version", "revision_of"),
+    "stale": ("nearest",),
+    "trash": ("Thrown",),
+    "watch": ("Watcher",),
+    "write": ("Writer", "Written", "real_path"),
+}
+_HOME = {name: module for module, names in _WHEN_NEEDED.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name == "WriteOp":
-        return import_module("vault_memory.vault.journal").Op
-    if name in _ON_DEMAND:
-        return getattr(import_module(f"vault_memory.vault.{_ON_DEMAND[name]}"), name)
+    if name in _HOME:
+        return getattr(import_module(f"vault_memory.vault.{_HOME[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

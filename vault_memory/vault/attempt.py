@@ -29,6 +29,8 @@ def carry_out(means: Means, op: Op, merge: Merge, now: float) -> Op:
             return means.postpone(op, why(error))
         try:
             tried = _attempt(means, folder, op, merge, now)
+        except OSError as error:  # from looking; what goes wrong in the swap itself is judged there
+            return means.postpone(op, why(error))
         finally:
             means.files.close(folder)
         if tried.phase != "planned":

@@ -186,6 +186,10 @@ class RealFiles:
             return Found.of(os.lstat(name, dir_fd=folder))
         except FileNotFoundError:
             return None
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:  # nothing can be there: asked about locks of notes with long names
+                return None
+            raise
 
     def link_target(self, folder: int, name: str) -> str:
         return os.readlink(name, dir_fd=folder)

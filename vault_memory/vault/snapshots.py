@@ -112,6 +112,14 @@ class Snapshots:
             self._drop_unused()
         return len(gone)
 
+    def erase(self, revisions: Iterable[str]) -> None:
+        """Forget these versions for good: no byte of them stays in the file, nor in its log."""
+        gone = [(revision,) for revision in revisions]
+        with self._journal.transaction():
+            for table in ("versions", "blobs", "trash"):
+                self._connection.executemany(f"DELETE FROM {table} WHERE revision = ?", gone)
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def _drop_unused(self) -> None:
         self._connection.execute(
             "DELETE FROM blobs WHERE revision NOT IN (SELECT revision FROM versions)"

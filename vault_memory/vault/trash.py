@@ -33,7 +33,10 @@ def throw_away(means: Means, op: Op, now: float) -> Op:
     except OSError as error:
         return means.postpone(op, why(error))
     try:
-        live = read_live(means.files, folder, op.name)
+        try:
+            live = read_live(means.files, folder, op.name)
+        except OSError as error:
+            return means.postpone(op, why(error))
         if isinstance(live, str):
             return means.postpone(op, live)
         if live is None or live.revision != op.base:
@@ -76,3 +79,15 @@ def thrown(means: Means) -> list[Thrown]:
     """What lies in the trash, the newest first."""
     rows = means.journal.connection.execute("SELECT id, path, revision, at FROM trash ORDER BY at DESC, id")
     return [Thrown(*row) for row in rows]
+
+
+def empty(means: Means, now: float) -> None:
+    """Let go of what has lain there for long."""
+    with means.journal.transaction():
+        means.journal.connection.execute("DELETE FROM trash WHERE at < ?", (now - KEPT_FOR,))
+
+
+def take_out(means: Means, one: Thrown) -> None:
+    """It stands in the vault again."""
+    with means.journal.transaction():
+        means.journal.connection.execute("DELETE FROM trash WHERE id = ?", (one.id,))

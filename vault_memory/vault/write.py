@@ -25,6 +25,7 @@ from vault_memory.vault.means import Means, Merge
 from vault_memory.vault.reasons import WORDS
 from vault_memory.vault.recover import recover
 from vault_memory.vault.snapshots import Snapshots, revision_of
+from vault_memory.vault.trash import Thrown, empty, take_out, thrown
 
 LOCK = "write.lock"
 _LINKS = 8
@@ -117,6 +118,24 @@ class Writer:
             op = self._in_order(op, self._merge, now.timestamp())
             self._settle(now)
         return Written.of(op)
+
+    def thrown(self) -> list[Thrown]:
+        """What lies in the trash, the newest first."""
+        return thrown(self._means)
+
+    def untrash(self, thrown_id: str, *, now: datetime, op_id: str) -> Written:
+        """Put a note back; where another stands there by now, beside it. KeyError when it is not in the trash."""
+        one = {each.id: each for each in self.thrown()}[thrown_id]
+        raw = self.snapshots.bytes_of(one.revision) or b""
+        done = self.write(one.path, raw, expected=None, now=now, op_id=op_id, merge=lambda *_: None)
+        if done.outcome != "pending":
+            take_out(self._means, one)
+        return done
+
+    def prune(self, now: datetime) -> int:
+        """Let go of old versions and old trash; returns how many versions went."""
+        empty(self._means, now.timestamp())
+        return self.snapshots.prune(now.timestamp())
 
     def tend(self, now: datetime) -> list[Written]:
         """What is due: writes that wait, displaced files. Returns the waiting writes that are now done."""

@@ -81,11 +81,14 @@ class Oracle:
         self.boxes: dict[str, str] = {}
         self.parent: dict[str, set[str]] = {}
         self.conflicting = 0
-        """conflicts that nobody could avoid"""
+        """items that both edited in different ways: conflicts that nobody could avoid"""
+        self.returning = 0
+        """what was written into sections that the other side had removed: told of, though it stands"""
         for section in triple.base.sections:
             for item in section.items:
                 self._old(item)
         self._added()
+        self._count_returning()
 
     # --- What to expect ---
 
@@ -242,6 +245,13 @@ class Oracle:
             self.most[kid.words] += 1
             if clear:
                 self.parent[kid.words] = {item.words}
+
+    def _count_returning(self) -> None:
+        it = self.triple
+        for note, removed in ((it.ours, it.yours.removed), (it.theirs, it.mine.removed)):
+            for section in note.sections:
+                old = next((one for one in it.base.sections if one.id == section.id), None)
+                self.returning += section.id in removed and old is not None and section.items != old.items
 
     def _new(self, note: Note, did: Did) -> list[tuple[Item, set[str]]]:
         found = []

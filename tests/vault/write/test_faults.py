@@ -11,7 +11,7 @@ from tests.vault.write.world import World
 from vault_memory.vault.journal import JournalUnavailable
 from vault_memory.vault.reasons import WORDS
 
-NEVER_FAIL = ("close", "look", "commit", "stat", "alone", "free_bytes")
+NEVER_FAIL = ("close", "commit", "alone")
 
 
 @pytest.mark.scenario("B39", "B40", "B41")

@@ -29,16 +29,23 @@ def words_of(line: bytes) -> bytes:
 def nothing_is_lost(base: bytes, ours: bytes, theirs: bytes, result: bytes, conflicts: Iterable[bytes]) -> bool:
     """Every line is in the result as often as it must be, or in a conflict, or folded into one that says the same."""
     versions = [lines_of(raw) for raw in (base, ours, theirs, result)]
-    alike = set.intersection(*(set(version.items()) for version in versions))
+    alike = _alike(*versions)
     known: dict[bytes, bytes] = {}
-    b, o, t, r = (_by_words(version.items() - alike, known) for version in versions)
+    b, o, t, r = (
+        _by_words(((line, n) for line, n in version.items() if line not in alike), known) for version in versions
+    )
     for raw in conflicts:
         r.update(_by_words(lines_of(raw).items(), known))
     lacking = [words for words in o.keys() | t.keys() if words and r[words] < _least(b[words], o[words], t[words])]
     if not lacking:
         return True
-    said = {_said(words) for words in r} | {_said(words_of(line)) for line, _ in alike}
+    said = {_said(words) for words in r} | {_said(words_of(line)) for line in alike}
     return all(_said(words) in said for words in lacking)
+
+
+def _alike(base: Counts, ours: Counts, theirs: Counts, result: Counts) -> set[bytes]:
+    """The lines that all have equally often, of which nothing is to be asked."""
+    return {line for line, n in result.items() if base.get(line) == n and ours.get(line) == n == theirs.get(line)}
 
 
 def _least(base: int, ours: int, theirs: int) -> int:

@@ -18,6 +18,8 @@ COMMON = 12
 """A word in more units than this tells nothing about which of them is meant, where there are many"""
 FEW = 10_000
 """Pairs that are all compared; where there are more, only those that share a rare word"""
+STEPS = sorted(((old, new) for old in range(5) for new in range(5) if old or new), key=sum)
+"""Units of the base and of a side that are stepped over at once, the fewest first"""
 FEW_SECTIONS = 100
 """So many are looked at for a name that is like another"""
 
@@ -92,7 +94,7 @@ def _match_units(base: Page, side: Page, sections: Sequence[int]) -> list[int]:
         if known > 0:
             matched[side.sections[section].unit] = base.sections[known].unit
     side_home = [sections[home] for home in side.home]
-    _match_ends(base, side, side_home, matched)
+    _match_runs(base, side, side_home, matched)
     pairing = _Pairing(len(base.units), matched)
     pairing.base_left = [number for number in pairing.base_left if base.units[number].kind != "heading"]
     pairing.side_left = [number for number in pairing.side_left if side.units[number].kind != "heading"]
@@ -106,22 +108,32 @@ def _match_units(base: Page, side: Page, sections: Sequence[int]) -> list[int]:
     return matched
 
 
-def _match_ends(base: Page, side: Page, side_home: Sequence[int], matched: list[int]) -> None:
-    """What is alike from the beginning, and from the end, which is nearly all where little was changed."""
-    count, least = len(side.units), min(len(base.units), len(side.units))
-    shift = len(base.units) - count
-    start = 0
-    while start < least and _is_same(base, start, side, start, side_home):
-        matched[start] = start
-        start += 1
-    for number in range(count - 1, count - 1 - least + start, -1):
-        if not _is_same(base, number + shift, side, number, side_home):
+def _match_runs(base: Page, side: Page, side_home: Sequence[int], matched: list[int]) -> None:
+    """What is alike from the beginning, and from the end: nearly all, where little was changed.
+
+    From the beginning a few units that were added, deleted or edited are stepped over.
+    """
+    olds, news = [unit.text for unit in base.units], [unit.text for unit in side.units]
+    old = new = 0
+    old_end, new_end = len(olds), len(news)
+
+    def alike(old: int, new: int) -> bool:
+        return old < old_end and new < new_end and olds[old] == news[new] and base.home[old] == side_home[new]
+
+    while old < old_end and new < new_end:
+        if alike(old, new):
+            matched[new] = old
+            old, new = old + 1, new + 1
+            continue
+        for skip_old, skip_new in STEPS:
+            if alike(old + skip_old, new + skip_new):
+                old, new = old + skip_old, new + skip_new
+                break
+        else:
             break
-        matched[number] = number + shift
-
-
-def _is_same(base: Page, old: int, side: Page, new: int, side_home: Sequence[int]) -> bool:
-    return base.units[old].text == side.units[new].text and base.home[old] == side_home[new]
+    while old < old_end and new < new_end and alike(old_end - 1, new_end - 1):
+        old_end, new_end = old_end - 1, new_end - 1
+        matched[new_end] = old_end
 
 
 def _keys(page: Page, numbers: Iterable[int]) -> dict[int, bytes]:

@@ -51,7 +51,9 @@ class Structure:
         self.units = unit_threads(base, ours, theirs, mine, yours, self.sections)
         self.homes: dict[int, int] = {}
         """of each unit that stays the section it stands in"""
-        self.pieces: dict[int, list[Piece]] = {}
+        self.pieces: dict[int, Piece] = {}
+        self.beside: dict[int, list[Piece]] = {}
+        """what stands behind it: ours, with a mark"""
         self.heads: dict[int, Piece | None] = {}
         """of each section that stays its heading; none for what is above the first one"""
         self.parents: dict[int, int] = {}
@@ -60,8 +62,8 @@ class Structure:
         """The pieces of the result in order; None where sections would lie in one another."""
         for thread in range(len(self.sections)):
             self._decide_section(thread)
-        for thread in range(len(self.units)):
-            self._decide_unit(thread)
+        for thread, versions in enumerate(zip(self.units.base, self.units.ours, self.units.theirs, strict=True)):
+            self._decide_unit(thread, *versions)
         self._fold()
         self._find_homes()
         return self._in_order()
@@ -91,30 +93,26 @@ class Structure:
         unit = page.sections[section].unit
         self.heads[thread] = Piece("heading", page.units[unit].text, page, unit, thread)
 
-    def _decide_unit(self, thread: int) -> None:
-        units = self.units
-        b, o, t = units.base[thread], units.ours[thread], units.theirs[thread]
-        if (b != NONE and self.base.units[b].kind == "heading") or (o == NONE and t == NONE):
-            return
-        if (o == NONE or t == NONE) and b != NONE and not self._was_changed(b, o, t):
+    def _decide_unit(self, thread: int, b: int, o: int, t: int) -> None:
+        if (o == NONE or t == NONE) and (o == t or (b != NONE and not self._was_changed(b, o, t))):
             return
         side, number = (self.theirs, t) if t != NONE else (self.ours, o)
-        if side.units[number].kind == "heading":
+        kind, _, _, text = side.units[number]
+        if kind == "heading":
             return
         home = self._home(b, o, t)
-        text = side.units[number].text
         if o != NONE and t != NONE and text != (ours := self.ours.units[o].text):
             base = self.base.units[b].text if b != NONE else _in_common(ours, text)
             if text == base:
-                side, number, text = self.ours, o, ours
+                side, number, (kind, _, _, text) = self.ours, o, self.ours.units[o]
             elif ours != base:
                 self._join(thread, base, o, t, home)
                 return
-        self._put(thread, home, [Piece(side.units[number].kind, text, side, number, thread)])
+        self._put(thread, home, Piece(kind, text, side, number, thread))
 
-    def _put(self, thread: int, home: int, pieces: list[Piece]) -> None:
+    def _put(self, thread: int, home: int, piece: Piece) -> None:
         self.homes[thread] = home
-        self.pieces[thread] = pieces
+        self.pieces[thread] = piece
 
     def _was_changed(self, b: int, o: int, t: int) -> bool:
         """Whether the side that still has a unit edited it, or moved it out of a section that is still there."""
@@ -141,13 +139,11 @@ class Structure:
         _, ours, theirs = (unit.text for unit in versions)
         joined = join_unit({unit.kind for unit in versions}, base, ours, theirs, self._merge_inside)
         kind = versions[2].kind
-        pieces = [Piece(kind, joined.text, None, 0, thread)]
-        if joined.text == versions[2].text:
-            pieces = [Piece(kind, joined.text, self.theirs, t, thread)]
+        stays = joined.text == versions[2].text
+        self._put(thread, home, Piece(kind, joined.text, self.theirs if stays else None, t if stays else 0, thread))
         if joined.beside is not None and self.mark is not None:
             beside = marked(versions[1].kind, joined.beside, self.mark)
-            pieces += [Piece(beside_kind, text, None, 0, -1) for beside_kind, text in beside]
-        self._put(thread, home, pieces)
+            self.beside[thread] = [Piece(beside_kind, text, None, 0, -1) for beside_kind, text in beside]
         name = self._name(home)
         self.found += [Found("item" if kind == "item" else "text", name, clash) for clash in joined.clashes]
 
@@ -172,11 +168,11 @@ class Structure:
 
     def _fold(self) -> None:
         """What ours wrote is left out where theirs wrote the same elsewhere."""
-        mine = [thread for thread in self.pieces if self._wrote(thread, self.ours, self.units.ours)]
-        yours = [thread for thread in self.pieces if self._wrote(thread, self.theirs, self.units.theirs)]
-        mine = [thread for thread in mine if self.pieces[thread][0].page is self.ours]
-        if not mine or not yours:
+        from_ours = [thread for thread, piece in self.pieces.items() if piece.page is self.ours]
+        mine = [thread for thread in from_ours if self._wrote(thread, self.ours, self.units.ours)]
+        if not mine:
             return
+        yours = [thread for thread in self.pieces if self._wrote(thread, self.theirs, self.units.theirs)]
         waiting = Counter(fold_key(self.theirs, self.units.theirs[thread]) for thread in yours)
         for thread in mine:
             said = fold_key(self.ours, self.units.ours[thread])
@@ -203,7 +199,7 @@ class Structure:
             if home not in self.heads:
                 self.homes[thread] = home = moved.units_went(home)
             if home not in self.heads:
-                self._bring_back(home, self.pieces[thread][0].text)
+                self._bring_back(home, self.pieces[thread].text)
         tops = [number for number, heading in enumerate(self.base.sections) if heading.level == 1]
         title = tops[0] if len(tops) == 1 else NONE  # it need not come back
         waiting = [thread for thread in self.heads if thread]
@@ -248,7 +244,8 @@ class Structure:
             if head is not None:
                 pieces.append(head)
             for thread in units.get(section, ()):
-                pieces += self.pieces[thread]
+                pieces.append(self.pieces[thread])
+                pieces += self.beside.get(thread, ())
             todo += reversed(sections.get(section, ()))
         return pieces if count == len(self.heads) else None
 
@@ -259,7 +256,7 @@ class Structure:
         return self.ours.units[self.units.ours[thread]].text == self.base.units[thread].text
 
     def _unit_gives_way(self, mine: int, waiting: int) -> bool:
-        return self.pieces[waiting][0].kind != "item" or self.pieces[mine][0].kind == "item"
+        return self.pieces[waiting].kind != "item" or self.pieces[mine].kind == "item"
 
     def _by_place(
         self,
