@@ -143,7 +143,7 @@ class Curator:
 
     def prune(self, now: datetime) -> None:
         """Let go of versions that are older than they are kept."""
-        self.writer.snapshots.prune(now.timestamp())
+        self.writer.prune(now)
 
     def history(self, path: str) -> list[NoteVersion]:
         """The versions of a note, the newest first."""
