@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from vault_memory.markdown.merging.fields import Clash, Inside, join_unit, marked, without_below
 from vault_memory.markdown.merging.match import Matched, unit_key
+from vault_memory.markdown.merging.moves import Moves
 from vault_memory.markdown.merging.order import interleave
 from vault_memory.markdown.merging.page import Page, read_page
 from vault_memory.markdown.merging.threads import NONE, Threads, fold_key, section_threads, unit_threads
@@ -194,7 +195,7 @@ class Structure:
 
     def _find_homes(self) -> None:
         """No unit without its section: it goes where its neighbours went, or the section comes back."""
-        moved = _Moves(self)
+        moved = Moves(self)
         for thread, home in self.homes.items():
             if home not in self.heads:
                 self.homes[thread] = home = moved.units_went(home)
@@ -280,53 +281,6 @@ class Structure:
             else:
                 found[place] = interleave(yours, mine, gives_way)
         return found
-
-
-class _Moves:
-    """Where the contents of a section went whose heading a side took away."""
-
-    def __init__(self, structure: Structure) -> None:
-        self._structure = structure
-        self._units: dict[int, int] = {}
-        self._sections: dict[int, int] = {}
-
-    def units_went(self, section: int) -> int:
-        """The section where most of its units are now, if at least half of them are in one; or itself."""
-        if section not in self._units:
-            self._units[section] = self._most_units(section)
-        return self._units[section]
-
-    def _most_units(self, section: int) -> int:
-        it = self._structure
-        places, of_side, page, units = self._remover(section)
-        if section >= len(it.base.sections) or places[section] != NONE:
-            return section
-        olds = [n for n, home in enumerate(it.base.home) if home == section and it.base.units[n].kind != "heading"]
-        went = Counter(of_side[page.home[units[old]]] for old in olds if units[old] != NONE)
-        best = max(went, key=lambda place: (went[place], -place), default=section)
-        return best if best in it.heads and went[best] * 2 >= len(olds) else section
-
-    def sections_went(self, parent: int) -> int:
-        """Where the sections in it are now, if any is still there; or itself."""
-        if parent not in self._sections:
-            self._sections[parent] = self._most_sections(parent)
-        return self._sections[parent]
-
-    def _most_sections(self, parent: int) -> int:
-        it = self._structure
-        places, of_side, page, _ = self._remover(parent)
-        went: Counter[int] = Counter()
-        for old, heading in enumerate(it.base.sections):
-            if heading.parent == parent and places[old] != NONE:
-                went[of_side[page.sections[places[old]].parent]] += 1
-        best = max(went, key=lambda place: (went[place], -place), default=parent)
-        return best if best in it.heads else parent
-
-    def _remover(self, section: int) -> tuple[list[int], list[int], Page, list[int]]:
-        it = self._structure
-        if it.sections.theirs[section] == NONE:
-            return it.sections.theirs, it.sections.of_theirs, it.theirs, it.units.theirs
-        return it.sections.ours, it.sections.of_ours, it.ours, it.units.ours
 
 
 def _in_common(ours: bytes, theirs: bytes) -> bytes:
