@@ -196,11 +196,15 @@ class Structure:
     def _find_homes(self) -> None:
         """No unit without its section: it goes where its neighbours went, or the section comes back."""
         moved = Moves(self)
+        returned: defaultdict[int, list[bytes]] = defaultdict(list)
         for thread, home in self.homes.items():
             if home not in self.heads:
                 self.homes[thread] = home = moved.units_went(home)
             if home not in self.heads:
-                self._bring_back(home, self.pieces[thread].text)
+                returned[home].append(self.pieces[thread].text)
+        for section, texts in returned.items():
+            self._bring_back(section)
+            self.found.append(Found("section", self._name(section), Clash(b"\n".join(texts), b"", RETURNED)))
         tops = [number for number, heading in enumerate(self.base.sections) if heading.level == 1]
         title = tops[0] if len(tops) == 1 else NONE  # it need not come back
         waiting = [thread for thread in self.heads if thread]
@@ -209,16 +213,14 @@ class Structure:
             if parent not in self.heads:
                 parent = 0 if parent == title else moved.sections_went(parent)
             if parent not in self.heads:
-                self._bring_back(parent, b"")
+                self._bring_back(parent)
                 waiting.append(parent)
             self.parents[thread] = parent
 
-    def _bring_back(self, section: int, text: bytes) -> None:
+    def _bring_back(self, section: int) -> None:
         o, t = self.sections.ours[section], self.sections.theirs[section]
         page, number = (self.theirs, t) if t != NONE else (self.ours, o)
         self._keep_heading(section, page, number)
-        if text:
-            self.found.append(Found("section", page.sections[number].name, Clash(text, b"", RETURNED)))
 
     def _parent(self, thread: int) -> int:
         b, o, t = self.sections.base[thread], self.sections.ours[thread], self.sections.theirs[thread]
