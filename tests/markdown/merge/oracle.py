@@ -81,14 +81,14 @@ class Oracle:
         self.boxes: dict[str, str] = {}
         self.parent: dict[str, set[str]] = {}
         self.conflicting = 0
-        """items that both edited in different ways: conflicts that nobody could avoid"""
+        """items or headings that both edited in different ways: conflicts that nobody could avoid"""
         self.returning = 0
         """what was written into sections that the other side had removed: told of, though it stands"""
         for section in triple.base.sections:
             for item in section.items:
                 self._old(item)
         self._added()
-        self._count_returning()
+        self._count_sections()
 
     # --- What to expect ---
 
@@ -246,8 +246,11 @@ class Oracle:
             if clear:
                 self.parent[kid.words] = {item.words}
 
-    def _count_returning(self) -> None:
+    def _count_sections(self) -> None:
         it = self.triple
+        for section in it.mine.renamed & it.yours.renamed:
+            names = [one.name for note in (it.ours, it.theirs) for one in note.sections if one.id == section]
+            self.conflicting += len(set(names)) > 1
         for note, removed in ((it.ours, it.yours.removed), (it.theirs, it.mine.removed)):
             for section in note.sections:
                 old = next((one for one in it.base.sections if one.id == section.id), None)

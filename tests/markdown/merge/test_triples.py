@@ -40,12 +40,21 @@ def test_no_merge_of_a_million_is_silently_wrong(first: int) -> None:
 
 
 PINNED = [364, 737, 944, 718, 1055, 1204, 1418, 2121, 2328, 2541, 6781, 8346]
-PINNED += [10113, 17770, 19669, 1002636, 1005563, 1012863]
+PINNED += [10113, 17770, 19669, 1002636, 1005563, 1012863, 3074419]
 
 
 @pytest.mark.parametrize("seed", PINNED)
 def test_a_triple_that_once_went_wrong_stays_right(seed: int) -> None:
     assert faults(merge, triple(seed)) == []
+
+
+def test_between_people_both_lines_of_a_conflict_are_in_the_note() -> None:
+    for seed in range(1000):
+        made = triple(seed)
+        merged = merge(*made.raws(), between_people=True, date="2026-11-21")
+
+        assert merged.result is not None, seed
+        assert not Oracle(made).faults(merged.result, b""), seed
 
 
 def last_writer_wins(base: bytes, ours: bytes, theirs: bytes) -> Merged:

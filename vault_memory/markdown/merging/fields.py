@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from vault_memory.markdown.merging.lines import merge_lines
-from vault_memory.markdown.merging.match import normal
+from vault_memory.markdown.merging.match import all_normal
 from vault_memory.markdown.merging.page import BLANKS, item_width
 
 _opening = re.compile(rb"([ \t]*(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t]+|$))(\[[ xX-]\](?:[ \t]+|$))?").match
@@ -93,7 +93,7 @@ def _join_words(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     words = _three(base, ours, theirs)
     if words is not None:
         return words
-    if (said := normal(theirs)) and said == normal(ours):
+    if (said := all_normal(theirs)) and said == all_normal(ours):
         return theirs
     mine, yours = ours.split(b"\n"), theirs.split(b"\n")
     taken = merge_lines(base.split(b"\n"), mine, yours)

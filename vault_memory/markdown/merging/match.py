@@ -7,25 +7,19 @@ same section. Units with the same text are taken in their order. What is left wa
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from itertools import pairwise
 
 from vault_memory.markdown.items import normalised
+from vault_memory.markdown.merging.likeness import COMMON, LIKE, best_pairs, candidates, likeness, words_in
 from vault_memory.markdown.merging.page import Page
 
-LIKE = 0.5
-"""The share of words that two versions of one unit have in common, at least"""
-COMMON = 12
-"""A word in more units than this tells nothing about which of them is meant, where there are many"""
-FEW = 10_000
-"""Pairs that are all compared; where there are more, only those that share a rare word"""
+NEARER = 1e-6
+"""Of two that are equally like, the one with the same neighbours is meant"""
 STEPS = sorted(((old, new) for old in range(5) for new in range(5) if old or new), key=sum)
 """Units of the base and of a side that are stepped over at once, the fewest first"""
 FEW_SECTIONS = 100
 """So many are looked at for a name that is like another"""
 
 _number = re.compile(rb"[0-9]{1,9}(?=[.)](?:[ \t]|$))").match
-_words = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|\w+").findall
-_unspaced = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{3}").match
 _TEXT = ("item", "paragraph", "quote", "heading")
 
 Keys = Callable[[int], Hashable]
@@ -50,6 +44,11 @@ def unit_key(page: Page, unit: int) -> bytes:
 def normal(text: bytes) -> str:
     """The glossary's normalised text."""
     return normalised(text.decode("utf-8", "replace"))
+
+
+def all_normal(text: bytes) -> str:
+    """The same of all lines, also of those below an item."""
+    return normal(b" ".join(text.split()))
 
 
 class _Pairing:
@@ -156,8 +155,8 @@ def _match_edited(base: Page, side: Page, side_home: Sequence[int], pairing: _Pa
         old_words = {number: words_in(base_texts[number]) for number in olds}
         new_words = {number: words_in(side_texts[number]) for number in news}
         likes = [
-            (like, old, new)
-            for old, new in _candidates(old_words, new_words)
+            (like + _near(pairing.side, old, new, len(base.units)) * NEARER, old, new)
+            for old, new in candidates(old_words, new_words)
             if _same_sort(base.units[old].kind, side.units[new].kind)
             and (like := likeness(old_words[old], new_words[new])) >= LIKE
         ]
@@ -165,56 +164,15 @@ def _match_edited(base: Page, side: Page, side_home: Sequence[int], pairing: _Pa
     pairing.forget()
 
 
+def _near(matched: Sequence[int], old: int, new: int, count: int) -> int:
+    """How many neighbours two units have in common: 0 to 2."""
+    before = matched[new - 1] == old - 1 if new and old else new == old
+    after = matched[new + 1] == old + 1 if new + 1 < len(matched) else old + 1 == count
+    return before + after
+
+
 def _same_sort(one: str, other: str) -> bool:
     return one == other or (one in _TEXT and other in _TEXT)
-
-
-def words_in(text: str) -> Counter[str]:
-    """The words of a normalised text; where there are no blanks between them, all pairs of letters."""
-    found: Counter[str] = Counter()
-    for word in _words(text):
-        if _unspaced(word):
-            found.update(map("".join, pairwise(word)))
-        else:
-            found[word] += 1
-    return found
-
-
-def likeness(one: Counter[str], other: Counter[str]) -> float:
-    """The share of words in common, from 0 to 1."""
-    total = one.total() + other.total()
-    return 2 * sum(min(count, other[word]) for word, count in one.items() if word in other) / total if total else 0.0
-
-
-def _candidates(olds: dict[int, Counter[str]], news: dict[int, Counter[str]]) -> Iterable[tuple[int, int]]:
-    if len(olds) * len(news) <= FEW:
-        return ((old, new) for old in olds for new in news)
-    holders: defaultdict[str, list[int]] = defaultdict(list)
-    for old, words in olds.items():
-        for word in words:
-            holders[word].append(old)
-    found: set[tuple[int, int]] = set()
-    for new, words in news.items():
-        rare = sorted((word for word in words if word in holders), key=lambda word: len(holders[word]))[:4]
-        found.update((old, new) for word in rare if len(holders[word]) <= COMMON for old in holders[word])
-    return sorted(found)
-
-
-def best_pairs(likes: list[tuple[float, int, int]]) -> list[tuple[int, int]]:
-    """The pairs that are each the best for both, the likest first; of equally good ones none."""
-    best: list[tuple[int, int]] = []
-    gone_old: set[int] = set()
-    gone_new: set[int] = set()
-    levels: defaultdict[float, list[tuple[int, int]]] = defaultdict(list)
-    for like, old, new in likes:
-        levels[like].append((old, new))
-    for like in sorted(levels, reverse=True):
-        pairs = [(old, new) for old, new in levels[like] if old not in gone_old and new not in gone_new]
-        olds, news = Counter(old for old, _ in pairs), Counter(new for _, new in pairs)
-        best += [(old, new) for old, new in pairs if olds[old] == 1 and news[new] == 1]
-        gone_old.update(olds)
-        gone_new.update(news)
-    return best
 
 
 def _once(old: int, new: int) -> bool:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from vault_memory.markdown.merging.fields import Clash, Inside, join_unit, marked, without_below
 from vault_memory.markdown.merging.match import Matched, unit_key
+from vault_memory.markdown.merging.moves import Moves
 from vault_memory.markdown.merging.order import interleave
 from vault_memory.markdown.merging.page import Page, read_page
 from vault_memory.markdown.merging.threads import NONE, Threads, fold_key, section_threads, unit_threads
@@ -194,12 +195,16 @@ class Structure:
 
     def _find_homes(self) -> None:
         """No unit without its section: it goes where its neighbours went, or the section comes back."""
-        moved = _Moves(self)
+        moved = Moves(self)
+        returned: defaultdict[int, list[bytes]] = defaultdict(list)
         for thread, home in self.homes.items():
             if home not in self.heads:
                 self.homes[thread] = home = moved.units_went(home)
             if home not in self.heads:
-                self._bring_back(home, self.pieces[thread].text)
+                returned[home].append(self.pieces[thread].text)
+        for section, texts in returned.items():
+            self._bring_back(section)
+            self.found.append(Found("section", self._name(section), Clash(b"\n".join(texts), b"", RETURNED)))
         tops = [number for number, heading in enumerate(self.base.sections) if heading.level == 1]
         title = tops[0] if len(tops) == 1 else NONE  # it need not come back
         waiting = [thread for thread in self.heads if thread]
@@ -208,16 +213,14 @@ class Structure:
             if parent not in self.heads:
                 parent = 0 if parent == title else moved.sections_went(parent)
             if parent not in self.heads:
-                self._bring_back(parent, b"")
+                self._bring_back(parent)
                 waiting.append(parent)
             self.parents[thread] = parent
 
-    def _bring_back(self, section: int, text: bytes) -> None:
+    def _bring_back(self, section: int) -> None:
         o, t = self.sections.ours[section], self.sections.theirs[section]
         page, number = (self.theirs, t) if t != NONE else (self.ours, o)
         self._keep_heading(section, page, number)
-        if text:
-            self.found.append(Found("section", page.sections[number].name, Clash(text, b"", RETURNED)))
 
     def _parent(self, thread: int) -> int:
         b, o, t = self.sections.base[thread], self.sections.ours[thread], self.sections.theirs[thread]
@@ -280,53 +283,6 @@ class Structure:
             else:
                 found[place] = interleave(yours, mine, gives_way)
         return found
-
-
-class _Moves:
-    """Where the contents of a section went whose heading a side took away."""
-
-    def __init__(self, structure: Structure) -> None:
-        self._structure = structure
-        self._units: dict[int, int] = {}
-        self._sections: dict[int, int] = {}
-
-    def units_went(self, section: int) -> int:
-        """The section where most of its units are now, if at least half of them are in one; or itself."""
-        if section not in self._units:
-            self._units[section] = self._most_units(section)
-        return self._units[section]
-
-    def _most_units(self, section: int) -> int:
-        it = self._structure
-        places, of_side, page, units = self._remover(section)
-        if section >= len(it.base.sections) or places[section] != NONE:
-            return section
-        olds = [n for n, home in enumerate(it.base.home) if home == section and it.base.units[n].kind != "heading"]
-        went = Counter(of_side[page.home[units[old]]] for old in olds if units[old] != NONE)
-        best = max(went, key=lambda place: (went[place], -place), default=section)
-        return best if best in it.heads and went[best] * 2 >= len(olds) else section
-
-    def sections_went(self, parent: int) -> int:
-        """Where the sections in it are now, if any is still there; or itself."""
-        if parent not in self._sections:
-            self._sections[parent] = self._most_sections(parent)
-        return self._sections[parent]
-
-    def _most_sections(self, parent: int) -> int:
-        it = self._structure
-        places, of_side, page, _ = self._remover(parent)
-        went: Counter[int] = Counter()
-        for old, heading in enumerate(it.base.sections):
-            if heading.parent == parent and places[old] != NONE:
-                went[of_side[page.sections[places[old]].parent]] += 1
-        best = max(went, key=lambda place: (went[place], -place), default=parent)
-        return best if best in it.heads else parent
-
-    def _remover(self, section: int) -> tuple[list[int], list[int], Page, list[int]]:
-        it = self._structure
-        if it.sections.theirs[section] == NONE:
-            return it.sections.theirs, it.sections.of_theirs, it.theirs, it.units.theirs
-        return it.sections.ours, it.sections.of_ours, it.ours, it.units.ours
 
 
 def _in_common(ours: bytes, theirs: bytes) -> bytes:

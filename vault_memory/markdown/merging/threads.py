@@ -3,7 +3,7 @@
 from collections import defaultdict, deque
 from collections.abc import Hashable
 
-from vault_memory.markdown.merging.match import Matched, normal
+from vault_memory.markdown.merging.match import Matched, all_normal, normal
 from vault_memory.markdown.merging.page import Page
 
 NONE = -9
@@ -99,5 +99,5 @@ def fold_key(page: Page, unit: int) -> Hashable:
     """What two units have in common that say the same. With lines below it an item says more than its own words."""
     kind, _, _, text = page.units[unit]
     if kind == "paragraph" or (kind == "item" and b"\n" not in text):
-        return normal(text) or text
+        return all_normal(text) or text
     return kind, text
