@@ -126,6 +126,24 @@ def test_the_bot_is_bound_where_a_person_is_not(person: Outside):
     assert text(person) == "# Me\n\n## Tea\n\n"
 
 
+def test_the_inbox_lists_approves_and_rejects(person: Outside):
+    edit(person, "append", "USER.md", "Tea", "white")
+    edit(person, "remove", "USER.md", "Tea", "green", "--source", "tool")
+    edit(person, "remove", "USER.md", "Tea", "white", "--source", "tool")
+
+    items = sorted(person.ok("inbox")["items"], key=lambda item: str(item["op"]["match"]))
+    assert [set(item) for item in items] == [{"id", "note", "op", "why", "state"}] * 2
+    assert person.ok("status")["inbox_open"] == 2
+    assert 'remove from USER.md › Tea: "green"' in person.run("inbox").out
+    edit(person, "inbox", "approve", items[0]["id"])
+    edit(person, "inbox", "reject", items[1]["id"])
+
+    assert text(person) == "# Me\n\n## Tea\n\n- white\n"
+    assert person.ok("inbox")["items"] == []
+    assert person.run("inbox", "approve", items[0]["id"], "--json").error["code"] == "unclear_id"
+    assert person.run("inbox", "approve").code == 2
+
+
 def test_a_note_that_cannot_be_written_ends_with_75_and_is_named_by_status(person: Outside):
     (person.vault / "USER.md").chmod(0o444)
 

@@ -79,7 +79,7 @@ class Desk:
     def records(self, note: str = "USER.md") -> list[dict[str, Any]]:
         """As they stand in the file."""
         path = self.vault / f"{note}.audit.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return [json.loads(line) for line in path.read_bytes().split(b"\n") if line] if path.exists() else []
 
 
 @pytest.fixture

@@ -62,6 +62,33 @@ def test_a_write_of_our_own_is_no_news_to_the_daemon(outside: Outside):
     assert outside.ok("history", "USER.md")["versions"][0]["by"] == "cli"
 
 
+def test_what_is_ticked_in_the_inbox_is_carried_out(outside: Outside):
+    outside.quick = True
+    path = outside.write("USER.md", NOTE)
+    with outside.daemon() as daemon:
+        outside.ok("remove", "USER.md", "Tea", "green", "--source", "tool")
+        page = outside.vault / "USER.INBOX.md"
+        assert daemon.ask("status")["inbox_open"] == 1
+        page.write_text(page.read_text().replace("- [ ]", "- [x]"))
+
+        until(lambda: path.read_text() == NOTE.replace("- green\n", ""))
+        until(lambda: "[x]" not in page.read_text())
+        daemon.until_gone("green")
+
+    assert [record["source"] for record in outside.ok("log")["records"]] == ["tool", "inbox"]
+
+
+def test_a_tick_made_while_no_daemon_ran_counts(outside: Outside):
+    outside.quick = True
+    path = outside.write("USER.md", NOTE)
+    outside.ok("remove", "USER.md", "Tea", "green", "--source", "tool")
+    page = outside.vault / "USER.INBOX.md"
+    page.write_text(page.read_text().replace("- [ ]", "- [x]"))
+
+    with outside.daemon():
+        until(lambda: path.read_text() == NOTE.replace("- green\n", ""))
+
+
 def test_what_was_displaced_is_cleared_away(outside: Outside):
     outside.quick = True
     path = outside.write("USER.md", NOTE)

@@ -10,7 +10,7 @@ from vault_memory.recall import Hit
 
 if TYPE_CHECKING:
     from vault_memory.curate import Edit, NoteVersion
-    from vault_memory.memory import Record
+    from vault_memory.memory import Proposal, Record
 
 HEADING_STEP = " › "
 """Between the names of a heading path"""
@@ -82,6 +82,15 @@ def of_edit(edit: "Edit") -> dict[str, Any]:
 
 def of_log(records: "Iterable[Record]") -> dict[str, Any]:
     return {"records": [record.as_json() for record in records]}
+
+
+def of_inbox(proposals: "Iterable[Proposal]") -> dict[str, Any]:
+    return {
+        "items": [
+            {"id": one.id, "note": one.note, "op": dict(one.op), "why": one.why, "state": one.state}
+            for one in proposals
+        ]
+    }  # fmt: skip
 
 
 def of_history(versions: "Sequence[NoteVersion]") -> dict[str, Any]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vault_memory.app.indexing import Indexing
     from vault_memory.app.state import StateFolder
     from vault_memory.curate import Curator, Edit, NoteVersion, Run, Waiting
-    from vault_memory.memory import Op, Record
+    from vault_memory.memory import Op, Proposal, Record
 
 logger = logging.getLogger(__name__)
 
@@ -123,6 +123,39 @@ class Editing:
             whole, raw = self.curator.version(inside(note), revision)
         sections = tuple(section.name for section in parse(raw).sections)
         return NoteText(note, whole, raw.decode("utf-8", errors="replace"), sections)
+
+    def inbox(self) -> "tuple[Proposal, ...]":
+        """What waits for a person's decision, the oldest first."""
+        with self._editing:
+            return tuple(one for one in self.curator.inbox.proposals() if one.state == "open")
+
+    def approve(self, proposal_id: str, *, now: datetime | None = None) -> "Edit":
+        """Carry out what was proposed, as a person's act. Raises UnclearId."""
+        return self._decide(proposal_id, "approved", now)
+
+    def reject(self, proposal_id: str, *, now: datetime | None = None) -> "Edit":
+        """Drop what was proposed; the bot does not propose it again. Raises UnclearId."""
+        return self._decide(proposal_id, "rejected", now)
+
+    def _decide(self, proposal_id: str, state: str, now: datetime | None) -> "Edit":
+        with self._editing:
+            inbox = self.curator.inbox
+            return inbox.decide(inbox.find(proposal_id), state, _moment(now))
+
+    def inbox_pages(self) -> list[str]:
+        """The INBOX pages on which a person may have decided something."""
+        with self._editing:
+            return self.curator.inbox.pages()
+
+    def carry_out(self, page: str) -> bool:
+        """Do what a person decided on an INBOX page; False when it was saved just now: look again later."""
+        with self._editing:
+            return self.curator.inbox.carry_out(page, _moment(None))
+
+    def review(self, note: str) -> None:
+        """Strike through what was proposed for a note and does not fit it any more."""
+        with self._editing:
+            self.curator.inbox.review(note, _moment(None))
 
     def waiting(self) -> "list[Waiting]":
         """The writes that wait until their notes can be written."""

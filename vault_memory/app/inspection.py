@@ -62,7 +62,7 @@ def status(memory: "VaultMemory") -> dict[str, object]:
         "watcher": {"mode": "off", "healthy": False, "reason": "no daemon"},
         "sync": None,
         "night": None,
-        "inbox_open": 0,
+        "inbox_open": len(memory.inbox()),
         "pending": [asdict(waiting) for waiting in memory.waiting()],
         "daemon": {"running": False, "pid": None},
         "state_folder": str(memory.state.path),

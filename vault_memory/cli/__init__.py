@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "undo": ("past", "Take back what one record of the log did."),
     "history": ("past", "List the versions of a note that are kept."),
     "restore": ("past", "Put a version of a note there again."),
+    "inbox": ("past", "List what waits for your decision, approve or reject it."),
     "status": ("state", "Say what is indexed, watched and fresh."),
     "stats": ("state", "Count notes and chunks by kind and scope."),
     "doctor": ("state", "Look for everything that could be wrong."),

@@ -19,6 +19,7 @@ from typing import Literal
 
 from vault_memory.curate.edit import Edit, edit_of, pending_of
 from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded
+from vault_memory.curate.inbox import Inbox
 from vault_memory.curate.plan import Known, Plan, Run, plan_run
 from vault_memory.curate.trail import Trail
 from vault_memory.curate.versions import NoteVersion, Waiting, revision_named, versions_of
@@ -60,6 +61,7 @@ class Curator:
         self.folder = folder
         self.trail = Trail(folder)
         self._layout, self._state, self._learn = layout, state, learn
+        self.inbox = Inbox(self, folder, layout)
         self._open: Writer | None = None
         self._files = RealFiles(folder.root)
         self._waiting: dict[str, WriteOp] = {}
@@ -94,9 +96,19 @@ class Curator:
         return place
 
     def run(
-        self, run: Run, now: datetime, *, expected: str | None = None, merge: bool = False, dry_run: bool = False
+        self,
+        run: Run,
+        now: datetime,
+        *,
+        expected: str | None = None,
+        merge: bool = False,
+        dry_run: bool = False,
+        patient: bool = True,
     ) -> Edit:
-        """Carry a run out. Raises NoteChanged, NotUndoable, NotRecorded, NoteUnreadable, JournalUnavailable."""
+        """Carry a run out; `patient` waits a moment for a note that is in use.
+
+        Raises NoteChanged, NotUndoable, NotRecorded, NoteUnreadable, JournalUnavailable.
+        """
         with self._turn(now):
             note = self._read(run.note)
             found = note.revision if note else None
@@ -108,7 +120,8 @@ class Curator:
                 return edit_of(plan.record(run, plan.after), recorded=False)
             if not plan.changes:
                 return self._recorded(run, plan)
-            return self._written(run, plan, found, base, now)
+            patience = PATIENCE_SECONDS if patient and run.source not in UNATTENDED else 0.0
+            return self._written(run, plan, found, base, now, patience)
 
     def tend(self, now: datetime) -> list[Record]:
         """What is due: writes that waited, records that were not yet written, displaced files. Returns new records."""
@@ -126,6 +139,11 @@ class Curator:
             Waiting(op.path, op.reason, op.op_id, Written.of(op).explanation)
             for op in self.writer.pending()
         ]  # fmt: skip
+
+    def deciding(self) -> set[str]:
+        """The ids of proposals whose decisions wait for their notes."""
+        runs = (Run.read(op.record) for op in self.writer.pending())
+        return {decision[0] for run in runs if run for decision in run.decides}
 
     def keep(self, notes: Sequence[Note], now: datetime) -> None:
         """Keep these versions, which people saved, in the chains of their notes."""
@@ -159,12 +177,13 @@ class Curator:
         raw = self.writer.snapshots.bytes_of(revision)
         return revision, self._bytes(path) if raw is None else raw
 
-    def _written(self, run: Run, plan: Plan, expected: str | None, base: bytes | None, now: datetime) -> Edit:
+    def _written(
+        self, run: Run, plan: Plan, expected: str | None, base: bytes | None, now: datetime, patience: float
+    ) -> Edit:
         """Put the new text there, wait a moment if that is what it takes, and record what was done."""
         began = time.monotonic()
         self._plans[run.id] = [plan]
         written = self._put(run, plan, expected, plan.before if base is None else base, now)
-        patience = 0.0 if run.source in UNATTENDED else PATIENCE_SECONDS
         records = self._finish()
         while run.id not in records and written.reason in PASSING and (spent := time.monotonic() - began) < patience:
             time.sleep(PAUSE_SECONDS)
@@ -201,7 +220,9 @@ class Curator:
         said = bool(record.applied or record.rejected or record.proposed)
         if not said or (plan.before is None and not self._has_folder(run.note)):
             return edit_of(record, recorded=False)
+        self.inbox.show(record)
         self.trail.add(record)
+        self.inbox.clear(record)
         return edit_of(record, recorded=True)
 
     def _finish(self) -> dict[str, Record]:
@@ -212,7 +233,12 @@ class Curator:
             if run is None:
                 logger.warning("a write to %s has no record that can be read", op.path)
             elif run.id in self._plans or not self.trail.holds(run.id, run.note):
-                record = records[run.id] = self._record_of(run, op)
+                record = self._record_of(run, op)
+                if run.decides and not record.proposed:  # somebody else decided it while it waited
+                    self.writer.acknowledge([op.op_id])
+                    continue
+                records[run.id] = record
+                self.inbox.show(record)
                 try:
                     self.trail.add(record)
                 except NotRecorded as error:
@@ -220,6 +246,7 @@ class Curator:
                     continue
                 finally:
                     self._learn(op.path)
+                self.inbox.clear(record)
             self.writer.acknowledge([op.op_id])
         return records
 

@@ -85,10 +85,10 @@ def edit_of(record: Record, *, recorded: bool) -> Edit:
             RejectedOp(said["op"], refused.reason, refused.headings)
             for refused, said in zip(record.rejected, entry["rejected"], strict=True)
         ),
-        tuple(ProposedOp(proposal.op, proposal.id, proposal.why) for proposal in record.proposed),
+        tuple(ProposedOp(one.op, one.id, one.why) for one in record.proposed if one.state == "open"),
         audit_id=record.id if recorded else None,
         diff=record.diff.decode("utf-8", "replace"),
-        summary=summary(record.note, record),
+        summary=summary(record.note, record if record.source != "inbox" else replace(record, proposed=())),
     )
 
 

@@ -31,7 +31,7 @@ NOTHING = revision_of(b"")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is asked of one note: ops, or to take back a record, or to bring back a version."""
+    """What is asked of one note: ops, to take back a record, to bring back a version, or to decide proposals."""
 
     id: str
     """of the record that it will have"""
@@ -49,6 +49,8 @@ class Run:
     """the id of a record"""
     restores: str = ""
     """a revision"""
+    decides: tuple[tuple[str, str, str], ...] = ()
+    """of proposals for this note: id, what becomes of it, why"""
 
     def as_bytes(self) -> bytes:
         """For the journal, which hands it back after a crash."""
@@ -61,7 +63,8 @@ class Run:
         try:
             said: dict[str, Any] = json.loads(raw)
             known = {field.name: said[field.name] for field in fields(cls) if field.name in said}
-            return cls(**known | {"ops": tuple(known.get("ops", ()))})
+            decides = tuple((one, state, reason) for one, state, reason in known.get("decides", ()))
+            return cls(**known | {"ops": tuple(known.get("ops", ())), "decides": decides})
         except (ValueError, TypeError):
             return None
 
@@ -112,6 +115,8 @@ def plan_run(run: Run, before: bytes | None, known: Known, *, base: bytes | None
         return _plan_undo(run, before, known)
     if run.restores:
         return _plan_restore(run, before, known)
+    if run.decides:
+        return _plan_decisions(run, before, known)
     return _plan_ops(run, before, known, base)
 
 
@@ -150,6 +155,29 @@ def _plan_restore(run: Run, before: bytes | None, known: Known) -> Plan:
     after = known.bytes_of(run.restores)
     done = Done({"op": "restore", "revision": run.restores}, "noop_dup" if after == before else "applied")
     return Plan(before, after, (done,))
+
+
+def _plan_decisions(run: Run, before: bytes | None, known: Known) -> Plan:
+    """What was approved is done, if it still can be; what was not is only recorded."""
+    from vault_memory.memory import proposals_of, why_stale
+
+    waiting = {one.id: one for one in proposals_of(known.records(run.note)).values() if one.state == "open"}
+    doc = parse(before or b"")
+    applied: list[Applied] = []
+    decided: list[Proposal] = []
+    for proposal_id, state, reason in run.decides:
+        proposal = waiting.pop(proposal_id, None)
+        if proposal is None:
+            continue
+        if state == "approved":
+            outcome = apply_ops(doc, [dict(proposal.op)])
+            done = [one for one in outcome.applied if one.outcome != "noop_no_match"]
+            if not done:
+                state, reason = "stale", why_stale(proposal, doc)
+            doc, applied = outcome.doc, [*applied, *done]
+        decided.append(replace(proposal, state=state, reason=reason))
+    did = any(done.outcome == "applied" for done in applied)
+    return Plan(before, render(doc) if did else before, tuple(applied), (), tuple(decided))
 
 
 def _plan_undo(run: Run, before: bytes | None, known: Known) -> Plan:

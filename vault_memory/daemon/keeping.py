@@ -25,12 +25,25 @@ class Keeping:
         self._memory = memory
         self._paths: dict[str, None] = {}
         """settled, and perhaps not kept yet, in the order in which they settled"""
+        self._pages: dict[str, None] = {}
+        """INBOX pages on which something may have been decided"""
+        self._look_at_all = True
         self._next_tend = 0.0
         self._next_prune = 0.0
 
     def later(self, paths: Iterable[str]) -> None:
         """Keep these notes as the index has them, soon."""
         self._paths.update(dict.fromkeys(paths))
+
+    def heard(self, path: str) -> None:
+        """A file changed; only an INBOX page matters here."""
+        place = self._memory.layout.place(path)
+        if place is not None and place.kind == "inbox":
+            self._pages[path] = None
+
+    def look_at_all_pages(self) -> None:
+        """Changes may have been missed."""
+        self._look_at_all = True
 
     def wait(self) -> float:
         """How long the loop may sleep, as far as this goes."""
@@ -47,9 +60,11 @@ class Keeping:
             if now >= self._next_tend:
                 self._next_tend = now + TEND_SECONDS
                 self._memory.tend()
+                self._carry_out()
             if now >= self._next_prune:
                 self._next_prune = now + PRUNE_SECONDS
                 self._memory.prune()
+                self._look_at_all = True  # some may have waited for too long
         except (VaultMemoryError, DatabaseError, OSError) as error:
             logger.warning("versions cannot be kept, or writes not be finished: %s", error)
             self._next_tend = now + RETRY_SECONDS
@@ -60,3 +75,12 @@ class Keeping:
             self._memory.keep_versions(paths)
             for path in paths:
                 del self._paths[path]
+                self._memory.review(path)
+
+    def _carry_out(self) -> None:
+        if self._look_at_all:
+            self._pages.update(dict.fromkeys(self._memory.inbox_pages()))
+            self._look_at_all = False
+        for page in list(self._pages):
+            if self._memory.carry_out(page):
+                del self._pages[page]

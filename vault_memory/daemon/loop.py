@@ -108,6 +108,7 @@ class Daemon:
             everything = bool(self.trouble) or hints.rescan
             self._rescan(("",) if everything else tuple(hints.subtrees), sweep=hints.sweep)
         for path in hints.paths:
+            self._keeping.heard(path)
             if self.memory.indexing.ingest().wants(path):
                 self._settling.hint(path, now=now, closed=path in hints.closed)
                 self._unread.add(path)
@@ -124,6 +125,7 @@ class Daemon:
             for path in (*report.changed, *report.removed):
                 self.watcher.note_missed(path)
         self._keeping.later(report.changed)
+        self._keeping.look_at_all_pages()
         if report.changed:
             what = report.changed[0] if len(report.changed) == 1 else f"{len(report.changed)} notes"
             self._say(what, report.delta, started, removed=False)

@@ -1,9 +1,15 @@
-"""`log`, `undo`, `history`, `restore`: what was changed, and the way back."""
+"""`log`, `undo`, `history`, `restore`, `inbox`: what was changed, the way back, and what waits for a decision."""
+
+from typing import TYPE_CHECKING
 
 import click
 
 from vault_memory.cli.options import Context, common
 from vault_memory.cli.showing import emit_edit, exit_code_of, record_block
+from vault_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from vault_memory.memory import Proposal
 
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 
@@ -69,3 +75,34 @@ def restore(context: Context, note: str, revision: str, expected: str | None, dr
         edit = memory.restore(note, revision, expected=expected, dry_run=dry_run, now=context.now)
     emit_edit(context, edit, dry_run=dry_run)
     return exit_code_of(edit)
+
+
+@click.command()
+@click.argument("decision", required=False, type=click.Choice(["approve", "reject"]))
+@click.argument("proposal_id", metavar="[ID]", required=False)
+@common
+@click.pass_obj
+def inbox(context: Context, decision: str | None, proposal_id: str | None) -> int:
+    """List what the bot proposed and nobody decided yet; or approve or reject one of them by its ID.
+
+    The same proposals stand in INBOX.md beside the notes, where ticking a box approves; the daemon carries that out.
+    """
+    from vault_memory.app import contract
+
+    if decision and not proposal_id:
+        raise UsageError(f"`inbox {decision}` needs an id", hint="`vault-memory inbox` lists them")
+    with context.open() as memory:
+        if decision is None or proposal_id is None:
+            waiting = memory.inbox()
+            context.emit(contract.of_inbox(waiting), lambda: "\n".join(map(_proposal, waiting)) or "nothing waits")
+            return 0
+        decide = memory.approve if decision == "approve" else memory.reject
+        edit = decide(proposal_id, now=context.now)
+    emit_edit(context, edit)
+    return exit_code_of(edit)
+
+
+def _proposal(proposal: "Proposal") -> str:
+    from vault_memory.memory import describe
+
+    return f"{proposal.id}  {describe(proposal)}\n    why: {proposal.why}"
