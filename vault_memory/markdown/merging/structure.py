@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from vault_memory.markdown.merging.fields import Clash, Inside, join_unit, marked, without_below
+from vault_memory.markdown.merging.fields import Clash, Inside, Kind, join_unit, marked, without_below
 from vault_memory.markdown.merging.match import Matched, unit_key
 from vault_memory.markdown.merging.moves import Moves
 from vault_memory.markdown.merging.order import interleave
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 class Found(NamedTuple):
     """A clash, and the name of the section that it is in."""
 
-    kind: str
+    kind: Kind
     section: bytes
     clash: Clash
 
