@@ -128,11 +128,12 @@ class Structure:
         return of_side[page.home[unit]] != home and places[home] != NONE
 
     def _home(self, b: int, o: int, t: int) -> int:
-        base = self.base.home[b] if b != NONE else NONE
         if t == NONE:
             return self.sections.of_ours[self.ours.home[o]]
         home = self.sections.of_theirs[self.theirs.home[t]]
-        return self.sections.of_ours[self.ours.home[o]] if home == base and o != NONE else home
+        if o == NONE or b == NONE or home != self.base.home[b]:
+            return home
+        return self.sections.of_ours[self.ours.home[o]]
 
     def _join(self, thread: int, base: bytes, o: int, t: int, home: int) -> None:
         b = self.units.base[thread]
