@@ -80,17 +80,22 @@ class World:
             self.connection.execute("ROLLBACK")
         return self.connection.serialize("main")
 
-    def after_crash(self, model: Model) -> Iterator["World"]:
-        """The worlds in which the next process may find itself."""
+    def after_crash(self, model: Model, seen: set[object]) -> Iterator["World"]:
+        """The worlds in which the next process may find itself, but for those that were seen before."""
         image = self.image()
         for files in self.files.after_power_loss(model):
-            yield World(files, image)
+            state = (files.state(), hash(image))
+            if state not in seen:
+                seen.add(state)
+                yield World(files, image)
 
     def tend_until_quiet(self) -> None:
         """What a daemon does, until nothing is left to do."""
         for _ in range(8):
             self.later(1 + timedelta(minutes=2).total_seconds())
             self.writer.tend(self.now)
+            if not self.writer.pending() and not self.journal.displaced():
+                return
 
     def strays(self) -> list[str]:
         """Temporaries that lie in the vault."""
