@@ -9,7 +9,7 @@ import apsw
 
 from tests.simulated.files import Crash, Model, SimulatedFiles
 from tests.vault.write.lines import merge_lines
-from vault_memory.vault.journal import Journal
+from vault_memory.vault.journal import Journal, JournalUnavailable
 from vault_memory.vault.means import Means
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.write import Writer, Written
@@ -27,7 +27,10 @@ class TickingJournal(Journal):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        self.files._call("commit")
+        try:
+            self.files._call("commit")
+        except OSError as error:
+            raise JournalUnavailable(str(error)) from None
         with super().transaction():
             yield
             if self.full:
