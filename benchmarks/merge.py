@@ -54,7 +54,8 @@ class Tally:
 
 
 def rows(place: Place) -> Iterator[Row]:
-    """Four rows: needless conflicts, silent mistakes, time of small notes, time of a large one."""
+    """Four rows: the time of a large note, while memory is empty; needless conflicts, mistakes, time of small notes."""
+    yield _large()
     made = [triple(seed) for seed in range(FIRST, FIRST + TRIPLES)]
     folder = place.root / "merge"
     folder.mkdir()
@@ -76,7 +77,6 @@ def rows(place: Place) -> Iterator[Row]:
         ours.wrong == 0,
     )
     yield _small(folder, made)
-    yield _large()
 
 
 def _ours(made: list[Triple]) -> Tally:

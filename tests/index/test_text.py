@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.recall.library import library, put
 from vault_memory.index import text
 from vault_memory.index.filters import Filters
+from vault_memory.index.kept import MOST_ROWS, MOST_SCORES, Kept
 from vault_memory.memory import words
 
 SCOPE = "user:ann"
@@ -104,3 +105,31 @@ def test_what_is_gone_from_a_note_is_gone_from_the_full_text(versions):
 
         for word in ("oak", "elm", "ash"):
             assert find(index, word) == sorted(f"- {one}" for one in version if one == word)
+
+
+def test_what_is_kept_of_a_search_is_forgotten_with_the_next_change():
+    index = library({(SCOPE, "a.md"): "- red boat\n- red car\n"}, embedded=False)
+    other = library({(SCOPE, "a.md"): "- red bike\n"}, embedded=False)
+    ids = index.scope_ids([SCOPE])
+    for _ in range(2):
+        assert find(index, "red", "car") == ["- red boat", "- red car"]
+        assert find(other, "red") == ["- red bike"]
+
+    put(index, "a.md", SCOPE, "- red car\n- a line\n")
+
+    assert find(index, "red", "car") == ["- red car"]
+    places = list(text.find(index.connection, ids, ["red"], NONE, most=9).found)
+    assert set(text.beside(index.connection, ids, [places[0] + 1, places[0] + 2], NONE)) == {places[0] + 1}
+    assert text.beside(index.connection, [], places, NONE) == {}
+
+
+def test_what_is_kept_of_searches_has_an_end():
+    index = library({(SCOPE, "a.md"): "".join(f"- word{at} there\n" for at in range(50))}, embedded=False)
+    kept = Kept()
+    for at in range(30):
+        kept.keep_scores(str(at), dict.fromkeys(range(10_000), 1.0))
+        kept.keep_rows([(row, row, None, "", "") for row in range(at * 1_000, at * 1_000 + 1_000)])
+
+        assert sum(map(len, kept.scores.values())) <= MOST_SCORES
+        assert len(kept.by_id) <= len(kept.by_place) <= MOST_ROWS
+    assert find(index, "word7") == ["- word7 there"]

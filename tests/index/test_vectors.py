@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.recall.library import DIMENSIONS, MODEL, embed, embed_all, library, put
 from vault_memory.index import State, vectors
 from vault_memory.index.matrices import Matrices
+from vault_memory.ingest import embed_pending
 from vault_memory.memory import ranking
 
 SCOPES = ("user:ann", "user:ben")
@@ -88,6 +89,25 @@ def test_vectors_of_an_old_model_go_once_the_new_one_misses_none():
             vectors.put(index.connection, new, [(key, embed(text))])
         assert vectors.prune(index.connection, new) == 2
     assert vectors.missing_count(index.connection, new) == 0
+
+
+def test_embedding_ends_with_dropping_what_nobody_uses():
+    index = library({("user:ann", "a.md"): "- tea\n- milk\n"})
+    assert vector_count(index) == 2
+
+    assert embed_pending(index, Toy()) == 2
+
+    assert vector_count(index) == 2
+    put(index, "a.md", "user:ann", "- milk\n")
+    put(index, "a.md", "user:ann", "- tea\n- milk\n- more\n")
+    assert embed_pending(index, Toy()) == 1
+
+
+class Toy:
+    name, fingerprint, dimensions = "toy", "another", DIMENSIONS
+
+    def embed(self, texts, *, query=False):
+        return [embed(text) for text in texts]
 
 
 def like(index, vector, matrices=None, scopes=SCOPES):

@@ -101,3 +101,19 @@ def test_prose_has_no_cues_of_conversations():
     asked = cues.asked("When? How many?", ())
 
     assert cues.of_text("- 2 cats in 2023? ^a1", asked, ranking.PROSE) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("- **Ann**: Where is the ladder? ^b1", -0.5),
+        ("- **Ann**: Behind the shed. ^b1", None),
+        ("- The half. Or it?", pytest.approx(-0.5 * 6 / 15)),
+        ("梯子在哪里？", -0.5),
+        ("?", -0.5),
+    ],
+)
+def test_a_text_is_a_question_as_far_as_it_asks(text, part):
+    asked = cues.asked("ladder", ())
+
+    assert cues.of_text(text, asked, ranking.WEIGHTS).get("question") == part

@@ -9,6 +9,7 @@ from tests.recall.library import MODEL, NOW, embed, library, put
 from vault_memory.errors import UsageError
 from vault_memory.index import Index, filters, matrices, text, vectors
 from vault_memory.index.filters import Filters
+from vault_memory.index.kept import forget
 from vault_memory.memory import ranking
 from vault_memory.recall import MODES, Matrices, hits, search
 
@@ -44,6 +45,13 @@ def of_places(index: Index, places: Iterable[int]) -> set[str]:
     """The scopes in which these places are."""
     owners = dict(index.connection.execute("SELECT n.id, s.name FROM note n JOIN scope s ON s.id = n.scope"))
     return {owners[ranking.split(place)[0]] for place in places}
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(index):
+    forget(index.connection)
+    yield
+    forget(index.connection)
 
 
 def by_search(index: Index, asked: Sequence[str], resident: Matrices | None) -> set[str]:

@@ -1,6 +1,7 @@
 """Notes that were written to harm: they are bounded or parked, and their neighbours do not notice."""
 
 import os
+import resource
 import time
 from pathlib import Path
 
@@ -51,10 +52,9 @@ def test_hostile_notes_are_read_in_bounded_time_and_harm_nobody(outside: Outside
         outside.write(f"memory/hostile{number}.md", raw)
     outside.write("memory/good.md", "- a stork in the reeds\n")
 
-    started = time.process_time()
-    report = outside.ok("index")
-    assert report["notes"] == len(HOSTILE) + 1
-    assert report["seconds"] < 60
+    started, before = time.process_time(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    assert outside.ok("index")["notes"] == len(HOSTILE) + 1
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 60, "in CPU seconds"
 
     answer = outside.search("stork in the reeds")
     assert answer["hits"][0]["note"] == "memory/good.md"
@@ -96,7 +96,7 @@ def test_a_hostile_save_beside_a_good_one_does_not_keep_it_waiting_long(outside:
             outside.write("memory/bad.md", HOSTILE[name])
             word = name.replace(" ", "") + "bird"
             outside.write("memory/good.md", f"- a {word}\n")
-            daemon.until_found(word, seconds=15)
+            daemon.until_found(word, seconds=60)
         until(lambda: not daemon.stale(), says=daemon.stale)
 
 

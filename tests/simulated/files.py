@@ -69,6 +69,8 @@ class SimulatedFiles:
         """Beginning of a call → what somebody does just before the first such call."""
         self.every: tuple[int, int, Iterator[None]] | None = None
         """First call, distance in calls, and the steps that somebody takes before them."""
+        self.chance: Callable[[], None] | None = None
+        """Asked before every call whether anybody does anything."""
         self.model: Model = "ext4-ordered"
         self.exchanges = self.replaces_not = True
         self.leases = True
@@ -95,7 +97,7 @@ class SimulatedFiles:
             path: Folder(dict(one.entries), dict(one.durable), list(one.changes)) for path, one in self.folders.items()
         }
         fresh.open_files, fresh.others = dict(self.open_files), dict(self.others)
-        fresh.faults, fresh.meanwhile, fresh.trace = {}, {}, []
+        fresh.faults, fresh.meanwhile, fresh.trace, fresh.chance = {}, {}, [], None
         fresh.crash_at, fresh.every, fresh.dead, fresh.calls = None, None, False, 0
         return fresh
 
@@ -104,6 +106,11 @@ class SimulatedFiles:
         fresh = self.clone()
         fresh.open_files.clear()
         return fresh
+
+    def revive(self) -> None:
+        """The next process begins on the same disk, while everybody else goes on."""
+        self.dead, self.crash_at = False, None
+        self.open_files.clear()
 
     def after_power_loss(self, model: Model) -> Iterator["SimulatedFiles"]:
         """Every state in which the disk may come back under this model."""
@@ -209,12 +216,14 @@ class SimulatedFiles:
         self.trace.append(what)
         for beginning in [one for one in self.meanwhile if what.startswith(one)]:
             self.meanwhile.pop(beginning)(self)
+        if self.chance:
+            self.chance()
         if self.every and self.calls >= self.every[0] and (self.calls - self.every[0]) % self.every[1] == 0:
             next(self.every[2], None)
         if self.calls == self.crash_at and not self.torn:
             self.dead = True
             raise Crash
-        if number := self.faults.get(self.calls):
+        if (number := self.faults.get(self.calls)) and what != "close":
             raise _error(number)
 
     def _done(self) -> None:

@@ -102,11 +102,12 @@ def main(arguments: list[str] | None = None) -> None:
     except VaultMemoryError as error:
         code = context.fail(error.message, error.hint, error.code, error.exit_code, error.as_json())
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or the interpreter complains when it flushes at its end
+        _drop_unwritten()
         code = 0
     except OSError as error:
         if context.verbose:
             raise
+        _drop_unwritten()
         about = f": `{error.filename}`" if error.filename else ""
         hint = "is the disk full, read-only, or gone? `vault-memory doctor` may know more"
         code = context.fail(f"{error.strerror or error}{about}", hint, "system", 1)
@@ -118,3 +119,11 @@ def main(arguments: list[str] | None = None) -> None:
         hint = "this is a bug; run it again with --verbose to see where"
         code = context.fail(f"{type(error).__name__}: {error}", hint, "internal", 1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _drop_unwritten() -> None:
+    """What stdout does not take is let go of, or the interpreter complains when it flushes at its end."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

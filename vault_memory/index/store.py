@@ -11,6 +11,7 @@ from vault_memory.database import Connection, connect, migrate, version_of
 from vault_memory.errors import IndexTooNew
 from vault_memory.index import chunks
 from vault_memory.index.chunks import Delta
+from vault_memory.index.kept import change_counter
 from vault_memory.index.schema import STEPS
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Index:
     @property
     def change_counter(self) -> int:
         """A number that differs whenever anything in the file was changed, by any process."""
-        return int(self.connection.pragma("data_version")) * 2**32 + self.connection.total_changes()
+        return change_counter(self.connection)
 
     # ---- scopes -----------------------------------------------------------------------------------------------
 

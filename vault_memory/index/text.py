@@ -5,10 +5,11 @@ counted; the scope of the row is compared once more. How rare a word is, is coun
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vault_memory.database import Connection
 from vault_memory.index.filters import Filters, marks
+from vault_memory.index.kept import Kept, Row, kept
 from vault_memory.memory import ranking
 from vault_memory.memory.words import is_run, normalise, without_last_letters, words
 
@@ -24,8 +25,6 @@ NOTHING = '""'
 _SCORE = f"-bm25(chunk_fts, 0.0, {HEADING}, {WHO}, {BODY})"
 
 
-Row = tuple[int, int, str | None, str, str]
-"""A chunk that a search found, with what ranking needs of it: place, id, date, who, text"""
 FIELDS = f"c.note * {ranking.ORDINALS} + c.ordinal + {ranking.BEFORE_FIRST}, c.id, c.date, c.who, c.text"
 """The columns of a chunk ``c`` that make a Row"""
 
@@ -100,13 +99,18 @@ def _telling(by_word: dict[str, dict[int, float]]) -> dict[str, dict[int, float]
 
 def fetch(connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]) -> list[Row]:
     """Those of the chunks that are in these scopes."""
-    return list(
-        connection.execute(
-            f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
-            f" WHERE c.scope IN {marks(scope_ids)}",
-            (f"[{','.join(map(str, ids))}]", *scope_ids),
-        )
-    )
+    known = kept(connection, scope_ids)
+    unread = [id_ for id_ in ids if id_ not in known.by_id]
+    if not unread:
+        return [known.by_id[id_] for id_ in ids]
+    rows: list[Any] = connection.execute(
+        f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
+        f" WHERE c.scope IN {marks(scope_ids)}",
+        (f"[{','.join(map(str, unread))}]", *scope_ids),
+    ).fetchall()
+    held = [known.by_id[id_] for id_ in ids if id_ in known.by_id]
+    known.keep_rows(rows)
+    return held + rows
 
 
 def within_scopes(connection: Connection, scope_ids: Sequence[int]) -> str:
@@ -169,20 +173,29 @@ def _scores(
             WHERE chunk_fts MATCH ? AND c.scope IN {marks(scope_ids)}{conditions}
             ORDER BY score DESC, chunk_fts.rowid LIMIT ?"""
         return dict(connection.execute(sql, (expression, *scope_ids, *values, MOST_ROWS)))
-    sql = f"SELECT rowid, {_SCORE} FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?"
-    return dict(connection.execute(sql, (expression, MOST_ROWS)))
+    known = kept(connection, scope_ids)
+    if expression not in known.scores:
+        sql = f"SELECT rowid, {_SCORE} FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?"
+        known.keep_scores(expression, dict(connection.execute(sql, (expression, MOST_ROWS))))
+    return known.scores[expression]
 
 
 def beside(connection: Connection, scope_ids: Sequence[int], places: Sequence[int], filters: Filters) -> dict[int, Row]:
     """The chunks of these scopes at these places, as far as the filters let them through."""
-    conditions, values = chunk_conditions(filters)
-    rows = connection.execute(
-        f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.note = wanted.value / {ranking.ORDINALS}"
-        f" AND c.ordinal = wanted.value % {ranking.ORDINALS} - {ranking.BEFORE_FIRST}"
-        f" WHERE c.scope IN {marks(scope_ids)}{conditions}",
-        (f"[{','.join(map(str, places))}]", *scope_ids, *values),
-    )
-    return {row[0]: row for row in rows}
+    known = kept(connection, scope_ids) if not filters else Kept()
+    unread = [place for place in places if place not in known.by_place]
+    if unread:
+        conditions, values = chunk_conditions(filters)
+        rows: list[Any] = connection.execute(
+            f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.note = wanted.value / {ranking.ORDINALS}"
+            f" AND c.ordinal = wanted.value % {ranking.ORDINALS} - {ranking.BEFORE_FIRST}"
+            f" WHERE c.scope IN {marks(scope_ids)}{conditions}",
+            (f"[{','.join(map(str, unread))}]", *scope_ids, *values),
+        ).fetchall()
+        held = [row for place in places if (row := known.by_place.get(place))]
+        known.keep_rows(rows, unread)
+        return {row[0]: row for row in (*held, *rows)}
+    return {place: row for place in places if (row := known.by_place[place])}
 
 
 def dated(

@@ -25,7 +25,8 @@ def embed_pending(
 ) -> int:
     """Embed chunks of settled notes until none is missing or `go_on` says no. Returns how many were embedded.
 
-    The text is embedded outside of any transaction; a vector that another process computed meanwhile is kept.
+    The text is embedded outside of any transaction; a vector that another process computed meanwhile is kept. When the
+    last one is there, those of other models are dropped, and of those that no chunk uses the oldest beyond a number.
     """
     with index.transaction():
         model = vectors.model_id(index.connection, embedder.fingerprint, embedder.name, embedder.dimensions)
@@ -35,6 +36,9 @@ def embed_pending(
     while go_on():
         waiting = waiting or vectors.pending(index.connection, model, LOOKED_UP)
         if not waiting:
+            if done:
+                with index.transaction():
+                    vectors.prune(index.connection, model)
             break
         pending, waiting = waiting[:BATCH], waiting[BATCH:]
         embeddings = embedder.embed([text for _, text in pending])

@@ -48,10 +48,19 @@ def of_text(text: str, asked: Asked, weights: Weights) -> dict[str, float]:
         found["when"] = weights.when
     if asked.how_many and weights.number and has_number(_said(text)):
         found["number"] = weights.number
-    end = text[-60:]
-    if ("?" in end or not end.isascii()) and weights.question and words.is_question(_said(end)):
-        found["question"] = weights.question
+    if weights.question and ("?" in text or not text.isascii()) and (part := _asks(text)):
+        found["question"] = weights.question * part
     return found
+
+
+@lru_cache(LOOKED_AT)
+def _asks(text: str) -> float:
+    """Which part of what is said is questions."""
+    return words.asking(_speaker.sub("", _said(text)))
+
+
+_speaker = re.compile(r"\A\s*[-*+]\s+(?:\*\*[^*\n]{1,80}\*\*:\s)?")
+"""The beginning of an item, with who speaks"""
 
 
 def _said(text: str) -> str:

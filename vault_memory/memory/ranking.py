@@ -26,7 +26,7 @@ class Weights:
     date: float = 0.5
     when: float = 0.3
     number: float = 0.1
-    question: float = -0.3
+    question: float = -0.5
     length: float = 0.07
 
 
@@ -41,6 +41,8 @@ VECTOR_BESIDE = 0.5
 """What the vector of the chunk before and of the one after count in the mean of all three"""
 LOWEST = -0.5
 """The least that a vector says"""
+LEAST_SPAN = 0.05
+"""The best one is not 1 when it is hardly more like the query than the middle one"""
 
 ORDINALS = 1 << 24
 """More than a note has chunks"""
@@ -156,8 +158,8 @@ def scaled(values: Sequence[float]) -> Callable[[float], float]:
 
 
 def span_of(middle: float, highest: float) -> float:
-    """What becomes 1 on the scale; cosines that are all but the same differ by how they were added up alone."""
-    return highest - middle if highest - middle > 1e-5 else 1.0
+    """What becomes 1 on the scale."""
+    return max(highest - middle, LEAST_SPAN)
 
 
 def _median(values: Sequence[float]) -> float:

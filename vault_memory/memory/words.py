@@ -97,6 +97,12 @@ def is_question(text: str) -> bool:
     return _question.search(text[-8:]) is not None
 
 
+def asking(text: str) -> float:
+    """Which part of a text, by letters, is questions."""
+    parts = _end.split(text.strip())
+    return sum(len(part) for part in parts if is_question(part)) / (sum(map(len, parts)) or 1)
+
+
 def terms(sentence: str) -> list[str]:
     """The words of a sentence that are looked for, each once: no stop-words, unless nothing else is left."""
     found = list(dict.fromkeys(without_last_letters(words(sentence))))

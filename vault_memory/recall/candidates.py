@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from vault_memory.database import Connection
 from vault_memory.index import Index, text, vectors
 from vault_memory.index.filters import Filters
+from vault_memory.index.kept import Row
 from vault_memory.index.matrices import Matrices
-from vault_memory.index.text import Row
 from vault_memory.memory import ranking
 from vault_memory.memory.cues import Asked
 from vault_memory.memory.ranking import Said, TextTerms, Weights

@@ -44,7 +44,7 @@ def _by_sums(request: Request, found: Candidates) -> list[Ranked]:
     whole: list[Ranked] = []
     for turned, place in best[:RESCORED]:
         more = cues.of_text(found.rows[place][4], request.asked, request.weights)
-        whole.append((_turned(sum(more.values()) - turned), place, more))
+        whole.append((_turned((sum(more.values()) if more else 0.0) - turned), place, more))
     whole += [(_turned(-turned), place, {}) for turned, place in best[RESCORED:]]
     return sorted(whole, key=_order)
 

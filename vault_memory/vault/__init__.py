@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.files import Files, RealFiles
     from vault_memory.vault.hints import Hints
     from vault_memory.vault.journal import Displaced, JournalUnavailable, Op
-    from vault_memory.vault.means import Merge
+    from vault_memory.vault.means import Merge, Reconcile
     from vault_memory.vault.mounts import watchable
     from vault_memory.vault.settle import Settled, Settling, Verdict
     from vault_memory.vault.snapshots import Snapshots, Version, revision_of
@@ -40,6 +40,7 @@ __all__ = [
     "NoteTooLarge",
     "Op",
     "RealFiles",
+    "Reconcile",
     "Records",
     "Settled",
     "Settling",
@@ -71,7 +72,7 @@ _WHEN_NEEDED = {
     "files": ("Files", "RealFiles"),
     "hints": ("Hints",),
     "journal": ("Displaced", "JournalUnavailable", "Op"),
-    "means": ("Merge",),
+    "means": ("Merge", "Reconcile"),
     "mounts": ("watchable",),
     "settle": ("Settled", "Settling", "Verdict"),
     "snapshots": ("Snapshots", "Version", "revision_of"),

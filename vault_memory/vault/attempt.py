@@ -97,16 +97,19 @@ def _must_wait(means: Means, folder: int, op: Op, live: Live | None, now: float)
 def _fresh(means: Means, op: Op, live: Live | None, merge: Merge) -> bytes | None:
     """The whole text that is to stand there."""
     content = means.content(op)
-    if live is None or live.revision == op.base:
+    if live is None:
         return content
-    if live.revision == op.content:
-        return live.raw
+    there = means.meant(op.path, live.raw, live.revision)
+    if op.side == "theirs":
+        content = means.meant(op.path, content, op.content)
+    if there == live.raw and live.revision in (op.base, op.content):
+        return content
     base = means.snapshots.bytes_of(op.base)
-    return merge(base, content, live.raw) if op.side == "ours" else merge(base, live.raw, content)
+    return merge(base, content, there) if op.side == "ours" else merge(base, there, content)
 
 
 def _swap(means: Means, folder: int, op: Op, live: Live | None, fresh: bytes, now: float) -> Op:
-    op = means.plan(replace(op, temp=temporary(op.name, means.token())), live, fresh, now)
+    op = means.plan(replace(op, temp=temporary(op.name, means.token())), live, fresh)
     try:
         result = put(means.files, folder, op.name, op.temp, fresh, live)
     except OSError:
@@ -141,7 +144,7 @@ def _conflict(means: Means, folder: int, op: Op, live: Live | None, now: float) 
     person_first = op.side == "theirs" and head is not None and head.by == "bot" and head.revision == live.revision
     aside = live.raw if person_first else means.content(op)
     temp = temporary(op.name, means.token())
-    op = means.plan(replace(op, temp=temp), live, None, now)
+    op = means.plan(replace(op, temp=temp), live, None)
     try:
         name = put_copy(means.files, folder, op.name, op.stamp, temp, aside, live)
     except OSError as error:

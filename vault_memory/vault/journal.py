@@ -5,9 +5,10 @@ that was displaced by a write and may still be open in somebody's editor. Every 
 returns. The database lies outside the vault. Losing it loses no note: what lies in the vault then stays as it is.
 """
 
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal
 
@@ -119,8 +120,11 @@ class Displaced:
     next_look: float = 0.0
 
 
-_OP = ", ".join(one.name for one in fields(Op))
-_DISPLACED = ", ".join(one.name for one in fields(Displaced))
+_OP_FIELDS = tuple(one.name for one in fields(Op))
+_DISPLACED_FIELDS = tuple(one.name for one in fields(Displaced))
+_OP, _DISPLACED = ", ".join(_OP_FIELDS), ", ".join(_DISPLACED_FIELDS)
+_put = operator.attrgetter(*_OP_FIELDS)
+_displace = operator.attrgetter(*_DISPLACED_FIELDS)
 
 
 class Journal:
@@ -150,7 +154,7 @@ class Journal:
 
     def put(self, op: Op) -> None:
         """Keep this state of an op."""
-        self.connection.execute(f"INSERT OR REPLACE INTO ops({_OP}) VALUES ({_marks(Op)})", astuple(op))
+        self.connection.execute(f"INSERT OR REPLACE INTO ops({_OP}) VALUES ({_marks(_OP_FIELDS)})", _put(op))
 
     def op(self, op_id: str) -> Op | None:
         return next(iter(self._ops("op_id = ?", op_id)), None)
@@ -171,7 +175,7 @@ class Journal:
     def displace(self, entry: Displaced) -> None:
         """Keep this state of a displaced file."""
         self.connection.execute(
-            f"INSERT OR REPLACE INTO displaced({_DISPLACED}) VALUES ({_marks(Displaced)})", astuple(entry)
+            f"INSERT OR REPLACE INTO displaced({_DISPLACED}) VALUES ({_marks(_DISPLACED_FIELDS)})", _displace(entry)
         )
 
     def displaced(self) -> list[Displaced]:
@@ -247,5 +251,5 @@ def _step(text: str) -> Migration:
     return step
 
 
-def _marks(kind: type) -> str:
-    return ", ".join("?" for _ in fields(kind))
+def _marks(names: tuple[str, ...]) -> str:
+    return ", ".join("?" * len(names))

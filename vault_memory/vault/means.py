@@ -14,6 +14,14 @@ from vault_memory.vault.snapshots import Snapshots
 Merge = Callable[[bytes | None, bytes, bytes], bytes | None]
 """(base, ours, theirs) → a text that holds what either side has; None when that cannot be. ``theirs`` is a person's."""
 
+Reconcile = Callable[[Snapshots, str, bytes], bytes]
+"""(snapshots, path, saved) → what was saved, as it would be had its author known of the newest version of the note."""
+
+
+def as_saved(snapshots: Snapshots, path: str, saved: bytes) -> bytes:
+    """Take what was saved for what was meant."""
+    return saved
+
 
 @dataclass(slots=True)
 class Means:
@@ -24,6 +32,8 @@ class Means:
     snapshots: Snapshots
     token: Callable[[], str]
     """Gives names for temporaries that nobody can guess."""
+    reconcile: Reconcile = as_saved
+    """Asked about each version that was never seen before: it may come from a stale buffer."""
     purged: set[str] = field(default_factory=set)
     """Displaced files that were taken away, their folder perhaps not yet synced: the journal still knows of them."""
     acknowledged: set[str] = field(default_factory=set)
@@ -43,12 +53,18 @@ class Means:
         assert raw is not None, "the text of an op is kept as long as the op"
         return raw
 
+    def meant(self, path: str, saved: bytes, revision: str) -> bytes:
+        """What the note is to say, by whoever saved this."""
+        if any(version.revision == revision for version in self.snapshots.chain(path)):
+            return saved
+        return self.reconcile(self.snapshots, path, saved)
+
     def synced(self, folder_path: str) -> None:
         """A folder was synced: what was taken away from it before stays away."""
         gone = {place for place in self.purged if place.rpartition("/")[0] == folder_path}
         self._forgettable |= gone
 
-    def plan(self, op: Op, live: Live | None, fresh: bytes | None, now: float) -> Op:
+    def plan(self, op: Op, live: Live | None, fresh: bytes | None) -> Op:
         """Keep what this attempt is about to do, and all the bytes that it is about, before its first trace."""
         op = replace(op, phase="planned", reason="", expected=live.revision if live else None)
         with self._transaction():
@@ -56,7 +72,6 @@ class Means:
             self._keep_content(op)
             if live is not None:
                 self.snapshots.keep(live.raw, live.revision)
-                self.snapshots.add(op.path, live.revision, at=now, by="person", kept=True)
             op = replace(op, fresh=self.snapshots.keep(fresh) if fresh is not None else "")
             self.journal.put(op)
         self._known.pop(op.op_id, None)
@@ -79,8 +94,7 @@ class Means:
         op = replace(op, phase="done", reason="", outcome=outcome, after=after)
         with self._transaction():
             self._keep_content(op)
-            if after is not None and self.snapshots.knows(after):
-                self.snapshots.add(op.path, after, at=now, by="bot", kept=True)
+            self._chain_on(op, after, now)
             if displaced is not None:
                 self.displace(op, displaced, now)
             if outcome == "trashed":
@@ -93,6 +107,14 @@ class Means:
                 self.journal.remove(op.op_id)
         self._known.pop(op.op_id, None)
         return op
+
+    def _chain_on(self, op: Op, after: str | None, now: float) -> None:
+        """The versions that this op met and made. Not before it is done: what it meets may be merged away unseen."""
+        for revision in (op.expected, op.content if op.entry else None):
+            if revision is not None and self.snapshots.knows(revision):
+                self.snapshots.add(op.path, revision, at=now, by="person", kept=True)
+        if after is not None and self.snapshots.knows(after):
+            self.snapshots.add(op.path, after, at=now, by="bot", kept=True)
 
     def displace(self, op: Op, name: str, now: float) -> None:
         """Watch a file that had the note's name; within a transaction."""

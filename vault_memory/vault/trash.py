@@ -48,7 +48,7 @@ def throw_away(means: Means, op: Op, now: float) -> Op:
 
 
 def _taken(means: Means, folder: int, op: Op, live: Live, now: float) -> Op:
-    op = means.plan(replace(op, temp=temporary(op.name, means.token())), live, None, now)
+    op = means.plan(replace(op, temp=temporary(op.name, means.token())), live, None)
     taken = op.temp + TAKEN
     try:
         means.files.rename(folder, op.name, taken)

@@ -260,8 +260,16 @@ class Oracle:
         found = []
         for section in note.sections:
             names = {section.name} if section.id in did.new_sections else self._names(section.id)
+            if self._may_be_renamed(section.id):
+                names = {one.name for one in [*self.triple.ours.sections, *self.triple.theirs.sections]}
             found += [(item, names) for item in section.items if item.id in set(did.added)]
         return found
+
+    def _may_be_renamed(self, id: int) -> bool:
+        """Whether a side removed an empty section and began one: nobody can say that it was not renamed."""
+        empty = any(section.id == id and not section.items for section in self.triple.base.sections)
+        sides = (self.triple.mine, self.triple.yours)
+        return empty and any(id in did.removed and did.new_sections for did in sides)
 
     # --- The verdict ---
 

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from tests.conftest import PROJECT
 from tests.vault.write.lines import merge_lines
 from tests.vault.write.people import STYLES
-from vault_memory.vault.snapshots import revision_of
+from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.stale import nearest
 from vault_memory.vault.write import Writer, Written
 
@@ -28,49 +29,46 @@ class Bot:
 
     def __init__(self, root: Path, state: Path) -> None:
         self.path = root / NOTE
-        self.writer = Writer.open(root, state, merge_lines)
+        self.writer = Writer.open(root, state, merge_lines, reconcile=self.reconciled)
         self.written: list[Written] = []
         self.stale = 0
 
+    def read(self) -> bytes:
+        """The note, when it is there, and the same for a moment: the bot does not answer to half a save."""
+        before = b""
+        while True:
+            with suppress(FileNotFoundError):
+                raw = self.path.read_bytes()
+                if raw == before and raw.endswith(b"\n"):
+                    return raw
+                before = raw
+            time.sleep(0.005)
+
     def add(self, number: int) -> None:
-        try:
-            raw = self.path.read_bytes()
-        except FileNotFoundError:
-            raw = b""
-        text = self.reconciled(raw)
-        line = f"- bot {number}\n".encode()
-        done = self.writer.write(
-            NOTE, text + line, expected=revision_of(raw), now=now(), op_id=f"op-{number}", quiet=0.0
-        )  # fmt: skip
-        self.written.append(done)
+        self.put(f"op-{number}", f"- bot {number}\n".encode())
 
-    def reconciled(self, raw: bytes) -> bytes:
+    def put(self, op_id: str, line: bytes) -> None:
+        raw = self.read()
+        done = self.writer.write(NOTE, raw + line, expected=revision_of(raw), now=now(), op_id=op_id, quiet=0.0)
+        if line:
+            self.written.append(done)
+
+    def reconciled(self, snapshots: Snapshots, path: str, saved: bytes) -> bytes:
         """The text as it would be, had the person known of the latest version."""
-        chain = self.writer.snapshots.chain(NOTE)[:60]
-        if not chain or any(version.revision == revision_of(raw) for version in chain):
-            return raw
-        texts = [(version.revision, self.writer.snapshots.bytes_of(version.revision) or b"") for version in chain]
-        base = nearest(raw, texts)
-        if base == chain[0].revision:
-            return raw
+        chain = snapshots.chain(path)[:60]
+        texts = [(version.revision, snapshots.bytes_of(version.revision) or b"") for version in chain]
+        base = nearest(saved, texts)
+        if base is None or base == chain[0].revision:
+            return saved
         self.stale += 1
-        return merge_lines(dict(texts)[base or ""], texts[0][1], raw) or raw
-
-    def heal(self, number: int) -> None:
-        """A last look after a stale save, when nobody saves any more."""
-        raw = self.path.read_bytes()
-        text = self.reconciled(raw)
-        if text != raw:
-            self.writer.write(
-                NOTE, text, expected=revision_of(raw), now=now(), op_id=f"heal-{number}", quiet=0.0
-            )  # fmt: skip
+        return merge_lines(dict(texts)[base], texts[0][1], saved) or saved
 
     def settle(self) -> None:
         """Tend until nothing waits and nothing is watched."""
         until = time.monotonic() + 20
         number = 0
         while time.monotonic() < until:
-            self.heal(number := number + 1)
+            self.put(f"heal-{(number := number + 1)}", b"")
             self.writer.tend(now())
             if not self.writer.pending() and not self.writer.displaced():
                 return
@@ -102,7 +100,8 @@ def check(bot: Bot, style: str, saves: int) -> None:
     ours = {f"- bot {one.op_id.removeprefix('op-')}" for one in bot.written}
     assert not ours - set(lines)
     assert len(lines) == len(set(lines))
-    assert [path.name for path in bot.path.parent.iterdir()] == [NOTE]
+    left = [path.name for path in bot.path.parent.iterdir() if not path.name.endswith("~")]  # vim's own backups
+    assert left == [NOTE]
     print(f"{style}: {saves} saves, {len(written)} of {len(bot.written)} writes at once, {bot.stale} stale buffers")
 
 

@@ -9,7 +9,7 @@ import apsw
 
 from tests.simulated.files import Crash, Model, SimulatedFiles
 from tests.vault.write.lines import merge_lines
-from vault_memory.vault.journal import Journal
+from vault_memory.vault.journal import Journal, JournalUnavailable
 from vault_memory.vault.means import Means
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.write import Writer, Written
@@ -27,7 +27,10 @@ class TickingJournal(Journal):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        self.files._call("commit")
+        try:
+            self.files._call("commit")
+        except OSError as error:
+            raise JournalUnavailable(str(error)) from None
         with super().transaction():
             yield
             if self.full:
@@ -80,17 +83,22 @@ class World:
             self.connection.execute("ROLLBACK")
         return self.connection.serialize("main")
 
-    def after_crash(self, model: Model) -> Iterator["World"]:
-        """The worlds in which the next process may find itself."""
+    def after_crash(self, model: Model, seen: set[object]) -> Iterator["World"]:
+        """The worlds in which the next process may find itself, but for those that were seen before."""
         image = self.image()
         for files in self.files.after_power_loss(model):
-            yield World(files, image)
+            state = (files.state(), hash(image))
+            if state not in seen:
+                seen.add(state)
+                yield World(files, image)
 
     def tend_until_quiet(self) -> None:
         """What a daemon does, until nothing is left to do."""
         for _ in range(8):
             self.later(1 + timedelta(minutes=2).total_seconds())
             self.writer.tend(self.now)
+            if not self.writer.pending() and not self.journal.displaced():
+                return
 
     def strays(self) -> list[str]:
         """Temporaries that lie in the vault."""

@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from vault_memory.markdown.merging.lines import merge_lines
 from vault_memory.markdown.merging.match import all_normal
 from vault_memory.markdown.merging.page import BLANKS, item_width
 
 _opening = re.compile(rb"([ \t]*(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t]+|$))(\[[ xX-]\](?:[ \t]+|$))?").match
+
+
+Kind = Literal["item", "text", "heading", "front matter", "section"]
+"""Of what a conflict is about"""
 
 
 class Clash(NamedTuple):

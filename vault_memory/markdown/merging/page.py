@@ -117,7 +117,8 @@ class Page:
         return bool(self.lines) and self.lines[-1].endswith((b"\n", b"\r"))
 
     def has_gap(self, unit: int) -> bool:
-        return not 0 < unit < len(self.units) or self.units[unit - 1].end < self.units[unit].first
+        """Whether blank lines part a unit, not the first, from the one before."""
+        return self.units[unit - 1][2] != self.units[unit][1]
 
     def gap(self, unit: int) -> list[bytes]:
         """The blank lines before a unit; those at the end for the number of units."""

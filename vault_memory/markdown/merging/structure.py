@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from vault_memory.markdown.merging.fields import Clash, Inside, join_unit, marked, without_below
+from vault_memory.markdown.merging.fields import Clash, Inside, Kind, join_unit, marked, without_below
 from vault_memory.markdown.merging.match import Matched, unit_key
 from vault_memory.markdown.merging.moves import Moves
 from vault_memory.markdown.merging.order import interleave
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 class Found(NamedTuple):
     """A clash, and the name of the section that it is in."""
 
-    kind: str
+    kind: Kind
     section: bytes
     clash: Clash
 
@@ -128,11 +128,12 @@ class Structure:
         return of_side[page.home[unit]] != home and places[home] != NONE
 
     def _home(self, b: int, o: int, t: int) -> int:
-        base = self.base.home[b] if b != NONE else NONE
         if t == NONE:
             return self.sections.of_ours[self.ours.home[o]]
         home = self.sections.of_theirs[self.theirs.home[t]]
-        return self.sections.of_ours[self.ours.home[o]] if home == base and o != NONE else home
+        if o == NONE or b == NONE or home != self.base.home[b]:
+            return home
+        return self.sections.of_ours[self.ours.home[o]]
 
     def _join(self, thread: int, base: bytes, o: int, t: int, home: int) -> None:
         b = self.units.base[thread]

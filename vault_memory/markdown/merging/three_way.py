@@ -5,16 +5,14 @@ and what has no safe answer is None: then the caller keeps both in a copy. Any b
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 from vault_memory.markdown.merging import checks
+from vault_memory.markdown.merging.fields import Kind
 from vault_memory.markdown.merging.front import merge_front
 from vault_memory.markdown.merging.lines import merge_lines
 from vault_memory.markdown.merging.page import Page, majority_newline, read_page
 from vault_memory.markdown.merging.structure import Structure
 from vault_memory.markdown.merging.writing import write
-
-Kind = Literal["item", "text", "heading", "front matter", "section"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ def _by_structure(
     pieces = structure.run()
     result = write(structure, pieces, front.text) if pieces is not None else None
     conflicts = [Conflict("front matter", "", kept, other, "both changed it") for kept, other in front.clashes]
-    conflicts += [_conflict(found.kind, found.section, *found.clash) for found in structure.found]
+    conflicts += [Conflict(kind, name.decode("utf-8", "replace"), *clash) for kind, name, clash in structure.found]
     if pieces is None or result is None:
         return Merged(None)
     items = [[unit.text for unit in page.units if unit.kind == "item"] for page in pages[1:]]
@@ -76,11 +74,6 @@ def _by_structure(
         and checks.is_no_larger(ours, theirs, result, _allowance(conflicts, mark))
     )
     return Merged(result, tuple(conflicts)) if whole else Merged(None)
-
-
-def _conflict(kind: str, section: bytes, kept: bytes, other: bytes, reason: str) -> Conflict:
-    assert kind in ("item", "text", "heading", "section")
-    return Conflict(kind, section.decode("utf-8", "replace"), kept, other, reason)  # type: ignore[arg-type]
 
 
 def _allowance(conflicts: list[Conflict], mark: bytes | None) -> int:

@@ -37,23 +37,35 @@ class _Writer:
         merged = self.merged
         if front is not None:
             self._front(front)
-        before = _At("start", START, START, START)
+        before = None
         for piece in pieces:
-            at = self._at(piece)
-            self._gap(before, at)
+            if before is None or not self._follows(before, piece):
+                self._gap(self._at(before), self._at(piece))
             if piece.page is None:
                 self._text(piece.text)
             else:
                 self._copy(piece.page, *piece.page.units[piece.unit][1:3])
-            before = at
+            before = piece
         counts = [len(page.units) for page in (merged.base, merged.ours, merged.theirs)]
-        self._gap(before, _At("end", *counts))
+        self._gap(self._at(before), _At("end", *counts))
         raw = self._with_end(b"".join(self.lines))
         bom = _three(merged.base.bom, merged.ours.bom, merged.theirs.bom)
         return BOM + raw if bom else raw
 
-    def _at(self, piece: "Piece") -> _At:
+    def _follows(self, before: "Piece", after: "Piece") -> bool:
+        """Whether two units are neighbours without a blank line in both versions."""
+        if before.thread < 0 or after.thread < 0 or before.kind == "heading" or after.kind == "heading":
+            return False
+        ours, theirs = self.merged.units.ours, self.merged.units.theirs
+        o, t = ours[after.thread], theirs[after.thread]
+        if o != ours[before.thread] + 1 or t != theirs[before.thread] + 1:
+            return False
+        return not self.merged.ours.has_gap(o) and not self.merged.theirs.has_gap(t)
+
+    def _at(self, piece: "Piece | None") -> _At:
         merged = self.merged
+        if piece is None:
+            return _At("start", START, START, START)
         if piece.thread < 0:
             return _At(piece.kind, NONE, NONE, NONE)
         if piece.kind != "heading":
@@ -92,9 +104,6 @@ class _Writer:
 
     def _gap(self, before: _At, after: _At) -> None:
         merged = self.merged
-        beside = before.theirs + 1 == after.theirs and before.ours + 1 == after.ours
-        if beside and not merged.theirs.has_gap(after.theirs) and not merged.ours.has_gap(after.ours):
-            return
         ours = merged.ours.gap(after.ours) if before.ours + 1 == after.ours else None
         theirs = merged.theirs.gap(after.theirs) if before.theirs + 1 == after.theirs else None
         if ours is None and theirs is None:
