@@ -172,11 +172,8 @@ def test_log_undo_and_undo_of_undo(person: Outside):
     again = edit(person, "undo", undone["audit_id"])
 
     assert text(person) == NOTE + "- black\n"
-    assert {one["id"] for one in person.ok("log")["records"]} == {
-        done["audit_id"],
-        undone["audit_id"],
-        again["audit_id"],
-    }
+    ids = [one["audit_id"] for one in (done, undone, again)]
+    assert [one["id"] for one in person.ok("log")["records"]] == ids
     assert len(person.ok("log", "--limit", "1")["records"]) == 1
     shown = person.run("log").out
     assert "+- black" in shown

@@ -3,7 +3,8 @@
 import logging
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,7 @@ class Editing:
         if isinstance(ops, str | bytes | Mapping):
             raise UsageError("`ops` is a list of ops", hint='such as [{"op": "append", "heading": …, "line": …}]')
         at = _moment(now)
-        with self._editing:
+        with self._there():
             run = self.curator.new_run(inside(note), source, at, ops=tuple(ops), why=why, origin=origin)
             return self._run(run, at, expected=expected, merge=merge, dry_run=dry_run)
 
@@ -88,7 +89,7 @@ class Editing:
         `record_id` may be the beginning of an id. Raises UnclearId, NotUndoable.
         """
         at = _moment(now)
-        with self._editing:
+        with self._there():
             record = self.curator.trail.find(record_id)
             run = self.curator.new_run(record.note, "undo", at, undoes=record.id)
             return self._run(run, at, dry_run=dry_run)
@@ -99,34 +100,34 @@ class Editing:
     ) -> "Edit":  # fmt: skip
         """Put a version from the note's history there again. Raises UnclearId, NoteChanged."""
         at = _moment(now)
-        with self._editing:
+        with self._there():
             whole, _ = self.curator.version(inside(note), revision)
             run = self.curator.new_run(note, "cli", at, restores=whole)
             return self._run(run, at, expected=expected, dry_run=dry_run)
 
     def log(self, note: str | None = None) -> "tuple[Record, ...]":
         """The records of one note, or of all, the oldest first: who changed what, when and why."""
-        with self._editing:
+        with self._there():
             trail = self.curator.trail
             return trail.all() if note is None else trail.of(inside(note))
 
     def history(self, note: str) -> "list[NoteVersion]":
         """The versions of a note that are kept, the newest first. Raises NoteNotFound."""
-        with self._editing:
+        with self._there():
             return self.curator.history(inside(note))
 
     def read_version(self, note: str, revision: str) -> NoteText:
         """A version of a note as it was. Raises UnclearId, NoteNotFound."""
         from vault_memory.markdown import parse
 
-        with self._editing:
+        with self._there():
             whole, raw = self.curator.version(inside(note), revision)
         sections = tuple(section.name for section in parse(raw).sections)
         return NoteText(note, whole, raw.decode("utf-8", errors="replace"), sections)
 
     def inbox(self) -> "tuple[Proposal, ...]":
         """What waits for a person's decision, the oldest first."""
-        with self._editing:
+        with self._there():
             return tuple(one for one in self.curator.inbox.proposals() if one.state == "open")
 
     def approve(self, proposal_id: str, *, now: datetime | None = None) -> "Edit":
@@ -138,23 +139,23 @@ class Editing:
         return self._decide(proposal_id, "rejected", now)
 
     def _decide(self, proposal_id: str, state: str, now: datetime | None) -> "Edit":
-        with self._editing:
+        with self._there():
             inbox = self.curator.inbox
             return inbox.decide(inbox.find(proposal_id), state, _moment(now))
 
     def inbox_pages(self) -> list[str]:
         """The INBOX pages on which a person may have decided something."""
-        with self._editing:
+        with self._there():
             return self.curator.inbox.pages()
 
     def carry_out(self, page: str) -> bool:
         """Do what a person decided on an INBOX page; False when it was saved just now: look again later."""
-        with self._editing:
+        with self._there():
             return self.curator.inbox.carry_out(page, _moment(None))
 
     def review(self, note: str) -> None:
         """Strike through what was proposed for a note and does not fit it any more."""
-        with self._editing:
+        with self._there():
             self.curator.inbox.review(note, _moment(None))
 
     def waiting(self) -> "list[Waiting]":
@@ -167,7 +168,7 @@ class Editing:
     def tend(self, now: datetime | None = None) -> int:
         """Do what is due: writes that wait, displaced files. Returns how many runs were recorded. A daemon calls it."""
         at = _moment(now)
-        with self._editing:
+        with self._there():
             return len(self.curator.tend(at)) if self.curator.is_due(at) else 0
 
     def prune(self) -> None:
@@ -177,7 +178,7 @@ class Editing:
 
     def keep_versions(self, paths: Sequence[str]) -> None:
         """Keep the versions of these notes that the index has settled on, as far as they are not kept."""
-        with self._editing:
+        with self._there():
             held = {path: self.indexing.index().held_of(path) for path in paths}
             fresh = [path for path, known in held.items() if known and self.curator.wants(path, known.revision)]
             notes = []
@@ -187,10 +188,16 @@ class Editing:
                     notes.append(note)
             self.curator.keep(notes, _moment(None))
 
+    @contextmanager
+    def _there(self) -> Iterator[None]:
+        """One call at a time, on a vault that is still where it was. Raises VaultUnreachable."""
+        with self._editing:
+            self.folder.check_identity(self.indexing.marker.vault)
+            yield
+
     def _run(
         self, run: "Run", at: datetime, *, expected: str | None = None, merge: bool = False, dry_run: bool = False
     ) -> "Edit":
-        self.folder.check_identity(self.indexing.marker.vault)
         began = time.perf_counter()
         edit = self.curator.run(run, at, expected=expected, merge=merge, dry_run=dry_run)
         if not dry_run:
