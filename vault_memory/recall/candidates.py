@@ -16,7 +16,7 @@ DIGITS = 6
 """Two scores that differ less than this are the same"""
 MOST = 100
 """So many chunks each arm brings"""
-NEAR_BEST, BESIDE = 100, 40
+NEAR_BEST, BESIDE = 100, 20
 """Of so many of the best, so many chunks are looked at that only stand beside words of the query"""
 
 Embed = Callable[[str], bytes]

@@ -42,8 +42,7 @@ def look(means: Means, entry: Displaced, stamp: str, now: float) -> Op | None:
         return None
     try:
         if means.files.look(folder, name) is None:
-            means.files.fsync(folder)
-            means.gone(entry.place)
+            means.purged.add(entry.place)
             return None
         seen = _seen(means.files, folder, name)
         if seen.revision != entry.incorporated:

@@ -138,12 +138,6 @@ class Means:
             revision = self.snapshots.keep(raw)
             self.journal.displace(replace(entry, incorporated=revision, next_look=now))
 
-    def gone(self, place: str) -> None:
-        """A displaced file is there no more, for good."""
-        self.purged.discard(place)
-        with self.journal.transaction():
-            self.journal.forget_displaced(place)
-
     def flush(self) -> None:
         """Forget what may be forgotten."""
         if self._forgettable or self.acknowledged:

@@ -111,6 +111,7 @@ class Writer:
             real = real_path(self._means.files, path)
             if real is None:
                 return Written.of(self._means.postpone(op, "outside"))
+            self._settle(now)
             op = self._in_order(replace(op, path=real), merge or self._merge, now.timestamp())
             self._settle(now)
         return Written.of(op)

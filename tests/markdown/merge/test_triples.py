@@ -40,7 +40,7 @@ def test_no_merge_of_a_million_is_silently_wrong(first: int) -> None:
 
 
 PINNED = [364, 737, 944, 718, 1055, 1204, 1418, 2121, 2328, 2541, 6781, 8346]
-PINNED += [10113, 17770, 19669, 1002636, 1005563, 1012863, 3074419, 76218]
+PINNED += [10113, 17770, 19669, 1002636, 1005563, 1012863, 3074419, 76218, 95692]
 
 
 @pytest.mark.parametrize("seed", PINNED)

@@ -55,7 +55,7 @@ class Savers:
         raw = self.files.inodes[number].data
         self.files.person_writes(number, b"")
         yield
-        self.files.person_writes(number, raw[: len(raw) // 2])
+        self.files.person_writes(number, raw[: raw.rfind(b"\n", 0, len(raw) // 2) + 1])
         yield
         self._written(number, raw + line)
         yield
