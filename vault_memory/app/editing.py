@@ -171,6 +171,11 @@ class Editing:
         with self._there():
             return len(self.curator.tend(at)) if self.curator.is_due(at) else 0
 
+    def is_ours(self, note: str, revision: str) -> bool:
+        """Whether a call of ours, in any process, put this version there."""
+        with self._editing:
+            return self.curator.writer.is_ours(note, revision)
+
     def prune(self) -> None:
         """Let go of versions of notes that are older than they are kept."""
         with self._editing:

@@ -45,6 +45,13 @@ class Keeping:
         """Changes may have been missed."""
         self._look_at_all = True
 
+    def is_news(self, path: str, revision: str) -> bool:
+        """Whether this version is of a person: what we wrote ourselves was told by whoever wrote it."""
+        try:
+            return not self._memory.is_ours(path, revision)
+        except (VaultMemoryError, DatabaseError, OSError):
+            return True
+
     def wait(self) -> float:
         """How long the loop may sleep, as far as this goes."""
         now = time.monotonic()

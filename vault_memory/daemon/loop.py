@@ -160,7 +160,7 @@ class Daemon:
         quiet = None if note is None else (time.time_ns() - note.stat.ctime_ns) / 1e9
         verdict = self._settling.looked(path, note, self._settled.get(path), now=time.monotonic(), quiet=quiet)
         delta = self._conclude(ingest, path, note, verdict)
-        if delta is not None:
+        if delta is not None and (note is None or self._keeping.is_news(path, note.revision)):
             self._say(path, delta, started, removed=verdict is Verdict.GONE)
 
     def _conclude(self, ingest: Ingest, path: str, note: Note | None, verdict: Verdict) -> Delta | None:
