@@ -61,6 +61,14 @@ def fresh(outside: Outside) -> dict[str, set[object]]:
     return found
 
 
+def size_of(path: Path) -> int:
+    """In bytes; 0 for a file that is gone by now."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def kill_while_indexing(outside: Outside, chance: random.Random) -> str:
     """Start `index`, and kill it at a random moment of its work on the files. Gives where that was."""
     index = outside.home / "state"
@@ -70,7 +78,7 @@ def kill_while_indexing(outside: Outside, chance: random.Random) -> str:
     target = chance.randrange(0, 3_000_000)
     deadline = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < deadline:
-        written = sum(path.stat().st_size for path in index.glob("*/index/*.sqlite*") if path.exists())
+        written = sum(map(size_of, index.glob("*/index/*.sqlite*")))
         if written > target:
             break
         time.sleep(0.001)
