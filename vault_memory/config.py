@@ -74,6 +74,14 @@ class Recall:
 
 
 @dataclass(frozen=True, slots=True)
+class Curation:
+    """What the bot may do to notes that people write, too."""
+
+    human_items: Literal["propose", "edit"] = "propose"
+    """Items that a person wrote or changed: the bot's edits of them are proposed, or made at once"""
+
+
+@dataclass(frozen=True, slots=True)
 class Watch:
     """How `run` notices changes."""
 
@@ -90,6 +98,7 @@ class Config:
     layout: Layout = Layout()
     embedding: Embedding = Embedding()
     recall: Recall = Recall()
+    curation: Curation = Curation()
     watch: Watch = Watch()
 
 

@@ -1,12 +1,16 @@
 """The JSON contract: what each call gives back, as one object with stable keys."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.recall import Hit
+
+if TYPE_CHECKING:
+    from vault_memory.curate import Edit, NoteVersion
+    from vault_memory.memory import Proposal, Record
 
 HEADING_STEP = " › "
 """Between the names of a heading path"""
@@ -58,6 +62,57 @@ def of_notes(notes: Sequence[NoteInfo]) -> dict[str, Any]:
 
 def of_doctor(checks: Sequence[Check]) -> dict[str, Any]:
     return {"checks": [asdict(check) for check in checks]}
+
+
+def of_edit(edit: "Edit") -> dict[str, Any]:
+    """`append`, `add-heading`, `remove`, `replace`, `apply`, `undo`, `restore`."""
+    return {
+        "note": edit.note,
+        "before": edit.before,
+        "after": edit.after,
+        "applied": [_without_empty(asdict(done), "remark") for done in edit.applied],
+        "rejected": [_without_empty(asdict(refused), "headings") for refused in edit.rejected],
+        "proposed": [asdict(proposal) for proposal in edit.proposed],
+        "pending": [asdict(waiting) for waiting in edit.pending],
+        "audit_id": edit.audit_id,
+        "diff": edit.diff,
+        "summary": edit.summary,
+    }
+
+
+def of_log(records: "Iterable[Record]") -> dict[str, Any]:
+    return {"records": [record.as_json() for record in records]}
+
+
+def of_inbox(proposals: "Iterable[Proposal]") -> dict[str, Any]:
+    return {
+        "items": [
+            {"id": one.id, "note": one.note, "op": dict(one.op), "why": one.why, "state": one.state}
+            for one in proposals
+        ]
+    }  # fmt: skip
+
+
+def of_history(versions: "Sequence[NoteVersion]") -> dict[str, Any]:
+    return {"versions": [asdict(version) for version in versions]}
+
+
+def read_ops(text: str | bytes) -> list[object]:
+    """The ops in a JSON text: a list of them, or an object with the list under `ops`. Raises UsageError."""
+    import json
+
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the ops are no JSON: {error}", hint='write [{"op": "append", …}, …]') from None
+    ops = said.get("ops") if isinstance(said, dict) else said
+    if not isinstance(ops, list):
+        raise UsageError("the ops are no list", hint='write [{"op": "append", …}, …] or {"ops": […]}')
+    return ops
+
+
+def _without_empty(entry: dict[str, Any], name: str) -> dict[str, Any]:
+    return entry if entry[name] else {key: value for key, value in entry.items() if key != name}
 
 
 def of_error(error: VaultMemoryError) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """What can be told of a vault and its index at a glance: the list of notes, counts, status."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from vault_memory.app.results import NoteInfo
+from vault_memory.errors import VaultMemoryError
 from vault_memory.index import Index
 
 if TYPE_CHECKING:
@@ -61,7 +63,16 @@ def status(memory: "VaultMemory") -> dict[str, object]:
         "watcher": {"mode": "off", "healthy": False, "reason": "no daemon"},
         "sync": None,
         "night": None,
-        "inbox_open": 0,
+        "inbox_open": _inbox_open(memory),
+        "pending": [asdict(waiting) for waiting in memory.waiting()],
         "daemon": {"running": False, "pid": None},
         "state_folder": str(memory.state.path),
     }
+
+
+def _inbox_open(memory: "VaultMemory") -> int:
+    """How many proposals wait; of a vault that is away nobody can tell, and the rest of the status still counts."""
+    try:
+        return len(memory.inbox())
+    except VaultMemoryError:
+        return 0

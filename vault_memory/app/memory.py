@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar, cast
 
 from vault_memory import config as configuration
 from vault_memory.app import inspection
+from vault_memory.app.editing import Editing
 from vault_memory.app.indexing import Indexing, Progress
 from vault_memory.app.locate import locate
 from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
@@ -45,12 +46,13 @@ def mended(call: Call) -> Call:
     return cast(Call, run)
 
 
-class VaultMemory:
+class VaultMemory(Editing):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(
         self, root: Path, marker: Marker, config: configuration.Config, state: StateFolder, cache: Path
     ) -> None:
+        super().__init__()
         self.root = root
         self.config = config
         self.state = state
@@ -93,6 +95,7 @@ class VaultMemory:
 
     def close(self) -> None:
         """Give back the files. The object is not to be used afterwards."""
+        self._close_editing()
         with self._lock:
             self.indexing.close()
 

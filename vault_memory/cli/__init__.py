@@ -21,6 +21,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search": ("search", "Find the lines that answer a question."),
     "read": ("notes", "Print a note as it is now, with its revision."),
     "notes": ("notes", "List the notes that search reads."),
+    "append": ("ops", "Add an item to a section of a note."),
+    "add-heading": ("ops", "Add a section with its items to a note."),
+    "remove": ("ops", "Remove one item of a section."),
+    "replace": ("ops", "Rewrite one item of a section."),
+    "apply": ("ops", "Carry out ops from a JSON file."),
+    "log": ("past", "Show what was changed, by whom, when and why."),
+    "undo": ("past", "Take back what one record of the log did."),
+    "history": ("past", "List the versions of a note that are kept."),
+    "restore": ("past", "Put a version of a note there again."),
+    "inbox": ("past", "List what waits for your decision, approve or reject it."),
     "status": ("state", "Say what is indexed, watched and fresh."),
     "stats": ("state", "Count notes and chunks by kind and scope."),
     "doctor": ("state", "Look for everything that could be wrong."),
@@ -37,7 +47,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"vault_memory.cli.commands.{COMMANDS[cmd_name][0]}"), cmd_name)
+        module = import_module(f"vault_memory.cli.commands.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def resolve_command(

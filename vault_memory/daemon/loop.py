@@ -10,6 +10,7 @@ from typing import Any
 from vault_memory.app import VaultMemory
 from vault_memory.daemon.calls import Calls
 from vault_memory.daemon.embedding import Embedding
+from vault_memory.daemon.keeping import Keeping
 from vault_memory.daemon.lock import DaemonLock
 from vault_memory.daemon.server import Server
 from vault_memory.database import DatabaseError
@@ -48,6 +49,7 @@ class Daemon:
         """the last settled version of notes on which something is open"""
         self._unread: set[str] = set()
         self._generation = 0
+        self._keeping = Keeping(memory)
         memory.dirty = lambda: sorted(self._unread)
         watch = memory.config.watch
         self.watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
@@ -66,6 +68,7 @@ class Daemon:
                 server = Server(self.memory.state.socket, Calls(self).table())
                 try:
                     self._rescan()
+                    self._keeping.later(self.memory.indexing.index().held())
                     self._renew_outdated()
                     ready()
                     while not self._stop.is_set():
@@ -79,12 +82,14 @@ class Daemon:
     def _turn(self) -> None:
         due = self._settling.next_due()
         wait = TICK_SECONDS if due is None else min(TICK_SECONDS, max(0.0, due - time.monotonic()))
+        wait = min(wait, self._keeping.wait())
         try:
             self._hear(self.watcher.take(wait))
             if self._generation != self.memory.indexing.generations.current:
                 self._rescan()  # another generation serves; this finds what was saved while it was built
             for path in self._settling.due(time.monotonic()):
                 self._look_safely(path)
+            self._keeping.turn()
             self.trouble = ""
         except (VaultMemoryError, DatabaseError, OSError) as error:
             if self.trouble != str(error):
@@ -103,6 +108,7 @@ class Daemon:
             everything = bool(self.trouble) or hints.rescan
             self._rescan(("",) if everything else tuple(hints.subtrees), sweep=hints.sweep)
         for path in hints.paths:
+            self._keeping.heard(path)
             if self.memory.indexing.ingest().wants(path):
                 self._settling.hint(path, now=now, closed=path in hints.closed)
                 self._unread.add(path)
@@ -118,6 +124,8 @@ class Daemon:
         if sweep:
             for path in (*report.changed, *report.removed):
                 self.watcher.note_missed(path)
+        self._keeping.later(report.changed)
+        self._keeping.look_at_all_pages()
         if report.changed:
             what = report.changed[0] if len(report.changed) == 1 else f"{len(report.changed)} notes"
             self._say(what, report.delta, started, removed=False)
@@ -152,7 +160,7 @@ class Daemon:
         quiet = None if note is None else (time.time_ns() - note.stat.ctime_ns) / 1e9
         verdict = self._settling.looked(path, note, self._settled.get(path), now=time.monotonic(), quiet=quiet)
         delta = self._conclude(ingest, path, note, verdict)
-        if delta is not None:
+        if delta is not None and (note is None or self._keeping.is_news(path, note.revision)):
             self._say(path, delta, started, removed=verdict is Verdict.GONE)
 
     def _conclude(self, ingest: Ingest, path: str, note: Note | None, verdict: Verdict) -> Delta | None:
@@ -169,6 +177,8 @@ class Daemon:
                 delta = forgotten if known else None
             case Verdict.INDEX | Verdict.SETTLED if note is not None:
                 delta = ingest.ingest(note, State.SETTLED if verdict is Verdict.SETTLED else State.HOT)
+        if verdict is Verdict.SETTLED:
+            self._keeping.later((path,))
         if verdict in (Verdict.SETTLED, Verdict.GONE):
             self._done(path)
             self._embedding.wake()

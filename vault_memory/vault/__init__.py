@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.stale import nearest
     from vault_memory.vault.trash import Thrown
     from vault_memory.vault.watch import Watcher
-    from vault_memory.vault.write import Writer, Written
+    from vault_memory.vault.write import Writer, Written, real_path
 
 __all__ = [
     "LARGEST_PARSED",
@@ -60,6 +60,7 @@ __all__ = [
     "nearest",
     "read_marker",
     "read_records",
+    "real_path",
     "revision_of",
     "watchable",
 ]
@@ -78,7 +79,7 @@ _WHEN_NEEDED = {
     "stale": ("nearest",),
     "trash": ("Thrown",),
     "watch": ("Watcher",),
-    "write": ("Writer", "Written"),
+    "write": ("Writer", "Written", "real_path"),
 }
 _HOME = {name: module for module, names in _WHEN_NEEDED.items() for name in names}
 

@@ -80,6 +80,12 @@ class Snapshots:
                 self.add(path, revision, at=at, by=by)
         return revision
 
+    def record_all(self, versions: Iterable[tuple[str, bytes]], *, at: float, by: By = "person") -> None:
+        """Many versions (path, bytes) that were seen, in one transaction."""
+        with self._journal.transaction():
+            for path, raw in versions:
+                self.add(path, self.keep(raw), at=at, by=by)
+
     def knows(self, revision: str) -> bool:
         """Whether the bytes of this revision are kept."""
         return bool(self._connection.execute("SELECT 1 FROM blobs WHERE revision = ?", (revision,)).fetchone())

@@ -128,6 +128,13 @@ class Writer:
             self._settle(now)
         return Written.of(op)
 
+    def is_ours(self, path: str, revision: str) -> bool:
+        """Whether this version of a note was put there by a write, and not by a person; also while that goes on."""
+        head = self.snapshots.head(path)
+        if head is not None and head.revision == revision:
+            return head.by == "bot"
+        return any(op.path == path and op.fresh == revision for op in self._means.journal.ops("planned"))
+
     def thrown(self) -> list[Thrown]:
         """What lies in the trash, the newest first."""
         return thrown(self._means)

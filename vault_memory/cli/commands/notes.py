@@ -7,14 +7,15 @@ from vault_memory.cli.options import Context, common, named_scopes, scoped
 
 @click.command()
 @click.argument("note")
+@click.option("--revision", metavar="REVISION", help="As it was in this version of its history.")
 @common
 @click.pass_obj
-def read(context: Context, note: str) -> None:
+def read(context: Context, note: str, revision: str | None) -> None:
     """Print NOTE (a path relative to the vault) as it is now; its revision goes to stderr."""
     from vault_memory.app import contract
 
     with context.open() as memory:
-        found = memory.read(note)
+        found = memory.read_version(note, revision) if revision else memory.read(note)
     if context.json:
         context.emit(contract.of_note(found), str)
         return

@@ -1,0 +1,92 @@
+"""A vault with a curator, on a real disk; its time lies ahead, so that no note counts as saved just now."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vault_memory.curate import Curator, Edit
+from vault_memory.memory import Layout
+from vault_memory.vault import Folder
+
+AHEAD = timedelta(hours=1)
+
+Reader = Callable[[Path], Folder]
+
+
+@dataclass
+class Desk:
+    """One vault, one curator, and what a person does to the files."""
+
+    vault: Path
+    state: Path
+    reader: Reader = Folder
+    learnt: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+    _curator: Curator | None = None
+
+    @property
+    def curator(self) -> Curator:
+        if self._curator is None:
+            layout = Layout([])
+            self._curator = Curator(
+                self.reader(self.vault), layout, self.state, learn=self.learnt.append, **self.options
+            )
+        return self._curator
+
+    @property
+    def now(self) -> datetime:
+        return datetime.now(UTC) + AHEAD
+
+    def close(self) -> None:
+        if self._curator is not None:
+            self._curator.close()
+            self._curator = None
+
+    def save(self, text: str | bytes, note: str = "USER.md") -> Path:
+        """A person saves, by a new file that takes the old one's name."""
+        path = self.vault / note
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_name(path.name + ".part")
+        fresh.write_bytes(text.encode() if isinstance(text, str) else text)
+        fresh.rename(path)
+        return path
+
+    def raw(self, note: str = "USER.md") -> bytes:
+        return (self.vault / note).read_bytes()
+
+    def text(self, note: str = "USER.md") -> str:
+        return self.raw(note).decode()
+
+    def do(self, *ops: Any, note: str = "USER.md", source: str = "cli", **asked: Any) -> Edit:
+        named = {name: asked.pop(name) for name in ("expected", "merge", "dry_run") if name in asked}
+        run = self.curator.new_run(note, source, now := self.now, ops=ops, **asked)
+        return self.curator.run(run, now, **named)
+
+    def append(self, line: str, heading: str = "Tea", **asked: Any) -> Edit:
+        return self.do({"op": "append", "heading": heading, "line": line}, **asked)
+
+    def undo(self, record_id: str | None) -> Edit:
+        assert record_id is not None
+        record = self.curator.trail.find(record_id)
+        now = self.now
+        return self.curator.run(self.curator.new_run(record.note, "undo", now, undoes=record.id), now)
+
+    def records(self, note: str = "USER.md") -> list[dict[str, Any]]:
+        """As they stand in the file."""
+        path = self.vault / f"{note}.audit.jsonl"
+        return [json.loads(line) for line in path.read_bytes().split(b"\n") if line] if path.exists() else []
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "state").mkdir()
+    made = Desk(tmp_path / "vault", tmp_path / "state")
+    made.save("# Me\n\n## Tea\n\n- green\n\n## Boats\n\nAll of them.\n")
+    yield made
+    made.close()

@@ -1,0 +1,99 @@
+"""A daemon keeps what people save, and finishes what could not be written at once."""
+
+import sqlite3
+from contextlib import closing
+
+from tests.scenarios.outside import Outside, until
+
+NOTE = "# Me\n\n## Tea\n\n- green\n"
+
+
+def kept(outside: Outside) -> int:
+    """Versions in the snapshot chains."""
+    journal = outside.state / "journal.sqlite"
+    if not journal.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as connection:
+        try:
+            return int(connection.execute("SELECT count(*) FROM versions").fetchone()[0])
+        except sqlite3.OperationalError:  # it is just being made
+            return 0
+
+
+def test_the_versions_that_a_person_saves_are_kept(outside: Outside):
+    outside.quick = True
+    outside.write("USER.md", NOTE)
+    with outside.daemon():
+        until(lambda: kept(outside) == 1)
+        outside.write("USER.md", NOTE + "- white\n")
+        until(lambda: kept(outside) == 2)
+
+    oldest = outside.ok("history", "USER.md")["versions"][-1]["revision"]
+    assert outside.run("read", "USER.md", "--revision", oldest).out == NOTE
+
+
+def test_what_waited_is_written_by_the_daemon_and_found(outside: Outside):
+    outside.quick = True
+    path = outside.write("USER.md", NOTE)
+    with outside.daemon() as daemon:
+        path.chmod(0o444)
+        waiting = outside.run("append", "USER.md", "Tea", "lapsang", "--json").json["pending"]
+        assert [one["reason"] for one in waiting] == ["read_only"]
+        assert [one["id"] for one in daemon.ask("status")["pending"]] == [waiting[0]["id"]]
+
+        path.chmod(0o644)
+        until(lambda: path.read_text() == NOTE + "- lapsang\n")
+        until(lambda: [one["id"] for one in outside.ok("log")["records"]] == [waiting[0]["id"]])
+        daemon.until_found("lapsang")
+        assert daemon.ask("status")["pending"] == []
+
+
+def test_a_write_of_our_own_is_no_news_to_the_daemon(outside: Outside):
+    outside.quick = True
+    outside.write("USER.md", NOTE)
+    with outside.daemon() as daemon:
+        daemon.until_found("green")
+        outside.ok("append", "USER.md", "Tea", "lapsang")
+        assert daemon.finds("lapsang")
+        outside.write("memory/other.md", "- a sign that the daemon has come round\n")
+        until(lambda: any("memory/other.md" in line for line in daemon.lines))
+
+    assert not any("USER.md" in line for line in daemon.lines)
+    assert outside.ok("history", "USER.md")["versions"][0]["by"] == "cli"
+
+
+def test_what_is_ticked_in_the_inbox_is_carried_out(outside: Outside):
+    outside.quick = True
+    path = outside.write("USER.md", NOTE)
+    with outside.daemon() as daemon:
+        outside.ok("remove", "USER.md", "Tea", "green", "--source", "tool")
+        page = outside.vault / "USER.INBOX.md"
+        assert daemon.ask("status")["inbox_open"] == 1
+        page.write_text(page.read_text().replace("- [ ]", "- [x]"))
+
+        until(lambda: path.read_text() == NOTE.replace("- green\n", ""))
+        until(lambda: "[x]" not in page.read_text())
+        daemon.until_gone("green")
+
+    assert [record["source"] for record in outside.ok("log")["records"]] == ["tool", "inbox"]
+
+
+def test_a_tick_made_while_no_daemon_ran_counts(outside: Outside):
+    outside.quick = True
+    path = outside.write("USER.md", NOTE)
+    outside.ok("remove", "USER.md", "Tea", "green", "--source", "tool")
+    page = outside.vault / "USER.INBOX.md"
+    page.write_text(page.read_text().replace("- [ ]", "- [x]"))
+
+    with outside.daemon():
+        until(lambda: path.read_text() == NOTE.replace("- green\n", ""))
+
+
+def test_what_was_displaced_is_cleared_away(outside: Outside):
+    outside.quick = True
+    path = outside.write("USER.md", NOTE)
+    with outside.daemon(), path.open("rb"):
+        outside.ok("append", "USER.md", "Tea", "lapsang")
+        assert [name.name for name in outside.vault.iterdir() if ".~" in name.name]
+    with outside.daemon():
+        until(lambda: not [name.name for name in outside.vault.iterdir() if ".~" in name.name])

@@ -1,0 +1,238 @@
+"""The calls of VaultMemory that change notes, and those that show and take back what was changed."""
+
+import logging
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from vault_memory import config as configuration
+from vault_memory.app.results import NoteText
+from vault_memory.database import DatabaseError
+from vault_memory.errors import NoteUnreadable, UsageError
+from vault_memory.index import State
+from vault_memory.memory import Layout, inside
+from vault_memory.vault import Folder
+
+if TYPE_CHECKING:
+    from vault_memory.app.indexing import Indexing
+    from vault_memory.app.state import StateFolder
+    from vault_memory.curate import Curator, Edit, NoteVersion, Run, Waiting
+    from vault_memory.memory import Op, Proposal, Record
+
+logger = logging.getLogger(__name__)
+
+SOURCES = ("tool", "nightly", "cli")
+"""Who may ask for ops: the bot while it talks, the bot at night, and a person"""
+JOURNAL = "journal.sqlite"
+
+
+class Editing:
+    """What VaultMemory is made of besides: each call reads the note anew, writes it safely, and records what it did."""
+
+    folder: Folder
+    layout: Layout
+    config: configuration.Config
+    state: "StateFolder"
+    indexing: "Indexing"
+    _lock: threading.RLock
+    _curator: "Curator | None" = None
+
+    def __init__(self) -> None:
+        self._editing = threading.RLock()
+
+    @property
+    def curator(self) -> "Curator":
+        """What carries out edits; made when it is first needed."""
+        if self._curator is None:
+            from vault_memory.curate import Curator
+
+            human_items = self.config.curation.human_items
+            self._curator = Curator(
+                self.folder, self.layout, self.state.path, human_items=human_items, learn=self._learn
+            )  # fmt: skip
+        return self._curator
+
+    def apply(
+        self,
+        note: str,
+        ops: "Iterable[Op | Mapping[str, object]]",
+        *,
+        source: str = "tool",
+        expected: str | None = None,
+        merge: bool = False,
+        dry_run: bool = False,
+        why: str = "",
+        origin: str = "owner",
+        now: datetime | None = None,
+    ) -> "Edit":
+        """Carry ops out on a note; good ones are done while bad ones are refused, each with its reason.
+
+        `expected` is the revision that the ops were thought of for: another one raises NoteChanged, unless `merge`.
+        What `tool` and `nightly` ask for is bound by policy, what `cli` asks for is a person's act. The index knows
+        the new text when this returns. Raises UsageError, NotCurated, NoteUnreadable, NotRecorded.
+        """
+        if source not in SOURCES:
+            raise UsageError(f"{source!r} is no source of ops", hint=f"known are {', '.join(SOURCES)}")
+        if isinstance(ops, str | bytes | Mapping):
+            raise UsageError("`ops` is a list of ops", hint='such as [{"op": "append", "heading": …, "line": …}]')
+        at = _moment(now)
+        with self._there():
+            run = self.curator.new_run(inside(note), source, at, ops=tuple(ops), why=why, origin=origin)
+            return self._run(run, at, expected=expected, merge=merge, dry_run=dry_run)
+
+    def undo(self, record_id: str, *, dry_run: bool = False, now: datetime | None = None) -> "Edit":
+        """Take back what one record of the audit did, as a new record, which can be taken back too.
+
+        `record_id` may be the beginning of an id. Raises UnclearId, NotUndoable.
+        """
+        at = _moment(now)
+        with self._there():
+            record = self.curator.trail.find(record_id)
+            run = self.curator.new_run(record.note, "undo", at, undoes=record.id)
+            return self._run(run, at, dry_run=dry_run)
+
+    def restore(
+        self, note: str, revision: str, *, expected: str | None = None, dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "Edit":  # fmt: skip
+        """Put a version from the note's history there again. Raises UnclearId, NoteChanged."""
+        at = _moment(now)
+        with self._there():
+            whole, _ = self.curator.version(inside(note), revision)
+            run = self.curator.new_run(note, "cli", at, restores=whole)
+            return self._run(run, at, expected=expected, dry_run=dry_run)
+
+    def log(self, note: str | None = None) -> "tuple[Record, ...]":
+        """The records of one note, or of all, the oldest first: who changed what, when and why."""
+        with self._there():
+            trail = self.curator.trail
+            return trail.all() if note is None else trail.of(inside(note))
+
+    def history(self, note: str) -> "list[NoteVersion]":
+        """The versions of a note that are kept, the newest first. Raises NoteNotFound."""
+        with self._there():
+            return self.curator.history(inside(note))
+
+    def read_version(self, note: str, revision: str) -> NoteText:
+        """A version of a note as it was. Raises UnclearId, NoteNotFound."""
+        from vault_memory.markdown import parse
+
+        with self._there():
+            whole, raw = self.curator.version(inside(note), revision)
+        sections = tuple(section.name for section in parse(raw).sections)
+        return NoteText(note, whole, raw.decode("utf-8", errors="replace"), sections)
+
+    def inbox(self) -> "tuple[Proposal, ...]":
+        """What waits for a person's decision, the oldest first."""
+        with self._there():
+            return tuple(one for one in self.curator.inbox.proposals() if one.state == "open")
+
+    def approve(self, proposal_id: str, *, now: datetime | None = None) -> "Edit":
+        """Carry out what was proposed, as a person's act. Raises UnclearId."""
+        return self._decide(proposal_id, "approved", now)
+
+    def reject(self, proposal_id: str, *, now: datetime | None = None) -> "Edit":
+        """Drop what was proposed; the bot does not propose it again. Raises UnclearId."""
+        return self._decide(proposal_id, "rejected", now)
+
+    def _decide(self, proposal_id: str, state: str, now: datetime | None) -> "Edit":
+        with self._there():
+            inbox = self.curator.inbox
+            return inbox.decide(inbox.find(proposal_id), state, _moment(now))
+
+    def inbox_pages(self) -> list[str]:
+        """The INBOX pages on which a person may have decided something."""
+        with self._there():
+            return self.curator.inbox.pages()
+
+    def carry_out(self, page: str) -> bool:
+        """Do what a person decided on an INBOX page; False when it was saved just now: look again later."""
+        with self._there():
+            return self.curator.inbox.carry_out(page, _moment(None))
+
+    def review(self, note: str) -> None:
+        """Strike through what was proposed for a note and does not fit it any more."""
+        with self._there():
+            self.curator.inbox.review(note, _moment(None))
+
+    def waiting(self) -> "list[Waiting]":
+        """The writes that wait until their notes can be written."""
+        if not (self.state.path / JOURNAL).exists():
+            return []
+        with self._editing:
+            return self.curator.waiting()
+
+    def tend(self, now: datetime | None = None) -> int:
+        """Do what is due: writes that wait, displaced files. Returns how many runs were recorded. A daemon calls it."""
+        at = _moment(now)
+        with self._there():
+            return len(self.curator.tend(at)) if self.curator.is_due(at) else 0
+
+    def is_ours(self, note: str, revision: str) -> bool:
+        """Whether a call of ours, in any process, put this version there."""
+        with self._editing:
+            return self.curator.writer.is_ours(note, revision)
+
+    def prune(self) -> None:
+        """Let go of versions of notes that are older than they are kept."""
+        with self._editing:
+            self.curator.prune(_moment(None))
+
+    def keep_versions(self, paths: Sequence[str]) -> None:
+        """Keep the versions of these notes that the index has settled on, as far as they are not kept."""
+        with self._there():
+            held = {path: self.indexing.index().held_of(path) for path in paths}
+            fresh = [path for path, known in held.items() if known and self.curator.wants(path, known.revision)]
+            notes = []
+            for path in fresh:
+                note = self.indexing.ingest().read(path)
+                if note is not None and note.stable:
+                    notes.append(note)
+            self.curator.keep(notes, _moment(None))
+
+    @contextmanager
+    def _there(self) -> Iterator[None]:
+        """One call at a time, on a vault that is still where it was. Raises VaultUnreachable."""
+        with self._editing:
+            self.folder.check_identity(self.indexing.marker.vault)
+            yield
+
+    def _run(
+        self, run: "Run", at: datetime, *, expected: str | None = None, merge: bool = False, dry_run: bool = False
+    ) -> "Edit":
+        began = time.perf_counter()
+        edit = self.curator.run(run, at, expected=expected, merge=merge, dry_run=dry_run)
+        if not dry_run:
+            logger.info("%s (%.0f ms)", edit.summary, 1000 * (time.perf_counter() - began))
+        return edit
+
+    def _learn(self, path: str) -> None:
+        """The index takes in a note that was just written. Without an index there is nothing that could be stale."""
+        with self._lock:
+            try:
+                if self.indexing.generations.current == 0:
+                    return
+                ingest = self.indexing.ingest()
+                note = ingest.read(path)
+                if note is not None:
+                    ingest.ingest(note, State.SETTLED)
+            except NoteUnreadable as error:
+                logger.warning("%s", error)
+            except DatabaseError as error:
+                logger.warning("the index did not take in %s: %s", path, error)
+                self.indexing.recover(error)
+
+    def _close_editing(self) -> None:
+        with self._editing:
+            if self._curator is not None:
+                self._curator.close()
+                self._curator = None
+
+
+def _moment(now: datetime | None) -> datetime:
+    """With a zone: what is written into the audit is read in other places."""
+    at = now or datetime.now(UTC).astimezone()
+    return at.astimezone() if at.tzinfo is None else at

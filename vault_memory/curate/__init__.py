@@ -1,0 +1,44 @@
+"""Curating: carrying small edits out on notes that people edit too, recorded, so that each can be seen and undone."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vault_memory.curate.curator import CURATED, UNATTENDED, Curator
+    from vault_memory.curate.edit import AppliedOp, Edit, PendingOp, ProposedOp, RejectedOp
+    from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded, UnclearId
+    from vault_memory.curate.plan import Run
+    from vault_memory.curate.versions import NoteVersion, Waiting
+
+__all__ = [
+    "CURATED",
+    "UNATTENDED",
+    "AppliedOp",
+    "Curator",
+    "Edit",
+    "NotCurated",
+    "NotRecorded",
+    "NoteChanged",
+    "NoteVersion",
+    "PendingOp",
+    "ProposedOp",
+    "RejectedOp",
+    "Run",
+    "UnclearId",
+    "Waiting",
+]
+
+_MODULES = {
+    **dict.fromkeys(("CURATED", "UNATTENDED", "Curator"), "curator"),
+    **dict.fromkeys(("AppliedOp", "Edit", "PendingOp", "ProposedOp", "RejectedOp"), "edit"),
+    **dict.fromkeys(("NoteChanged", "NotCurated", "NotRecorded", "UnclearId"), "errors"),
+    "Run": "plan",
+    **dict.fromkeys(("NoteVersion", "Waiting"), "versions"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Loaded when it is asked for: a search writes nothing."""
+    if name in _MODULES:
+        return getattr(import_module(f"vault_memory.curate.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,331 @@
+"""Carries runs out: read, plan, write, record, and let the index know. Every change of a note by a program comes here.
+
+A note that somebody saves meanwhile gets the ops in its newer text. A write that cannot be made now waits. The record
+of a run is written after its text stands there, and the journal remembers that until it is: so a crash anywhere leaves
+one record for each run, not none and not two.
+"""
+
+import fcntl
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from vault_memory.curate.edit import Edit, edit_of, pending_of
+from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded
+from vault_memory.curate.inbox import Inbox
+from vault_memory.curate.plan import Known, Plan, Run, plan_run
+from vault_memory.curate.trail import Trail
+from vault_memory.curate.versions import NoteVersion, Waiting, revision_named, versions_of
+from vault_memory.errors import NoteNotFound, VaultMemoryError
+from vault_memory.memory import Layout, NotUndoable, Place, Record
+from vault_memory.vault import LARGEST_STORED, Folder, Note, RealFiles, Writer, Written, real_path, revision_of
+from vault_memory.vault import Op as WriteOp
+
+logger = logging.getLogger(__name__)
+
+CURATED = frozenset({"user", "channel", "memory", "note", "dated", "facts", "rules", "reflection"})
+"""Kinds of notes that ops may change"""
+UNATTENDED = frozenset({"nightly", "retention"})
+"""Sources for which nobody waits"""
+LOCK = "curate.lock"
+
+QUIET_SECONDS = 0.3
+"""For which a note must have been left alone before it is written while somebody waits"""
+UNATTENDED_QUIET_SECONDS = 2.0
+PATIENCE_SECONDS = 2.0
+"""How long a call waits for a note that is in use before it says that the write is pending"""
+PAUSE_SECONDS = 0.05
+PASSING = frozenset({"hot", "truncated", "in_editor", "busy"})
+"""Reasons to wait that may be over in a moment"""
+
+
+class Curator:
+    """For one vault; one call at a time. `learn` is told the path of each note that was written."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        layout: Layout,
+        state: Path,
+        *,
+        human_items: Literal["propose", "edit"] = "propose",
+        learn: Callable[[str], None] = lambda path: None,
+    ) -> None:
+        self.folder = folder
+        self.trail = Trail(folder)
+        self._layout, self._state, self._learn = layout, state, learn
+        self.inbox = Inbox(self, folder, layout)
+        self._open: Writer | None = None
+        self._files = RealFiles(folder.root)
+        self._waiting: dict[str, WriteOp] = {}
+        self._plans: dict[str, list[Plan]] = {}
+        self._known = Known(self.trail.of, lambda revision: self.writer.snapshots.bytes_of(revision), human_items)
+
+    @property
+    def writer(self) -> Writer:
+        """Opened when first needed: who only reads the audit needs no journal."""
+        if self._open is None:
+            self._open = Writer.open(self.folder.root, self._state, self._merge)
+        return self._open
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def new_run(self, note: str, source: str, now: datetime, **asked: object) -> Run:
+        """A run that is about to begin. Raises NotCurated, BadPath."""
+        place = self.place(note)
+        kind, _, name = place.scope.partition(":")
+        # The second part keeps the order of runs to which a caller gave the same time.
+        number = f"{max(0, int(now.timestamp() * 1000)):012x}{time.time_ns() // 1000 & 0xFFFFFFFF:08x}"
+        user = name if kind == "user" else ""
+        return Run(number, now.isoformat(), note, place.kind, source, user, **asked)  # type: ignore[arg-type]
+
+    def place(self, note: str) -> Place:
+        """What kind of note this is. Raises NotCurated."""
+        place = self._layout.place(note)
+        if place is None or place.kind not in CURATED:
+            raise NotCurated(note, place.kind if place else "")
+        return place
+
+    def run(
+        self,
+        run: Run,
+        now: datetime,
+        *,
+        expected: str | None = None,
+        merge: bool = False,
+        dry_run: bool = False,
+        patient: bool = True,
+    ) -> Edit:
+        """Carry a run out; `patient` waits a moment for a note that is in use.
+
+        Raises NoteChanged, NotUndoable, NotRecorded, NoteUnreadable, JournalUnavailable.
+        """
+        with self._turn(now):
+            note = self._read(run.note)
+            found = note.revision if note else None
+            if expected is not None and expected != found and not merge:
+                raise NoteChanged(run.note, expected, found)
+            base = self._known.bytes_of(expected) if expected not in (None, found) else None
+            plan = plan_run(run, note.raw if note else None, self._known, base=base)
+            if dry_run:
+                return edit_of(plan.record(run, plan.after), recorded=False)
+            if not plan.changes:
+                return self._recorded(run, plan)
+            patience = PATIENCE_SECONDS if patient and run.source not in UNATTENDED else 0.0
+            return self._written(run, plan, found, base, now, patience)
+
+    def tend(self, now: datetime) -> list[Record]:
+        """What is due: writes that waited, records that were not yet written, displaced files. Returns new records."""
+        with self._turn(now) as records:
+            return [*records, *self._fold(now).values()]
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether `tend` has anything to do; cheap."""
+        due = self.writer.next_due()
+        return (due is not None and due <= now.timestamp()) or bool(self.writer.pending() or self.writer.finished())
+
+    def waiting(self) -> list[Waiting]:
+        """The writes that wait for their notes."""
+        return [
+            Waiting(op.path, op.reason, op.op_id, Written.of(op).explanation)
+            for op in self.writer.pending()
+        ]  # fmt: skip
+
+    def deciding(self) -> set[str]:
+        """The ids of proposals whose decisions wait for their notes."""
+        runs = (Run.read(op.record) for op in self.writer.pending())
+        return {decision[0] for run in runs if run for decision in run.decides}
+
+    def keep(self, notes: Sequence[Note], now: datetime) -> None:
+        """Keep these versions, which people saved, in the chains of their notes."""
+        fresh = [(note.path, note.raw) for note in notes if (place := self._layout.place(note.path)) and _kept(place)]
+        if fresh:
+            self.writer.snapshots.record_all(fresh, at=now.timestamp())
+
+    def wants(self, path: str, revision: str) -> bool:
+        """Whether this version of a note is to be kept, and is not yet."""
+        place = self._layout.place(path)
+        if place is None or not _kept(place):
+            return False
+        head = self.writer.snapshots.head(path)
+        return head is None or head.revision != revision
+
+    def prune(self, now: datetime) -> None:
+        """Let go of versions that are older than they are kept."""
+        self.writer.prune(now)
+
+    def history(self, path: str) -> list[NoteVersion]:
+        """The versions of a note, the newest first."""
+        note = self._read(path)
+        found = versions_of(note, self.writer.snapshots.chain(self._real(path)), self.trail.of(path))
+        if not found:
+            raise NoteNotFound(path)
+        return found
+
+    def version(self, path: str, given: str) -> tuple[str, bytes]:
+        """A version of a note by its revision, or the beginning of it. Raises UnclearId."""
+        revision = revision_named(given, self.history(path))
+        raw = self.writer.snapshots.bytes_of(revision)
+        return revision, self._bytes(path) if raw is None else raw
+
+    def _written(
+        self, run: Run, plan: Plan, expected: str | None, base: bytes | None, now: datetime, patience: float
+    ) -> Edit:
+        """Put the new text there, wait a moment if that is what it takes, and record what was done."""
+        began = time.monotonic()
+        self._plans[run.id] = [plan]
+        written = self._put(run, plan, expected, plan.before if base is None else base, now)
+        records = self._finish()
+        while run.id not in records and written.reason in PASSING and (spent := time.monotonic() - began) < patience:
+            time.sleep(PAUSE_SECONDS)
+            records = self._fold(now + timedelta(seconds=spent))
+        if (record := records.get(run.id)) is not None:
+            return edit_of(record, recorded=True)
+        waiting = next((one for one in self.waiting() if one.id == run.id), None)
+        reason, words = (waiting.reason, waiting.explanation) if waiting else (written.reason, written.explanation)
+        return pending_of(plan, run, reason, words)
+
+    def _put(self, run: Run, plan: Plan, expected: str | None, base: bytes | None, now: datetime) -> Written:
+        kept = run.as_bytes()
+        if plan.after is None:
+            assert expected is not None, "a note that is not there cannot be taken away"
+            return self.writer.trash(run.note, expected=expected, now=now, op_id=run.id, record=kept)
+        quiet = UNATTENDED_QUIET_SECONDS if run.source in UNATTENDED else QUIET_SECONDS
+        return self.writer.write(
+            run.note, plan.after, expected=expected, now=now, op_id=run.id, quiet=quiet, record=kept,
+            merge=lambda _, ours, theirs: self._on_newer(run, theirs, base),
+        )  # fmt: skip
+
+    def _on_newer(self, run: Run, theirs: bytes, base: bytes | None) -> bytes | None:
+        """The text that the run makes of what somebody saved meanwhile."""
+        try:
+            plan = plan_run(run, theirs, self._known, base=base)
+        except NotUndoable:
+            plan = Plan(theirs, theirs)
+        self._plans.setdefault(run.id, []).append(plan)
+        return plan.after
+
+    def _recorded(self, run: Run, plan: Plan) -> Edit:
+        """Of a run without effect: the note is not touched, and a run without ops leaves no record either."""
+        record = plan.record(run, plan.after)
+        said = bool(record.applied or record.rejected or record.proposed)
+        if not said or (plan.before is None and not self._has_folder(run.note)):
+            return edit_of(record, recorded=False)
+        self.inbox.show(record)
+        self.trail.add(record)
+        self.inbox.clear(record)
+        return edit_of(record, recorded=True)
+
+    def _finish(self) -> dict[str, Record]:
+        """Write the records of writes that are done and have none; those that were written, by id."""
+        records = {}
+        for op in self.writer.finished():
+            run = Run.read(op.record)
+            if run is None:
+                logger.warning("a write to %s has no record that can be read", op.path)
+            elif run.id in self._plans or not self.trail.holds(run.id, run.note):
+                record = self._record_of(run, op)
+                if run.decides and not record.proposed:  # somebody else decided it while it waited
+                    self.writer.acknowledge([op.op_id])
+                    continue
+                records[run.id] = record
+                self.inbox.show(record)
+                try:
+                    self.trail.add(record)
+                except NotRecorded as error:
+                    logger.warning("%s; it is tried again", error.message)
+                    continue
+                finally:
+                    self._learn(op.path)
+                self.inbox.clear(record)
+            self.writer.acknowledge([op.op_id])
+        return records
+
+    def _record_of(self, run: Run, op: WriteOp) -> Record:
+        """What a write did, also when somebody else finds it after a crash."""
+        plan = next(
+            (one for one in reversed(self._plans.get(run.id, ())) if _revision(one.before) == op.expected), None
+        )
+        if plan is None:
+            before = self._known.bytes_of(op.expected)
+            try:
+                plan = plan_run(run, before, self._known, base=self._known.bytes_of(op.base))
+            except VaultMemoryError as error:
+                logger.warning("what run %s did cannot be told: %s", run.id, error.message)
+                plan = Plan(before, before)
+        after = plan.before if op.after == op.expected else self._known.bytes_of(op.after)
+        if plan.changes and op.after == op.expected:
+            plan = replace(plan, applied=())
+        if op.outcome == "copied":
+            run = replace(run, why=f"{run.why} (it lies in a copy beside the note)".strip())
+        return plan.record(run, after)
+
+    def _fold(self, now: datetime) -> dict[str, Record]:
+        self.writer.tend(now)
+        return self._finish()
+
+    def _merge(self, base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:
+        """For writes that waited: their runs on the newer text; for what a person saved late: by structure."""
+        op = self._waiting_for(revision_of(ours))
+        run = Run.read(op.record) if op else None
+        if run is not None:
+            return self._on_newer(run, theirs, base)
+        from vault_memory.markdown import merge
+
+        return merge(base, ours, theirs).result
+
+    def _waiting_for(self, content: str) -> WriteOp | None:
+        """The write of this text that waited when this turn began, or when it was first asked for."""
+        if content not in self._waiting:
+            self._waiting |= {op.content: op for op in self.writer.pending()}
+        return self._waiting.get(content)
+
+    def _read(self, path: str) -> Note | None:
+        """The note as it stands, where a link within the vault leads; None when it is absent."""
+        self.place(path)
+        try:
+            return self.folder.read(self._real(path), max_bytes=LARGEST_STORED)
+        except NoteNotFound:
+            return None
+
+    def _bytes(self, path: str) -> bytes:
+        note = self._read(path)
+        if note is None:
+            raise NoteNotFound(path)
+        return note.raw
+
+    def _real(self, path: str) -> str:
+        return real_path(self._files, path) or path
+
+    def _has_folder(self, path: str) -> bool:
+        folder = path.rpartition("/")[0]
+        return os.path.isdir(os.path.join(self.folder.root, folder))
+
+    @contextmanager
+    def _turn(self, now: datetime) -> Iterator[list[Record]]:
+        """Nobody else curates this vault meanwhile; what one who died left without a record gets it first."""
+        fd = os.open(self._state / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield list(self._finish().values())
+        finally:
+            self._plans.clear()
+            self._waiting.clear()
+            os.close(fd)
+
+
+def _kept(place: Place) -> bool:
+    return place.kind in CURATED or place.kind == "inbox"
+
+
+def _revision(raw: bytes | None) -> str | None:
+    return None if raw is None else revision_of(raw)

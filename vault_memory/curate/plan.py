@@ -1,0 +1,228 @@
+"""What a run would do to a note as it is now. Pure but for what it is given to look things up with.
+
+The same function is asked before the write, again for the text that somebody saved meanwhile, and once more after a
+crash, for the record that was not yet written: so the record always tells what was done.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Literal
+
+from vault_memory.markdown import parse, render
+from vault_memory.memory import (
+    BOT_SOURCES,
+    Applied,
+    Done,
+    NotUndoable,
+    Op,
+    Outcome,
+    Proposal,
+    Record,
+    Rejected,
+    apply_ops,
+    as_json,
+    record_run,
+)
+from vault_memory.vault import revision_of
+
+NOTHING = revision_of(b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is asked of one note: ops, to take back a record, to bring back a version, or to decide proposals."""
+
+    id: str
+    """of the record that it will have"""
+    ts: str
+    """ISO 8601 with offset"""
+    note: str
+    kind: str
+    source: str
+    user_id: str = ""
+    why: str = ""
+    origin: str = "owner"
+    """whose words the ops go back to"""
+    ops: tuple[object, ...] = ()
+    undoes: str = ""
+    """the id of a record"""
+    restores: str = ""
+    """a revision"""
+    decides: tuple[tuple[str, str, str], ...] = ()
+    """of proposals for this note: id, what becomes of it, why"""
+
+    def as_bytes(self) -> bytes:
+        """For the journal, which hands it back after a crash."""
+        said = asdict(replace(self, ops=tuple(as_json(op) if isinstance(op, Op) else op for op in self.ops)))
+        return json.dumps(said, default=repr, skipkeys=True).encode()
+
+    @classmethod
+    def read(cls, raw: bytes) -> "Run | None":
+        """A run from the journal; None when it is none that this version knows."""
+        try:
+            said: dict[str, Any] = json.loads(raw)
+            known = {field.name: said[field.name] for field in fields(cls) if field.name in said}
+            decides = tuple((one, state, reason) for one, state, reason in known.get("decides", ()))
+            return cls(**known | {"ops": tuple(known.get("ops", ())), "decides": decides})
+        except (ValueError, TypeError):
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Where a plan looks things up."""
+
+    records: Callable[[str], tuple[Record, ...]]
+    """of one note, the oldest first"""
+    bytes_of: Callable[[str | None], bytes | None]
+    """of a revision, when they are kept"""
+    human_items: Literal["propose", "edit"] = "propose"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run does to a note."""
+
+    before: bytes | None
+    """None: there is no note"""
+    after: bytes | None
+    """None: there is no note, or no more"""
+    applied: tuple[Applied | Done, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    proposed: tuple[Proposal, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is to be written."""
+        return self.before != self.after
+
+    def record(self, run: Run, after: bytes | None) -> Record:
+        """For the audit; `after` is what really stands there now."""
+        return record_run(
+            id=run.id, ts=run.ts, user_id=run.user_id, source=run.source, note=run.note, before=self.before,
+            after=after, applied=self.applied, rejected=self.rejected, proposed=self.proposed, why=run.why,
+            undoes=run.undoes,
+        )  # fmt: skip
+
+
+def plan_run(run: Run, before: bytes | None, known: Known, *, base: bytes | None = None) -> Plan:
+    """What the run does to a note of these bytes; `base` are those that its ops were thought of for, if others.
+
+    Raises NotUndoable.
+    """
+    if run.undoes:
+        return _plan_undo(run, before, known)
+    if run.restores:
+        return _plan_restore(run, before, known)
+    if run.decides:
+        return _plan_decisions(run, before, known)
+    return _plan_ops(run, before, known, base)
+
+
+def _plan_ops(run: Run, before: bytes | None, known: Known, base: bytes | None) -> Plan:
+    ops: tuple[object, ...] = run.ops
+    asked: tuple[Proposal, ...] = ()
+    if base is not None and base != before:
+        from vault_memory.memory import fitted
+
+        fit = fitted(ops, parse(base), parse(before or b""), run.note)
+        ops, asked = fit.ops, fit.proposed
+    outcome, proposed = _by_policy(run, before, ops, known)
+    did = any(done.outcome == "applied" for done in outcome.applied)
+    after = render(outcome.doc) if did else before
+    return Plan(before, after, outcome.applied, outcome.rejected, (*asked, *proposed))
+
+
+def _by_policy(
+    run: Run, before: bytes | None, ops: tuple[object, ...], known: Known
+) -> tuple[Outcome, tuple[Proposal, ...]]:
+    """The ops carried out as far as whoever asks for them may do that; the rest is refused or proposed."""
+    doc = parse(before or b"")
+    if run.source not in BOT_SOURCES:
+        return apply_ops(doc, ops), ()
+    from vault_memory.memory import Rules, decide, proposals_of, replay
+
+    records = known.records(run.note)
+    rules = Rules(
+        run.source, run.note, run.kind, replay(records), known.human_items, run.origin, proposals_of(records), run.why
+    )  # fmt: skip
+    decision = decide(doc, ops, rules)
+    return decision.outcome, decision.proposed
+
+
+def _plan_restore(run: Run, before: bytes | None, known: Known) -> Plan:
+    after = known.bytes_of(run.restores)
+    done = Done({"op": "restore", "revision": run.restores}, "noop_dup" if after == before else "applied")
+    return Plan(before, after, (done,))
+
+
+def _plan_decisions(run: Run, before: bytes | None, known: Known) -> Plan:
+    """What was approved is done, if it still can be; what was not is only recorded."""
+    from vault_memory.memory import proposals_of, why_stale
+
+    waiting = {one.id: one for one in proposals_of(known.records(run.note)).values() if one.state == "open"}
+    doc = parse(before or b"")
+    applied: list[Applied] = []
+    decided: list[Proposal] = []
+    for proposal_id, state, reason in run.decides:
+        proposal = waiting.pop(proposal_id, None)
+        if proposal is None:
+            continue
+        if state == "approved":
+            outcome = apply_ops(doc, [dict(proposal.op)])
+            done = [one for one in outcome.applied if one.outcome != "noop_no_match"]
+            if not done:
+                state, reason = "stale", why_stale(proposal, doc)
+            doc, applied = outcome.doc, [*applied, *done]
+        decided.append(replace(proposal, state=state, reason=reason))
+    did = any(done.outcome == "applied" for done in applied)
+    return Plan(before, render(doc) if did else before, tuple(applied), (), tuple(decided))
+
+
+def _plan_undo(run: Run, before: bytes | None, known: Known) -> Plan:
+    from vault_memory.memory import undo
+
+    record = next((record for record in known.records(run.note) if record.id == run.undoes), None)
+    if record is None:
+        raise NotUndoable(f"there is no record {run.undoes} any more", hint="`vault-memory log` lists those there are")
+    if before is None and not record.after:
+        record = replace(record, after=NOTHING)
+    now = before or b""
+    versions = _versions(record, known)
+    try:
+        undone = undo(record, now)
+    except NotUndoable:
+        if record.redacted or versions is None or not record.diff:
+            raise
+        undone = None
+    if undone is not None and undone.exact:
+        return Plan(before, undone.raw if record.before else None, undone.applied or _all_of(record, True))
+    merged = None
+    if versions is not None:
+        from vault_memory.markdown import merge  # only here: it costs 40 ms, and most runs merge nothing
+
+        older, newer = versions
+        merged = merge(newer, older, now).result
+    if undone is None:
+        raw = now if merged is None else merged
+        return Plan(before, raw, _all_of(record, raw != now))
+    if merged is None or merged == now:
+        merged = undone.raw
+    return Plan(before, merged if before is not None or merged else None, undone.applied, (), undone.proposed)
+
+
+def _versions(record: Record, known: Known) -> tuple[bytes, bytes] | None:
+    """The note before and after a record, when both are kept."""
+    older = known.bytes_of(record.before) if record.before else b""
+    newer = known.bytes_of(record.after) if record.after else b""
+    return None if older is None or newer is None else (older, newer)
+
+
+def _all_of(record: Record, did: bool) -> tuple[Done, ...]:
+    """Of a record that was taken back as a whole."""
+    return tuple(
+        Done({"op": "undo", "of": dict(done.op)}, "applied" if did else "noop_no_match")
+        for done in record.applied
+        if done.outcome == "applied"
+    )
