@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from vault_memory import config as configuration
@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 SOURCES = ("tool", "nightly", "cli")
 """Who may ask for ops: the bot while it talks, the bot at night, and a person"""
 JOURNAL = "journal.sqlite"
+SOON = timedelta(seconds=15)
 
 
 class Editing:
@@ -170,6 +171,11 @@ class Editing:
         at = _moment(now)
         with self._there():
             return len(self.curator.tend(at)) if self.curator.is_due(at) else 0
+
+    def is_busy(self) -> bool:
+        """Whether `tend` will have something to do within the next seconds; cheap."""
+        with self._editing:
+            return self.curator.is_due(_moment(None) + SOON)
 
     def is_ours(self, note: str, revision: str) -> bool:
         """Whether a call of ours, in any process, put this version there."""

@@ -13,6 +13,9 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 50
 """Versions that are kept in one turn of the loop"""
 TEND_SECONDS = 1.0
+"""Between two looks at writes that wait, files that were displaced, and pages that were saved just now"""
+IDLE_SECONDS = 5.0
+"""Between two looks when there was nothing: another process may have left something"""
 PRUNE_SECONDS = 3600.0
 RETRY_SECONDS = 30.0
 """After the journal could not be used"""
@@ -29,6 +32,7 @@ class Keeping:
         """INBOX pages on which something may have been decided"""
         self._look_at_all = True
         self._next_tend = 0.0
+        self._failed_until = 0.0
         self._next_prune = 0.0
 
     def later(self, paths: Iterable[str]) -> None:
@@ -55,26 +59,29 @@ class Keeping:
     def wait(self) -> float:
         """How long the loop may sleep, as far as this goes."""
         now = time.monotonic()
-        return max(0.0, self._next_tend - now) if not self._paths or self._next_tend > now + TEND_SECONDS else 0.0
+        if self._paths and self._failed_until <= now:
+            return 0.0
+        return max(0.0, max(self._next_tend, self._failed_until) - now)
 
     def turn(self) -> None:
         """Do what is due."""
         now = time.monotonic()
-        if self._next_tend > now + TEND_SECONDS:  # it failed a moment ago
+        if now < self._failed_until:
             return
         try:
             self._keep()
-            if now >= self._next_tend:
-                self._next_tend = now + TEND_SECONDS
+            if now >= self._next_tend or self._pages:
                 self._memory.tend()
                 self._carry_out()
+                busy = self._pages or self._memory.is_busy()
+                self._next_tend = now + (TEND_SECONDS if busy else IDLE_SECONDS)
             if now >= self._next_prune:
                 self._next_prune = now + PRUNE_SECONDS
                 self._memory.prune()
                 self._look_at_all = True  # some may have waited for too long
         except (VaultMemoryError, DatabaseError, OSError) as error:
             logger.warning("versions cannot be kept, or writes not be finished: %s", error)
-            self._next_tend = now + RETRY_SECONDS
+            self._failed_until = now + RETRY_SECONDS
 
     def _keep(self) -> None:
         paths = list(self._paths)[:AT_ONCE]
