@@ -71,3 +71,23 @@ def test_extension_loading_is_off_again_after_the_vector_functions_are_there():
     assert connection.execute("SELECT vec_length('[1, 2, 3]')").fetchone() == (3,)
     with pytest.raises(apsw.Error):
         connection.load_extension("vec0")
+
+
+def test_many_who_open_a_new_file_at_once_all_get_it(tmp_path):
+    for number in range(20):
+        start = threading.Barrier(6)
+        failed = []
+
+        def run(path=tmp_path / f"{number}.sqlite", start=start, failed=failed):
+            start.wait()
+            try:
+                migrate(connect(path), [lambda connection: connection.execute("CREATE TABLE a(x)")])
+            except Exception as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=run) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failed == []

@@ -1,6 +1,7 @@
 """One way to open a database file, with the pragmas that a file beside a running daemon needs."""
 
 import importlib.util
+import time
 from pathlib import Path
 
 import apsw
@@ -30,7 +31,7 @@ def connect(path: Path | str, *, durable: bool = False, read_only: bool = False,
         connection = apsw.Connection(str(path), flags=flags)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         if not read_only:
-            connection.pragma("journal_mode", "wal")
+            _use_write_ahead_log(connection)
             connection.pragma("synchronous", "full" if durable else "normal")
         connection.pragma("temp_store", "memory")
         connection.pragma("foreign_keys", False)
@@ -42,6 +43,18 @@ def connect(path: Path | str, *, durable: bool = False, read_only: bool = False,
             hint="if the disk is fine, move the file away: an index grows back from the notes",
         ) from None
     return connection
+
+
+def _use_write_ahead_log(connection: Connection) -> None:
+    """Two who open a new file at once both want to change its journal; SQLite lets none of them wait for the other."""
+    deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
+    while connection.pragma("journal_mode") != "wal":
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
 
 
 def is_damage(error: DatabaseError) -> bool:
