@@ -51,6 +51,7 @@ def _use_write_ahead_log(connection: Connection) -> None:
     while connection.pragma("journal_mode") != "wal":
         try:
             connection.pragma("journal_mode", "wal")
+            return  # also in memory, where there is no such log
         except apsw.BusyError:
             if time.monotonic() > deadline:
                 raise
