@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from vault_memory.markdown import Region, Section, SectionedDoc, item_marker, parse, render, top_region
+from vault_memory.memory.items import folded, line_end
 from vault_memory.memory.ops import (
     AddHeading,
     Append,
@@ -79,9 +80,9 @@ def _find(doc: SectionedDoc, name: str) -> int:
 def _append(raw: bytes, section: Section, region: Region, op: Append) -> _Edit:
     body = section.body
     texts = _texts(body, region)
-    if _folded(op.line) in set(map(_folded, texts)):
+    if folded(op.line) in set(map(folded, texts)):
         return _Edit("noop_dup")
-    eol = _line_end(raw)
+    eol = line_end(raw)
     heading = section.heading
     before, after = body[: region.text_end], body[region.text_end :]
     if not before and not heading.endswith((b"\n", b"\r")):
@@ -126,7 +127,7 @@ def _replace(section: Section, region: Region, op: Replace) -> _Edit:
 def _add_heading(doc: SectionedDoc, raw: bytes, op: AddHeading) -> tuple[SectionedDoc, Applied]:
     if any(section.name == op.heading for section in doc.sections):
         raise Refusal("heading_exists")
-    eol = _line_end(raw)
+    eol = line_end(raw)
     ended = not raw or raw.endswith((b"\n", b"\r"))
     has_text = bool(raw.removeprefix(b"\xef\xbb\xbf").strip())
     blank = not has_text or raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").endswith(b"\n\n")
@@ -158,8 +159,8 @@ def _check(doc: SectionedDoc, at: int, expected: tuple[str, ...]) -> None:
 
 def _one(texts: tuple[str, ...], match: str) -> int | None:
     """Which item's own text contains `match`; None when none does."""
-    wanted = _folded(match)
-    found = [at for at, text in enumerate(texts) if wanted in _folded(text)]
+    wanted = folded(match)
+    found = [at for at, text in enumerate(texts) if wanted in folded(text)]
     if len(found) > 1:
         raise Refusal("multiple_matches")
     return found[0] if found else None
@@ -196,19 +197,6 @@ def _marker_for(body: bytes, region: Region) -> bytes:
         indent = marker[: len(marker) - len(marker.lstrip())]
         return indent + b"%d%s " % (int(sign[:-1]) + 1, sign[-1:])
     return marker if marker.endswith((b" ", b"\t")) else marker + b" "
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
-def _line_end(raw: bytes) -> bytes:
-    """The line end that most lines have."""
-    crlf = raw.count(b"\r\n")
-    lf, cr = raw.count(b"\n") - crlf, raw.count(b"\r") - crlf
-    if crlf > max(lf, cr):
-        return b"\r\n"
-    return b"\r" if cr > lf else b"\n"
 
 
 def _is_text(raw: bytes) -> bool:

@@ -38,20 +38,6 @@ class Hit:
     score: float
     why: Why | None = None
 
-    def as_json(self) -> dict[str, object]:
-        """The hit as in the JSON contract."""
-        found: dict[str, object] = {
-            "note": self.note,
-            "lines": list(self.lines),
-            "heading": list(self.heading),
-            "date": self.date,
-            "scope": self.scope,
-            "kind": self.kind,
-            "text": self.text,
-            "score": round(self.score, 4),
-        }
-        return found if self.why is None else {**found, "why": self.why.as_json()}
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
