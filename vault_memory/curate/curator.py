@@ -232,7 +232,9 @@ class Curator:
             run = Run.read(op.record)
             if run is None:
                 logger.warning("a write to %s has no record that can be read", op.path)
-            elif run.id in self._plans or not self.trail.holds(run.id, run.note):
+            elif run.id not in self._plans and (held := self.trail.held(run.id, run.note)) is not None:
+                self.inbox.clear(held)  # who recorded it may have died before that
+            else:
                 record = self._record_of(run, op)
                 if run.decides and not record.proposed:  # somebody else decided it while it waited
                     self.writer.acknowledge([op.op_id])

@@ -46,10 +46,14 @@ class Trail:
         except OSError as error:
             raise NotRecorded(record.note, error.strerror or str(error)) from None
 
-    def holds(self, record_id: str, note: str) -> bool:
-        """Whether the note's files have the record already."""
+    def held(self, record_id: str, note: str) -> Record | None:
+        """The record, when the note's files have it already."""
         wanted = f'"id":"{record_id}"'.encode()
-        return any(wanted in self._bytes(path) for path in self._beside(note))
+        for path in self._beside(note):
+            for line in self._bytes(path).split(b"\n"):
+                if wanted in line and (record := read_line(line)) is not None and record.id == record_id:
+                    return _placed(record, note)
+        return None
 
     def _union(self, paths: Iterable[str]) -> tuple[Record, ...]:
         return union(*(self._read(path) for path in paths))
