@@ -3,8 +3,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from vault_memory.memory.copies import CopyName, conflict_copy, copy_of
 from vault_memory.memory.layout import KINDS, Layout, Pattern, Place, bots
-from vault_memory.memory.names import awkward, clash_key, clashes, conflict_copy, ignored, inside, unreadable
+from vault_memory.memory.names import awkward, clash_key, clashes, ignored, inside, unreadable
 
 if TYPE_CHECKING:
     from vault_memory.memory.audit import (
@@ -56,6 +57,7 @@ __all__ = [
     "AddHeading",
     "Append",
     "Applied",
+    "CopyName",
     "Decision",
     "Decisions",
     "Done",
@@ -84,6 +86,7 @@ __all__ = [
     "clash_key",
     "clashes",
     "conflict_copy",
+    "copy_of",
     "decide",
     "describe",
     "drop_from_inbox",
