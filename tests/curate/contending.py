@@ -1,7 +1,7 @@
 """A person and a bot who change one note as fast as they can, each in a process of its own.
 
-Run as ``python -m tests.curate.contending person|bot VAULT COUNT SEED``. The person loads what stands there, adds a line
-at its end, and saves, in one way or another; the bot adds an item by an op. The bot says as JSON what it was told.
+Run as ``python -m tests.curate.contending person|bot VAULT COUNT SEED``. The person loads what stands there, adds a
+line at its end, and saves, in one way or another; the bot adds an item by an op, and says as JSON what it was told.
 """
 
 import json
