@@ -58,7 +58,7 @@ class Curator:
         learn: Callable[[str], None] = lambda path: None,
     ) -> None:
         self.folder = folder
-        self.trail = Trail(folder)
+        self.trail = Trail(folder, state)
         self._layout, self._state, self._learn = layout, state, learn
         self.inbox = Inbox(self, folder, layout)
         self._open: Writer | None = None

@@ -11,6 +11,7 @@ from vault_memory.vault.walk import Listing, Stat
 if TYPE_CHECKING:
     from vault_memory.vault.append import Records, append_record, merge_records, read_records
     from vault_memory.vault.copies import copy_name
+    from vault_memory.vault.device import device_of, is_device, own_log
     from vault_memory.vault.files import Files, RealFiles
     from vault_memory.vault.hints import Hints
     from vault_memory.vault.journal import Displaced, JournalUnavailable, Op
@@ -55,9 +56,12 @@ __all__ = [
     "Written",
     "append_record",
     "copy_name",
+    "device_of",
     "ensure_marker",
+    "is_device",
     "merge_records",
     "nearest",
+    "own_log",
     "read_marker",
     "read_records",
     "real_path",
@@ -69,6 +73,7 @@ __all__ = [
 _WHEN_NEEDED = {
     "append": ("Records", "append_record", "merge_records", "read_records"),
     "copies": ("copy_name",),
+    "device": ("device_of", "is_device", "own_log"),
     "files": ("Files", "RealFiles"),
     "hints": ("Hints",),
     "journal": ("Displaced", "JournalUnavailable", "Op"),
