@@ -20,7 +20,9 @@ if TYPE_CHECKING:
         summary,
         union,
     )
+    from vault_memory.memory.buffers import Seen, Verdict, gone_back, judge, offered
     from vault_memory.memory.editing import apply_ops
+    from vault_memory.memory.forgetting import Cut, Revisions, cut_audit, cut_note, cut_transcript
     from vault_memory.memory.inbox import (
         Decisions,
         add_to_inbox,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from vault_memory.memory.policy import Decision, Rules, decide, why_stale
     from vault_memory.memory.reading import read_line, read_record
     from vault_memory.memory.redaction import redact
+    from vault_memory.memory.sought import Sought, TextTooShort
     from vault_memory.memory.undoing import NotUndoable, Undone, undo
 
 __all__ = [
@@ -58,6 +61,7 @@ __all__ = [
     "Append",
     "Applied",
     "CopyName",
+    "Cut",
     "Decision",
     "Decisions",
     "Done",
@@ -76,8 +80,13 @@ __all__ = [
     "Remove",
     "Replace",
     "Resolved",
+    "Revisions",
     "Rules",
+    "Sought",
+    "TextTooShort",
+    "Seen",
     "Undone",
+    "Verdict",
     "add_to_inbox",
     "apply_ops",
     "as_json",
@@ -87,16 +96,22 @@ __all__ = [
     "clashes",
     "conflict_copy",
     "copy_of",
+    "cut_audit",
+    "cut_note",
+    "cut_transcript",
     "decide",
     "describe",
     "drop_from_inbox",
     "expired",
     "fitted",
+    "gone_back",
     "ignored",
     "inside",
     "item_id",
     "items_of",
+    "judge",
     "lift",
+    "offered",
     "proposals_of",
     "propose",
     "read_inbox",
@@ -124,10 +139,13 @@ _MODULES = {
     **dict.fromkeys(("Ownership", "lift", "replay"), "ownership"),
     **dict.fromkeys(("NotUndoable", "Undone", "undo"), "undoing"),
     **dict.fromkeys(("Decision", "Rules", "decide", "why_stale"), "policy"),
+    **dict.fromkeys(("Cut", "Revisions", "cut_audit", "cut_note", "cut_transcript"), "forgetting"),
+    **dict.fromkeys(("Sought", "TextTooShort"), "sought"),
     **dict.fromkeys(("read_line", "read_record"), "reading"),
     **dict.fromkeys(("Fitted", "fitted"), "newer"),
     **dict.fromkeys(("Decisions", "add_to_inbox", "describe", "drop_from_inbox", "expired"), "inbox"),
     **dict.fromkeys(("read_inbox", "strike_in_inbox"), "inbox"),
+    **dict.fromkeys(("Seen", "Verdict", "gone_back", "judge", "offered"), "buffers"),
     "apply_ops": "editing",
     "redact": "redaction",
 }

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.copies import copy_name
     from vault_memory.vault.device import device_of, is_device, own_log
     from vault_memory.vault.files import Files, RealFiles
+    from vault_memory.vault.gate import HOLD, editor_locks, half_saved
     from vault_memory.vault.hints import Hints
     from vault_memory.vault.journal import Displaced, JournalUnavailable, Op
     from vault_memory.vault.means import Merge, Reconcile
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.write import Writer, Written, real_path
 
 __all__ = [
+    "HOLD",
     "LARGEST_PARSED",
     "LARGEST_STORED",
     "MARKER",
@@ -57,7 +59,9 @@ __all__ = [
     "append_record",
     "copy_name",
     "device_of",
+    "editor_locks",
     "ensure_marker",
+    "half_saved",
     "is_device",
     "merge_records",
     "nearest",
@@ -75,6 +79,7 @@ _WHEN_NEEDED = {
     "copies": ("copy_name",),
     "device": ("device_of", "is_device", "own_log"),
     "files": ("Files", "RealFiles"),
+    "gate": ("HOLD", "editor_locks", "half_saved"),
     "hints": ("Hints",),
     "journal": ("Displaced", "JournalUnavailable", "Op"),
     "means": ("Merge", "Reconcile"),

@@ -44,6 +44,7 @@ STEPS = (
         id TEXT PRIMARY KEY, path TEXT NOT NULL, revision TEXT NOT NULL, at REAL NOT NULL);
     CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
+    "CREATE TABLE unjudged(version INTEGER PRIMARY KEY);",
 )
 
 
