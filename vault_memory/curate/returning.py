@@ -25,6 +25,8 @@ VERSIONS = 40
 """How many earlier versions somebody may have had in the editor, at most"""
 QUIET_SECONDS = 0.3
 """For which a note must have been left alone before what it lacks means anything"""
+UNREAD_SECONDS = 2.0
+"""So soon after a write nobody has read it, and deleted it, and saved"""
 SET_BACK_SECONDS = 2.0
 """A file that is so much older than its appearance was written elsewhere"""
 WHY = "saved from an editor, or by a program, that had not seen what was written"
@@ -92,7 +94,9 @@ class Returning:
         return judge(saved, since, owned, older=older), likely[at]
 
     def _is_older(self, version: Version, note: Note, wrote: float) -> bool:
-        """Whether what was saved is known to have been made before the bot wrote."""
+        """Whether what was saved is known to have been made before anybody could see what the bot wrote."""
+        if 0 <= version.at - wrote < UNREAD_SECONDS:
+            return True
         if note.revision == version.revision:
             made, came = note.stat.mtime_ns / 1e9, note.stat.ctime_ns / 1e9
             if made < wrote and came - made > SET_BACK_SECONDS:
