@@ -69,7 +69,8 @@ class Run:
             known = {field.name: said[field.name] for field in fields(cls) if field.name in said}
             decides = tuple((one, state, reason) for one, state, reason in known.get("decides", ()))
             rejoins = tuple(known["rejoins"]) if known.get("rejoins") else None
-            return cls(**known | {"ops": tuple(known.get("ops", ())), "decides": decides, "rejoins": rejoins, "folds": tuple(known.get("folds", ()))})
+            known |= {"ops": tuple(known.get("ops", ())), "folds": tuple(known.get("folds", ()))}
+            return cls(**known | {"decides": decides, "rejoins": rejoins})
         except (ValueError, TypeError):
             return None
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         union,
     )
     from vault_memory.memory.buffers import Seen, Verdict, gone_back, judge, offered
+    from vault_memory.memory.diffs import unified
     from vault_memory.memory.editing import apply_ops
     from vault_memory.memory.forgetting import Cut, Revisions, cut_audit, cut_note, cut_transcript
     from vault_memory.memory.inbox import (
@@ -125,6 +126,7 @@ __all__ = [
     "strike_in_inbox",
     "summary",
     "undo",
+    "unified",
     "union",
     "unreadable",
     "why_stale",
@@ -148,6 +150,7 @@ _MODULES = {
     **dict.fromkeys(("Seen", "Verdict", "gone_back", "judge", "offered"), "buffers"),
     "apply_ops": "editing",
     "redact": "redaction",
+    "unified": "diffs",
 }
 
 
