@@ -24,7 +24,7 @@ _QUOTE = re.compile(r"(?m)^[ \t]{0,3}>[ \t>]*")
 _FENCE = re.compile(rb"([ \t]*(?:`{3,}|~{3,})).*", re.DOTALL)
 _HASHES = re.compile(rb"([ \t]{0,3}#{1,6}(?:[ \t]+|$)).*", re.DOTALL)
 _UNDERLINE = re.compile(rb"[ \t]{0,3}(?:=+|-+)[ \t]*")
-_KEPT = frozenset({"id", "ts", "note", "source", "before", "after", "role", "session"})
+_KEPT = frozenset({"id", "ts", "note", "source", "device", "before", "after", "role", "session"})
 """Of a record that a text is taken out of, these stay: without them it is none"""
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.append import Records, append_record, merge_records, read_records
     from vault_memory.vault.copies import copy_name
     from vault_memory.vault.device import device_of, is_device, own_log
+    from vault_memory.vault.erase import Erased, Eraser
     from vault_memory.vault.files import Files, RealFiles
     from vault_memory.vault.gate import HOLD, editor_locks, half_saved
     from vault_memory.vault.hints import Hints
@@ -31,6 +32,8 @@ __all__ = [
     "LARGEST_STORED",
     "MARKER",
     "Displaced",
+    "Erased",
+    "Eraser",
     "Files",
     "Folder",
     "Hints",
@@ -78,6 +81,7 @@ _WHEN_NEEDED = {
     "append": ("Records", "append_record", "merge_records", "read_records"),
     "copies": ("copy_name",),
     "device": ("device_of", "is_device", "own_log"),
+    "erase": ("Erased", "Eraser"),
     "files": ("Files", "RealFiles"),
     "gate": ("HOLD", "editor_locks", "half_saved"),
     "hints": ("Hints",),

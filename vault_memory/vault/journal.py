@@ -19,6 +19,8 @@ from vault_memory.errors import VaultError
 from vault_memory.vault.reasons import Reason
 
 FILE = "journal.sqlite"
+FORGOTTEN = "forgotten:"
+"""Before a revision: the name of a state"""
 
 Phase = Literal["pending", "planned", "done"]
 Side = Literal["ours", "theirs"]
@@ -201,6 +203,10 @@ class Journal:
 
     def set_state(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value))
+
+    def is_forgotten(self, revision: str) -> bool:
+        """Whether the bytes of this revision are not kept because somebody wanted it so."""
+        return self.state(FORGOTTEN + revision) is not None
 
     def close(self) -> None:
         self.connection.close()

@@ -126,7 +126,7 @@ class Snapshots:
         gone = _outdated(rows, now)
         with self._journal.transaction():
             self._connection.executemany("DELETE FROM versions WHERE id = ?", [(one,) for one in gone])
-            self._drop_unused()
+            self.drop_unused()
         return len(gone)
 
     def erase(self, revisions: Iterable[str]) -> None:
@@ -137,7 +137,8 @@ class Snapshots:
                 self._connection.executemany(f"DELETE FROM {table} WHERE revision = ?", gone)
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _drop_unused(self) -> None:
+    def drop_unused(self) -> None:
+        """Let go of bytes that nobody names; within a transaction."""
         self._connection.execute(
             "DELETE FROM blobs WHERE revision NOT IN (SELECT revision FROM versions)"
             " AND revision NOT IN (SELECT revision FROM trash)"

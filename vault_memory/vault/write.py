@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from vault_memory.memory import inside
 from vault_memory.vault.attempt import carry_out
@@ -26,6 +26,9 @@ from vault_memory.vault.reasons import WORDS
 from vault_memory.vault.recover import recover
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.trash import Thrown, empty, take_out, thrown
+
+if TYPE_CHECKING:
+    from vault_memory.vault.erase import Erased, Eraser
 
 LOCK = "write.lock"
 _LINKS = 8
@@ -147,6 +150,16 @@ class Writer:
         if done.outcome != "pending":
             take_out(self._means, one)
         return done
+
+    def erase(self, eraser: "Eraser", now: datetime, *, dry_run: bool = False) -> "Erased":
+        """Take a text out of all that is kept outside the vault, or only tell where it stands."""
+        from vault_memory.vault.erase import erase, look_through
+
+        if dry_run:
+            return look_through(self._means.journal, eraser)
+        with self._turn(now.timestamp()):
+            self._settle(now)
+            return erase(self._means, eraser)
 
     def prune(self, now: datetime) -> int:
         """Let go of old versions and old trash; returns how many versions went."""
