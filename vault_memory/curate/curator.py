@@ -19,6 +19,7 @@ from typing import Literal
 from vault_memory.curate.edit import Edit, edit_of, pending_of
 from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded
 from vault_memory.curate.inbox import Inbox
+from vault_memory.curate.lease import Lease
 from vault_memory.curate.plan import Known, Plan, Run, plan_run
 from vault_memory.curate.returning import Returning
 from vault_memory.curate.trail import Trail
@@ -63,6 +64,7 @@ class Curator:
         self._layout, self._state, self._learn = layout, state, learn
         self.inbox = Inbox(self, folder, layout)
         self._returning = Returning(self)
+        self._lease = Lease(Path(folder.root), self.trail)
         self._open: Writer | None = None
         self._files = RealFiles(folder.root)
         self._waiting: dict[str, WriteOp] = {}
@@ -73,13 +75,14 @@ class Curator:
     def writer(self) -> Writer:
         """Opened when first needed: who only reads the audit needs no journal."""
         if self._open is None:
-            self._open = Writer.open(self.folder.root, self._state, self._merge)
+            self._open = Writer.open(self.folder.root, self._state, self._merge, barred=self._lease.barred)
         return self._open
 
     def close(self) -> None:
         if self._open is not None:
             self._open.close()
             self._open = None
+            self._lease.release()
 
     def new_run(self, note: str, source: str, now: datetime, **asked: object) -> Run:
         """A run that is about to begin. Raises NotCurated, BadPath."""

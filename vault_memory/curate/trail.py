@@ -76,7 +76,7 @@ class Trail:
 
     def add(self, record: Record) -> None:
         """Add a record to the file beside its note; on the disk when this returns. Raises NotRecorded."""
-        self._meet_beside(record.note)
+        self.meet_beside(record.note)
         record = replace(record, device=self.device)
         try:
             append_record(self._folder.root, self.file_of(record.note), record.as_json())
@@ -114,8 +114,10 @@ class Trail:
                     return _placed(record, note)
         return None
 
-    def _meet_beside(self, note: str) -> None:
+    def meet_beside(self, note: str) -> None:
         """The devices whose files stand beside a note, or who wrote last into the one that all began with."""
+        if self.others:
+            return
         last = self.last_of(note + ENDING)
         named = (found["device"] for path in self._beside(note) if (found := _NAME.fullmatch(path)))
         self.meet([*([last.device] if last else []), *(name for name in named if name)])

@@ -21,7 +21,7 @@ from vault_memory.vault.attempt import carry_out
 from vault_memory.vault.files import Files, RealFiles
 from vault_memory.vault.journal import Displaced, Op, open_journal
 from vault_memory.vault.linger import look
-from vault_memory.vault.means import Means, Merge, Reconcile, as_saved
+from vault_memory.vault.means import Barred, Means, Merge, Reconcile, as_saved, never
 from vault_memory.vault.reasons import WORDS
 from vault_memory.vault.recover import recover
 from vault_memory.vault.snapshots import Snapshots, revision_of
@@ -78,11 +78,13 @@ class Writer:
         merge: Merge,
         *,
         reconcile: Reconcile = as_saved,
+        barred: Barred = never,
         files: Files | None = None,
     ) -> Self:
         """For the vault at ``root``, with its journal in ``state``; ``merge`` serves what was left waiting too."""
         journal = open_journal(state)
-        means = Means(files or RealFiles(root), journal, Snapshots(journal), lambda: secrets.token_hex(8), reconcile)
+        snapshots = Snapshots(journal)
+        means = Means(files or RealFiles(root), journal, snapshots, lambda: secrets.token_hex(8), reconcile, barred)
         return cls(means, merge, lock=state / LOCK)
 
     def write(
