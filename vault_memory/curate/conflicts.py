@@ -127,6 +127,7 @@ class Conflicts:
 
     def settle(self, now: datetime) -> list[Resolved]:
         """Do what needs nobody: throw away what says nothing new, and merge what merges cleanly, the oldest first."""
+        self._curator.tend(now)
         done = []
         for path, name in sorted(self._named(self._folder.listing().copies), key=lambda one: (one[1].stamp, one[0])):
             try:
@@ -158,6 +159,8 @@ class Conflicts:
             raise UsageError(
                 f"`{copy.note}` is a log: nothing is taken out of it", hint="merge the copy, or discard it"
             )
+        if not copy.revision:
+            return Resolved(copy, "conflict", copy.why)
         self._keep(copy, now)
         return self._through(copy, "taken", now, "cli", True, restores=copy.revision)
 
@@ -204,6 +207,8 @@ class Conflicts:
         return "" if written.outcome in _WRITTEN and not declined else "the note was changed meanwhile"
 
     def _thrown(self, copy: ConflictCopy, outcome: Outcome, now: datetime) -> Resolved:
+        if not copy.revision:
+            return Resolved(copy, "conflict", copy.why)
         op_id = f"copy-{secrets.token_hex(8)}"
         thrown = self._curator.writer.trash(copy.path, expected=copy.revision, now=now, op_id=op_id)
         if thrown.outcome == "trashed":
@@ -300,6 +305,8 @@ class Conflicts:
         if there is None:
             return replace(copied, state="orphan", why="the note is not there")
         folded = self._fold(there, copy.raw, made)
+        if folded.result is not None and self._was_merged(note, copy.revision):
+            folded = Folded("contained", why="it was merged before")
         if name.kind == "guess" and not _one_is_of_the_other(folded, there.raw, copy.raw):
             return None
         return replace(copied, folded=folded, state=folded.state, why=folded.why)
@@ -313,6 +320,17 @@ class Conflicts:
         chain = snapshots.chain(note.path)
         versions = ((one.revision, raw) for one in chain if (raw := snapshots.bytes_of(one.revision)) is not None)
         return fold(note.raw, copy, versions, day=made[:10])
+
+    def _was_merged(self, note: str, revision: str) -> bool:
+        """Whether the audit has it that these very bytes were merged, and not that this was taken back."""
+        records = self._curator.trail.of(note)
+        undone = {record.undoes for record in records}
+        return any(
+            done.op.get("op") == "merge" and done.op.get("revision") == revision and done.outcome != "noop_no_match"
+            for record in records
+            if record.id not in undone
+            for done in record.applied
+        )
 
     def _note(self, path: str) -> Note | None:
         try:
