@@ -39,6 +39,8 @@ def of_hit(hit: Hit) -> dict[str, Any]:
         "text": hit.text,
         "score": hit.score,
     }
+    if hit.pending:
+        found["pending"] = True
     if hit.why is not None:
         found["why"] = hit.why.as_json()
     return found
