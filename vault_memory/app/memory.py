@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar, cast
 
 from vault_memory import config as configuration
 from vault_memory.app import inspection
-from vault_memory.app.editing import Editing
+from vault_memory.app.conflicts import Resolving
 from vault_memory.app.indexing import Indexing, Progress
 from vault_memory.app.locate import locate
 from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
@@ -47,7 +47,7 @@ def mended(call: Call) -> Call:
     return cast(Call, run)
 
 
-class VaultMemory(Editing):
+class VaultMemory(Resolving):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(

@@ -10,16 +10,15 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from vault_memory.curate.edit import Edit
+from vault_memory.curate.copies import ConflictCopy, Outcome, Resolved
 from vault_memory.curate.errors import UnclearId
-from vault_memory.curate.folding import Folded, State, fold, fold_log, folded_on
+from vault_memory.curate.folding import Folded, fold, fold_log, folded_on
 from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError, VaultMemoryError
-from vault_memory.markdown import Conflict
-from vault_memory.memory import CopyName, Layout, copy_of, resolve, unified
+from vault_memory.memory import CopyName, Layout, copy_of, named_copies, original_path, resolve
 from vault_memory.vault import (
     LARGEST_PARSED,
     LARGEST_STORED,
@@ -47,56 +46,6 @@ LOCK_SECONDS = 600.0
 CONFLICTS = "`vault-memory conflicts` lists them with their ids"
 _WRITTEN = ("written", "merged", "unchanged")
 
-Outcome = Literal["merged", "taken", "discarded", "pending", "changed", "conflict"]
-
-
-@dataclass(frozen=True, slots=True)
-class ConflictCopy:
-    """One conflict copy, as it stands beside its note."""
-
-    id: str
-    """of this copy with these bytes"""
-    note: str
-    path: str
-    program: str
-    """that made it, as far as its name tells"""
-    date: str
-    """when it was made, or last changed: ``2026-11-21``, with a time where that is known"""
-    kind: str
-    """of the note"""
-    scope: str
-    revision: str
-    state: State | Literal["orphan"]
-    """`orphan`: the note is not there"""
-    why: str
-    sure: bool = True
-    """whether its name can mean nothing else"""
-    folded: Folded = field(default=Folded("conflict"), repr=False)
-    there: Note | None = field(default=None, repr=False)
-    """the note"""
-    raw: bytes = field(default=b"", repr=False)
-    changed_ns: int = 0
-
-    @property
-    def conflicts(self) -> tuple[Conflict, ...]:
-        """The places that both changed."""
-        return self.folded.conflicts
-
-    @property
-    def diff(self) -> bytes:
-        """What the copy says otherwise than the note, as a unified diff."""
-        return unified(self.there.raw if self.there else b"", self.raw, self.note)
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """What became of a copy."""
-
-    copy: ConflictCopy
-    outcome: Outcome
-    why: str = ""
-    edit: Edit | None = None
-
 
 class Conflicts:
     """The conflict copies of one vault."""
@@ -106,14 +55,10 @@ class Conflicts:
         self._judged: dict[str, tuple[int, str]] = {}
         """copies that a person has to look at: their times, and the revisions of their notes"""
 
-    def count(self) -> int:
-        """How many there are by their names alone; cheap."""
-        return sum(1 for _ in self._named(self._folder.listing().copies))
-
     def found(self) -> list[ConflictCopy]:
         """All copies, by note and the oldest first; those that only a number tells too, where their texts are alike."""
         listing = self._folder.listing()
-        named = [*self._named(listing.copies), *self._guessed(listing.entries)]
+        named = [*named_copies(listing.copies, self._layout.place), *self._guessed(listing.entries)]
         copies = [copy for path, name in named if (copy := self._look(path, name)) is not None]
         return sorted(copies, key=lambda copy: (copy.note, copy.date, copy.path))
 
@@ -129,13 +74,19 @@ class Conflicts:
         """Do what needs nobody: throw away what says nothing new, and merge what merges cleanly, the oldest first."""
         self._curator.tend(now)
         done = []
-        for path, name in sorted(self._named(self._folder.listing().copies), key=lambda one: (one[1].stamp, one[0])):
+        named = named_copies(self._folder.listing().copies, self._layout.place)
+        for path, name in sorted(named, key=lambda one: (one[1].stamp, one[0])):
             try:
                 if (resolved := self._settled(path, name, now)) is not None:
                     done.append(resolved)
             except (VaultMemoryError, OSError) as error:
                 logger.warning("the conflict copy %s stays for now: %s", path, error)
         return done
+
+    def again(self, copy: ConflictCopy) -> ConflictCopy | None:
+        """The same copy as it stands now; None when it is gone."""
+        known = copy_of(copy.path.rpartition("/")[2], {copy.note.rpartition("/")[2]})
+        return self._look(copy.path, known) if known else None
 
     def merge(
         self, copy: ConflictCopy, now: datetime, *, both: bool = False, source: str = "cli", patient: bool = True
@@ -223,7 +174,7 @@ class Conflicts:
 
     def _settled(self, path: str, name: CopyName, now: datetime) -> Resolved | None:
         """What was done about one copy unasked; None when nothing was."""
-        note = _beside(path, name.original)
+        note = original_path(path, name)
         before = self._stamp_of(path, note)
         if before is None or self._judged.get(path) == before or self._in_use(now, path, note):
             return None
@@ -258,16 +209,10 @@ class Conflicts:
         for path in paths:
             for lock in editor_locks(path.rpartition("/")[2]):
                 with suppress(OSError):
-                    seen = os.lstat(os.path.join(self._folder.root, _beside(path, lock)))
+                    seen = os.lstat(os.path.join(self._folder.root, os.path.dirname(path), lock))
                     if now.timestamp() - seen.st_mtime < LOCK_SECONDS:
                         return True
         return False
-
-    def _named(self, paths: Iterable[str]) -> Iterator[tuple[str, CopyName]]:
-        for path in paths:
-            name = copy_of(path.rpartition("/")[2])
-            if name is not None and self._layout.place(_beside(path, name.original)) is not None:
-                yield path, name
 
     def _guessed(self, paths: Iterable[str]) -> Iterator[tuple[str, CopyName]]:
         folders: dict[str, set[str]] = {}
@@ -277,12 +222,12 @@ class Conflicts:
         for folder, names in folders.items():
             for file in names:
                 path, guess = f"{folder}/{file}" if folder else file, copy_of(file, names)
-                if guess is not None and self._layout.place(_beside(path, guess.original)) is not None:
+                if guess is not None and self._layout.place(original_path(path, guess)) is not None:
                     yield path, guess
 
     def _look(self, path: str, name: CopyName) -> ConflictCopy | None:
         """One copy with what it would make with its note; None when it is gone, or is no copy after all."""
-        note = _beside(path, name.original)
+        note = original_path(path, name)
         place = self._layout.place(note)
         if place is None:
             return None
@@ -340,11 +285,6 @@ class Conflicts:
 
     def _real(self, path: str) -> str:
         return real_path(RealFiles(self._folder.root), path) or path
-
-
-def _beside(path: str, name: str) -> str:
-    folder = path.rpartition("/")[0]
-    return f"{folder}/{name}" if folder else name
 
 
 def _id(path: str, revision: str) -> str:

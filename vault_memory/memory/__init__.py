@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from vault_memory.memory.copies import CopyName, conflict_copy, copy_of
+from vault_memory.memory.copies import CopyName, conflict_copy, copy_of, named_copies, original_path
 from vault_memory.memory.layout import KINDS, Layout, Pattern, Place, bots
 from vault_memory.memory.names import awkward, clash_key, clashes, ignored, inside, unreadable
 
@@ -112,7 +112,9 @@ __all__ = [
     "items_of",
     "judge",
     "lift",
+    "named_copies",
     "offered",
+    "original_path",
     "proposals_of",
     "propose",
     "read_inbox",

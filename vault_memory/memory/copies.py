@@ -5,7 +5,7 @@ is answered, none is an error.
 """
 
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -70,6 +70,20 @@ def copy_of(name: str, beside: Container[str] = ()) -> CopyName | None:
     if not rest or original.startswith("."):
         return None
     return CopyName(original, first[1], first[2], _stamp(first[3]))
+
+
+def named_copies(paths: Iterable[str], is_known: Callable[[str], object]) -> Iterator[tuple[str, CopyName]]:
+    """The conflict copies among these paths, as far as `is_known` says that their originals are ours."""
+    for path in paths:
+        name = copy_of(path.rpartition("/")[2])
+        if name is not None and is_known(original_path(path, name)):
+            yield path, name
+
+
+def original_path(path: str, name: CopyName) -> str:
+    """Where the text of this copy should have been."""
+    folder, slash, _ = path.rpartition("/")
+    return folder + slash + name.original
 
 
 def _mark(stem: str) -> tuple[str, str, Literal["conflict", "clash"], str] | None:
