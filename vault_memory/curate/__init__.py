@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from vault_memory.curate.edit import AppliedOp, Edit, PendingOp, ProposedOp, RejectedOp
     from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded, UnclearId
     from vault_memory.curate.forget import Forgetter, Forgetting
+    from vault_memory.curate.forget import Forgetter, Forgetting
     from vault_memory.curate.plan import Run
     from vault_memory.curate.versions import NoteVersion, Waiting
 
@@ -21,6 +22,8 @@ __all__ = [
     "Conflicts",
     "Curator",
     "Edit",
+    "Forgetter",
+    "Forgetting",
     "Forgetter",
     "Forgetting",
     "NotCurated",
@@ -42,6 +45,7 @@ _MODULES = {
     "Conflicts": "conflicts",
     **dict.fromkeys(("AppliedOp", "Edit", "PendingOp", "ProposedOp", "RejectedOp"), "edit"),
     **dict.fromkeys(("NoteChanged", "NotCurated", "NotRecorded", "UnclearId"), "errors"),
+    **dict.fromkeys(("Forgetter", "Forgetting"), "forget"),
     **dict.fromkeys(("Forgetter", "Forgetting"), "forget"),
     "Run": "plan",
     **dict.fromkeys(("NoteVersion", "Waiting"), "versions"),

@@ -10,7 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -140,6 +140,10 @@ class Curator:
             records += self._fold(now).values()
             self._returned(now)
             return records
+
+    def turn(self, now: datetime) -> AbstractContextManager[list[Record]]:
+        """Nobody else curates this vault meanwhile; for verbs that are more than one run."""
+        return self._turn(now)
 
     def is_due(self, now: datetime) -> bool:
         """Whether `tend` has anything to do; cheap."""

@@ -27,6 +27,8 @@ from vault_memory.memory import (
 from vault_memory.vault import revision_of
 
 NOTHING = revision_of(b"")
+FORGET = "forget"
+"""The source of runs that take a text out; the text is told to none of them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +114,24 @@ class Plan:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Forgotten(Plan):
+    """Of a run that took a text out: neither what went nor what stood there before is told."""
+
+    def record(self, run: Run, after: bytes | None) -> Record:
+        """For the audit."""
+        applied = tuple(done for done in self.applied if isinstance(done, Done)) if after != self.before else ()
+        stands = "" if after is None else revision_of(after)
+        return Record(run.id, run.ts, run.user_id, run.source, run.note, applied, after=stands, redacted=True)
+
+
 def plan_run(run: Run, before: bytes | None, known: Known, *, base: bytes | None = None) -> Plan:
     """What the run does to a note of these bytes; `base` are those that its ops were thought of for, if others.
 
     Raises NotUndoable.
     """
+    if run.source == FORGET:
+        return Forgotten(before, before, tuple(Done({"op": FORGET}, "applied") for _ in run.ops))
     if run.undoes:
         return _plan_undo(run, before, known)
     if run.restores:

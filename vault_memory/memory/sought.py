@@ -66,10 +66,10 @@ class Sought:
         text = _GAP.sub(_GAP_MARK, _BREAKS.sub("\n", text)) if "\n" in text or "\r" in text else text
         return self.needle in _BLANKS.sub(" ", folded(text))
 
-    def is_in_bytes(self, raw: bytes) -> bool:
+    def is_in_bytes(self, raw: bytes, *, escaped: bool = True) -> bool:
         """Whether any bytes hold it: as UTF-8, and as JSON escapes it."""
         text = raw.decode("utf-8", "replace")
-        return self.stands_in(text) or ("\\" in text and self.stands_in(unescaped(text)))
+        return self.stands_in(text) or (escaped and "\\" in text and self.stands_in(unescaped(text)))
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where it stands in a page of texts: positions of characters."""
