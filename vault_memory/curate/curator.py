@@ -20,6 +20,7 @@ from vault_memory.curate.edit import Edit, edit_of, pending_of
 from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded
 from vault_memory.curate.inbox import Inbox
 from vault_memory.curate.lease import Lease
+from vault_memory.curate.meant import meant, reappeared
 from vault_memory.curate.plan import Known, Plan, Run, plan_run
 from vault_memory.curate.returning import Returning
 from vault_memory.curate.trail import Trail
@@ -120,6 +121,8 @@ class Curator:
                 self._returning.notice(note, now)
                 if self._returned(now):
                     note = self._read(run.note)
+            patience = PATIENCE_SECONDS if patient and run.source not in UNATTENDED else 0.0
+            note = self._meant(run.note, note, now, patience)
             found = note.revision if note else None
             if expected is not None and expected != found and not merge:
                 raise NoteChanged(run.note, expected, found)
@@ -129,7 +132,6 @@ class Curator:
                 return edit_of(plan.record(run, plan.after), recorded=False)
             if not plan.changes:
                 return self.note_down(run, plan)
-            patience = PATIENCE_SECONDS if patient and run.source not in UNATTENDED else 0.0
             edit = self._written(run, plan, found, base, now, patience)
             self._returned(now)
             return edit
@@ -338,6 +340,13 @@ class Curator:
             return self.folder.read(self._real(path), max_bytes=LARGEST_STORED)
         except NoteNotFound:
             return None
+
+    def _meant(self, path: str, note: Note | None, now: datetime, patience: float) -> Note | None:
+        """The note that a plan is made for."""
+        snapshots = self.writer.snapshots
+        if note is None and snapshots.head(self._real(path)) is not None:
+            note = reappeared(lambda: self._read(path), Path(self.folder.root, path).parent, now, patience)
+        return None if note is None else meant(note, snapshots, now)
 
     def _bytes(self, path: str) -> bytes:
         note = self._read(path)
