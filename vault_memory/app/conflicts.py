@@ -82,7 +82,7 @@ class Resolving(Editing):
     def settle_conflicts(self, now: datetime | None = None) -> "list[Resolved]":
         """Resolve the copies that need nobody: those that say nothing new, and those that merge cleanly."""
         with self._there():
-            return self.conflict_copies.settle(_moment(now))
+            return self.conflict_copies.settle(_moment(now)) if self.count_conflicts() else []
 
     def trash(self) -> list[ThrownNote]:
         """What lies in the trash, the newest first."""

@@ -78,6 +78,7 @@ class Conflicts:
         for path, name in sorted(named, key=lambda one: (one[1].stamp, one[0])):
             try:
                 if (resolved := self._settled(path, name, now)) is not None:
+                    logger.info("the conflict copy %s: %s", path, resolved.outcome)
                     done.append(resolved)
             except (VaultMemoryError, OSError) as error:
                 logger.warning("the conflict copy %s stays for now: %s", path, error)
