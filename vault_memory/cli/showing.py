@@ -59,6 +59,8 @@ def record_block(record: "Record") -> str:
     lines = [click.style(head, bold=True)]
     if record.undoes:
         lines.append(f"undoes {record.undoes}")
+    if record.redacted:
+        lines.append("what was changed was forgotten")
     if record.why:
         lines.append(f"why: {record.why}")
     if record.diff:

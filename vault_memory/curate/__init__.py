@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from vault_memory.curate.edit import AppliedOp, Edit, PendingOp, ProposedOp, RejectedOp
     from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded, UnclearId
     from vault_memory.curate.forget import Forgetter, Forgetting
-    from vault_memory.curate.forget import Forgetter, Forgetting
     from vault_memory.curate.plan import Run
     from vault_memory.curate.versions import NoteVersion, Waiting
 
@@ -22,8 +21,6 @@ __all__ = [
     "Conflicts",
     "Curator",
     "Edit",
-    "Forgetter",
-    "Forgetting",
     "Forgetter",
     "Forgetting",
     "NotCurated",
@@ -45,7 +42,6 @@ _MODULES = {
     "Conflicts": "conflicts",
     **dict.fromkeys(("AppliedOp", "Edit", "PendingOp", "ProposedOp", "RejectedOp"), "edit"),
     **dict.fromkeys(("NoteChanged", "NotCurated", "NotRecorded", "UnclearId"), "errors"),
-    **dict.fromkeys(("Forgetter", "Forgetting"), "forget"),
     **dict.fromkeys(("Forgetter", "Forgetting"), "forget"),
     "Run": "plan",
     **dict.fromkeys(("NoteVersion", "Waiting"), "versions"),

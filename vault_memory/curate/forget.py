@@ -16,7 +16,7 @@ from vault_memory.curate.plan import FORGET, Run
 from vault_memory.curate.trail import LARGEST
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.memory import Cut, Layout, Sought, conflict_copy, cut_audit, cut_note, cut_transcript
-from vault_memory.vault import Erased, Eraser, Note, Writer, Written, revision_of
+from vault_memory.vault import Eraser, Note, Writer, Written, revision_of
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +57,10 @@ class Forgetter:
 
     def look_back(self, found: Forgetting, now: datetime) -> None:
         """Only look, through what is kept outside the vault."""
-        self._count(self._curator.writer.erase(self._eraser, now, dry_run=True), found)
+        erased = self._curator.writer.erase(self._eraser, now, dry_run=True)
+        found.took("history", erased.versions)
+        found.took("trash", erased.trash)
+        found.took("waiting writes", erased.waiting)
 
     def carry_out(self, found: Forgetting, now: datetime) -> None:
         """Take it out of the files, then of what is kept of their past. Raises JournalUnavailable."""
@@ -73,10 +76,13 @@ class Forgetter:
         self._curator.tend(now)  # the records of what was written
         with self._curator.turn(now):
             erased = writer.erase(self._eraser, now)
-        self._count(erased, found)
         found.remaining.update(dict.fromkeys(erased.lingering, LINGERS))
         if not erased.compacted:
-            found.remaining["journal.sqlite"] = IN_USE
+            found.remaining["history"] = IN_USE
+
+    def holds(self, path: str) -> bool:
+        """Whether a file of the vault is one that forgetting looks into."""
+        return self._kind(path) != ""
 
     def cut(self, path: str, raw: bytes) -> Cut:
         """The bytes of a file of the vault without the text; the same when it is not in them, or out of scope."""
@@ -122,7 +128,6 @@ class Forgetter:
         )  # fmt: skip
         waits = self._wait(writer, written, now)
         if waits is None:
-            found.took(path, cut.count)
             found.remaining.pop(path, None)
         else:
             writer.discard(op_id)
@@ -150,11 +155,6 @@ class Forgetter:
         if (kept, why) == (run.ops, run.why):
             return record
         return replace(run, ops=kept, why=why).as_bytes() if kept or not run.ops else None
-
-    def _count(self, erased: Erased, found: Forgetting) -> None:
-        found.took("history", erased.versions)
-        found.took("trash", erased.trash)
-        found.took("waiting writes", erased.waiting)
 
 
 def _rank(kind: str) -> int:
