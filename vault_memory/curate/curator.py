@@ -22,6 +22,7 @@ from vault_memory.curate.inbox import Inbox
 from vault_memory.curate.lease import Lease
 from vault_memory.curate.meant import meant, reappeared
 from vault_memory.curate.plan import Known, Plan, Run, plan_run
+from vault_memory.curate.restored import after_opening, gaps, note_gap
 from vault_memory.curate.returning import Returning
 from vault_memory.curate.trail import Trail
 from vault_memory.curate.versions import NoteVersion, Waiting, revision_named, versions_of
@@ -77,6 +78,7 @@ class Curator:
         """Opened when first needed: who only reads the audit needs no journal."""
         if self._open is None:
             self._open = Writer.open(self.folder.root, self._state, self._merge, barred=self._lease.barred)
+            after_opening(self._open, self.trail, self.folder)
         return self._open
 
     def close(self) -> None:
@@ -149,9 +151,8 @@ class Curator:
 
     def is_due(self, now: datetime) -> bool:
         """Whether `tend` has anything to do; cheap."""
-        due = self.writer.next_due()
         waiting = self.writer.pending() or self.writer.finished() or self.writer.snapshots.unjudged()
-        return (due is not None and due <= now.timestamp()) or bool(waiting)
+        return bool(waiting) or self.writer.is_due(now.timestamp())
 
     def waiting(self) -> list[Waiting]:
         """The writes that wait for their notes."""
@@ -181,6 +182,14 @@ class Curator:
             return False
         head = self.writer.snapshots.head(path)
         return head is None or head.revision != revision
+
+    def went_back(self) -> dict[str, str]:
+        """The notes that stand as they had stood before something newer, which is kept: its revision."""
+        return {path: newer for path, _, newer in self.writer.snapshots.gone_back()}
+
+    def gaps(self) -> dict[str, int]:
+        """The notes whose audit was edited, so that records are missing; how many lines are none."""
+        return gaps(self.writer, self.trail)
 
     def prune(self, now: datetime) -> None:
         """Let go of versions that are older than they are kept."""
@@ -283,6 +292,7 @@ class Curator:
                     continue
                 records[run.id] = record
                 self.inbox.show(record)
+                note_gap(self.writer, self.trail, run.note)
                 try:
                     self.trail.add(record)
                 except NotRecorded as error:
@@ -291,7 +301,7 @@ class Curator:
                 finally:
                     self._learn(op.path)
                 self.inbox.clear(record)
-            self.writer.acknowledge([op.op_id])
+            self.writer.acknowledge([op.op_id], run.note if run else "")
         return records
 
     def _record_of(self, run: Run, op: WriteOp) -> Record:
