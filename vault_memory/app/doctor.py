@@ -94,7 +94,12 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
     for path, reason in listing.unknown.items():
         yield Check("names", "warn", f"`{path}` cannot be looked at: {reason}", "")
     if listing.copies:
-        yield Check("conflict copies", "warn", f"{_some(listing.copies)} wait for you", "merge them by hand")
+        yield Check(
+            "conflict copies",
+            "warn",
+            f"{_some(listing.copies)} wait for you",
+            "`vault-memory conflicts` shows and settles them",
+        )
     several = bots(listing.entries)
     if len(several) > 1 and not memory.config.layout.bot:
         yield Check("bots", "warn", f"folders of {_some(sorted(several))} are all read", "set `bot` in [layout]")
