@@ -96,4 +96,6 @@ def in_words(op: object) -> str:
             return f"undo {in_words(op.get('of'))}"
         case "restore":
             return f"restore {str(op.get('revision'))[:12]}"
+        case "merge":
+            return f"merge {op.get('copy') or 'what was saved'}"
     return str(name)

@@ -2,7 +2,7 @@
 
 The bytes are kept once for each revision, compressed; a chain for each path says which revisions stood there, when,
 and who put them there. All versions of the last day are kept, one an hour for 90 days, and for 90 days each that a
-write of the bot was based on or led to. The newest version of a path is always kept.
+write of the bot was based on or led to. The newest version of a path is always kept, unless it was a conflict copy.
 """
 
 import zlib
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Literal
 
+from vault_memory.memory import conflict_copy
 from vault_memory.vault.journal import Journal
 
 ALL_FOR = 24 * 3600.0
@@ -198,7 +199,8 @@ def _outdated(rows: Iterable[tuple[Any, ...]], now: float) -> list[int]:
             path, hour = its_path, -1
         age = now - at
         first_of_its_hour = int(at // AN_HOUR) != hour
-        if newest or age <= ALL_FOR or (age <= KEPT_FOR and (kept or first_of_its_hour)):
+        spared = newest and conflict_copy(its_path.rpartition("/")[2]) is None
+        if spared or age <= ALL_FOR or (age <= KEPT_FOR and (kept or first_of_its_hour)):
             hour = int(at // AN_HOUR) if age > ALL_FOR or newest else hour
             continue
         gone.append(one)
