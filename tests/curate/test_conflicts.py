@@ -443,3 +443,22 @@ def test_killed_at_random_moments_each_copy_is_merged_once_and_only_then_gone(be
     merges = [record["applied"][0]["op"]["copy"] for record in desk.records() if record["source"] == "merge"]
     assert len(merges) == len(set(merges)) == 24
     assert len(beside.trash()) == 24
+
+
+@pytest.mark.scenario("D69", "D70")
+def test_a_client_that_puts_the_local_text_aside_and_the_servers_in_its_place_costs_no_line(beside: Beside):
+    """The copy holds what stood here, the bot's line too; what the client put there has seen neither."""
+    beside.desk.append("from the bot", source="tool")
+    beside.desk.save(line("saved here", beside.desk.text()))
+    beside.keep()
+    (beside.desk.vault / "USER.md").rename(beside.desk.vault / NEXTCLOUD)
+    beside.desk.save(line("from the server"))
+    beside.keep()
+
+    beside.settle()
+
+    said = beside.desk.text().splitlines()
+    assert [said.count(f"- {one}") for one in ("green", "from the bot", "saved here", "from the server")] == [1] * 4
+    assert beside.names() == ["USER.md"]
+    beside.desk.curator.inbox.review("USER.md", beside.desk.now)
+    assert [one for one in beside.desk.curator.inbox.proposals() if one.state == "open"] == []
