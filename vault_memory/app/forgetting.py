@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+PATIENCE_SECONDS = 5.0
+"""For files that are in use"""
 ROUNDS = 3
 """Another process may have kept what it had read just before; then it is done once more"""
 STATE = "state: "
@@ -82,11 +84,12 @@ def forget(
     work.look(at)
     if dry_run:
         return work.answer(None)
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
+        before = dict(work.found.remaining)
         work.found.remaining.clear()
-        work.carry_out(at)
+        work.carry_out(at, patient=number == 0)
         work.check(at)
-        if not work.found.remaining:
+        if work.found.remaining in ({}, before):
             break
     answer = work.answer(at)
     logger.info("forgot something in %d places; it remains in %d", len(answer.removed), len(answer.remaining))
@@ -115,9 +118,9 @@ class _Work:
             self.found.took(STATE + file.name, 1)
         self.found.remaining.update(self._elsewhere(ours=False))
 
-    def carry_out(self, now: datetime) -> None:
-        """Take it out."""
-        self._forgetter.carry_out(self.found, now)
+    def carry_out(self, now: datetime, *, patient: bool) -> None:
+        """Take it out; `patient` waits a moment for files that are in use."""
+        self._forgetter.carry_out(self.found, now, patience=PATIENCE_SECONDS if patient else 0.0)
         for file in self._damaged():
             file.unlink(missing_ok=True)
         if self._memory.indexing.generations.current:
@@ -194,15 +197,19 @@ class _Work:
         from vault_memory.curate.forget import LINGERS
         from vault_memory.curate.traces import NAMED, traces
 
-        for path, why in traces(self._memory.root, self._sought):
-            known = self._forgetter.holds(path)
-            temporary = _is_temporary(path)
-            if why == NAMED or ((ours or not (known or temporary)) and (known or self._scopes is None)):
-                yield path, why if known or why == NAMED else LINGERS if temporary else NOT_OURS
+        def handled(path: str) -> bool:
+            return (self._scopes is not None and not self._forgetter.holds(path)) or (
+                not ours and not self._sought.stands_in(path) and (self._forgetter.holds(path) or _is_temporary(path))
+            )
+
+        for path, why in traces(self._memory.root, self._sought, besides=handled):
+            if why != NAMED and not self._forgetter.holds(path):
+                why = LINGERS if _is_temporary(path) else NOT_OURS
+            yield path, why
         if self._scopes is None:
-            for path, why in traces(self._state, self._sought):
-                if ours or not path.startswith(CLEARED):
-                    yield STATE + path, why
+            cleared = () if ours else CLEARED
+            for path, why in traces(self._state, self._sought, besides=lambda path: path.startswith(cleared)):
+                yield STATE + path, why
 
 
 def _is_temporary(path: str) -> bool:
