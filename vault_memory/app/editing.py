@@ -166,6 +166,19 @@ class Editing:
         with self._editing:
             return self.curator.waiting()
 
+    def went_back(self) -> dict[str, str]:
+        """The notes that stand as they had stood before something newer, which is kept: its revision."""
+        if not (self.state.path / JOURNAL).exists():
+            return {}
+        held = {path: known.revision for path, known in self.indexing.index().held().items()}
+        with self._editing:
+            return self.curator.went_back(held)
+
+    def gaps(self) -> dict[str, int]:
+        """The notes from whose audit records are missing, each with how many lines of it are no records."""
+        with self._editing:
+            return self.curator.gaps() if (self.state.path / JOURNAL).exists() else {}
+
     def tend(self, now: datetime | None = None) -> int:
         """Do what is due: writes that wait, displaced files. Returns how many runs were recorded. A daemon calls it."""
         at = _moment(now)

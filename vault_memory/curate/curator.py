@@ -9,7 +9,7 @@ import fcntl
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ from vault_memory.curate.inbox import Inbox
 from vault_memory.curate.lease import Lease
 from vault_memory.curate.meant import meant, reappeared
 from vault_memory.curate.plan import Known, Plan, Run, plan_run
-from vault_memory.curate.restored import after_opening, gaps, note_gap
+from vault_memory.curate.restored import after_opening, gaps, note_gap, went_back
 from vault_memory.curate.returning import Returning
 from vault_memory.curate.trail import Trail
 from vault_memory.curate.versions import NoteVersion, Waiting, revision_named, versions_of
@@ -183,9 +183,9 @@ class Curator:
         head = self.writer.snapshots.head(path)
         return head is None or head.revision != revision
 
-    def went_back(self) -> dict[str, str]:
-        """The notes that stand as they had stood before something newer, which is kept: its revision."""
-        return {path: newer for path, _, newer in self.writer.snapshots.gone_back()}
+    def went_back(self, live: Mapping[str, str]) -> dict[str, str]:
+        """The notes that stand, `live`, as they had before something newer, which is kept: its revision."""
+        return went_back(self.writer.snapshots, live)
 
     def gaps(self) -> dict[str, int]:
         """The notes whose audit was edited, so that records are missing; how many lines are none."""

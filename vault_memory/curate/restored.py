@@ -8,13 +8,13 @@ audit was edited, or the vault itself was put back: that is a person's act, and 
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from vault_memory.curate.plan import Run
 from vault_memory.curate.trail import Trail
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
-from vault_memory.vault import LARGEST_STORED, Folder, Writer
+from vault_memory.vault import LARGEST_STORED, Folder, Snapshots, Writer
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +62,18 @@ def gaps(writer: Writer, trail: Trail) -> dict[str, int]:
     found = {note: bad for note, bad in trail.bad_lines().items() if bad}
     missing = {note for note, known in writer.journal.recorded().items() if trail.held(known, note) is None}
     return found | {note: found.get(note, 0) for note in missing | writer.journal.gaps()}
+
+
+def went_back(snapshots: Snapshots, live: Mapping[str, str]) -> dict[str, str]:
+    """The notes that are as they were before something newer, each with the revision of that."""
+    found = {path: newer for path, now, newer in snapshots.gone_back() if live.get(path, now) == now}
+    for path, revision in live.items():
+        head = snapshots.head(path)
+        if head is None or head.revision == revision or not snapshots.knows(revision):
+            continue
+        if any(one.revision == revision for one in snapshots.chain(path)):
+            found[path] = head.revision
+    return found
 
 
 def note_gap(writer: Writer, trail: Trail, note: str) -> None:
