@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vault_memory.curate.announce import Announcer
     from vault_memory.curate.conflicts import Conflicts
     from vault_memory.curate.copies import ConflictCopy, Resolved
     from vault_memory.curate.curator import CURATED, UNATTENDED, Curator
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CURATED",
     "UNATTENDED",
+    "Announcer",
     "AppliedOp",
     "ConflictCopy",
     "Conflicts",
@@ -37,6 +39,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Announcer": "announce",
     **dict.fromkeys(("CURATED", "UNATTENDED", "Curator"), "curator"),
     **dict.fromkeys(("ConflictCopy", "Resolved"), "copies"),
     "Conflicts": "conflicts",

@@ -50,7 +50,7 @@ PASSING = frozenset({"hot", "truncated", "in_editor", "busy"})
 
 
 class Curator:
-    """For one vault; one call at a time. `learn` is told the path of each note that was written."""
+    """For one vault; one call at a time. `learn` is told the path of each note that was written, `tell` each record."""
 
     def __init__(
         self,
@@ -60,10 +60,11 @@ class Curator:
         *,
         human_items: Literal["propose", "edit"] = "propose",
         learn: Callable[[str], None] = lambda path: None,
+        tell: Callable[[Record], None] = lambda record: None,
     ) -> None:
         self.folder = folder
         self.trail = Trail(folder, state)
-        self._layout, self._state, self._learn = layout, state, learn
+        self._layout, self._state, self._learn, self._tell = layout, state, learn, tell
         self.inbox = Inbox(self, folder, layout)
         self._returning = Returning(self)
         self._lease = Lease(Path(folder.root), self.trail)
@@ -274,6 +275,7 @@ class Curator:
         self.inbox.show(record)
         self.trail.add(record)
         self.inbox.clear(record)
+        self._tell(record)
         return edit_of(record, recorded=True)
 
     def _finish(self) -> dict[str, Record]:
@@ -301,6 +303,7 @@ class Curator:
                 finally:
                     self._learn(op.path)
                 self.inbox.clear(record)
+                self._tell(record)
             self.writer.acknowledge([op.op_id], run.note if run else "")
         return records
 
