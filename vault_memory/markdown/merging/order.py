@@ -10,13 +10,15 @@ def interleave(
     lead: Sequence[Key],
     other: Sequence[Key],
     gives_way: Callable[[Key, Key], bool],
+    earlier: Callable[[Key, Key], bool] = lambda waiting, mine: False,
     *,
     lead_first: bool = True,
 ) -> list[Key]:
     """All of `lead` in its order, and what only `other` has, each behind what stands before it in `other`.
 
     Where both have put something at one place, lead's comes first, or else other's; `gives_way(mine, waiting)` says
-    whether one of lead's may stand before what waits. What ends `other` comes behind all that both have.
+    whether one of lead's may stand before what waits, and what is `earlier` never waits for it. What ends `other`
+    comes behind all that both have.
     """
     places = {key: place for place, key in enumerate(lead)}
     waiting = _behind(places, other)
@@ -31,6 +33,8 @@ def interleave(
             if queue and (key in shared or not lead_first or not gives_way(key, queue[0])):
                 result += queue
                 queue = []
+            while queue and earlier(queue[0], key):
+                result.append(queue.pop(0))
             result.append(key)
         queue += waiting.get(place, [])
     return result + queue

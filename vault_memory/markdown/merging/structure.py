@@ -1,5 +1,6 @@
 """The structural three-way merge: what becomes of each section and unit, and in which order they stand."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from vault_memory.markdown.merging.writing import write
 DEEPEST = 24
 """Items in items that are merged part by part"""
 
+_timed = re.compile(rb"[ ]{0,3}(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?([0-2]?[0-9]:[0-5][0-9])(?![0-9])").match
 RETURNED = "the section had been deleted"
 
 
@@ -231,13 +233,14 @@ class Structure:
         return ours if t == NONE or (theirs == base and o != NONE) else theirs
 
     def _in_order(self) -> list[Piece] | None:
-        units = self._by_place(self.homes, self.units, self._unit_stands, self._unit_gives_way)
+        units = self._by_place(self.homes, self.units, self._unit_stands, self._unit_gives_way, self._is_earlier)
         parents = [heading.parent for heading in self.base.sections]
         sections = self._by_place(
             self.parents,
             self.sections,
             lambda thread, place: thread < len(parents) and parents[thread] == place,
             lambda mine, waiting: True,
+            lambda waiting, mine: False,
         )
         pieces: list[Piece] = []
         todo, count = [0], 0
@@ -262,12 +265,18 @@ class Structure:
     def _unit_gives_way(self, mine: int, waiting: int) -> bool:
         return self.pieces[waiting].kind != "item" or self.pieces[mine].kind == "item"
 
+    def _is_earlier(self, waiting: int, mine: int) -> bool:
+        """Of two items that begin with the time of day, as in a log; the same on whichever side they were added."""
+        one, other = _time(self.pieces[waiting].text), _time(self.pieces[mine].text)
+        return bool(one and other) and (one, self.pieces[waiting].text) < (other, self.pieces[mine].text)
+
     def _by_place(
         self,
         places: dict[int, int],
         threads: Threads,
         stands: Callable[[int, int], bool],
         gives_way: Callable[[int, int], bool],
+        earlier: Callable[[int, int], bool],
     ) -> dict[int, list[int]]:
         """What stands at each place, in the order of theirs, or of ours where only they changed it."""
         ours, theirs = _grouped(places, threads.of_ours), _grouped(places, threads.of_theirs)
@@ -282,7 +291,7 @@ class Structure:
             if _rises(one for one in yours if one in known) and not _rises(one for one in mine if one in known):
                 found[place] = interleave(mine, yours, gives_way, lead_first=False)
             else:
-                found[place] = interleave(yours, mine, gives_way)
+                found[place] = interleave(yours, mine, gives_way, earlier)
         return found
 
 
@@ -301,6 +310,11 @@ def _grouped(places: dict[int, int], threads: Iterable[int]) -> dict[int, list[i
         if thread in places:
             groups[places[thread]][thread] = None
     return {place: list(group) for place, group in groups.items()}
+
+
+def _time(item: bytes) -> bytes:
+    found = _timed(item)
+    return found[1].rjust(5, b"0") if found else b""
 
 
 def _rises(numbers: Iterable[int]) -> bool:
