@@ -1,5 +1,9 @@
 """What the bot may not do by itself waits on a page, and is done when a person ticks it, in any editor."""
 
+import signal
+import subprocess
+import sys
+import textwrap
 from datetime import timedelta
 
 import pytest
@@ -180,3 +184,70 @@ def test_a_page_that_a_person_saved_is_not_looked_at_for_ever(desk: Desk):
 
     assert desk.curator.writer.snapshots.unjudged() == []
     assert not desk.curator.is_due(desk.now)
+
+
+def test_a_proposal_that_could_not_be_shown_at_first_is_shown_later(desk: Desk):
+    (desk.vault / PAGE).mkdir()
+    proposal = propose(desk)
+    desk.close()  # whoever wanted to show it ended
+    (desk.vault / PAGE).rmdir()
+    for waiting in desk.curator.writer.pending():
+        desk.curator.writer.discard(waiting.op_id)
+
+    desk.curator.inbox.carry_out(PAGE, desk.now)
+    desk.curator.inbox.carry_out(PAGE, desk.now)
+
+    assert desk.text(PAGE).count(f"id {proposal}") == 1
+    assert states(desk) == ["open"]
+
+
+DYING = """
+    import os, signal, sys
+    from datetime import UTC, datetime, timedelta
+    from pathlib import Path
+    from vault_memory.curate import Curator
+    from vault_memory.memory import Layout
+    from vault_memory.vault import Folder
+
+    curator = Curator(Folder(Path(sys.argv[1])), Layout([]), Path(sys.argv[2]))
+    part, name = (curator.trail, "add") if sys.argv[3] == "recorded" else (curator.inbox, "show")
+    whole = getattr(part, name)
+
+    def killed(record):
+        if sys.argv[4] == "after":
+            whole(record)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(part, name, killed)
+    now = datetime.now(UTC) + timedelta(hours=1)
+    ops = ({"op": "remove", "heading": "Tea", "match": "green"},)
+    curator.run(curator.new_run("USER.md", "tool", now, ops=ops), now)
+"""
+
+
+@pytest.mark.scenario("B33")
+@pytest.mark.parametrize("step", ["recorded", "shown"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_what_a_page_shows_can_be_decided_whenever_a_process_was_killed(desk: Desk, step: str, when: str):
+    program = [sys.executable, "-c", textwrap.dedent(DYING), str(desk.vault), str(desk.state), step, when]
+    assert subprocess.run(program, timeout=60).returncode == -signal.SIGKILL
+
+    desk.curator.tend(desk.now)
+    desk.curator.inbox.carry_out(PAGE, desk.now)
+
+    there = desk.text(PAGE) if (desk.vault / PAGE).exists() else ""
+    assert [one.state for one in desk.curator.inbox.proposals()] == ["open"] * there.count("- [ ]")
+    assert ("- [ ]" in there) == ((step, when) != ("recorded", "before"))
+
+
+def test_what_was_decided_goes_from_the_page_also_later(desk: Desk):
+    proposal = propose(desk)
+    page = desk.text(PAGE).replace("- [ ]", "- [-]")
+    desk.curator.inbox.decide(desk.curator.inbox.find(proposal), "rejected", desk.now)
+    assert proposal not in desk.text(PAGE)
+    desk.save(page, PAGE)  # as if whoever decided it had died before that
+
+    desk.curator.inbox.carry_out(PAGE, desk.now)
+
+    assert proposal not in desk.text(PAGE)
+    assert states(desk) == ["rejected"]

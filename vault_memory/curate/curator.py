@@ -272,8 +272,8 @@ class Curator:
         said = bool(record.applied or record.rejected or record.proposed)
         if not said or (plan.before is None and not self._has_folder(run.note)):
             return edit_of(record, recorded=False)
-        self.inbox.show(record)
         self.trail.add(record)
+        self.inbox.show(record)
         self.inbox.clear(record)
         self._tell(record)
         return edit_of(record, recorded=True)

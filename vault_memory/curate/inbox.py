@@ -6,7 +6,7 @@ missing from the page was deleted by a person only if it is known to have stood 
 
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -76,14 +76,11 @@ class Inbox:
         """Put the open proposals of a record on the page. What cannot be shown now can still be listed."""
         fresh = [one for one in record.proposed if one.state == "open"]
         if fresh:
-            self._write(record, lambda raw: add_to_inbox(raw, fresh))
+            self._write(self.page_of(record.note), record.ts, lambda raw: add_to_inbox(raw, fresh))
 
     def clear(self, record: Record) -> None:
         """Take what a record decided from the page; what nobody decided is struck through, with the reason."""
-        gone = [one.id for one in record.proposed if one.state in ("approved", "rejected")]
-        struck = {one.id: one.reason for one in record.proposed if one.state in ("stale", "expired")}
-        if gone or struck:
-            self._write(record, lambda raw: drop_from_inbox(strike_in_inbox(raw, struck), gone))
+        self._clear(self.page_of(record.note), record.ts, record.proposed)
 
     def carry_out(self, page: str, now: datetime) -> bool:
         """Do what a person decided on a page; False when it was changed just now, and must be looked at again."""
@@ -100,6 +97,8 @@ class Inbox:
                 self.decide(proposal, state, now, patient=False)
             elif expired(proposal, now) and self._curator.writer.believes(now):
                 self.decide(proposal, "expired", now, "nobody decided within 30 days", patient=False)
+        if not any(op.path == page for op in self._curator.writer.pending()):
+            self._catch_up(page, note, [one for one in mine if one not in shown and not expired(one, now)], now)
         return True
 
     def review(self, note: str, now: datetime) -> None:
@@ -149,9 +148,22 @@ class Inbox:
         except NoteNotFound:
             return None
 
-    def _write(self, record: Record, change: Callable[[bytes], bytes]) -> None:
+    def _catch_up(self, page: str, note: Note | None, unseen: Sequence[Proposal], now: datetime) -> None:
+        """Show what was never shown, and clear what was decided: whoever recorded it may have died before that."""
+        if unseen:
+            self._write(page, now.isoformat(), lambda raw: add_to_inbox(raw, unseen))
+        if note is not None:
+            self._clear(page, now.isoformat(), [one for one in self.proposals() if one.id.encode() in note.raw])
+
+    def _clear(self, page: str, ts: str, proposals: Iterable[Proposal]) -> None:
+        decided = list(proposals)
+        gone = [one.id for one in decided if one.state in ("approved", "rejected")]
+        struck = {one.id: one.reason for one in decided if one.state in ("stale", "expired")}
+        if gone or struck:
+            self._write(page, ts, lambda raw: drop_from_inbox(strike_in_inbox(raw, struck), gone))
+
+    def _write(self, page: str, ts: str, change: Callable[[bytes], bytes]) -> None:
         """Change a page as any note is changed: on what a person saved meanwhile, or later when it is in use."""
-        page = self.page_of(record.note)
         if not page:
             return
         try:
@@ -160,7 +172,7 @@ class Inbox:
             after = change(before)
             if after != before:
                 self._curator.writer.write(
-                    page, after, expected=note.revision if note else None, now=datetime.fromisoformat(record.ts),
+                    page, after, expected=note.revision if note else None, now=datetime.fromisoformat(ts),
                     op_id=f"inbox-{secrets.token_hex(8)}", merge=lambda base, ours, theirs: change(theirs),
                 )  # fmt: skip
         except VaultMemoryError as error:
