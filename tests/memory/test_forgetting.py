@@ -38,6 +38,7 @@ def cut(text: str, sought: Sought = LANTERN, *, facts: bool = False) -> str:
         ("The green lantern\n---\n\n- a\n", "…\n---\n\n- a\n"),
         ("| a |\n|---|\n| green lantern |\n| b |\n", "| a |\n|---|\n| b |\n"),
         ("\ufeffgreen lantern\nb\n", "\ufeffb\n"),
+        ("a\rgreen\rlantern\rb\r", "a\rb\r"),
         ("greenlantern\n", "greenlantern\n"),
     ],
 )
@@ -97,7 +98,11 @@ LINES = st.sampled_from(
 )  # fmt: skip
 
 
-@given(st.lists(st.tuples(LINES, st.sampled_from(["\n", "\r\n", "\r"]))), st.binary(max_size=6), st.booleans())
+@given(
+    st.lists(st.tuples(LINES, st.sampled_from(["\n", "\r\n"]))),
+    st.sampled_from([b"", b"\xff", b"\xc3(end", b"\0"]),
+    st.booleans(),
+)
 @example([("green", "\n"), ("- lantern", "\n")], b"", False)
 @example([("- a", "\n"), ("lantern", "\n")], b"\xff\xfe", True)
 def test_what_is_left_are_lines_of_the_note_as_they_were_and_none_says_it(

@@ -44,6 +44,8 @@ Revisions = Mapping[str, str]
 def cut_note(raw: bytes, sought: Sought, *, facts: bool = False) -> Cut:
     """A note without the text."""
     count = 0
+    if not sought.may_stand_in(raw.decode("utf-8", "replace")):
+        return Cut(raw)
     for _ in range(_ROUNDS):  # lines that come to stand together may say it once more
         found = _Found(outline(raw), raw, sought, facts)
         if not found.gone and not found.emptied:

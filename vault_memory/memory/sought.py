@@ -7,6 +7,7 @@ line ends it.
 import re
 import unicodedata
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from vault_memory.errors import UsageError
 from vault_memory.memory.words import is_run
@@ -59,12 +60,22 @@ class Sought:
 
     def hides(self, text: str) -> bool:
         """Whether a text that is one, such as an item or an op, holds it."""
-        return self.needle in " ".join(folded(text).split())
+        page = folded(text)
+        return self._has_words(page) and self.needle in " ".join(page.split())
 
     def stands_in(self, text: str) -> bool:
         """Whether a page of texts holds it; what an empty line parts are two."""
-        text = _GAP.sub(_GAP_MARK, _BREAKS.sub("\n", text)) if "\n" in text or "\r" in text else text
-        return self.needle in _BLANKS.sub(" ", folded(text))
+        page = folded(text)
+        if not self._has_words(page):
+            return False
+        return self.needle in _BLANKS.sub(" ", _GAP.sub(_GAP_MARK, _BREAKS.sub("\n", page)))
+
+    def may_stand_in(self, text: str) -> bool:
+        """Whether all its words are there, in whatever order; quick."""
+        return self._has_words(folded(text))
+
+    def _has_words(self, page: str) -> bool:
+        return all(word in page for word in self.needle.split(" "))
 
     def is_in_bytes(self, raw: bytes, *, escaped: bool = True) -> bool:
         """Whether any bytes hold it: as UTF-8, and as JSON escapes it."""
@@ -75,12 +86,28 @@ class Sought:
         """Where it stands in a page of texts: positions of characters."""
         if not self.stands_in(text):
             return []
-        pieces, edges = _pieces(text)
-        page, found, at = "".join(pieces), [], 0
-        while (at := page.find(self.needle, at)) >= 0:
-            found.append((edges[at][0], edges[at + len(self.needle) - 1][1]))
-            at += 1
+        found = []
+        for begin, end in self._windows(text):
+            pieces, edges = _pieces(text[begin:end])
+            page, at = "".join(pieces), 0
+            while (at := page.find(self.needle, at)) >= 0:
+                found.append((begin + edges[at][0], begin + edges[at + len(self.needle) - 1][1]))
+                at += 1
         return found
+
+    def _windows(self, text: str) -> list[tuple[int, int]]:
+        """The parts of a page in which it may begin and end: whole lines, from each that has its first word."""
+        words = self.needle.split(" ")
+        starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text)]
+        windows: list[tuple[int, int]] = []
+        for number, (start, end) in enumerate(pairwise(starts)):
+            if words[0] not in folded(text[start:end]):
+                continue
+            last = starts[min(number + len(words), len(starts) - 1)]
+            if windows and start < windows[-1][1]:
+                start = windows.pop()[0]
+            windows.append((start, last))
+        return windows
 
     def masked(self, text: str) -> str:
         """The text without it, for telling of a place whose very name holds it."""
