@@ -226,3 +226,29 @@ def test_an_audit_that_somebody_edited_is_gone_on_with(desk: Desk, spoil: str) -
 
 def test_layouts_place_no_lease_and_no_state() -> None:
     assert Layout([]).place(".vault-memory.lease") is None
+
+
+@pytest.mark.scenario("B44")
+def test_the_audit_of_the_note_itself_is_asked_before_a_verdict_on_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vault_memory.curate.restored.LATEST", 1)
+    desk.append("sencha", source="tool")
+    seen(desk)
+    desk.append("matcha", source="tool")
+    desk.append("a boat", note="MEMORY.md", source="tool")
+    desk.close()
+    backup(desk.state)
+    desk.save(desk.text() + "Read.\n")
+    seen(desk)
+    desk.append("bancha", source="tool")
+    desk.save(desk.text().replace("- matcha\n", "") + "And deleted.\n")
+    desk.append("hojicha", source="tool")
+    desk.close()
+    whole = desk.raw()
+    put_back(desk.state)
+
+    seen(desk)
+    desk.curator.tend(desk.now)
+
+    assert desk.raw() == whole

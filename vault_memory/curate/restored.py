@@ -8,7 +8,7 @@ audit was edited, or the vault itself was put back: that is a person's act, and 
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from vault_memory.curate.plan import Run
@@ -18,22 +18,29 @@ from vault_memory.vault import LARGEST_STORED, Folder, Snapshots, Writer
 
 logger = logging.getLogger(__name__)
 
+LATEST = 64
+"""Notes, those with the latest records, whose audit is looked at whenever a journal is opened"""
+
 
 def after_opening(writer: Writer, trail: Trail, folder: Folder) -> None:
-    """Before a journal is believed: is it older than the vault? Changes no file."""
+    """Before a journal is believed: is it older than the vault? Changes no file.
+
+    The latest notes tell it as a rule; any other is asked about before a verdict on it (`Returning`).
+    """
     now = datetime.now(UTC)
     try:
-        catch_up(writer, trail, folder, now)
+        recorded = writer.journal.recorded()
+        catch_up(writer, trail, folder, sorted(recorded, key=recorded.__getitem__)[-LATEST:], now)
         if writer.journal.ops("pending") or writer.journal.ops("planned"):
             drop_done(writer, trail, now)
     except (VaultMemoryError, OSError) as error:
         logger.warning("whether the state is older than the vault cannot be told yet: %s", error)
 
 
-def catch_up(writer: Writer, trail: Trail, folder: Folder, now: datetime) -> bool:
-    """Bring a journal that was put back up to the vault; False when it is none."""
+def catch_up(writer: Writer, trail: Trail, folder: Folder, notes: Iterable[str], now: datetime) -> bool:
+    """Bring a journal that was put back, as the audit of these notes tells, up to the vault; False when it is none."""
     recorded = writer.journal.recorded()
-    if not any(_goes_on(writer, trail, note, known) for note, known in recorded.items()):
+    if not any(_goes_on(writer, trail, note, recorded[note]) for note in notes if note in recorded):
         return False
     logger.warning(
         "the state of this vault is older than its audit, perhaps from a backup: the notes stand as they are"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.curate.errors import NotCurated
 from vault_memory.curate.plan import Plan
+from vault_memory.curate.restored import catch_up
 from vault_memory.errors import VaultMemoryError
 from vault_memory.memory import Ownership, Seen, Verdict, gone_back, judge, offered, replay
 from vault_memory.vault import HOLD, Note, Version, editor_locks, half_saved, nearest
@@ -52,8 +53,12 @@ class Returning:
 
     def look(self, now: datetime) -> None:
         """Judge all that was not judged yet. What cannot be done now is judged again later."""
-        snapshots = self._curator.writer.snapshots
-        for version in snapshots.unjudged():
+        writer = self._curator.writer
+        snapshots = writer.snapshots
+        saved = snapshots.unjudged()
+        if saved and catch_up(writer, self._curator.trail, self._curator.folder, [one.path for one in saved], now):
+            return
+        for version in saved:
             try:
                 self._judge(version, now)
             except NotCurated:

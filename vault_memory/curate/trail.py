@@ -158,7 +158,9 @@ class Trail:
         except OSError:
             return []
         try:
-            paths = (f"{folder_path}/{name}" if folder_path else name for name in os.listdir(folder))
+            stem = note.rpartition("/")[2] + ".audit"
+            names = [name for name in os.listdir(folder) if name.startswith(stem)]
+            paths = (f"{folder_path}/{name}" if folder_path else name for name in names)
             return sorted(path for path in paths if _note_of(path) == note)
         finally:
             files.close(folder)
