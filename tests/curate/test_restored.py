@@ -236,7 +236,8 @@ def test_the_audit_of_the_note_itself_is_asked_before_a_verdict_on_it(
     desk.append("sencha", source="tool")
     seen(desk)
     desk.append("matcha", source="tool")
-    desk.append("a boat", note="MEMORY.md", source="tool")
+    desk.save("## Tea\n\n- cups\n", "MEMORY.md")
+    assert desk.append("a pot", note="MEMORY.md", source="tool").changed
     desk.close()
     backup(desk.state)
     desk.save(desk.text() + "Read.\n")
@@ -252,3 +253,4 @@ def test_the_audit_of_the_note_itself_is_asked_before_a_verdict_on_it(
     desk.curator.tend(desk.now)
 
     assert desk.raw() == whole
+    assert not [one for one in desk.curator.inbox.proposals() if one.state == "open"]
