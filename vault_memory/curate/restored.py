@@ -96,7 +96,7 @@ def note_gap(writer: Writer, trail: Trail, note: str) -> None:
 
 def _goes_on(writer: Writer, trail: Trail, note: str, known: str) -> bool:
     last = trail.last_own(note)
-    if last is None or last.id == known or writer.journal.op(last.id) or writer.snapshots.knows(last.after):
+    if last is None or last.id == known or writer.journal.op(last.id) or writer.snapshots.wrote(last.after):
         return False
     return trail.held(known, note) is not None
 

@@ -99,6 +99,11 @@ class Snapshots:
         """Whether the bytes of this revision are kept."""
         return bool(self._connection.execute("SELECT 1 FROM blobs WHERE revision = ?", (revision,)).fetchone())
 
+    def wrote(self, revision: str) -> bool:
+        """Whether a write of ours is known to have put this revision somewhere."""
+        query = "SELECT 1 FROM versions WHERE revision = ? AND by = 'bot'"
+        return bool(self._connection.execute(query, (revision,)).fetchone())
+
     def bytes_of(self, revision: str | None) -> bytes | None:
         """The bytes of a revision, or None when they are not kept."""
         row = self._connection.execute("SELECT packed FROM blobs WHERE revision = ?", (revision,)).fetchone()
