@@ -12,7 +12,7 @@ from vault_memory.vault.gate import HOLD, Asked, Live, closed_because, read_live
 from vault_memory.vault.journal import JournalUnavailable, Op, Outcome
 from vault_memory.vault.means import Means, Merge
 from vault_memory.vault.reasons import Reason
-from vault_memory.vault.swap import Stale, Swapped, put, temporary, why
+from vault_memory.vault.swap import Stale, Swapped, let_go, put, temporary, why
 from vault_memory.vault.trash import throw_away
 
 ATTEMPTS = 5
@@ -114,6 +114,9 @@ def _swap(means: Means, folder: int, op: Op, live: Live | None, fresh: bytes, no
     op = means.plan(replace(op, temp=temporary(op.name, means.token())), live, fresh)
     try:
         result = put(means.files, folder, op.name, op.temp, fresh, live)
+        if isinstance(result, Stale) and result.taken is not None:
+            means.watch(op, result.taken, now)
+            let_go(means.files, folder, op.temp)
     except OSError:
         return replace(
             op, phase="pending", reason="io_error"
@@ -122,9 +125,7 @@ def _swap(means: Means, folder: int, op: Op, live: Live | None, fresh: bytes, no
         case Swapped(displaced):
             means.synced(op.folder)
             return finish_swap(means, op, displaced, now)
-        case Stale(taken):
-            if taken is not None:
-                means.watch(op, taken, now)
+        case Stale():
             return op
         case reason:
             return means.postpone(op, reason)

@@ -134,9 +134,12 @@ class Means:
         self.journal.displace(Displaced(place, op.path, op.expected, since=now, next_look=now))
 
     def watch(self, op: Op, name: str, now: float) -> None:
-        """Watch a file that had the note's name."""
+        """Watch a file that lost the note's name although nothing was put there: it stays in the history."""
         with self._transaction():
             self.displace(op, name, now)
+            chain = self.snapshots.chain(op.path)
+            if op.expected is not None and all(version.revision != op.expected for version in chain):
+                self.snapshots.add(op.path, op.expected, at=now, by="person", kept=True)
 
     def put_off(self, entry: Displaced) -> None:
         """Look at a displaced file later."""

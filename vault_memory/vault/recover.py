@@ -53,21 +53,31 @@ def _judged(means: Means, folder: int, op: Op, now: float) -> Op:
 def _after_taking(means: Means, folder: int, op: Op, taken: str, now: float) -> Op:
     """The note was taken away, and perhaps another put in its place."""
     files = means.files
-    thrown_away = not op.content and _revision(files, folder, taken) == op.expected
-    if files.look(folder, op.name) is None and not thrown_away:
-        with suppress(FileExistsError):
-            move_new(files, folder, taken, op.name)
-    there, temp = files.look(folder, op.name), files.look(folder, op.temp)
-    linked = there is not None and temp is not None and there.ino == temp.ino
-    put = thrown_away or linked or (temp is None and _revision(files, folder, op.name) == op.fresh)
+    put = _was_put(means, folder, op, taken) if op.content else _revision(files, folder, taken) == op.expected
+    if not put:  # all of this before the temporary goes, whose being there says so
+        if files.look(folder, op.name) is None:
+            with suppress(FileExistsError):
+                move_new(files, folder, taken, op.name)
+        files.fsync(folder)
+        if files.look(folder, taken) is not None:
+            means.watch(op, taken, now)
     with suppress(FileNotFoundError):
         files.unlink(folder, op.temp)
     if put:
         return _happened(means, folder, op, taken, now)
     files.fsync(folder)
-    if files.look(folder, taken) is not None:
-        means.watch(op, taken, now)
     return means.postpone(op, "interrupted")
+
+
+def _was_put(means: Means, folder: int, op: Op, taken: str) -> bool:
+    """The temporary was there before the note was taken, and lost its name to the note or once that was written down.
+
+    What stands under the note's name tells nothing: somebody may have saved since.
+    """
+    there, temp = means.files.look(folder, op.name), means.files.look(folder, op.temp)
+    if temp is not None:
+        return there is not None and there.ino == temp.ino
+    return means.journal.entry(f"{op.folder}/{taken}" if op.folder else taken) is None
 
 
 def _happened(means: Means, folder: int, op: Op, displaced: str | None, now: float) -> Op:

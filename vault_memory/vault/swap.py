@@ -62,7 +62,7 @@ def put(files: Files, folder: int, name: str, temp: str, new: bytes, live: Live 
     try:
         write_whole(files, folder, unfinished, new, live)
         if live is not None and files.look(folder, name) != live.found:
-            files.unlink(folder, unfinished)
+            let_go(files, folder, unfinished)
             return Stale()
         files.rename(folder, unfinished, temp)
     except OSError as error:
@@ -91,7 +91,7 @@ def _create(files: Files, folder: int, name: str, temp: str) -> Swapped | Stale:
     try:
         move_new(files, folder, temp, name)
     except FileExistsError:
-        files.unlink(folder, temp)
+        let_go(files, folder, temp)
         return Stale()
     return Swapped(None)
 
@@ -107,20 +107,23 @@ def _exchange(files: Files, folder: int, name: str, temp: str, live: Live) -> Sw
 
 
 def _take_verify_put(files: Files, folder: int, name: str, temp: str, live: Live) -> Swapped | Stale:
-    """Without exchange: no byte can be lost here either, but for an instant there is no note."""
+    """Without exchange: no byte can be lost here either, but for an instant there is no note.
+
+    The temporary keeps its name until it is the note, or until it is known what was taken: so a crash leaves no doubt.
+    """
     taken = temp + TAKEN
+    files.fsync(folder)
     files.rename(folder, name, taken)
-    if not _holds(files, folder, taken, live.revision):
-        with suppress(FileExistsError):
-            move_new(files, folder, taken, name)
-        files.unlink(folder, temp)
-        return Stale(taken if files.look(folder, taken) else None)
     try:
-        move_new(files, folder, temp, name)
+        if _holds(files, folder, taken, live.revision):
+            move_new(files, folder, temp, name)
+            return Swapped(taken)
+        move_new(files, folder, taken, name)
     except FileExistsError:
-        files.unlink(folder, temp)
         return Stale(taken)
-    return Swapped(taken)
+    files.fsync(folder)
+    let_go(files, folder, temp)
+    return Stale()
 
 
 def move_new(files: Files, folder: int, old: str, new: str) -> None:
@@ -175,7 +178,13 @@ def _liken(files: Files, fd: int, live: Live) -> None:
         files.set_mtime(fd, mine.mtime_ns + 10**9)  # else watchers that see whole seconds would miss the change
 
 
+def let_go(files: Files, folder: int, name: str) -> None:
+    """Take a temporary of ours away for good: the journal is about to forget it."""
+    files.unlink(folder, name)
+    files.fsync(folder)
+
+
 def drop(files: Files, folder: int, name: str) -> None:
-    """Take a temporary of ours away, if it is there."""
+    """The same, if it is there and as far as that can be done."""
     with suppress(OSError):
-        files.unlink(folder, name)
+        let_go(files, folder, name)
