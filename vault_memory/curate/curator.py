@@ -71,6 +71,7 @@ class Curator:
         self._open: Writer | None = None
         self._files = RealFiles(folder.root)
         self._waiting: dict[str, WriteOp] = {}
+        self._today = ""
         self._plans: dict[str, list[Plan]] = {}
         self._known = Known(self.trail.of, lambda revision: self.writer.snapshots.bytes_of(revision), human_items)
 
@@ -338,7 +339,7 @@ class Curator:
             return self._on_newer(run, theirs, base)
         from vault_memory.markdown import merge
 
-        return merge(base, ours, theirs).result
+        return merge(base, ours, theirs, between_people=True, date=self._today).result
 
     def _waiting_for(self, content: str) -> WriteOp | None:
         """The write of this text that waited when this turn began, or when it was first asked for."""
@@ -380,6 +381,7 @@ class Curator:
         fd = os.open(self._state / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
+            self._today = f"{now:%Y-%m-%d}"
             yield list(self._finish().values())
         finally:
             self._plans.clear()

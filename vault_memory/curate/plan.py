@@ -5,6 +5,7 @@ crash, for the record that was not yet written: so the record always tells what 
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
@@ -17,11 +18,13 @@ from vault_memory.memory import (
     NotUndoable,
     Op,
     Outcome,
+    Ownership,
     Proposal,
     Record,
     Rejected,
     apply_ops,
     as_json,
+    items_of,
     record_run,
 )
 from vault_memory.vault import revision_of
@@ -210,21 +213,40 @@ def _plan_decisions(run: Run, before: bytes | None, known: Known) -> Plan:
 def _plan_rejoin(run: Run, versions: tuple[str, str, str], before: bytes | None, known: Known) -> Plan:
     """What was saved, as it would be had its author known of what stood there; what that still lacks is proposed."""
     from vault_memory.markdown import merge
-    from vault_memory.memory import items_of, offered, replay
+    from vault_memory.memory import offered, replay
 
     loaded, stood, saved = (known.bytes_of(revision) for revision in versions)
     if before is None or stood is None or saved is None:
         return Plan(before, before)
-    after: bytes | None = merge(loaded, stood, saved).result
-    if after is not None and before != saved:
-        after = merge(saved, after, before).result
-    after = before if after is None else after
+    owned = replay(known.records(run.note))
+    for base in (loaded, _common_lines(loaded or b"", stood)):
+        after: bytes | None = merge(base, stood, saved).result
+        if after is not None and before != saved:
+            after = merge(saved, after, before).result
+        if after is not None and not _takes_away(before, after, owned):
+            break
+    else:
+        after = before
     records = known.records(run.note)
-    bots = replay(records).bots_among(items_of(parse(stood)))
+    bots = owned.bots_among(items_of(parse(stood)))
     done = Done(
         {"op": "merge", "loaded": versions[0], "saved": versions[2]}, "noop_dup" if after == before else "applied"
     )
     return Plan(before, after, (done,), proposed=offered(run.note, bots, after, records))
+
+
+def _common_lines(one: bytes, other: bytes) -> bytes:
+    """The lines of the one that the other has, too: so that what the other lacks is not taken for deleted by it."""
+    there = {line.rstrip() for line in other.splitlines()}
+    return b"".join(line for line in one.splitlines(keepends=True) if line.rstrip() in there)
+
+
+def _takes_away(before: bytes, after: bytes, owned: Ownership) -> bool:
+    """Whether an item that a person saved is there no more: half a save may have stood there before."""
+    items = items_of(parse(before))
+    bots = set(owned.bots_among(items))
+    left = Counter(item.key[1] for item in items_of(parse(after)))
+    return bool(Counter(item.key[1] for item in items if item not in bots) - left)
 
 
 def _plan_undo(run: Run, before: bytes | None, known: Known) -> Plan:
