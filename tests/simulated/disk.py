@@ -1,0 +1,174 @@
+"""The simulated disk as several use it at once: who took which name away, whose save is half done, who may write what.
+
+What people do here is on the disk at once; what the engine does is lost by a power loss as far as it was not synced.
+"""
+
+import random
+import stat
+from collections.abc import Callable
+
+from tests.simulated.files import Folder, Model, SimulatedFiles, _subsets
+from tests.simulated.violation import Violation
+
+NOTE = "USER.md"
+AUDIT = "USER.md.audit.jsonl"
+PAGE = "USER.INBOX.md"
+ENGINE = "engine"
+_OURS = (NOTE, AUDIT, PAGE)
+_LOOKING = frozenset(
+    {"open", "open_folder", "read", "stat", "look", "link_target", "attributes", "alone", "free_bytes", "close"}
+)
+
+
+class Disk(SimulatedFiles):
+    """One folder, in which an engine and people work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.acting = ENGINE
+        """Who makes the calls now."""
+        self.lost_to: dict[int, str] = {}
+        """Inode → who last took the note's name from it."""
+        self.windows: dict[int, dict[str, bytes]] = {}
+        """Inode that people are writing in place → who → what it held before."""
+        self.away: set[str] = set()
+        """Who has taken the note's name away for a moment."""
+        self.coarse = 0
+        """Seconds in a tick of the clock that stamps files."""
+        self.changed = 0
+        """How many calls of the engine changed anything"""
+        self.seen_whole: bytes | None = None
+        """What was last found to be whole under the note's name"""
+        self.syncs = True
+        """Whether `fsync` does anything."""
+        self.look_on: Callable[[], None] = lambda: None
+        """Called before each call of the engine, when anybody else might look at the note."""
+
+    def _now(self) -> int:
+        fine = super()._now()
+        return fine if not self.coarse else fine // (self.coarse * 10**9) * self.coarse * 10**9
+
+    def _call(self, what: str) -> None:
+        verb, _, names = what.partition(" ")
+        if "/" in names or ".." in names.split():
+            raise Violation("O7 confined", f"the engine calls `{what}`")
+        self.look_on()
+        super()._call(what)
+        self.changed += verb not in _LOOKING
+
+    def _change(self, folder: str, change: dict[str, int | None]) -> None:
+        entries = self.folders[folder].entries
+        before = entries.get(NOTE)
+        if self.acting == ENGINE:
+            self._permit(change)
+        super()._change(folder, change)
+        if before is not None and entries.get(NOTE) != before:
+            self.lost_to[before] = self.acting
+
+    def _permit(self, change: dict[str, int | None]) -> None:
+        for name in change:
+            temporary = name.startswith(tuple(f".{one}.~" for one in _OURS))
+            if name not in _OURS and not temporary and "(memory copy" not in name:
+                raise Violation("O7 confined", f"the engine touches `{name}`, which is not its own")
+
+    def fsync(self, fd: int) -> None:
+        if self.syncs:
+            super().fsync(fd)
+        else:
+            self._call("fsync")
+
+    # --- For naive engines, and for logs ---
+
+    def truncate(self, fd: int) -> None:
+        """Empty an open file."""
+        self._call("truncate")
+        inode = self._file(fd)
+        inode.data, inode.synced = b"", False
+        inode.ctime = inode.mtime = self._now()
+
+    def append(self, name: str, line: bytes) -> None:
+        """One record at the end of a log, synced; after a torn one it begins a new line."""
+        self._call(f"append {name}")
+        entries = self.folders[""].entries
+        if name not in entries:
+            self._change("", {name: self._inode(b"").number})
+        inode = self.inodes[entries[name]]
+        line = b"\n" + line if inode.data and not inode.data.endswith(b"\n") else line
+        inode.synced = False
+        inode.data += line[: len(line) // 2]
+        self._done()
+        inode.data += line[len(line) // 2 :]
+        self._call("fsync")
+        inode.durable, inode.synced = inode.data, True
+        self._sync_folder("")
+
+    # --- What people do ---
+
+    def found(self, name: str) -> int | None:
+        """The inode under a name."""
+        return self.folders[""].entries.get(name)
+
+    def person_opens(self, name: str) -> int:
+        """The file of this name, made if it is not there, open for writing."""
+        number = self.found(name)
+        if number is None:
+            number = self.person_saves(name, b"")
+        self.others[number] = self.others.get(number, 0) + 1
+        return number
+
+    def person_closes(self, number: int) -> None:
+        """The file is open once less."""
+        if number in self.others:
+            self.others[number] -= 1
+
+    def person_renames(self, old: str, new: str) -> None:
+        """In one step, whatever stood there."""
+        self._change("", {new: self.number_of(old), old: None})
+        self._sync_folder("")
+
+    def reachable(self, number: int) -> bool:
+        """Whether what is written to this file now can still be found, or would be but for the engine."""
+        return number in self.folders[""].entries.values() or self.lost_to.get(number) == ENGINE
+
+    def others_texts(self) -> dict[str, bytes]:
+        """Every note but the one, and nothing that is a temporary of the engine."""
+        entries = self.folders[""].entries
+        return {
+            name: self.inodes[number].data
+            for name, number in entries.items()
+            if name not in (NOTE, AUDIT) and ".~" not in name and stat.S_ISREG(self.inodes[number].mode)
+        }
+
+    def strays(self) -> list[str]:
+        """Temporaries of the engine."""
+        return [name for name in self.folders[""].entries if ".~" in name]
+
+    def taken(self) -> bytes | None:
+        """The note while the engine has taken it away, where files cannot be exchanged."""
+        taken = [name for name in self.folders[""].entries if name.startswith(f".{NOTE}.~") and name.endswith("t")]
+        return self.text(taken[-1]) if taken else None
+
+    def lose_power(self, model: Model, dice: random.Random) -> None:
+        """The disk comes back in one of the states in which it may."""
+        self.revive()
+        self.others.clear()
+        self.windows.clear()
+        self.away.clear()
+        for path, one in self.folders.items():
+            entries = dice.choice(_subsets(one, reordered=model in ("btrfs", "posix")))
+            self.folders[path] = Folder(dict(entries), dict(entries))
+        for inode in self.inodes.values():
+            if not inode.synced:
+                inode.data = dice.choice(_torn(inode.durable, inode.data, model))
+            inode.durable, inode.synced = inode.data, True
+
+
+def _torn(durable: bytes, data: bytes, model: Model) -> list[bytes]:
+    """What may have become of bytes of which only some were synced."""
+    kept = durable if data.startswith(durable) else b""
+    rest = data[len(kept) :]
+    half = kept + rest[: len(rest) // 2]
+    found = [data, half, kept]
+    if model in ("ext4-writeback", "posix"):
+        found += [kept + bytes(len(rest)), half + bytes(len(data) - len(half))]
+    return found

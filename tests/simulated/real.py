@@ -1,0 +1,181 @@
+"""The real curator, writer, journal and audit on the simulated disk. Only what reads real folders is put in its place.
+
+The journal is a real database in memory. What was committed survives the death of the process and a loss of power,
+as it does on a disk that syncs; what was not is rolled back.
+"""
+
+import itertools
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+
+from tests.simulated.disk import AUDIT, NOTE, PAGE, Disk
+from tests.vault.write.world import EMPTY, TickingJournal
+from vault_memory.curate.curator import Curator
+from vault_memory.curate.errors import NotRecorded
+from vault_memory.curate.plan import Known, Run
+from vault_memory.curate.trail import Trail
+from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
+from vault_memory.memory import Layout, Record, read_line
+from vault_memory.vault import JournalUnavailable, Note, Stat, Writer
+from vault_memory.vault.gate import HOLD, half_saved
+from vault_memory.vault.means import Means
+from vault_memory.vault.snapshots import Snapshots, revision_of
+
+_QUIET = 0.3
+_LAYOUT = Layout()
+
+
+class SimulatedFolder:
+    """Reads notes from the disk, call by call."""
+
+    def __init__(self, disk: Disk, root: Path) -> None:
+        self.disk, self.root = disk, str(root)
+
+    def read(self, path: str, *, max_bytes: int = 0) -> Note:
+        """As `Folder.read` does."""
+        disk = self.disk
+        try:
+            folder = disk.open_folder("")
+            try:
+                fd = disk.open(folder, path)
+                try:
+                    before, raw, found = disk.stat(fd), disk.read(fd), disk.stat(fd)
+                finally:
+                    disk.close(fd)
+            finally:
+                disk.close(folder)
+        except FileNotFoundError:
+            raise NoteNotFound(path) from None
+        except OSError as error:
+            raise NoteUnreadable(path, str(error)) from None
+        stat = Stat(found.size, found.mtime_ns, found.ctime_ns, found.ino, found.nlink)
+        return Note(path, raw, revision_of(raw), stat, before == found)
+
+
+class SimulatedTrail(Trail):
+    """The audit file on the disk."""
+
+    def __init__(self, folder: SimulatedFolder, state: Path) -> None:
+        super().__init__(folder, state)  # type: ignore[arg-type]
+        self._disk = folder.disk
+        self._known: dict[bytes, list[Record]] = {}
+
+    def _read(self, path: str) -> list[Record]:
+        raw = self._bytes(path)  # parsed once: most of the time of a run would go into this
+        if raw not in self._known:
+            self._known = {raw: [record for line in raw.split(b"\n") if (record := read_line(line)) is not None]}
+        return self._known[raw]
+
+    def all(self) -> tuple[Record, ...]:
+        return self.of(NOTE)
+
+    def add(self, record: Record) -> None:
+        record = replace(record, device=self.device)
+        line = json.dumps(record.as_json(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        try:
+            self._disk.append(AUDIT, line)
+        except OSError as error:
+            raise NotRecorded(record.note, str(error)) from None
+
+    def _beside(self, note: str) -> list[str]:
+        return [AUDIT] if note == NOTE else []
+
+    def _bytes(self, path: str) -> bytes:
+        try:
+            self._disk._call(f"read {path}")
+        except OSError as error:
+            raise NoteUnreadable(path, str(error)) from None
+        return self._disk.text(path) or b""
+
+
+class Real:
+    """What the product does."""
+
+    def __init__(self, disk: Disk, state: Path) -> None:
+        self.disk, self.state = disk, state
+        self.connection = apsw.Connection(":memory:")
+        self.connection.deserialize("main", EMPTY)
+        self._pages: dict[str, None] = {}
+
+    def start(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+        tokens = (f"{number:016x}" for number in itertools.count(self.disk.calls * 1000 + self.disk._tick))
+        folder = SimulatedFolder(self.disk, self.state)
+        curator = Curator(folder, _LAYOUT, self.state)  # type: ignore[arg-type]
+        curator.trail = SimulatedTrail(folder, self.state)
+        curator._files = self.disk  # type: ignore[assignment]
+        curator._known = Known(curator.trail.of, lambda revision: curator.writer.snapshots.bytes_of(revision))
+        journal = TickingJournal(self.connection, self.disk)
+        means = Means(self.disk, journal, Snapshots(journal), lambda: next(tokens))
+        curator._open = Writer(means, curator._merge)
+        self.curator, self.folder = curator, folder
+
+    @property
+    def now(self) -> datetime:
+        """By the clock of the disk."""
+        return datetime.fromtimestamp(self.disk.clock, UTC)
+
+    def ask(self, run_id: str, ops: tuple[dict[str, object], ...], source: str) -> None:
+        run = Run(run_id, self.now.isoformat(), NOTE, "user", source, "main", ops=ops)
+        try:
+            self.curator.run(run, self.now, patient=False)
+        except (VaultMemoryError, JournalUnavailable):
+            return
+
+    def tend(self) -> None:
+        try:
+            self._keep()
+            self.curator.tend(self.now)
+            if self.disk.text(PAGE) is not None:
+                self.curator.inbox.carry_out(PAGE, self.now)
+        except (VaultMemoryError, JournalUnavailable):
+            return
+
+    def _keep(self) -> None:
+        """The version that stands there, once it is settled."""
+        try:
+            note = self.folder.read(NOTE)
+        except NoteNotFound:
+            return
+        age = self.disk.clock - note.stat.ctime_ns / 1e9
+        if not note.stable or age < _QUIET or not self.curator.wants(NOTE, note.revision):
+            return
+        snapshots = self.curator.writer.snapshots
+        head = snapshots.head(NOTE)
+        if age < HOLD and half_saved(note.raw, snapshots.bytes_of(head.revision) if head else None):
+            return
+        self.curator.keep([note], self.now)
+        self.curator.inbox.review(NOTE, self.now)
+
+    def waits(self) -> list[str]:
+        return [f"{one.note}: {one.reason}" for one in self.curator.waiting()]
+
+    def watched(self) -> int:
+        return len(self.curator.writer.displaced())
+
+    def writes(self) -> int:
+        return self.connection.total_changes()
+
+    def versions(self) -> set[bytes]:
+        snapshots = self.curator.writer.snapshots
+        return {snapshots.bytes_of(one.revision) or b"" for one in snapshots.chain(NOTE)}
+
+    def bytes_of(self, revision: str) -> bytes | None:
+        """Of a version that is kept."""
+        return self.curator.writer.snapshots.bytes_of(revision)
+
+    def records(self) -> tuple[Record, ...] | None:
+        return self.curator.trail.of(NOTE)
+
+
+class NeverSyncs(Real):
+    """The real one on a system that takes every request to sync for granted: what a power loss does then, is seen."""
+
+    def __init__(self, disk: Disk, state: Path) -> None:
+        super().__init__(disk, state)
+        disk.syncs = False

@@ -1,0 +1,314 @@
+"""A world that is told by a seed: who is in it, what goes wrong, and who does the next small step.
+
+A run is a setting and a list of steps, each with dice of its own: so steps can be left out of a run that failed, and
+the rest still does what it did. People step between the calls of the engine, too, as on a real system.
+"""
+
+import errno
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import NamedTuple
+
+from tests.simulated import oracles
+from tests.simulated.actors import LOCK, STYLES, Actor, Logger, Person, Reader, SyncClient, new_item
+from tests.simulated.disk import ENGINE, NOTE, Disk
+from tests.simulated.engines import Engine, Make
+from tests.simulated.files import MODELS, Crash, Model
+from tests.simulated.ledger import Ledger, items_in
+from tests.simulated.violation import Violation
+
+FIRST = b"""# Ann
+
+## Home
+
+- first-001 lives by the river
+- first-002 keeps two cats
+
+## Work
+
+- first-003 mends old clocks
+- first-004 is away on Fridays
+"""
+LENGTH = 60
+LONGEST_SAVE = 0.25
+"""Seconds that a save takes, where nobody is slow"""
+ROUNDS = 40
+"""Times the engine may be looked after until all is quiet"""
+HABITS = ("careful", "stale", "locks")
+FEATURES = (
+    "bob", "log", "sync", "tick", "crash", "power", "errors", "no exchange", "no replace", "no leases", "coarse",
+    "meanwhile", "no space", "slow",
+)  # fmt: skip
+
+
+class Step(NamedTuple):
+    """Who does something, and with which dice."""
+
+    who: str
+    salt: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a world is like."""
+
+    features: frozenset[str]
+    model: Model
+    pauses: tuple[float, ...]
+    often: float
+    """How likely it is that somebody steps in before a call of the engine"""
+    styles: tuple[tuple[str, ...], tuple[str, ...]]
+    habits: tuple[frozenset[str], frozenset[str]]
+
+
+def told_by(seed: int) -> tuple[Setting, list[Step]]:
+    """A setting in which each fault and each actor is there or not, and the steps."""
+    dice = random.Random(seed)
+    features = frozenset(one for one in FEATURES if dice.random() < 0.5)
+    styles = tuple(tuple(one for one in STYLES if dice.random() < 0.5) or ("rename",) for _ in "ab")
+    habits = tuple(frozenset(one for one in HABITS if dice.random() < 0.4) for _ in "ab")
+    pauses = dice.choice(((0.0, 0.05, 0.2), (0.0, 0.2, 1.0, 4.0), (0.5, 4.0, 20.0)))
+    often = dice.choice((0.02, 0.05, 0.15)) if "meanwhile" in features else 0.0
+    setting = Setting(features, dice.choice(MODELS), pauses, often, styles, habits)  # type: ignore[arg-type]
+    cast = ["bot", "engine", *["ann"] * 6, *["bob"] * 4, "log", "log", *["sync"] * 3, "tick"]
+    cast = [name for name in cast if name in ("bot", "engine", "ann") or name in features]
+    return setting, [Step(dice.choice(cast), dice.getrandbits(32)) for _ in range(LENGTH)]
+
+
+@dataclass
+class World:
+    """One life of a vault."""
+
+    setting: Setting
+    make: Make
+    disk: Disk = field(default_factory=Disk)
+    ledger: Ledger = field(default_factory=Ledger)
+    story: list[str] = field(default_factory=list)
+    """What happened, for whoever reads of a failure"""
+
+    def __post_init__(self) -> None:
+        disk, setting = self.disk, self.setting
+        disk.acting = "nobody"
+        disk.person_saves(NOTE, FIRST)
+        self.ledger.saved("first", b"", FIRST)
+        disk.clock += 3600
+        disk.exchanges = "no exchange" not in setting.features
+        disk.replaces_not = "no replace" not in setting.features
+        disk.leases = "no leases" not in setting.features
+        disk.model = setting.model
+        disk.coarse = 2 if "coarse" in setting.features else 0
+        self.actors = self._cast()
+        self.engine: Engine = self.make(disk)
+        self.alive = False
+        self.count = 0
+
+    def _cast(self) -> dict[str, Actor]:
+        disk, ledger, setting = self.disk, self.ledger, self.setting
+        people = ("ann", "bob") if "bob" in setting.features else ("ann",)
+        cast: dict[str, Actor] = {
+            name: Person(disk, ledger, name, list(setting.styles[at]), setting.habits[at])
+            for at, name in enumerate(people)
+        }
+        if "log" in setting.features:
+            cast["log"] = Logger(disk, ledger)
+        if "sync" in setting.features:
+            cast["sync"] = SyncClient(disk, ledger)
+        if "tick" in setting.features:
+            cast["tick"] = Reader(disk)
+        return cast
+
+    # --- Steps ---
+
+    def step(self, step: Step) -> None:
+        """One small thing happens."""
+        dice = random.Random(step.salt)
+        self._wait(dice.choice(self.setting.pauses))
+        if step.who in self.actors:
+            self._act(step.who, dice)
+        else:
+            self._run_engine(step.who, dice)
+
+    def _wait(self, seconds: float) -> None:
+        """Time passes; who is saving is done before that has taken long, unless this is a slow world."""
+        disk = self.disk
+        for name, actor in self.actors.items():
+            began = actor.saving_since
+            if (
+                began is not None
+                and disk.clock + seconds - began > LONGEST_SAVE
+                and "slow" not in self.setting.features
+            ):
+                acting, disk.acting = disk.acting, name
+                actor.end_save()
+                disk.acting = acting
+                self.story.append(f"{disk.clock:.2f} {name} has saved soon")
+        disk.clock += seconds
+
+    def _act(self, name: str, dice: random.Random) -> None:
+        self.disk.acting = name
+        said = self.actors[name].step(dice)
+        self.story.append(f"{self.disk.clock:.2f} {name} {said}")
+
+    def _run_engine(self, who: str, dice: random.Random) -> None:
+        self._plan_faults(dice)
+        self.disk.look_on = lambda: self._between(dice)
+        try:
+            self._engine_does(who, dice)
+        except Crash:
+            self._died(dice)
+        self.disk.look_on = lambda: None
+        self.disk.crash_at = None
+        self.disk.faults.clear()
+        self.disk.acting = "nobody"
+        self._look()
+        if self.alive and self.disk.open_files:
+            raise Violation("O12 bounded", f"descriptors are left open: {self.disk.open_files}")
+
+    def _engine_does(self, who: str, dice: random.Random) -> None:
+        self.disk.acting = ENGINE
+        if not self.alive:
+            self.engine.start()
+            self.alive = True
+            self.story.append(f"{self.disk.clock:.2f} the engine starts")
+        if who == "bot":
+            self._ask(dice)
+        else:
+            self.engine.tend()
+            self.story.append(f"{self.disk.clock:.2f} the engine has tended")
+
+    def _ask(self, dice: random.Random) -> None:
+        self.count += 1
+        run_id = f"{self.count:012x}00000000"
+        ops = tuple(self._op(dice) for _ in range(dice.choice((1, 1, 2))))
+        self.story.append(f"{self.disk.clock:.2f} the bot asks: {ops}")
+        self.engine.ask(run_id, ops, dice.choice(("nightly", "tool")))
+
+    def _op(self, dice: random.Random) -> dict[str, object]:
+        number = len(self.ledger.asked) + 1
+        item = new_item("bot", number)
+        raw = self.disk.text(NOTE) or FIRST
+        heads = [line[3:].decode() for line in raw.split(b"\n") if line.startswith(b"## ")] or ["Home"]
+        whole = self.ledger.typed | self.ledger.asked.keys()
+        targets = [one for one in items_in(raw) if one in whole and (one.startswith(b"- bot") or dice.random() < 0.1)]
+        way = dice.random()
+        if way < 0.6 or not targets:
+            self.ledger.asked[item] = "append"
+            return {"op": "append", "heading": dice.choice(heads), "line": item[2:].decode()}
+        if way < 0.7:
+            self.ledger.asked[item] = "add_heading"
+            return {"op": "add_heading", "heading": f"Section {number}", "lines": [item[2:].decode()]}
+        target = dice.choice(targets)
+        heading = _heading_of(raw, target)
+        if target in self.ledger.asked or "tick" in self.actors:
+            self.ledger.dismissed.add(target)
+        if way < 0.85:
+            return {"op": "remove", "heading": heading, "match": target[2:].decode()}
+        self.ledger.asked[item] = "replace"
+        return {"op": "replace", "heading": heading, "match": target[2:].decode(), "line": item[2:].decode()}
+
+    def _between(self, dice: random.Random) -> None:
+        """Before a call of the engine, somebody may look, or step in."""
+        self._look()
+        if dice.random() < self.setting.often:
+            self._wait(dice.choice((0.0, 0.01)))
+            self._act(dice.choice(sorted(self.actors)), dice)
+            self.story[-1] += f"  [before call {self.disk.calls + 1}]"
+            self.disk.acting = ENGINE
+
+    def _look(self) -> None:
+        oracles.whole(self.disk)
+
+    # --- What goes wrong ---
+
+    def _plan_faults(self, dice: random.Random) -> None:
+        features, disk = self.setting.features, self.disk
+        disk.space = 10 if "no space" in features and dice.random() < 0.1 else 1 << 40
+        if features & {"crash", "power"} and dice.random() < 0.25:
+            disk.crash_at, disk.torn = disk.calls + dice.randint(1, 70), dice.random() < 0.5
+        if "errors" in features and dice.random() < 0.25:
+            disk.faults[disk.calls + dice.randint(1, 60)] = dice.choice((errno.EIO, errno.ENOSPC))
+
+    def _died(self, dice: random.Random) -> None:
+        self.alive = False
+        if "power" in self.setting.features and ("crash" not in self.setting.features or dice.random() < 0.5):
+            self.disk.acting = "nobody"
+            self.disk.lose_power(self.setting.model, dice)
+            self.story.append(f"{self.disk.clock:.2f} power is lost")
+            for actor in self.actors.values():
+                self.disk.acting = actor.name
+                actor.reboot()
+        else:
+            self.disk.revive()
+            self.story.append(f"{self.disk.clock:.2f} the engine dies before call {self.disk.calls}")
+
+    # --- The end ---
+
+    def settle(self) -> None:
+        """Everybody ends what they began, and the engine is looked after until nothing is left to do."""
+        disk = self.disk
+        disk.space = 1 << 40
+        for actor in self.actors.values():
+            disk.acting = actor.name
+            actor.finish()
+        if disk.found(LOCK) is not None:
+            disk.person_removes(LOCK)
+        disk.acting = ENGINE
+        if not self.alive:
+            self.engine.start()
+        for _ in range(ROUNDS):
+            if not self._tended(200.0 if disk.leases else 90_000.0):
+                break
+        else:
+            raise Violation("O10 progress", f"after {ROUNDS} rounds it still writes; it waits: {self.engine.waits()}")
+        if self._tended(200.0):
+            raise Violation("O4 idempotent", f"it writes although nothing happened: {disk.trace[-30:]}")
+
+    def _tended(self, seconds: float) -> bool:
+        """Whether that changed anything."""
+        before = self.disk.changed, self.engine.writes()
+        self.disk.clock += seconds
+        self.engine.tend()
+        return before != (self.disk.changed, self.engine.writes())
+
+    def judge(self) -> None:
+        """Everything that must be true in the end."""
+        oracles.no_loss(self.disk, self.ledger, self.engine)
+        if not self.setting.features & {"slow", "coarse"}:  # there, half a save may be taken for a whole one
+            oracles.each_once(self.disk)
+            oracles.no_halves(self.disk, self.ledger)
+            if not self.setting.features & {"bob", "log", "sync"}:
+                oracles.human_order(self.disk, self.ledger)
+        oracles.nothing_left(self.disk, self.engine)
+        oracles.audit(self.disk, self.ledger, self.engine)
+
+    def digest(self) -> str:
+        """Equal for runs in which the same happened."""
+        end = repr((sorted(self.disk.folders[""].entries.items()), self.disk.text(NOTE), self.disk.others_texts()))
+        return sha256("\n".join((*self.disk.trace, *self.story, end)).encode()).hexdigest()
+
+
+def _heading_of(raw: bytes, item: bytes) -> str:
+    heading = "Home"
+    for line in raw.split(b"\n"):
+        if line.startswith(b"## "):
+            heading = line[3:].decode()
+        elif line.strip() == item:
+            break
+    return heading
+
+
+def live(setting: Setting, steps: Sequence[Step], make: Make) -> World:
+    """A whole life of a vault; raises Violation."""
+    world = World(setting, make)
+    for step in steps:
+        world.step(step)
+    world.settle()
+    world.judge()
+    return world
+
+
+def run(seed: int, make: Make) -> World:
+    """The life that a seed tells."""
+    return live(*told_by(seed), make)
