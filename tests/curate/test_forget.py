@@ -1,5 +1,6 @@
 """Forgetting beside writes that wait, files that are open, and versions that are kept."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_a_file_that_is_open_is_taken_away_once_it_is_closed(desk: Desk):
         assert b"green lantern" in held.read()
         assert (desk.vault / place).exists()
 
-    desk.curator.writer.tend(desk.now)
+    desk.curator.writer.tend(desk.now + timedelta(seconds=70))
 
     assert not (desk.vault / place).exists()
     assert TEXT not in desk.text()

@@ -142,6 +142,26 @@ def test_it_asks_and_where_nobody_can_be_asked_it_does_nothing(everywhere: Every
     assert tree(outside.vault, outside.state) == before
 
 
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_on_a_terminal_it_shows_what_it_found_and_asks(everywhere: Everywhere, answer: str):
+    outside = everywhere.outside
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        outside.command("forget", TEXT, "--json"), env=outside.environment, cwd=outside.home, stdin=theirs,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        os.write(ours, f"{answer}\n".encode())
+        out, err = process.communicate(timeout=60)
+    os.close(ours)
+
+    assert process.returncode == 0
+    assert "  USER.md  4" in err
+    assert "cannot be undone" in err
+    assert not says((out + err).encode())
+    assert (traces(outside.vault, outside.state) == []) == (answer == "y")
+
+
 def test_the_text_may_come_from_standard_input_so_that_no_shell_keeps_it(everywhere: Everywhere):
     outside = everywhere.outside
     with subprocess.Popen(

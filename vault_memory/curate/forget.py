@@ -7,7 +7,7 @@ says when and in which note something was forgotten, and nothing of what that wa
 import logging
 import secrets
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -70,15 +70,11 @@ class Forgetter:
         writer, self._patience = self._curator.writer, patience
         with self._curator.turn(now):
             self._revisions = dict(writer.erase(self._eraser, now, dry_run=True).revisions)
-            files = list(self._files(found))
-            self._revisions |= {
-                note.revision: revision_of(cut.raw) for path, note in files if (cut := self.cut(path, note.raw)).count
-            }
-            audits = [file for file in files if self._kind(file[0]) == "audit"]
-            others = [file for file in files if self._kind(file[0]) != "audit"]
-            self._rewrite_all(audits, found, now)
+            notes = [(path, note) for path, note in self._files(found, audits=False) if self.cut(path, note.raw).count]
+            self._revisions |= {note.revision: revision_of(self.cut(path, note.raw).raw) for path, note in notes}
+            self._rewrite_all(self._files(found, notes=False), found, now)
             writer.erase(self._eraser, now)  # before anything that waits could be written
-            self._rewrite_all(sorted(others, key=lambda file: self._kind(file[0]) == "inbox"), found, now)
+            self._rewrite_all(sorted(notes, key=lambda file: self._kind(file[0]) == "inbox"), found, now)
         self._curator.tend(now)  # the records of what was written
         with self._curator.turn(now):
             erased = writer.erase(self._eraser, now)
@@ -107,12 +103,13 @@ class Forgetter:
             return ""
         return place.kind
 
-    def _files(self, found: Forgetting) -> Iterator[tuple[str, Note]]:
-        """All files of the vault that are memory, with their bytes."""
+    def _files(self, found: Forgetting, *, notes: bool = True, audits: bool = True) -> Iterator[tuple[str, Note]]:
+        """All files of the vault that are memory, with their bytes, read one by one."""
         listing = self._curator.folder.listing()
         found.remaining.update({path: why for path, why in listing.unknown.items() if self._kind(path)})
         for path in [*listing.entries, *listing.copies]:
-            if not self._kind(path):
+            kind = self._kind(path)
+            if not (kind and (audits if kind == "audit" else notes)):
                 continue
             try:
                 yield path, self._curator.folder.read(path, max_bytes=LARGEST)
@@ -121,7 +118,7 @@ class Forgetter:
             except VaultMemoryError as error:
                 found.remaining[path] = error.message
 
-    def _rewrite_all(self, files: Sequence[tuple[str, Note]], found: Forgetting, now: datetime) -> None:
+    def _rewrite_all(self, files: Iterable[tuple[str, Note]], found: Forgetting, now: datetime) -> None:
         for path, note in files:
             self._rewrite(self._curator.writer, path, note, found, now)
 

@@ -163,14 +163,6 @@ class Snapshots:
             self.drop_unused()
         return len(gone)
 
-    def erase(self, revisions: Iterable[str]) -> None:
-        """Forget these versions for good: no byte of them stays in the file, nor in its log."""
-        gone = [(revision,) for revision in revisions]
-        with self._journal.transaction():
-            for table in ("versions", "blobs", "trash"):
-                self._connection.executemany(f"DELETE FROM {table} WHERE revision = ?", gone)
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
     def drop_unused(self) -> None:
         """Let go of bytes that nobody names; within a transaction."""
         self._connection.execute(

@@ -94,17 +94,3 @@ def test_the_distance_of_two_texts_is_one_of_sets(one: list[str], other: list[st
     assert distance(note(*one), note(*one)) == 0
     assert distance(note(*one), note(*other)) == distance(note(*other), note(*one))
     assert distance(note(*one), note(*other)) == distance(note(*reversed(one)), note(*other))
-
-
-def test_nothing_that_is_let_go_can_be_read_from_the_file(tmp_path: Path, journal: Journal) -> None:
-    snapshots = Snapshots(journal)
-    secret = bytes(range(7, 250)) * 3
-    revision = snapshots.record("USER.md", secret, at=TODAY)
-    journal.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    packed = journal.connection.execute("SELECT packed FROM blobs").fetchone()[0]
-    assert any(packed in file.read_bytes() for file in tmp_path.iterdir())
-
-    snapshots.erase([revision])
-
-    assert not any(packed in file.read_bytes() for file in tmp_path.iterdir())
-    assert snapshots.chain("USER.md") == []
