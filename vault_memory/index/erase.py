@@ -6,6 +6,7 @@ from pathlib import Path
 from vault_memory.database import compact
 from vault_memory.index.generations import Generations
 from vault_memory.index.store import Index
+from vault_memory.index.vectors import SWEPT
 
 
 def notes_holding(index: Index, holds: Callable[[str], bool]) -> dict[str, tuple[str, int]]:
@@ -35,6 +36,7 @@ def unused(index: Index) -> int:
 def sweep(index: Index) -> bool:
     """Take out what is of no chunk, and write the file anew; False while another process reads it."""
     with index.transaction():
+        index.set(SWEPT, str(int(index.get(SWEPT) or 0) + 1))
         index.connection.execute("DELETE FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)")
         index.connection.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('optimize')")
     return compact(index.connection)

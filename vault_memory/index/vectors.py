@@ -14,6 +14,9 @@ from vault_memory.memory.ranking import Weights
 MOST_ORPHANS = 20_000
 """Vectors that no chunk uses are kept for a text that comes back, so many"""
 
+SWEPT = "swept"
+"""The key under which an index counts how often what no chunk uses was taken out of it"""
+
 
 def find_model(connection: Connection, fingerprint: str) -> int | None:
     """The id of a model in this index; None when it has never put a vector here."""

@@ -33,8 +33,11 @@ def embed_pending(
     done = 0
     total = vectors.missing_count(index.connection, model) if progress else 0
     waiting: list[tuple[bytes, str]] = []
+    swept = ""
     while go_on():
-        waiting = waiting or vectors.pending(index.connection, model, LOOKED_UP)
+        if not waiting:
+            swept = index.get(vectors.SWEPT)
+            waiting = vectors.pending(index.connection, model, LOOKED_UP)
         if not waiting:
             if done:
                 with index.transaction():
@@ -43,6 +46,9 @@ def embed_pending(
         pending, waiting = waiting[:BATCH], waiting[BATCH:]
         embeddings = embedder.embed([text for _, text in pending])
         with index.transaction():
+            if index.get(vectors.SWEPT) != swept:  # something was forgotten meanwhile, and may be among these
+                waiting = []
+                continue
             vectors.put(
                 index.connection, model, [(key, vector) for (key, _), vector in zip(pending, embeddings, strict=True)]
             )

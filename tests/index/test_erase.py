@@ -1,0 +1,82 @@
+"""What was removed from an index is gone from its file, also where somebody was about to add to it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from vault_memory.index import Entry, Held, Index, State
+from vault_memory.index.erase import notes_holding, sweep, unused
+from vault_memory.ingest import embed_pending, forget_note
+from vault_memory.markdown import chunk
+
+
+class Embedder:
+    """Of one dimension; something happens while it computes."""
+
+    name, fingerprint, dimensions = "small", "small-1", 1
+
+    def __init__(self, meanwhile: Callable[[], object] = lambda: None) -> None:
+        self._meanwhile = meanwhile
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
+        self._meanwhile()
+        return [b"\0\0\x80\x3f" for _ in texts]
+
+
+def put(index: Index, path: str, text: str) -> None:
+    held = Held(-1, -1, -1, -1, path, State.SETTLED)
+    with index.transaction():
+        index.put(Entry(path, "user:main", "note", None, len(text), held, chunk(text.encode())))
+
+
+def vectors(index: Index) -> int:
+    return int(next(iter(index.connection.execute("SELECT count(*) FROM vector")))[0])
+
+
+def test_words_and_vectors_go_with_the_last_chunk_that_has_them(tmp_path: Path):
+    file = tmp_path / "index.sqlite"
+    index = Index(file)
+    for number in range(50):
+        put(index, f"{number}.md", f"# Page\n\n- tea number {number}\n")
+    put(index, "gone.md", "# Page\n\n- the zephyrine can\n")
+    embed_pending(index, Embedder())
+    assert notes_holding(index, lambda text: "zephyrine" in text) == {"gone.md": ("user:main", 1)}
+
+    forget_note(index, "gone.md")
+    assert unused(index) == 1
+    assert sweep(index)
+
+    assert (unused(index), vectors(index)) == (0, 50)
+    assert not any(b"zephyrin" in each.read_bytes() for each in tmp_path.iterdir())
+    index.close()
+
+
+def test_a_vector_that_was_being_computed_meanwhile_is_not_kept(tmp_path: Path):
+    index, other = Index(tmp_path / "index.sqlite"), Index(tmp_path / "index.sqlite")
+    put(index, "gone.md", "# Page\n\n- the zephyrine can\n")
+    put(index, "kept.md", "# Page\n\n- tea\n")
+
+    def forget() -> None:
+        if "gone.md" in other.held():
+            forget_note(other, "gone.md")
+            assert sweep(other)
+
+    embed_pending(index, Embedder(forget))
+
+    assert (unused(index), vectors(index)) == (0, 1)
+    index.close()
+    other.close()
+
+
+def test_while_another_process_reads_it_says_that_the_file_could_not_be_written_anew(tmp_path: Path):
+    index, other = Index(tmp_path / "index.sqlite"), Index(tmp_path / "index.sqlite")
+    put(index, "kept.md", "# Page\n\n- tea\n")
+    index.connection.set_busy_timeout(10)
+    with other.reading():
+        other.counts()
+        put(index, "more.md", "# Page\n\n- more tea\n")
+
+        assert not sweep(index)
+
+    assert sweep(index)
+    index.close()
+    other.close()
