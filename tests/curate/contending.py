@@ -30,13 +30,16 @@ def person(vault: Path, count: int, seed: int) -> None:
 
 def bot(vault: Path, count: int, seed: int) -> None:
     dice = random.Random(seed)
-    told = {"at once": 0, "later": 0, "not": 0}
+    told: dict[str, int] = {"at once": 0, "later": 0}
+    refused: list[str] = []
     with VaultMemory.open(vault, environment=os.environ) as memory:
         for number in range(count):
             heading = dice.choice(("Tea", "Tea", "Boats"))
             edit = memory.apply(NOTE, [{"op": "append", "heading": heading, "line": f"bot {number}"}])
-            told["later" if edit.pending else "at once" if edit.applied else "not"] += 1
-    print(json.dumps(told))
+            refused += [f"{number}: {one.reason}" for one in edit.rejected]
+            refused += [f"{number}: {one.op}" for one in edit.proposed]
+            told["later" if edit.pending else "at once"] += 1
+    print(json.dumps({**told, "refused": refused}))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def contend(vault: Path, saves: int, ops: int, seed: int) -> None:
         pass  # so that both find the vault's marker
     with start("bot", vault, ops, seed) as bot, start("person", vault, saves, seed) as person:
         told = json.loads(bot.communicate()[0])
-        assert (person.wait(), bot.returncode, told["not"]) == (0, 0, 0)
+        assert (person.wait(), bot.returncode, told["refused"]) == (0, 0, [])
     with VaultMemory.open(vault, environment=os.environ) as memory:
         settle(memory)
         memory.apply(NOTE, [{"op": "append", "heading": "Tea", "line": "last"}])

@@ -358,8 +358,8 @@ class Curator:
     def _meant(self, path: str, note: Note | None, now: datetime, patience: float) -> Note | None:
         """The note that a plan is made for."""
         snapshots = self.writer.snapshots
-        if note is None and snapshots.head(self._real(path)) is not None:
-            note = reappeared(lambda: self._read(path), Path(self.folder.root, path).parent, now, patience)
+        if note is None and patience and snapshots.head(self._real(path)) is not None:
+            note = reappeared(lambda: self._read(path), Path(self.folder.root, path).parent, now)
         return None if note is None else meant(note, snapshots, now)
 
     def _bytes(self, path: str) -> bytes:

@@ -25,12 +25,9 @@ def meant(note: Note, snapshots: Snapshots, now: datetime) -> Note:
     return replace(note, raw=last, revision=head.revision) if last and half_saved(note.raw, last) else note
 
 
-def reappeared(look: Callable[[], Note | None], folder: Path, now: datetime, patience: float) -> Note | None:
-    """A note that is absent, when it comes back within so many seconds.
-
-    Waited for only where its folder was changed just now.
-    """
-    until = time.monotonic() + patience
+def reappeared(look: Callable[[], Note | None], folder: Path, now: datetime) -> Note | None:
+    """A note that is absent, when it comes back soon; waited for only where its folder was changed just now."""
+    until = time.monotonic() + HOLD
     while time.monotonic() < until and _changed_just_now(folder, now):
         time.sleep(PAUSE_SECONDS)
         if (note := look()) is not None:
