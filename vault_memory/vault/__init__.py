@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.gate import HOLD, editor_locks, half_saved
     from vault_memory.vault.hints import Hints
     from vault_memory.vault.journal import Displaced, JournalUnavailable, Op
-    from vault_memory.vault.means import Merge, Reconcile
+    from vault_memory.vault.means import Merge
     from vault_memory.vault.mounts import watchable
     from vault_memory.vault.settle import Settled, Settling, Verdict
     from vault_memory.vault.snapshots import Snapshots, Version, revision_of
@@ -46,7 +46,6 @@ __all__ = [
     "NoteTooLarge",
     "Op",
     "RealFiles",
-    "Reconcile",
     "Records",
     "Settled",
     "Settling",
@@ -86,7 +85,7 @@ _WHEN_NEEDED = {
     "gate": ("HOLD", "editor_locks", "half_saved"),
     "hints": ("Hints",),
     "journal": ("Displaced", "JournalUnavailable", "Op"),
-    "means": ("Merge", "Reconcile"),
+    "means": ("Merge",),
     "mounts": ("watchable",),
     "settle": ("Settled", "Settling", "Verdict"),
     "snapshots": ("Snapshots", "Version", "revision_of"),

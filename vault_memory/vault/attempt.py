@@ -101,13 +101,10 @@ def _fresh(means: Means, op: Op, live: Live | None, merge: Merge) -> bytes | Non
     content = means.content(op)
     if live is None:
         return content
-    there = means.meant(op.path, live.raw, live.revision)
-    if op.side == "theirs":
-        content = means.meant(op.path, content, op.content)
-    if there == live.raw and live.revision in (op.base, op.content):
+    if live.revision in (op.base, op.content):
         return content
     base = means.snapshots.bytes_of(op.base)
-    return merge(base, content, there) if op.side == "ours" else merge(base, there, content)
+    return merge(base, content, live.raw) if op.side == "ours" else merge(base, live.raw, content)
 
 
 def _swap(means: Means, folder: int, op: Op, live: Live | None, fresh: bytes, now: float) -> Op:

@@ -14,10 +14,6 @@ from vault_memory.vault.snapshots import Snapshots
 Merge = Callable[[bytes | None, bytes, bytes], bytes | None]
 """(base, ours, theirs) → a text that holds what either side has; None when that cannot be. ``theirs`` is a person's."""
 
-Reconcile = Callable[[Snapshots, str, bytes], bytes]
-"""(snapshots, path, saved) → what was saved, as it would be had its author known of the newest version of the note."""
-
-
 Barred = Callable[[str, float], Reason | Literal[""]]
 """(path, now) → why nothing may be written to this vault now, or "" """
 
@@ -25,11 +21,6 @@ Barred = Callable[[str, float], Reason | Literal[""]]
 def never(path: str, now: float) -> Literal[""]:
     """Nobody else writes to the vault."""
     return ""
-
-
-def as_saved(snapshots: Snapshots, path: str, saved: bytes) -> bytes:
-    """Take what was saved for what was meant."""
-    return saved
 
 
 @dataclass(slots=True)
@@ -41,8 +32,6 @@ class Means:
     snapshots: Snapshots
     token: Callable[[], str]
     """Gives names for temporaries that nobody can guess."""
-    reconcile: Reconcile = as_saved
-    """Asked about each version that was never seen before: it may come from a stale buffer."""
     barred: Barred = never
     """Asked before each write of ours; what a person saved late is brought in anyway."""
     purged: set[str] = field(default_factory=set)
@@ -63,12 +52,6 @@ class Means:
             raw = self.snapshots.bytes_of(op.content)
         assert raw is not None, "the text of an op is kept as long as the op"
         return raw
-
-    def meant(self, path: str, saved: bytes, revision: str) -> bytes:
-        """What the note is to say, by whoever saved this."""
-        if any(version.revision == revision for version in self.snapshots.chain(path)):
-            return saved
-        return self.reconcile(self.snapshots, path, saved)
 
     def synced(self, folder_path: str) -> None:
         """A folder was synced: what was taken away from it before stays away."""

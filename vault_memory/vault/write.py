@@ -22,7 +22,7 @@ from vault_memory.vault.clock import Clock
 from vault_memory.vault.files import Files, RealFiles
 from vault_memory.vault.journal import Displaced, Op, open_journal
 from vault_memory.vault.linger import look
-from vault_memory.vault.means import Barred, Means, Merge, Reconcile, as_saved, never
+from vault_memory.vault.means import Barred, Means, Merge, never
 from vault_memory.vault.reasons import WORDS
 from vault_memory.vault.recover import recover
 from vault_memory.vault.snapshots import Snapshots, revision_of
@@ -81,14 +81,13 @@ class Writer:
         state: Path,
         merge: Merge,
         *,
-        reconcile: Reconcile = as_saved,
         barred: Barred = never,
         files: Files | None = None,
     ) -> Self:
         """For the vault at ``root``, with its journal in ``state``; ``merge`` serves what was left waiting too."""
         journal = open_journal(state)
         snapshots = Snapshots(journal)
-        means = Means(files or RealFiles(root), journal, snapshots, lambda: secrets.token_hex(8), reconcile, barred)
+        means = Means(files or RealFiles(root), journal, snapshots, lambda: secrets.token_hex(8), barred)
         return cls(means, merge, lock=state / LOCK)
 
     def write(
