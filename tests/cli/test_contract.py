@@ -156,3 +156,14 @@ def test_freshness_is_in_the_answer_of_a_search_that_finds_nothing(sample: Outsi
 
     assert answer["hits"] == []
     assert set(answer["freshness"]) == {"stale_files", "semantic", "reason"}
+
+
+def test_forget_says_where_it_was_and_gives_a_receipt(outside: Outside):
+    outside.write("USER.md", "# Me\n\n- the green lantern\n- tea\n")
+
+    done = outside.ok("forget", "green lantern", "--yes")
+
+    has(done, matches=int, removed=list, remaining=int, receipt=dict)
+    has(done["receipt"], id=str, ts=str, places=int, count=int)
+    assert done["removed"] == [{"place": "USER.md", "count": 1}]
+    assert (outside.vault / "USER.md").read_text() == "# Me\n\n- tea\n"

@@ -8,6 +8,7 @@ import pytest
 from tests.curate.conftest import Desk
 from vault_memory.curate import Forgetter, Forgetting
 from vault_memory.memory import Layout, Sought
+from vault_memory.vault import revision_of
 
 TEXT = "green lantern"
 
@@ -84,6 +85,9 @@ def test_versions_keep_what_else_they_said(desk: Desk):
     texts = [snapshots.bytes_of(one.revision) or b"" for one in snapshots.chain("USER.md")]
     assert not any(TEXT.encode() in text for text in texts)
     assert [text.count(b"- ") for text in texts] == [2, 1, 2, 1]
+    head = snapshots.head("USER.md")
+    assert head is not None
+    assert (head.by, head.revision) == ("bot", revision_of(desk.raw()))
     assert desk.undo(undone).changed
     assert desk.text() == "# Me\n\n## Tea\n\n- green\n\n## Boats\n\nAll of them.\n"
 

@@ -131,16 +131,16 @@ def _rename(journal: Journal, path: str, revision: str, instead: str) -> None:
 
 
 def _join_twins(journal: Journal, path: str) -> None:
-    """Versions that have become the same as the one before them are no versions."""
-    rows = journal.connection.execute("SELECT id, revision, kept FROM versions WHERE path = ? ORDER BY id", (path,))
+    """Versions that have become the same as the one before them are one, of whoever put the last of them there."""
+    rows = journal.connection.execute("SELECT id, revision, by, kept FROM versions WHERE path = ? ORDER BY id", (path,))
     first, last = 0, ""
-    for one, revision, kept in [(int(row[0]), str(row[1]), row[2]) for row in rows]:
+    for one, revision, by, kept in [(int(row[0]), str(row[1]), row[2], row[3]) for row in rows]:
         if revision != last:
             first, last = one, revision
             continue
-        journal.connection.execute("UPDATE versions SET kept = max(kept, ?) WHERE id = ?", (kept, first))
+        journal.connection.execute("UPDATE versions SET kept = max(kept, ?), by = ? WHERE id = ?", (kept, by, first))
         journal.connection.execute("DELETE FROM versions WHERE id = ?", (one,))
-        journal.connection.execute("DELETE FROM unjudged WHERE version = ?", (one,))
+        journal.connection.execute("DELETE FROM unjudged WHERE version IN (?, ?)", (first, one))
 
 
 def _let_go(journal: Journal, snapshots: Snapshots, revisions: Mapping[str, str]) -> None:
