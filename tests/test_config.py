@@ -57,3 +57,32 @@ def test_a_pattern_with_an_unknown_key_is_refused(tmp_path):
         load(tmp_path, "[[layout.patterns]]\npath = 'a'\nkind = 'note'\nscope = 'group:a'\nsocpe = 'x'\n")
 
     assert "socpe" in error.value.message
+
+
+@pytest.mark.parametrize("cron", ["* 2 * * *", "0 2 * * 1", "0 24 * * *", "60 2 * * *", "@daily", "", "0 2 * *", "2"])
+def test_a_schedule_that_is_not_one_time_a_day_says_so(tmp_path, cron):
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path, f"[sleep_cycle]\ncron = '{cron}'\n")
+
+    assert "`sleep_cycle.cron`" in error.value.message
+    assert "MINUTE HOUR * * *" in error.value.message
+
+
+def test_a_time_zone_that_nobody_knows_says_so(tmp_path):
+    with pytest.raises(ConfigError) as error:
+        load(tmp_path, "[channel_sleep_cycle]\nzone = 'Europe/Atlantis'\n")
+
+    assert "`channel_sleep_cycle.zone`" in error.value.message
+
+
+def test_nights_have_hours_zones_and_retention(tmp_path):
+    loaded = load(
+        tmp_path,
+        "[sleep_cycle]\ncron = ' 30  1 * * *'\nmemory_retention_days = 0\n"
+        "[[sleep_cycle.zones]]\nuser = 'mira'\nzone = 'Europe/Oslo'\n[retention]\ntranscript_days = 90\n",
+        CHANNEL_SLEEP_CYCLE_LOOKBACK_HOURS="48",
+    )
+
+    assert loaded.sleep_cycle.zones == (config.PersonZone("mira", "Europe/Oslo"),)
+    assert loaded.channel_sleep_cycle.lookback_hours == 48
+    assert loaded.retention.transcript_days == 90

@@ -89,11 +89,60 @@ class Curation:
 
 
 @dataclass(frozen=True, slots=True)
-class SleepCycle:
-    """What the bot does at night."""
+class PersonZone:
+    """Where a person lives, for when their night begins."""
 
+    user: str
+    zone: str
+    """A name of the time zone database, such as `Europe/Lisbon`"""
+
+
+@dataclass(frozen=True, slots=True)
+class SleepCycle:
+    """What the bot does at night for each person."""
+
+    enabled: bool = True
+    """Whether `run` and `sleep --due` do it"""
+    cron: str = "0 2 * * *"
+    """When a night begins, as `MINUTE HOUR * * *`"""
+    zone: str = ""
+    """The time zone of that, such as `Europe/Lisbon`; empty: that of the machine"""
+    zones: tuple[PersonZone, ...] = ()
+    """Persons who live in another one"""
+    lookback_hours: int = 24
+    """How far back the very first night looks; every other begins where the one before ended"""
+    memory_retention_days: int = 0
+    """Dated notes older than this go to the trash; 0 keeps them for ever"""
+    auto_load_dated_days: int = 3
+    """The dated notes of how many days stand in each prompt; 0: none"""
+    curate_user_memory: bool = False
+    """Let the brain edit USER.md, within what `[curation]` allows"""
     curation_log_summary: bool = True
     """Tell what was done to notes to `summary_url` and `summary_command` of `[curation]`"""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelSleepCycle:
+    """What the bot does at night for each channel in which something was said."""
+
+    enabled: bool = True
+    """Whether `run` and `sleep --due` do it"""
+    cron: str = "0 3 * * *"
+    """When a night begins, as `MINUTE HOUR * * *`"""
+    zone: str = "UTC"
+    """The time zone of that"""
+    lookback_hours: int = 24
+    """How far back the very first night looks"""
+    memory_retention_days: int = 0
+    """Dated notes older than this go to the trash; 0 keeps them for ever"""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What ages out, beside dated notes."""
+
+    transcript_days: int = 0
+    """Transcripts older than this go to the trash, once a night has learned from them; 0 keeps them for ever"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +164,14 @@ class Config:
     recall: Recall = Recall()
     curation: Curation = Curation()
     sleep_cycle: SleepCycle = SleepCycle()
+    channel_sleep_cycle: ChannelSleepCycle = ChannelSleepCycle()
+    retention: Retention = Retention()
     watch: Watch = Watch()
 
 
-ZERO_SAYS_NONE = frozenset({"dimensions"})
+ZERO_SAYS_NONE = frozenset(
+    {"dimensions", "memory_retention_days", "auto_load_dated_days", "transcript_days"}
+)  # fmt: skip
 """Numbers that may be 0; all others are counts and seconds of something"""
 
 SECTIONS = tuple(field.name for field in fields(Config))
@@ -221,6 +274,32 @@ def _convert(values: dict[str, Any], name: str, value: object, wanted: Any, wher
         and not 0 < found < 1e9
     ):
         problems.append(f"{where}: Expected a number above 0")
+    if isinstance(found, str) and (check := _CHECKS.get(name)) and (expected := check(found)):
+        problems.append(f"{where}: {expected}")
+
+
+def _check_schedule(text: str) -> str:
+    """What is wrong with a schedule; empty when nothing is."""
+    minute, _, rest = text.strip().partition(" ")
+    hour, _, stars = rest.strip().partition(" ")
+    numbers = minute.isdecimal() and hour.isdecimal() and int(minute) < 60 and int(hour) < 24
+    right = numbers and stars.split() == ["*", "*", "*"]
+    return "" if right else "Expected `MINUTE HOUR * * *`, such as `30 2 * * *`; there is one night a day"
+
+
+def _check_zone(text: str) -> str:
+    import zoneinfo
+
+    try:
+        if text:
+            zoneinfo.ZoneInfo(text)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        return "Expected a name of the time zone database, such as `Europe/Lisbon`"
+    return ""
+
+
+_CHECKS = {"cron": _check_schedule, "zone": _check_zone}
+"""By the name of a key: what says how its text must be"""
 
 
 def _guess(name: str, known: Mapping[str, object]) -> str:
