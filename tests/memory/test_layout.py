@@ -76,7 +76,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("path", "kind", "scope", "day", "name"), TABLE, ids=[row[0] for row in TABLE])
 def test_each_row_of_the_format_has_its_kind_and_scope(path, kind, scope, day, name):
-    indexed = kind not in ("persona", "inbox", "transcript", "audit")
+    indexed = kind not in ("persona", "inbox", "audit")
 
     assert LAYOUT.place(path) == Place(kind, scope, day, name, indexed)
 

@@ -7,10 +7,10 @@ import pytest
 
 from tests.recall.library import MODEL, NOW, embed, library, put
 from vault_memory.errors import UsageError
-from vault_memory.index import Index, filters, matrices, text, vectors
+from vault_memory.index import Entry, Held, Index, State, filters, text, vectors
 from vault_memory.index.filters import Filters
 from vault_memory.index.kept import forget
-from vault_memory.memory import ranking
+from vault_memory.memory import ranking, turn_chunks
 from vault_memory.recall import MODES, Matrices, hits, search
 
 SCOPES = (
@@ -135,11 +135,8 @@ def break_match(monkeypatch):
 
 
 def break_rows(monkeypatch):
-    def any_row(values):
-        return f"{filters.marks(values)} IS NOT NULL"
-
-    for module in (text, vectors, matrices, hits):
-        monkeypatch.setattr(module, "marks", any_row)
+    monkeypatch.setattr(filters, "listed", lambda numbers: "(SELECT id FROM scope)")
+    monkeypatch.setattr(hits, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL")
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -196,6 +193,53 @@ def test_a_note_that_moved_to_another_scope_is_found_there_only():
 
     assert by_search_of(index, ["user:a"], resident) == set()
     assert by_search_of(index, ["user:b"], resident) == {"n.md", "m.md"}
+
+
+SAID = b"""\
+{"id": "1", "ts": "2024-06-14T10:00:00+00:00", "session": "s", "role": "user", "user": "alice", "text": "apple pie"}
+{"id": "2", "ts": "2024-06-14T10:01:00+00:00", "session": "s", "role": "assistant", "user": "alice", "text": "apple!"}
+{"id": "3", "ts": "2024-06-14T10:02:00+00:00", "session": "s", "role": "user", "user": "bob", "text": "apple tart"}
+"""
+CHANNEL = "Channels/kitchen/transcripts/2024-06-14.jsonl"
+
+
+def put_turns(index: Index) -> None:
+    said = turn_chunks(SAID, "channel:kitchen")
+    held = Held(len(SAID), 1, 1, 1, "0" * 64, State.SETTLED)
+    chunks, also = [part.chunk for part in said], [part.also for part in said]
+    with index.transaction():
+        index.put(Entry(CHANNEL, "channel:kitchen", "transcript", "2024-06-14", len(SAID), held, chunks, also))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("resident", [None, Matrices()], ids=["read", "resident"])
+@pytest.mark.parametrize(
+    ("asked", "lines"),
+    [
+        (["channel:kitchen"], {1, 2, 3}),
+        (["user:alice"], {1}),
+        (["user:bob"], {3}),
+        (["user:bob", "user:alice"], {1, 3}),
+        (["user:alice", "channel:kitchen"], {1, 2, 3}),
+        (["user:carol"], set()),
+    ],
+)
+def test_what_a_person_says_in_a_channel_is_found_there_and_with_the_person(mode, resident, asked, lines):
+    index = library({("user:carol", "c.md"): "- apple\n", ("user:alice", "a.md"): "- pear\n"}, embedded=False)
+    put_turns(index)
+    from tests.recall.library import embed_all
+
+    embed_all(index)
+
+    for query in ("apple", "yesterday", "who is bob?"):
+        answer = search(
+            index, query, scopes=asked, now=NOW, mode=mode, embed=embed, model=MODEL, matrices=resident, limit=50
+        )
+        found = [hit.lines[0] for hit in answer.hits if hit.note == CHANNEL]
+        assert len(found) == len(set(found))
+        assert set(found) <= lines
+        assert query != "apple" or set(found) == lines
+        assert {hit.scope for hit in answer.hits} <= set(asked)
 
 
 def by_search_of(index, asked, resident):

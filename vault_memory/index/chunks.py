@@ -29,16 +29,26 @@ class Delta:
         return Delta(self.added + other.added, self.kept + other.kept, self.removed + other.removed)
 
 
-_Row = tuple[int, int, int, int, int, int, str | None, bytes, str, str, str, str]
-"""id, note, scope, ordinal, first line, last line, date, identity, heading path, who, topic, text"""
-_Same = tuple[bytes, str | None, str, str]
+_Row = tuple[int, int, int, int, int, int, str | None, bytes, str, str, str, str, int | None]
+"""id, note, scope, ordinal, first line, last line, date, identity, heading path, who, topic, text, other scope"""
+_Same = tuple[bytes, str | None, str, str, int | None]
 _Twin = tuple[int, int, int, int]
 
 
 def replace(
-    connection: Connection, note: int, scope: int, chunks: "Sequence[Chunk]", date: str | None, *, new: bool = False
+    connection: Connection,
+    note: int,
+    scope: int,
+    chunks: "Sequence[Chunk]",
+    date: str | None,
+    *,
+    also: Sequence[int | None] = (),
+    new: bool = False,
 ) -> Delta:
-    """Make the chunks of `note` be `chunks`; `date` is that of the note's name. `new`: it has none yet."""
+    """Make the chunks of `note` be `chunks`; `date` is that of the note's name. `new`: it has none yet.
+
+    `also`: of each chunk the scope it is in besides `scope`; empty when none is in another.
+    """
     from vault_memory.markdown import embed_text, identity  # only here: a search needs none of it
 
     old = {} if new else _occurrences(connection, note)
@@ -49,29 +59,54 @@ def replace(
     for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(chunks):
         key = identity(embed_text(heading, who, body))
         day = own_date.isoformat() if own_date else date
-        if old and (twins := old.get((key, day, topic, body))):
+        other = also[ordinal] if also else None
+        if old and (twins := old.get((key, day, topic, body, other))):
             kept += 1
             id_, *then = twins.pop()
             if then != [ordinal, first, last]:
                 moved.append((ordinal, first, last, id_))
             continue
         path = SEPARATOR.join(heading)
-        fresh.append((next_id + len(fresh), note, scope, ordinal, first, last, day, key, path, who, topic, body))
+        fresh.append((next_id + len(fresh), note, scope, ordinal, first, last, day, key, path, who, topic, body, other))
     gone = [(twin[0],) for twins in old.values() for twin in twins]
     _write(connection, fresh, moved, gone)
     return Delta(added=len(fresh), kept=kept, removed=len(gone))
+
+
+def append(
+    connection: Connection,
+    note: int,
+    scope: int,
+    chunks: "Sequence[Chunk]",
+    date: str | None,
+    also: Sequence[int | None],
+) -> Delta:
+    """Add chunks after those that `note` has."""
+    from vault_memory.markdown import embed_text, identity
+
+    next_id = _last_id(connection) + 1
+    row = connection.execute("SELECT max(ordinal) FROM chunk WHERE note = ?", (note,)).fetchone()
+    ordinal = 0 if row is None or row[0] is None else row[0] + 1
+    fresh: list[_Row] = []
+    for at, (body, heading, who, first, last, own_date, topic) in enumerate(chunks):
+        key, path = identity(embed_text(heading, who, body)), SEPARATOR.join(heading)
+        day = own_date.isoformat() if own_date else date
+        place = (next_id + at, note, scope, ordinal + at, first, last)
+        fresh.append((*place, day, key, path, who, topic, body, also[at] if also else None))
+    _write(connection, fresh, [], [])
+    return Delta(added=len(fresh))
 
 
 def _occurrences(connection: Connection, note: int) -> dict[_Same, list[_Twin]]:
     """The rows of a note by what makes two occurrences the same, the first occurrence last."""
     found: dict[_Same, list[_Twin]] = {}
     rows = connection.execute(
-        "SELECT identity, date, topic, text, id, ordinal, first_line, last_line FROM chunk"
+        "SELECT identity, date, topic, text, also, id, ordinal, first_line, last_line FROM chunk"
         " WHERE note = ? ORDER BY ordinal DESC",
         (note,),
     )
     for row in rows:
-        found.setdefault(row[:4], []).append(row[4:])
+        found.setdefault(row[:5], []).append(row[5:])
     return found
 
 
@@ -87,5 +122,9 @@ def _write(connection: Connection, fresh: list[_Row], moved: list[_Twin], gone: 
     if moved:
         connection.executemany("UPDATE chunk SET ordinal = ?, first_line = ?, last_line = ? WHERE id = ?", moved)
     if fresh:
-        connection.executemany("INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", fresh)
-        text.add(connection, ((row[0], row[2], row[8], row[9], row[11], row[6]) for row in fresh))
+        connection.executemany("INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", fresh)
+        text.add(connection, ((row[0], _scopes(row), row[8], row[9], row[11]) for row in fresh))
+
+
+def _scopes(row: _Row) -> tuple[int, ...]:
+    return (row[2],) if row[12] is None else (row[2], row[12])

@@ -1,6 +1,6 @@
 """What a search leaves out, as SQL: so that it is left out before the best are taken, and not after."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -54,6 +54,23 @@ class Filters:
 
 def _names(*values: Any) -> bool:
     return words.names(*values)
+
+
+def chunks_in(scope_ids: Iterable[int]) -> str:
+    """A condition: the chunk ``c`` is in one of these scopes, or also in one."""
+    among = listed(scope_ids)
+    return f"(c.scope IN {among} OR c.also IN {among})"
+
+
+def notes_with(scope_ids: Iterable[int]) -> str:
+    """A condition: the note ``n`` is of one of these scopes, or has chunks that are also in one."""
+    among = listed(scope_ids)
+    return f"(n.scope IN {among} OR n.id IN (SELECT note FROM chunk WHERE also IN {among}))"
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Numbers as SQL has them after ``IN``."""
+    return f"({','.join(f'{number:d}' for number in numbers)})"
 
 
 def marks(values: Sequence[object] | frozenset[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.index.filters import marks
+from vault_memory.index.filters import chunks_in, notes_with
 from vault_memory.index.store import Index
 from vault_memory.index.vectors import Likeness, Listed
 from vault_memory.memory import ranking
@@ -102,8 +102,7 @@ class Matrices:
 
         rows: list[Any] = index.connection.execute(
             "SELECT c.note, c.ordinal, c.identity FROM note n CROSS JOIN chunk c ON c.note = n.id"
-            f" WHERE n.scope IN {marks([scope])} AND c.scope IN {marks([scope])} ORDER BY c.note, c.ordinal",
-            (scope, scope),
+            f" WHERE {notes_with([scope])} AND {chunks_in([scope])} ORDER BY c.note, c.ordinal"
         ).fetchall()
         only_bits = len(rows) > self._most_floats
         wanted = {row[2] for row in rows}

@@ -64,5 +64,13 @@ def _create(connection: Connection) -> None:
     """)
 
 
-STEPS: tuple[Migration, ...] = (_create,)
+def _own_turns(connection: Connection) -> None:
+    """A turn in a channel is also of the person who said it."""
+    connection.execute("""
+        ALTER TABLE chunk ADD COLUMN also INTEGER REFERENCES scope;
+        CREATE INDEX chunk_also ON chunk(also, note) WHERE also IS NOT NULL;
+    """)
+
+
+STEPS: tuple[Migration, ...] = (_create, _own_turns)
 """The format of an index is the number of these steps it has had."""

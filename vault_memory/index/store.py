@@ -54,6 +54,8 @@ class Entry:
     bytes: int
     held: Held
     chunks: "Sequence[Chunk]"
+    also: Sequence[str] = ()
+    """of each chunk the scope it is in besides that of the note, often empty; empty when no chunk is in another"""
 
 
 class Index:
@@ -130,6 +132,9 @@ class Index:
             self._scopes[name] = row[0]
         return self._scopes[name]
 
+    def _scope_ids(self, names: Sequence[str]) -> list[int | None]:
+        return [self._scope_id(name) if name else None for name in names]
+
     # ---- notes ------------------------------------------------------------------------------------------------
 
     def held(self) -> dict[str, Held]:
@@ -172,13 +177,23 @@ class Index:
                 (entry.path, scope, entry.kind, entry.date, entry.bytes, *held),
             )
             note = self.connection.last_insert_rowid()
-            return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, new=True)
+            also = self._scope_ids(entry.also)
+            return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, also=also, new=True)
         note = row[0]
         self.connection.execute(
             "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?", (entry.kind, entry.date, entry.bytes, note)
         )
         self.touch(entry.path, held)
-        return chunks.replace(self.connection, note, scope, entry.chunks, entry.date)
+        also = self._scope_ids(entry.also)
+        return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, also=also)
+
+    def extend(self, entry: Entry) -> Delta:
+        """What `entry` has stands at the end of a note that the index holds. Call it inside a transaction."""
+        row = self.connection.execute("SELECT id, scope FROM note WHERE path = ?", (entry.path,)).fetchone()
+        assert row is not None, "only what is held is extended"
+        self.connection.execute("UPDATE note SET bytes = ? WHERE id = ?", (entry.bytes, row[0]))
+        self.touch(entry.path, entry.held)
+        return chunks.append(self.connection, row[0], row[1], entry.chunks, entry.date, self._scope_ids(entry.also))
 
     def remove(self, path: str) -> Delta:
         """Forget what was read from `path`. Call it inside a transaction."""

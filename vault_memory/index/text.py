@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from vault_memory.database import Connection
-from vault_memory.index.filters import Filters, marks
+from vault_memory.index.filters import Filters, chunks_in, marks, notes_with
 from vault_memory.index.kept import Kept, Row, kept
 from vault_memory.memory import ranking
 from vault_memory.memory.words import is_run, normalise, without_last_letters, words
@@ -38,15 +38,19 @@ class Matches(NamedTuple):
     """for each word that was looked for, its BM25 scores by place, the higher the better"""
 
 
-def add(connection: Connection, rows: Iterable[tuple[int, int, str, str, str, str | None]]) -> None:
-    """Make chunks searchable: (chunk id, scope id, heading path joined by U+001F, who, text, ISO date)."""
+def add(connection: Connection, rows: Iterable[tuple[int, Sequence[int], str, str, str]]) -> None:
+    """Make chunks searchable: (chunk id, scope ids, heading path joined by U+001F, who, text)."""
     connection.executemany(
         "INSERT INTO chunk_fts(rowid, scope, heading, who, body) VALUES (?, ?, ?, ?, ?)",
         (
-            (id_, f"s{scope}", normalise(heading.replace("\x1f", " ")), normalise(who), normalise(body))
-            for id_, scope, heading, who, body, _ in rows
+            (id_, _tokens(scopes), normalise(heading.replace("\x1f", " ")), normalise(who), normalise(body))
+            for id_, scopes, heading, who, body in rows
         ),
     )
+
+
+def _tokens(scope_ids: Sequence[int]) -> str:
+    return " ".join(f"s{scope:d}" for scope in scope_ids)
 
 
 def remove(connection: Connection, ids: Iterable[tuple[int]]) -> None:
@@ -105,8 +109,8 @@ def fetch(connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]) 
         return [known.by_id[id_] for id_ in ids]
     rows: list[Any] = connection.execute(
         f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
-        f" WHERE c.scope IN {marks(scope_ids)}",
-        (f"[{','.join(map(str, unread))}]", *scope_ids),
+        f" WHERE {chunks_in(scope_ids)}",
+        (f"[{','.join(map(str, unread))}]",),
     ).fetchall()
     held = [known.by_id[id_] for id_ in ids if id_ in known.by_id]
     known.keep_rows(rows)
@@ -176,9 +180,9 @@ def _scores(
     if conditions:
         sql = f"""
             SELECT chunk_fts.rowid, {_SCORE} AS score FROM chunk_fts CROSS JOIN chunk c ON c.id = chunk_fts.rowid
-            WHERE chunk_fts MATCH ? AND c.scope IN {marks(scope_ids)}{conditions}
+            WHERE chunk_fts MATCH ? AND {chunks_in(scope_ids)}{conditions}
             ORDER BY score DESC, chunk_fts.rowid LIMIT ?"""
-        return dict(connection.execute(sql, (expression, *scope_ids, *values, MOST_ROWS)))
+        return dict(connection.execute(sql, (expression, *values, MOST_ROWS)))
     known = kept(connection, scope_ids)
     if expression not in known.scores:
         sql = f"SELECT rowid, {_SCORE} FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?"
@@ -195,8 +199,8 @@ def beside(connection: Connection, scope_ids: Sequence[int], places: Sequence[in
         rows: list[Any] = connection.execute(
             f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.note = wanted.value / {ranking.ORDINALS}"
             f" AND c.ordinal = wanted.value % {ranking.ORDINALS} - {ranking.BEFORE_FIRST}"
-            f" WHERE c.scope IN {marks(scope_ids)}{conditions}",
-            (f"[{','.join(map(str, unread))}]", *scope_ids, *values),
+            f" WHERE {chunks_in(scope_ids)}{conditions}",
+            (f"[{','.join(map(str, unread))}]", *values),
         ).fetchall()
         held = [row for place in places if (row := known.by_place.get(place))]
         known.keep_rows(rows, unread)
@@ -217,10 +221,10 @@ def dated(
     found: dict[int, Row] = {}
     for first, last in days:
         rows = connection.execute(
-            f"SELECT {FIELDS} FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE n.scope IN {marks(scope_ids)}"
-            f" AND n.date BETWEEN ? AND ? AND c.scope IN {marks(scope_ids)}{conditions}"
+            f"SELECT {FIELDS} FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE {notes_with(scope_ids)}"
+            f" AND n.date BETWEEN ? AND ? AND {chunks_in(scope_ids)}{conditions}"
             " ORDER BY n.date DESC, n.path, c.ordinal LIMIT ?",
-            (*scope_ids, first, last, *scope_ids, *values, most),
+            (first, last, *values, most),
         )
         found |= {row[0]: row for row in rows}
     return found
@@ -239,9 +243,9 @@ def passing(connection: Connection, scope_ids: Sequence[int], filters: Filters) 
     """The places of all chunks of these scopes that the filters let through."""
     conditions, values = chunk_conditions(filters)
     rows = connection.execute(
-        f"SELECT c.note, c.ordinal FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE n.scope IN {marks(scope_ids)}"
-        f" AND c.scope IN {marks(scope_ids)}{conditions}",
-        (*scope_ids, *scope_ids, *values),
+        f"SELECT c.note, c.ordinal FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE {notes_with(scope_ids)}"
+        f" AND {chunks_in(scope_ids)}{conditions}",
+        tuple(values),
     )
     return {ranking.place(note, ordinal) for note, ordinal in rows}
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from vault_memory.database import Connection, load_vector_functions
 from vault_memory.index.chunks import SEPARATOR
-from vault_memory.index.filters import marks
+from vault_memory.index.filters import chunks_in, notes_with
 from vault_memory.memory import ranking
 from vault_memory.memory.ranking import Weights
 
@@ -143,9 +143,9 @@ def like(connection: Connection, scope_ids: Sequence[int], model: int, vector: b
         f"""
         SELECT c.note, c.ordinal, 1.0 - vec_distance_cosine(v.embedding, ?)
         FROM note n CROSS JOIN chunk c ON c.note = n.id JOIN vector v ON v.identity = c.identity AND v.model = ?
-        WHERE n.scope IN {marks(scope_ids)} AND c.scope IN {marks(scope_ids)} AND length(v.embedding) = ?
+        WHERE {notes_with(scope_ids)} AND {chunks_in(scope_ids)} AND length(v.embedding) = ?
         ORDER BY c.note, c.ordinal""",
-        (vector, model, *scope_ids, *scope_ids, len(vector)),
+        (vector, model, len(vector)),
     )
     found = [(ranking.place(note, ordinal), cosine or 0.0) for note, ordinal, cosine in rows]
     return Listed([place for place, _ in found], [cosine for _, cosine in found])

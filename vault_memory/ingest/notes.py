@@ -4,13 +4,22 @@ from collections.abc import Iterable
 
 from vault_memory.index import Delta, Entry, Held, Index, State
 from vault_memory.memory import Place
-from vault_memory.vault import Note, Stat
+from vault_memory.vault import LARGEST_PARSED, Note, Stat
 
 CLOCK_TICK_NS = 50_000_000
 """File times move in ticks of up to 10 ms. A file read so soon after its own time may change again within the tick."""
 
+TRANSCRIPT = "transcript"
+LARGEST_TRANSCRIPT = 64 << 20
+"""In bytes: of one file; its lines are read one by one, so that it may be larger than a note"""
+
 NEVER = Stat(-1, -1, -1, -1, -1)
 """Equals no file: whoever compares with it looks again"""
+
+
+def largest(place: Place | None) -> int:
+    """How many bytes of a file are read, at most."""
+    return LARGEST_TRANSCRIPT if place is not None and place.kind == TRANSCRIPT else LARGEST_PARSED
 
 
 def entry_of(note: Note, place: Place, state: State, *, read_ns: int) -> Entry:
@@ -18,9 +27,14 @@ def entry_of(note: Note, place: Place, state: State, *, read_ns: int) -> Entry:
     from vault_memory.markdown import chunk  # only here: most starts have nothing to read
 
     date = place.date.isoformat() if place.date else None
-    return Entry(
-        note.path, place.scope, place.kind, date, len(note.raw), held_of(note, state, read_ns=read_ns), chunk(note.raw)
-    )
+    held = held_of(note, state, read_ns=read_ns)
+    if place.kind == TRANSCRIPT:
+        from vault_memory.memory import turn_chunks
+
+        said = turn_chunks(note.raw, place.scope)
+        also = tuple(part.also for part in said)
+        return Entry(note.path, place.scope, place.kind, date, len(note.raw), held, [one.chunk for one in said], also)
+    return Entry(note.path, place.scope, place.kind, date, len(note.raw), held, chunk(note.raw))
 
 
 def held_of(note: Note, state: State, *, read_ns: int) -> Held:

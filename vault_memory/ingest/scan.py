@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.index import Delta, Entry, Held, Index, State
 from vault_memory.ingest.crumbs import EndedTwice, forget_crumb, reading
-from vault_memory.ingest.notes import entry_of, forget_note, held_of, ingest_entries, ingest_note
+from vault_memory.ingest.notes import entry_of, forget_note, held_of, ingest_entries, ingest_note, largest
 from vault_memory.ingest.plan import plan_ingest, stamp
 from vault_memory.memory import Layout, Place
 from vault_memory.vault import Folder, Listing, Note, NoteTooLarge, Stat
@@ -101,7 +101,7 @@ class Ingest:
         any other the text is held, since unknown is not absent.
         """
         try:
-            return self.folder.read(path)
+            return self.folder.read(path, max_bytes=largest(self.layout.place(path)))
         except NoteNotFound:
             return None
         except NoteTooLarge as error:

@@ -10,6 +10,7 @@ from vault_memory.markdown.block import CHUNKING
 
 if TYPE_CHECKING:
     from vault_memory.markdown.chunks import Chunk, chunk, embed_text, identity
+    from vault_memory.markdown.cutting import CAP, Piece, cut
     from vault_memory.markdown.document import Section, SectionedDoc, parse, render
     from vault_memory.markdown.items import Item, ItemFields, item_spans, normalised, parse_item
     from vault_memory.markdown.merging import Conflict, Merged, merge
@@ -17,17 +18,20 @@ if TYPE_CHECKING:
     from vault_memory.markdown.region import Region, item_marker, top_region
 
 __all__ = [
+    "CAP",
     "CHUNKING",
     "Chunk",
     "Conflict",
     "Item",
     "ItemFields",
     "Merged",
+    "Piece",
     "Region",
     "Section",
     "SectionedDoc",
     "alike",
     "chunk",
+    "cut",
     "embed_text",
     "identity",
     "item_marker",
@@ -42,6 +46,7 @@ __all__ = [
 
 _MODULES = {
     **dict.fromkeys(("Chunk", "chunk", "embed_text", "identity"), "chunks"),
+    **dict.fromkeys(("CAP", "Piece", "cut"), "cutting"),
     **dict.fromkeys(("Section", "SectionedDoc", "parse", "render"), "document"),
     **dict.fromkeys(("Item", "ItemFields", "item_spans", "normalised", "parse_item"), "items"),
     **dict.fromkeys(("Conflict", "Merged", "merge"), "merging"),

@@ -18,7 +18,7 @@ KINDS = (
     "user", "channel", "memory", "note", "dated", "facts", "rules", "reflection", "persona", "inbox", "transcript",
     "audit",
 )  # fmt: skip
-NOT_INDEXED = frozenset({"persona", "inbox", "transcript", "audit"})
+NOT_INDEXED = frozenset({"persona", "inbox", "audit"})
 CAPTURES = ("user", "bot", "channel", "group", "date", "name")
 
 

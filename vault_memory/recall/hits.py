@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vault_memory.database import Connection
 from vault_memory.index import SEPARATOR, text
-from vault_memory.index.filters import Filters, marks
+from vault_memory.index.filters import Filters, chunks_in, marks
 from vault_memory.memory import words
 from vault_memory.recall import fusion
 from vault_memory.recall.answer import Answer, Hit, Why
@@ -65,8 +65,8 @@ def _details(connection: Connection, scope_ids: Sequence[int], ids: list[int]) -
     rows = connection.execute(
         "SELECT c.id, note.path, c.first_line, c.last_line, c.heading, c.date, scope.name, note.kind, c.text"
         " FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
-        " JOIN note ON note.id = c.note JOIN scope ON scope.id = c.scope"
-        f" WHERE c.scope IN {marks(scope_ids)}",
+        f" JOIN note ON note.id = c.note JOIN scope ON scope.id = iif(c.scope IN {marks(scope_ids)}, c.scope, c.also)"
+        f" WHERE {chunks_in(scope_ids)}",
         (f"[{','.join(map(str, ids))}]", *scope_ids),
     )
     return {row[0]: row[1:] for row in rows}

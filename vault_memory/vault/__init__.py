@@ -9,7 +9,7 @@ from vault_memory.vault.marker import Marker, VaultTooNew, ensure_marker, read_m
 from vault_memory.vault.walk import Listing, Stat
 
 if TYPE_CHECKING:
-    from vault_memory.vault.append import Records, append_record, merge_records, read_records
+    from vault_memory.vault.append import Appended, Records, append_record, append_records, merge_records, read_records
     from vault_memory.vault.copies import copy_name
     from vault_memory.vault.device import device_of, is_device, own_log
     from vault_memory.vault.erase import Erased, Eraser
@@ -31,6 +31,7 @@ __all__ = [
     "LARGEST_PARSED",
     "LARGEST_STORED",
     "MARKER",
+    "Appended",
     "Displaced",
     "Erased",
     "Eraser",
@@ -59,6 +60,7 @@ __all__ = [
     "Writer",
     "Written",
     "append_record",
+    "append_records",
     "copy_name",
     "device_of",
     "editor_locks",
@@ -77,7 +79,7 @@ __all__ = [
 
 # What a search needs not is loaded when it is first asked for.
 _WHEN_NEEDED = {
-    "append": ("Records", "append_record", "merge_records", "read_records"),
+    "append": ("Appended", "Records", "append_record", "append_records", "merge_records", "read_records"),
     "copies": ("copy_name",),
     "device": ("device_of", "is_device", "own_log"),
     "erase": ("Erased", "Eraser"),

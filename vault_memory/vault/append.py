@@ -26,10 +26,25 @@ class Records:
     """Lines that are no records: torn by a crash, zeroed by a power loss, or edited by hand."""
 
 
-def append_record(root: str | os.PathLike[str], path: str, record: Record) -> None:
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What was added to a log."""
+
+    offset: int
+    """where it begins; so many bytes stood there before"""
+    raw: bytes
+    """all of it, with the newline that ended a torn line before it"""
+
+
+def append_record(root: str | os.PathLike[str], path: str, record: Record) -> Appended:
     """Add one record to the log, which is made when it is not there; it is on the disk when this returns."""
+    return append_records(root, path, (record,))
+
+
+def append_records(root: str | os.PathLike[str], path: str, records: Iterable[Record]) -> Appended:
+    """Add records to the log, with one write and one sync for all of them."""
     inside(path)
-    line = _line(record)
+    lines = b"".join(map(_line, records))
     files = RealFiles(root)
     folder_path, _, name = path.rpartition("/")
     folder = make_folders(files, folder_path)
@@ -40,7 +55,8 @@ def append_record(root: str | os.PathLike[str], path: str, record: Record) -> No
             fcntl.flock(fd, fcntl.LOCK_EX)
             size = os.fstat(fd).st_size
             torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-            _write(fd, b"\n" + line if torn else line)
+            raw = b"\n" + lines if torn else lines
+            _write(fd, raw)
             os.fdatasync(fd)
         finally:
             os.close(fd)
@@ -48,6 +64,7 @@ def append_record(root: str | os.PathLike[str], path: str, record: Record) -> No
             os.fsync(folder)
     finally:
         os.close(folder)
+    return Appended(size, raw)
 
 
 def read_records(raw: bytes) -> Records:

@@ -1,0 +1,86 @@
+"""What was just said into the index, at once: the end of a transcript is added, and the rest is not read again.
+
+The index says of which bytes it was made. When those are the ones before the new lines, the lines are all that is
+new; else the file is read whole, as every other note is.
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from vault_memory.index import Delta, Entry, Held, Index, State
+from vault_memory.ingest.notes import NEVER, entry_of, largest
+from vault_memory.memory import Layout, Place, turn_chunks
+from vault_memory.vault import Appended, Folder
+
+MOST_ENDS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """How far a transcript is known."""
+
+    size: int
+    lines: int
+    digest: Any
+    """of hashlib, of all bytes up to here"""
+
+    def after(self, raw: bytes) -> "_End":
+        digest = self.digest.copy()
+        digest.update(raw)
+        return _End(self.size + len(raw), self.lines + raw.count(b"\n"), digest)
+
+
+@dataclass(slots=True)
+class TurnIngest:
+    """For one vault; remembers how far it has seen the transcripts that it added to."""
+
+    folder: Folder
+    layout: Layout
+    _ends: dict[str, _End] = field(default_factory=dict)
+
+    def ingest(self, index: Index, path: str, added: Appended, *, read_ns: int) -> Delta | None:
+        """The index takes in the lines that were `added` to the transcript; None when it holds them already."""
+        place = self.layout.place(path)
+        if place is None or not place.indexed:
+            return None
+        with index.transaction():  # nobody else reads an older state of the file and writes it after this one
+            held = index.held_of(path)
+            before = self._before(path, added, place)
+            if before is not None and held is not None and held.revision == before.digest.hexdigest():
+                return self._extend(index, path, place, before, added)
+            return self._whole(index, path, place, held, read_ns)
+
+    def _extend(self, index: Index, path: str, place: Place, before: _End, added: Appended) -> Delta:
+        end = self._remember(path, before.after(added.raw))
+        said = turn_chunks(added.raw, place.scope, first_line=before.lines + 1)
+        held = Held(NEVER.size, NEVER.mtime_ns, NEVER.ctime_ns, NEVER.ino, end.digest.hexdigest(), State.SETTLED)
+        chunks, also = [part.chunk for part in said], tuple(part.also for part in said)
+        date = place.date.isoformat() if place.date else None
+        return index.extend(Entry(path, place.scope, place.kind, date, end.size, held, chunks, also))
+
+    def _whole(self, index: Index, path: str, place: Place, held: Held | None, read_ns: int) -> Delta | None:
+        note = self.folder.read(path, max_bytes=largest(place))
+        self._remember(path, _start().after(note.raw))
+        if held is not None and held.revision == note.revision:
+            return None
+        index.unpark(path)
+        return index.put(entry_of(note, place, State.SETTLED, read_ns=read_ns))
+
+    def _before(self, path: str, added: Appended, place: Place) -> _End | None:
+        """The transcript without what was added; None when it is another file by now."""
+        known = self._ends.get(path) or _start()
+        if known.size == added.offset:
+            return known
+        raw = self.folder.read(path, max_bytes=largest(place)).raw
+        return _start().after(raw[: added.offset]) if len(raw) >= added.offset else None
+
+    def _remember(self, path: str, end: _End) -> _End:
+        if len(self._ends) >= MOST_ENDS:
+            self._ends.clear()
+        self._ends[path] = end
+        return end
+
+
+def _start() -> _End:
+    return _End(0, 0, hashlib.sha256())
