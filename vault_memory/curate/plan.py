@@ -6,7 +6,7 @@ crash, for the record that was not yet written: so the record always tells what 
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
@@ -32,6 +32,8 @@ from vault_memory.vault import revision_of
 NOTHING = revision_of(b"")
 FORGET = "forget"
 """The source of runs that take a text out; the text is told to none of them"""
+RETENTION = "retention"
+"""The source of runs that throw a note away because of its age"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class Run:
     """of proposals for this note: id, what becomes of it, why"""
     rejoins: tuple[str, str, str] | None = None
     """revisions: what somebody had loaded, what stood there when they saved, and what they saved"""
+    facts: tuple[Mapping[str, Any], ...] = ()
+    """changes of a page of facts, worked out anew on each text of it; see `knowing`"""
     folds: tuple[str, ...] = ()
     """of a conflict copy: path, revision, that of the version both go back to, day, `clean` or `both`"""
 
@@ -74,7 +78,7 @@ class Run:
             known = {field.name: said[field.name] for field in fields(cls) if field.name in said}
             decides = tuple((one, state, reason) for one, state, reason in known.get("decides", ()))
             rejoins = tuple(known["rejoins"]) if known.get("rejoins") else None
-            known |= {"ops": tuple(known.get("ops", ())), "folds": tuple(known.get("folds", ()))}
+            known |= {name: tuple(known.get(name, ())) for name in ("ops", "folds", "facts")}
             return cls(**known | {"decides": decides, "rejoins": rejoins})
         except (ValueError, TypeError):
             return None
@@ -135,6 +139,8 @@ def plan_run(run: Run, before: bytes | None, known: Known, *, base: bytes | None
     """
     if run.source == FORGET:
         return Forgotten(before, before, tuple(Done({"op": FORGET}, "applied") for _ in run.ops))
+    if run.source == RETENTION:
+        return Plan(before, None, () if before is None else (Done({"op": "retire"}, "applied"),))
     if run.undoes:
         return _plan_undo(run, before, known)
     if run.restores:
@@ -147,6 +153,10 @@ def plan_run(run: Run, before: bytes | None, known: Known, *, base: bytes | None
         from vault_memory.curate.folding import plan_folding
 
         return plan_folding(run, before, known)
+    if run.facts:
+        from vault_memory.curate.knowing import plan_facts
+
+        return plan_facts(run, before, known)
     return _plan_ops(run, before, known, base)
 
 
@@ -158,13 +168,13 @@ def _plan_ops(run: Run, before: bytes | None, known: Known, base: bytes | None) 
 
         fit = fitted(ops, parse(base), parse(before or b""), run.note, by_bot=run.source in BOT_SOURCES)
         ops, asked = fit.ops, fit.proposed
-    outcome, proposed = _by_policy(run, before, ops, known)
+    outcome, proposed = by_policy(run, before, ops, known)
     did = any(done.outcome == "applied" for done in outcome.applied)
     after = render(outcome.doc) if did else before
     return Plan(before, after, outcome.applied, outcome.rejected, (*asked, *proposed))
 
 
-def _by_policy(
+def by_policy(
     run: Run, before: bytes | None, ops: tuple[object, ...], known: Known
 ) -> tuple[Outcome, tuple[Proposal, ...]]:
     """The ops carried out as far as whoever asks for them may do that; the rest is refused or proposed."""

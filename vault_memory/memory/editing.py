@@ -99,7 +99,7 @@ def _append(raw: bytes, section: Section, region: Region, op: Append) -> _Edit:
 
 def _remove(section: Section, region: Region, op: Remove) -> _Edit:
     texts = _texts(section.body, region)
-    at = _one(texts, op.match)
+    at = _one(texts, op)
     if at is None:
         return _Edit("noop_no_match")
     item = region.items[at]
@@ -113,7 +113,7 @@ def _remove(section: Section, region: Region, op: Remove) -> _Edit:
 def _replace(section: Section, region: Region, op: Replace) -> _Edit:
     body = section.body
     texts = _texts(body, region)
-    at = _one(texts, op.match)
+    at = _one(texts, op)
     if at is None:
         return _Edit("noop_no_match")
     if texts[at] == _said(op.line):
@@ -157,9 +157,11 @@ def _check(doc: SectionedDoc, at: int, expected: tuple[str, ...]) -> None:
         raise Refusal("would_change_structure")
 
 
-def _one(texts: tuple[str, ...], match: str) -> int | None:
-    """Which item's own text contains `match`; None when none does."""
-    wanted = folded(match)
+def _one(texts: tuple[str, ...], op: Remove | Replace) -> int | None:
+    """Which item is meant; None when none is."""
+    wanted = folded(op.match)
+    if op.exact:
+        return next((at for at, text in enumerate(texts) if wanted == folded(text)), None)
     found = [at for at, text in enumerate(texts) if wanted in folded(text)]
     if len(found) > 1:
         raise Refusal("multiple_matches")

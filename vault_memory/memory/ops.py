@@ -39,6 +39,8 @@ class Remove:
 
     heading: str
     match: str
+    exact: bool = False
+    """`match` is all that the item says; of several that say the same, the first is meant"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Replace:
     heading: str
     match: str
     line: str
+    exact: bool = False
+    """as in `Remove`"""
 
 
 Op = Append | AddHeading | Remove | Replace
@@ -137,12 +141,12 @@ def _add_heading(said: Mapping[object, object]) -> Op:
 
 def _remove(said: Mapping[object, object]) -> Op:
     heading, match = _text(said, "heading"), _text(said, "match")
-    return Remove(_heading(heading), _match(match))
+    return Remove(_heading(heading), _match(match), said.get("exact") is True)
 
 
 def _replace(said: Mapping[object, object]) -> Op:
     heading, match, line = _text(said, "heading"), _text(said, "match"), _text(said, "line")
-    return Replace(_heading(heading), _match(match), _line(line))
+    return Replace(_heading(heading), _match(match), _line(line), said.get("exact") is True)
 
 
 _READERS: dict[str, Callable[[Mapping[object, object]], Op]] = {
@@ -206,7 +210,8 @@ def as_json(op: Op) -> dict[str, object]:
             return {"op": "append", "heading": heading, "line": line}
         case AddHeading(heading, lines):
             return {"op": "add_heading", "heading": heading, "lines": list(lines)}
-        case Remove(heading, match_):
-            return {"op": "remove", "heading": heading, "match": match_}
-        case Replace(heading, match_, line):
-            return {"op": "replace", "heading": heading, "match": match_, "line": line}
+        case Remove(heading, match_, exact):
+            return {"op": "remove", "heading": heading, "match": match_} | ({"exact": True} if exact else {})
+        case Replace(heading, match_, line, exact):
+            said = {"op": "replace", "heading": heading, "match": match_, "line": line}
+            return said | ({"exact": True} if exact else {})

@@ -230,13 +230,13 @@ def _targets(op: Op, items: list[NoteItem]) -> list[NoteItem]:
     if not isinstance(op, Remove | Replace):
         return []
     wanted = folded(op.match)
-    found = next(item for item in items if wanted in folded(item.text))
+    found = next(item for item in items if (wanted == folded(item.text) if op.exact else wanted in folded(item.text)))
     return [found, *(other for other in items if found.start < other.start < found.end)]
 
 
 def _exact(op: Op, targets: list[NoteItem], items: list[NoteItem]) -> Op:
     """The op with all of the item's text in the place of a part: it shall not mean another item tomorrow."""
-    if not isinstance(op, Remove | Replace):
+    if not isinstance(op, Remove | Replace) or op.exact:
         return op
     whole = replace(op, match=targets[0].text)
     wanted = folded(whole.match)
