@@ -25,6 +25,8 @@ PATHS = (
     "Users/ann/memories/boat.md",
     "Users/anna/memories/boat.md",
     "Channels/harbour/CHANNEL.md",
+    "FACTS.md",
+    "Channels/harbour/FACTS.md",
     "notes-of-nobody.md",
 )
 LINES = (
@@ -40,6 +42,9 @@ LINES = (
     "```\n",
     "| a | b |\n| - | - |\n| boat | 7 |\n",
     "topic: work\n",
+    "- lives_in: Ostervik (since 2026-04-03)\n",
+    "- ~~lives_in: Gull Rock~~ (until 2026-04-03)\n",
+    "- also_known_as: the @boat, #boat, boat@example.org\n",
     "Ещё одна строка\n",
     "\xff\xfe not text\n",
 )
@@ -102,6 +107,21 @@ def contents(index: Index) -> Iterator[tuple[object, ...]]:
         "SELECT note.path, ordinal, col, offset, CASE col WHEN 'scope' THEN '' ELSE term END"
         " FROM temp.terms JOIN chunk ON chunk.id = doc JOIN note ON note.id = chunk.note ORDER BY 1, 2, 3, 4, 5"
     )
+    facts = "fact, subject, predicate, object, valid_from, valid_until, temporary, confidence, struck, text"
+    yield from run(
+        f"SELECT path, ordinal, scope.name, {facts} FROM fact JOIN note ON note.id = note JOIN scope"
+        " ON scope.id = fact.scope ORDER BY 1, 2"
+    )
+    yield from run(
+        "SELECT path, scope.name, first, key, entity FROM entity_name e JOIN note ON note.id = e.note"
+        " JOIN scope ON scope.id = e.scope ORDER BY 1, 2, 3, 4, 5"
+    )
+    yield from run(
+        "SELECT path, scope.name, key, type, count FROM mention m JOIN note ON note.id = m.note"
+        " JOIN scope ON scope.id = m.scope ORDER BY 1, 2, 3, 4"
+    )
+    for table in ("fact", "entity_name", "mention"):
+        assert run(f"SELECT count(*) FROM {table} WHERE note NOT IN (SELECT id FROM note)").get == 0
     [(rows, docs)] = run("SELECT (SELECT count(*) FROM chunk), (SELECT count(*) FROM chunk_fts)")
     yield "rows", rows, docs
 

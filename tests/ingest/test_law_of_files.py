@@ -76,7 +76,7 @@ def test_the_law_notices_broken_code(break_it, monkeypatch, tmp_path):
     break_it(monkeypatch)
 
     def runs():
-        for seed in range(30):
+        for seed in range(200):
             check_law(tmp_path / f"v{seed}", tmp_path / f"s{seed}", random_edits(random.Random(seed), 20))
 
     with pytest.raises(AssertionError):

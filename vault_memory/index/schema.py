@@ -6,6 +6,7 @@ is never embedded twice, and vectors of two models never meet.
 """
 
 from vault_memory.database import Connection, Migration
+from vault_memory.index import facts
 
 ANALYSIS = "1"
 """Stamp of how text becomes words; another one means a new generation of the index"""
@@ -72,5 +73,10 @@ def _own_turns(connection: Connection) -> None:
     """)
 
 
-STEPS: tuple[Migration, ...] = (_create, _own_turns)
+def _graph(connection: Connection) -> None:
+    """What pages of facts say, and whom notes mention."""
+    connection.execute(facts.TABLES)
+
+
+STEPS: tuple[Migration, ...] = (_create, _own_turns, _graph)
 """The format of an index is the number of these steps it has had."""

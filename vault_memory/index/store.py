@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.database import Connection, connect, migrate, version_of
 from vault_memory.errors import IndexTooNew
-from vault_memory.index import chunks
+from vault_memory.index import chunks, facts
 from vault_memory.index.chunks import Delta
 from vault_memory.index.kept import change_counter
 from vault_memory.index.schema import STEPS
 
 if TYPE_CHECKING:
     from vault_memory.markdown import Chunk
+    from vault_memory.memory.facts import Fact
 
 
 class State(IntEnum):
@@ -56,6 +57,7 @@ class Entry:
     chunks: "Sequence[Chunk]"
     also: Sequence[str] = ()
     """of each chunk the scope it is in besides that of the note, often empty; empty when no chunk is in another"""
+    facts: "Sequence[Fact]" = ()
 
 
 class Index:
@@ -178,6 +180,7 @@ class Index:
             )
             note = self.connection.last_insert_rowid()
             also = self._scope_ids(entry.also)
+            self._put_graph(note, scope, entry, also)
             return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, also=also, new=True)
         note = row[0]
         self.connection.execute(
@@ -185,7 +188,13 @@ class Index:
         )
         self.touch(entry.path, held)
         also = self._scope_ids(entry.also)
+        facts.remove(self.connection, note)
+        self._put_graph(note, scope, entry, also)
         return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, also=also)
+
+    def _put_graph(self, note: int, scope: int, entry: Entry, also: Sequence[int | None]) -> None:
+        facts.replace(self.connection, note, scope, entry.facts)
+        facts.add_mentions(self.connection, note, scope, entry.chunks, also)
 
     def extend(self, entry: Entry) -> Delta:
         """What `entry` has stands at the end of a note that the index holds. Call it inside a transaction."""
@@ -193,7 +202,9 @@ class Index:
         assert row is not None, "only what is held is extended"
         self.connection.execute("UPDATE note SET bytes = ? WHERE id = ?", (entry.bytes, row[0]))
         self.touch(entry.path, entry.held)
-        return chunks.append(self.connection, row[0], row[1], entry.chunks, entry.date, self._scope_ids(entry.also))
+        also = self._scope_ids(entry.also)
+        facts.add_mentions(self.connection, row[0], row[1], entry.chunks, also)
+        return chunks.append(self.connection, row[0], row[1], entry.chunks, entry.date, also)
 
     def remove(self, path: str) -> Delta:
         """Forget what was read from `path`. Call it inside a transaction."""
@@ -201,6 +212,7 @@ class Index:
         if row is None:
             return Delta()
         delta = chunks.replace(self.connection, row[0], 0, (), None)
+        facts.remove(self.connection, row[0])
         self.connection.execute("DELETE FROM note WHERE id = ?", (row[0],))
         return delta
 

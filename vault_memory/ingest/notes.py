@@ -1,15 +1,19 @@
 """One note into the index, whole: parse, cut into chunks, keep what is the same, one transaction."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from vault_memory.index import Delta, Entry, Held, Index, State
 from vault_memory.memory import Place
 from vault_memory.vault import LARGEST_PARSED, Note, Stat
 
+if TYPE_CHECKING:
+    from vault_memory.memory.facts import Fact
+
 CLOCK_TICK_NS = 50_000_000
 """File times move in ticks of up to 10 ms. A file read so soon after its own time may change again within the tick."""
 
-TRANSCRIPT = "transcript"
+FACTS, TRANSCRIPT = "facts", "transcript"
 LARGEST_TRANSCRIPT = 64 << 20
 """In bytes: of one file; its lines are read one by one, so that it may be larger than a note"""
 
@@ -34,7 +38,15 @@ def entry_of(note: Note, place: Place, state: State, *, read_ns: int) -> Entry:
         said = turn_chunks(note.raw, place.scope)
         also = tuple(part.also for part in said)
         return Entry(note.path, place.scope, place.kind, date, len(note.raw), held, [one.chunk for one in said], also)
-    return Entry(note.path, place.scope, place.kind, date, len(note.raw), held, chunk(note.raw))
+    facts = _facts_of(note, place) if place.kind == FACTS else ()
+    return Entry(note.path, place.scope, place.kind, date, len(note.raw), held, chunk(note.raw), facts=facts)
+
+
+def _facts_of(note: Note, place: Place) -> "Sequence[Fact]":
+    from vault_memory.markdown import parse
+    from vault_memory.memory.facts import read_facts
+
+    return read_facts(parse(note.raw), place.scope)
 
 
 def held_of(note: Note, state: State, *, read_ns: int) -> Held:

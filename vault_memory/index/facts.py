@@ -1,0 +1,243 @@
+"""What the pages of facts say, and whom notes mention: rows that follow from the files, like everything in the index.
+
+Every row has its scope, and every question names the scopes it may be answered from.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.database import Connection
+from vault_memory.index.filters import marks
+
+if TYPE_CHECKING:
+    from vault_memory.markdown import Chunk
+    from vault_memory.memory.facts import Fact
+    from vault_memory.memory.relevance import Prompt
+
+LONGEST_NAME = 200
+"""Letters: a longer object is a sentence, and no name that a prompt would hold"""
+DATES = "event"
+"""Patterns of this type are days, which are nobody"""
+
+TABLES = """
+    CREATE TABLE fact(
+        id INTEGER PRIMARY KEY,
+        note INTEGER NOT NULL REFERENCES note,
+        scope INTEGER NOT NULL REFERENCES scope,
+        ordinal INTEGER NOT NULL,
+        fact TEXT NOT NULL,         -- the id that a person gives
+        subject TEXT NOT NULL,
+        predicate TEXT NOT NULL,
+        object TEXT NOT NULL,
+        valid_from TEXT,
+        valid_until TEXT,
+        temporary INTEGER NOT NULL,
+        confidence REAL NOT NULL,
+        ref TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        struck INTEGER NOT NULL,
+        supersedes TEXT NOT NULL,
+        confirmed INTEGER NOT NULL,
+        topic TEXT NOT NULL,
+        text TEXT NOT NULL,
+        subject_key TEXT NOT NULL,  -- folded, as names are compared
+        object_key TEXT NOT NULL
+    );
+    CREATE INDEX fact_of_note ON fact(note, ordinal);
+    CREATE INDEX fact_of_scope ON fact(scope);
+    CREATE INDEX fact_subject ON fact(subject_key, scope);
+    CREATE INDEX fact_object ON fact(object_key, scope);
+    CREATE TABLE entity_name(
+        note INTEGER NOT NULL REFERENCES note,
+        scope INTEGER NOT NULL REFERENCES scope,
+        first TEXT NOT NULL,        -- its first word: by that a prompt finds it
+        key TEXT NOT NULL,          -- the name, folded
+        entity TEXT NOT NULL        -- the folded name of whom it means
+    );
+    CREATE INDEX entity_name_of_note ON entity_name(note);
+    CREATE INDEX entity_name_first ON entity_name(first, scope);
+    CREATE TABLE mention(
+        note INTEGER NOT NULL REFERENCES note,
+        scope INTEGER NOT NULL REFERENCES scope,
+        key TEXT NOT NULL,
+        type TEXT NOT NULL,
+        count INTEGER NOT NULL
+    );
+    CREATE INDEX mention_of_note ON mention(note);
+    CREATE INDEX mention_key ON mention(key, scope);
+    DELETE FROM meta WHERE key = 'rules';  -- what was indexed before has no such rows: it is built anew
+"""
+_COLUMNS = (
+    "f.fact, f.subject, f.predicate, f.object, f.valid_from, f.valid_until, f.temporary, f.confidence, f.ref, f.origin,"
+    " f.struck, f.supersedes, f.confirmed, f.topic, s.name, f.text, n.path"
+)
+_FROM = "FROM fact f JOIN note n ON n.id = f.note JOIN scope s ON s.id = f.scope"
+
+Found = tuple[str, "Fact"]
+"""The note that a fact stands in, and the fact"""
+
+
+# ---- what is written ------------------------------------------------------------------------------------------------
+
+
+def replace(connection: Connection, note: int, scope: int, facts: "Sequence[Fact]") -> None:
+    """Make the facts of a note be these."""
+    for table in ("fact", "entity_name"):
+        connection.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
+    if not facts:
+        return
+    from vault_memory.memory.facts import ALIAS, canonical, folded
+    from vault_memory.memory.relevance import first_word
+
+    aliases = canonical(facts)
+    names: dict[tuple[str, str], None] = {}
+    rows = []
+    for ordinal, fact in enumerate(facts):
+        subject, value = folded(fact.subject), folded(fact.object)
+        rows.append((note, scope, ordinal, *_values(fact), subject, value))
+        names[subject, aliases.get(subject, subject)] = None
+        if fact.predicate != ALIAS and len(value) <= LONGEST_NAME:
+            names[value, aliases.get(value, value)] = None
+    names |= dict.fromkeys(aliases.items())
+    connection.executemany(f"INSERT INTO fact VALUES (NULL, {','.join('?' * 20)})", rows)
+    found = [(note, scope, first_word(key), key, entity) for key, entity in names]
+    connection.executemany("INSERT INTO entity_name VALUES (?,?,?,?,?)", found)
+
+
+def _values(fact: "Fact") -> tuple[Any, ...]:
+    return (
+        fact.id, fact.subject, fact.predicate, fact.object,
+        fact.valid_from and fact.valid_from.isoformat(), fact.valid_until and fact.valid_until.isoformat(),
+        fact.temporary, fact.confidence, fact.ref, fact.origin, fact.struck, fact.supersedes, fact.confirmed,
+        fact.topic, fact.text,
+    )  # fmt: skip
+
+
+def add_mentions(
+    connection: Connection, note: int, scope: int, chunks: "Iterable[Chunk]", also: Sequence[int | None] = ()
+) -> None:
+    """Count whom these chunks of a note mention."""
+    counts: Counter[tuple[int, str, str]] = Counter()
+    for at, chunk in enumerate(chunks):
+        if "@" not in chunk.text and "#" not in chunk.text and "://" not in chunk.text:
+            continue
+        from vault_memory.memory.entities import extract
+        from vault_memory.memory.facts import folded
+
+        other = also[at] if also else None
+        for one in extract(chunk.text):
+            if one.type != DATES:
+                counts.update((where, folded(one.name), one.type) for where in {scope, other} if where is not None)
+    for (where, key, type_), count in counts.items():
+        row = (note, where, key, type_)
+        same = "note = ? AND scope = ? AND key = ? AND type = ?"
+        connection.execute(f"UPDATE mention SET count = count + ? WHERE {same}", (count, *row))
+        if not connection.changes():
+            connection.execute("INSERT INTO mention VALUES (?,?,?,?,?)", (*row, count))
+
+
+def remove(connection: Connection, note: int) -> None:
+    """Nothing is said and nobody mentioned in this note any more."""
+    for table in ("fact", "entity_name", "mention"):
+        connection.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
+
+
+# ---- what is asked --------------------------------------------------------------------------------------------------
+
+
+def every(connection: Connection, scope_ids: Sequence[int]) -> list[Found]:
+    """All facts of these scopes, by note and place in it."""
+    return _read(connection, scope_ids, "", ())
+
+
+def about(connection: Connection, scope_ids: Sequence[int], keys: Collection[str]) -> list[Found]:
+    """The facts of which one of these folded names is the subject or the object, and those that stand beside them."""
+    if not keys:
+        return []
+    among = marks(tuple(keys))
+    near = f"(f.subject_key IN {among} OR f.object_key IN {among})"
+    found = _read(connection, scope_ids, f" AND {near}", (*keys, *keys))
+    others = tuple({(fact.subject, fact.predicate) for _, fact in found})
+    if not others:
+        return []
+    # What a fact about its object says may have ended by another value of the same predicate.
+    subjects = tuple({_key(subject) for subject, _ in others})
+    wanted = f" AND f.subject_key IN {marks(subjects)} AND f.predicate IN {marks(tuple({one[1] for one in others}))}"
+    beside = _read(connection, scope_ids, wanted, (*subjects, *{one[1] for one in others}))
+    known = {(path, fact.text, fact.id, fact.struck) for path, fact in found}
+    return found + [one for one in beside if (one[0], one[1].text, one[1].id, one[1].struck) not in known]
+
+
+def with_id(connection: Connection, scope_ids: Sequence[int], beginning: str) -> list[Found]:
+    """The facts of these scopes whose ids begin so."""
+    like = beginning.strip().casefold()
+    if not like or not like.isascii() or not like.isalnum():
+        return []
+    return _read(connection, scope_ids, " AND substr(f.fact, 1, ?) = ?", (len(like), like))
+
+
+def named(connection: Connection, scope_ids: Sequence[int], prompt: "Prompt") -> set[str]:
+    """Whom a prompt names, by folded name: subjects, objects and aliases of these scopes, as whole words."""
+    beginnings = tuple(prompt.beginnings)
+    if not scope_ids or not beginnings:
+        return set()
+    rows = connection.execute(
+        f"SELECT DISTINCT e.key, e.entity FROM json_each(?) w CROSS JOIN entity_name e ON e.first = w.value"
+        f" WHERE e.scope IN {marks(scope_ids)}",
+        (_as_json(beginnings), *scope_ids),
+    )
+    return {one for key, entity in rows if prompt.names(key) for one in (key, entity)}
+
+
+def meant(connection: Connection, scope_ids: Sequence[int], key: str) -> set[str]:
+    """The folded names of whom a folded name means: itself, and what it is an alias of."""
+    from vault_memory.memory.relevance import first_word
+
+    rows = connection.execute(
+        f"SELECT DISTINCT entity FROM entity_name WHERE first = ? AND key = ? AND scope IN {marks(scope_ids)}",
+        (first_word(key), key, *scope_ids),
+    )
+    return {key, *(row[0] for row in rows)}
+
+
+def mentioned(connection: Connection, scope_ids: Sequence[int], key: str) -> dict[str, int]:
+    """As what a name is mentioned in the notes of these scopes, and how often."""
+    rows = connection.execute(
+        f"SELECT type, sum(count) FROM mention WHERE key = ? AND scope IN {marks(scope_ids)} GROUP BY type",
+        (key, *scope_ids),
+    )
+    return dict(rows)
+
+
+def _read(connection: Connection, scope_ids: Sequence[int], where: str, values: Iterable[object]) -> list[Found]:
+    if not scope_ids:
+        return []
+    sql = f"SELECT {_COLUMNS} {_FROM} WHERE f.scope IN {marks(scope_ids)}{where} ORDER BY n.path, f.ordinal"
+    return [_found(row) for row in connection.execute(sql, (*scope_ids, *values))]
+
+
+def _found(row: Sequence[Any]) -> Found:
+    from vault_memory.memory.facts import Fact
+
+    id_, subject, predicate, said, since, until, temporary, confidence, ref, origin, struck, *rest = row
+    supersedes, confirmed, topic, scope, text, path = rest
+    first, last = (date.fromisoformat(edge) if edge else None for edge in (since, until))
+    fact = Fact(
+        id_, subject, predicate, said, first, last, bool(temporary), confidence, ref, origin, bool(struck),
+        supersedes, bool(confirmed), topic, scope, text,
+    )  # fmt: skip
+    return path, fact
+
+
+def _key(name: str) -> str:
+    from vault_memory.memory.facts import folded
+
+    return folded(name)
+
+
+def _as_json(texts: Sequence[str]) -> str:
+    import json
+
+    return json.dumps(texts)
