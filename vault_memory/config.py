@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from vault_memory.errors import ConfigError
 
 ENVIRONMENT_PREFIX = "VAULT_MEMORY_"
-RESERVED = frozenset({"VAULT", "CONFIG", "STATE", "CACHE", "EMBEDDING_API_KEY", "TEST_LLM_URL"})
+RESERVED = frozenset({"VAULT", "CONFIG", "STATE", "CACHE", "EMBEDDING_API_KEY", "BRAIN_API_KEY", "TEST_LLM_URL"})
 """Names after the prefix that say where things are, or a secret, and are not settings."""
 
 
@@ -59,6 +59,34 @@ class Embedding:
     """For `onnx` and `sentence`: processor threads for one text"""
     retry_seconds: float = 60.0
     """How often an embedder that is missing or failed is tried again"""
+
+
+@dataclass(frozen=True, slots=True)
+class Brain:
+    """Who finds what is worth remembering in what was said. Without a language model, phrases are looked for."""
+
+    kind: Literal["openai", "command", "rules"] = "rules"
+    """openai is any server that speaks OpenAI's protocol, in the house or hosted; command is a program of yours; rules
+    needs neither, and quotes only what the person said"""
+    base_url: str = ""
+    """For `openai`: the address of the server, up to and without `/chat/completions`"""
+    model: str = ""
+    """For `openai`: the model that is asked where no other is named"""
+    extraction_model: str = ""
+    """For `openai`: the model that finds memories and facts"""
+    curation_model: str = ""
+    """For `openai`: the model that suggests edits of USER.md"""
+    api_key_file: str = ""
+    """For `openai`: a file that only its owner can read, with the key in it"""
+    command: tuple[str, ...] = ()
+    """For `command`: the program and its arguments, run without a shell; it gets JSON and answers JSON"""
+    environment: tuple[str, ...] = ()
+    """For `command`: names of variables that it may see, beside PATH and the language"""
+    timeout_seconds: float = 120.0
+    """How long to wait for one answer"""
+    prompts: str = ""
+    """A folder with `extraction.md` or `curation.md` that are used in the place of the prompts that come with the
+    program; else `prompts` in the state folder of the vault is looked into"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +174,14 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
+class Sessions:
+    """When a conversation is over."""
+
+    idle_minutes: float = 60.0
+    """After so long without a turn a session has ended"""
+
+
+@dataclass(frozen=True, slots=True)
 class Watch:
     """How `run` notices changes."""
 
@@ -161,11 +197,13 @@ class Config:
 
     layout: Layout = Layout()
     embedding: Embedding = Embedding()
+    brain: Brain = Brain()
     recall: Recall = Recall()
     curation: Curation = Curation()
     sleep_cycle: SleepCycle = SleepCycle()
     channel_sleep_cycle: ChannelSleepCycle = ChannelSleepCycle()
     retention: Retention = Retention()
+    sessions: Sessions = Sessions()
     watch: Watch = Watch()
 
 

@@ -115,3 +115,9 @@ class IndexTooNew(VaultMemoryError):
 
 class EmbedderUnavailable(VaultMemoryError):
     """There is no embedder to be had now; search goes on by keywords and says so."""
+
+
+class BrainUnavailable(VaultMemoryError):
+    """There is no language model to be had now, or it gives no usable answer; the rules of phrases go on without."""
+
+    http_status = 503

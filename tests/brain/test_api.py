@@ -17,13 +17,14 @@ import pytest
 from vault_memory.brain import unit
 from vault_memory.brain.api import ApiEmbedder, embeddings_url, retry_after
 from vault_memory.brain.http import is_private
-from vault_memory.brain.secret import VARIABLE
+from vault_memory.brain.secret import EMBEDDING
 from vault_memory.config import Config, Embedding, load
 from vault_memory.errors import EmbedderUnavailable
 
 from .conftest import Reply, ScriptedServer, says
 from .contract import EmbedderContract, numbers
 
+VARIABLE = EMBEDDING.variable
 KEY = "sk-very-secret-0123456789"
 
 

@@ -138,6 +138,18 @@ def _embedder(memory: "VaultMemory") -> Iterator[Check]:
         yield Check("embedder", "ok", f"{memory.config.embedding.kind}, model {memory.config.embedding.model}", "")
 
 
+def _brain(memory: "VaultMemory") -> Iterator[Check]:
+    from vault_memory.brain import brain_trouble
+
+    settings = memory.config.brain
+    if settings.kind == "rules":
+        yield Check("brain", "ok", "no language model: what is worth remembering is found by phrases", "")
+    elif reason := brain_trouble(settings):
+        yield Check("brain", "warn", f"phrases stand in for the language model: {reason}", "see [brain]")
+    else:
+        yield Check("brain", "ok", f"{settings.kind} answers", "")
+
+
 def _watcher(memory: "VaultMemory") -> Iterator[Check]:
     from vault_memory.vault import watchable
 
@@ -147,7 +159,7 @@ def _watcher(memory: "VaultMemory") -> Iterator[Check]:
         yield Check("watcher", "ok", "the system tells of changes", "")
 
 
-_LOOKS = (_vault, _state_folder, _index, _index_equals_notes, _parked, _past, _names, _embedder, _watcher)
+_LOOKS = (_vault, _state_folder, _index, _index_equals_notes, _parked, _past, _names, _embedder, _brain, _watcher)
 
 
 def _some(names: list[str]) -> str:

@@ -1,14 +1,33 @@
-"""Models: what turns texts into vectors. Cheap to import; nothing heavy is loaded before it is asked for."""
+"""Models: what turns texts into vectors, and who finds what is worth remembering. Cheap to import; nothing heavy is
+loaded before it is asked for."""
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vault_memory.brain.base import Embedder, unit
+    from vault_memory.brain.base import Answer, Brain, Embedder, Rung, unit
+    from vault_memory.brain.brains import brain_trouble, load_brain
     from vault_memory.brain.load import available, load_embedder
+    from vault_memory.brain.templates import instructions
 
-__all__ = ["Embedder", "available", "load_embedder", "unit"]
+__all__ = [
+    "Answer",
+    "Brain",
+    "Embedder",
+    "Rung",
+    "available",
+    "brain_trouble",
+    "instructions",
+    "load_brain",
+    "load_embedder",
+    "unit",
+]
 
-_HOMES = {"Embedder": "base", "available": "load", "load_embedder": "load", "unit": "base"}
+_HOMES = {
+    **dict.fromkeys(("Answer", "Brain", "Embedder", "Rung", "unit"), "base"),
+    **dict.fromkeys(("brain_trouble", "load_brain"), "brains"),
+    **dict.fromkeys(("available", "load_embedder"), "load"),
+    "instructions": "templates",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from vault_memory.brain.base import plain, unit
 from vault_memory.brain.fingerprint import fingerprint
-from vault_memory.brain.http import Unreachable, answer, is_private, read
-from vault_memory.brain.secret import api_key
+from vault_memory.brain.http import Unreachable, answer, read
+from vault_memory.brain.secret import EMBEDDING, api_key, endpoint, refuse_to_shout
 from vault_memory.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ApiEmbedder:
         self._url = embeddings_url(embedding.base_url)
         self._model, self._timeout, self._wait = embedding.model, embedding.timeout_seconds, wait
         self._key = api_key(embedding.api_key_file)
-        self._refuse_to_shout_the_key()
+        refuse_to_shout(self._key, self._url, EMBEDDING)
         self.name = f"api {embedding.model}"
         self.dimensions = self._asked = embedding.dimensions
         if not self.dimensions:
@@ -115,29 +115,10 @@ class ApiEmbedder:
         parts = urlsplit(self._url)
         return EmbedderUnavailable(f"the embedding server {parts.scheme}://{parts.netloc}: {reason}", hint=hint)
 
-    def _refuse_to_shout_the_key(self) -> None:
-        parts = urlsplit(self._url)
-        if self._key and parts.scheme == "http" and not is_private(parts.hostname or ""):
-            raise EmbedderUnavailable(
-                "the key for the embedding server would travel in the clear",
-                hint="use https:// in `embedding.base_url`",
-            )
-
 
 def embeddings_url(base: str) -> str:
-    """Where to post to: ``https://host`` and ``https://host/v1`` mean the same."""
-    parts = urlsplit(base.strip())
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise EmbedderUnavailable(
-            "`embedding.base_url` is no address of a server", hint="for example `http://localhost:11434/v1`"
-        )
-    if parts.username is not None or parts.query or parts.fragment:
-        raise EmbedderUnavailable(
-            "`embedding.base_url` carries more than an address",
-            hint="leave out user, password, `?` and `#`; a key belongs into `embedding.api_key_file`",
-        )
-    path = parts.path.rstrip("/") or "/v1"
-    return f"{parts.scheme}://{parts.netloc}{path.removesuffix('/embeddings')}/embeddings"
+    """Where to post to."""
+    return endpoint(base, "embeddings", EMBEDDING)
 
 
 def vectors(content: bytes, wanted: int, dimensions: int) -> list[bytes]:

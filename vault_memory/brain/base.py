@@ -1,9 +1,42 @@
-"""What every embedder promises: texts in, vectors of one length out, and a name for exactly this model."""
+"""What every embedder promises: texts in, vectors of one length out, and a name for exactly this model.
+
+And what every brain promises: a prompt in, a text out that can be read, and by which rung it was had.
+"""
 
 import math
 import struct
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from vault_memory.memory.prompting import Prompt
+
+Rung = Literal["schema", "json", "text", "repair", "command", "rules"]
+"""How an answer was had: held to the schema, as some JSON object, found in a text, mended after it was told what is
+wrong, from a program, or by phrases. Each is a step down from the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a brain says to one prompt; `read_answer` makes something of it."""
+
+    text: str
+    rung: Rung
+    model: str
+    reason: str = ""
+    """why it comes from the rules although a model was asked; never any of the texts"""
+
+
+class Brain(Protocol):
+    """Answers prompts. Safe to call from several threads."""
+
+    @property
+    def name(self) -> str:
+        """For people: who answers, e.g. ``openai small``"""
+
+    def answer(self, prompt: "Prompt") -> Answer:
+        """Raises ``BrainUnavailable`` when there is nobody to ask, or no usable answer."""
 
 
 class Embedder(Protocol):

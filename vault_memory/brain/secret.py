@@ -1,47 +1,96 @@
-"""Where a key for a server comes from: a file of its owner's alone, the service manager, or the environment."""
+"""Where a key for a server comes from: a file of its owner's alone, the service manager, or the environment.
+
+And to which address it may go.
+"""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from vault_memory.errors import EmbedderUnavailable
-
-VARIABLE = "VAULT_MEMORY_EMBEDDING_API_KEY"
-CREDENTIAL = "embedding_api_key"
-"""The name of the credential under ``$CREDENTIALS_DIRECTORY``"""
+from vault_memory.brain.http import is_private
+from vault_memory.errors import BrainUnavailable, EmbedderUnavailable, VaultMemoryError
 
 
-def api_key(file: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """What a key is for, and where it may lie."""
+
+    server: str
+    """for people"""
+    section: str
+    """of the configuration"""
+    variable: str
+    credential: str
+    """the name of the credential under ``$CREDENTIALS_DIRECTORY``"""
+    error: type[VaultMemoryError]
+
+
+EMBEDDING = Lock(
+    "the embedding server", "embedding",
+    "VAULT_MEMORY_EMBEDDING_API_KEY", "embedding_api_key", EmbedderUnavailable,
+)  # fmt: skip
+BRAIN = Lock(
+    "the language model's server", "brain",
+    "VAULT_MEMORY_BRAIN_API_KEY", "brain_api_key", BrainUnavailable,
+)  # fmt: skip
+
+
+def api_key(file: str, lock: Lock = EMBEDDING) -> str:
     """The key, or nothing when none is set: many servers in the house want none."""
     directory = os.environ.get("CREDENTIALS_DIRECTORY", "")
-    handed = Path(directory) / CREDENTIAL
+    handed = Path(directory) / lock.credential
     if file:
-        key = _owned(Path(file).expanduser())
+        key = _owned(Path(file).expanduser(), lock)
     elif directory and handed.is_file():
-        key = _text(handed)
+        key = _text(handed, lock)
     else:
-        key = os.environ.get(VARIABLE, "")
+        key = os.environ.get(lock.variable, "")
     key = key.strip()
     if not (key.isascii() and key.isprintable()):
-        raise EmbedderUnavailable(
-            "the key for the embedding server has odd characters in it", hint="it should be one line of plain letters"
+        raise lock.error(
+            f"the key for {lock.server} has odd characters in it", hint="it should be one line of plain letters"
         )
     return key
 
 
-def _owned(path: Path) -> str:
+def endpoint(base: str, tail: str, lock: Lock) -> str:
+    """Where to post to: ``https://host`` and ``https://host/v1`` mean the same."""
+    setting, parts = f"{lock.section}.base_url", urlsplit(base.strip())
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise lock.error(f"`{setting}` is no address of a server", hint="for example `http://localhost:11434/v1`")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise lock.error(
+            f"`{setting}` carries more than an address",
+            hint=f"leave out user, password, `?` and `#`; a key belongs into `{lock.section}.api_key_file`",
+        )
+    path = parts.path.rstrip("/") or "/v1"
+    return f"{parts.scheme}://{parts.netloc}{path.removesuffix('/' + tail)}/{tail}"
+
+
+def refuse_to_shout(key: str, url: str, lock: Lock) -> None:
+    """A key goes over a wire that others can read only when that is a wire of the house."""
+    parts = urlsplit(url)
+    if key and parts.scheme == "http" and not is_private(parts.hostname or ""):
+        raise lock.error(
+            f"the key for {lock.server} would travel in the clear", hint=f"use https:// in `{lock.section}.base_url`"
+        )
+
+
+def _owned(path: Path, lock: Lock) -> str:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise EmbedderUnavailable(
-            f"the key file `{path}` cannot be read: {error.strerror}", hint="see `embedding.api_key_file`"
+        raise lock.error(
+            f"the key file `{path}` cannot be read: {error.strerror}", hint=f"see `{lock.section}.api_key_file`"
         ) from None
     if os.name == "posix" and mode & 0o077:
-        raise EmbedderUnavailable(f"the key file `{path}` can be read by others", hint=f"chmod 600 {path}")
-    return _text(path)
+        raise lock.error(f"the key file `{path}` can be read by others", hint=f"chmod 600 {path}")
+    return _text(path, lock)
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, lock: Lock) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise EmbedderUnavailable(f"the key file `{path}` cannot be read as text") from None
+        raise lock.error(f"the key file `{path}` cannot be read as text") from None

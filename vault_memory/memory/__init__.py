@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vault_memory.memory.buffers import Seen, Verdict, gone_back, judge, offered
     from vault_memory.memory.diffs import unified
     from vault_memory.memory.editing import apply_ops
+    from vault_memory.memory.extraction import read_answer
     from vault_memory.memory.forgetting import Cut, Revisions, cut_audit, cut_note, cut_transcript
     from vault_memory.memory.inbox import (
         Decisions,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         strike_in_inbox,
     )
     from vault_memory.memory.items import NoteItem, Resolved, item_id, items_of, resolve
+    from vault_memory.memory.learned import Doubt, Extraction, FoundFact, Memory
     from vault_memory.memory.newer import Fitted, asked_about, fitted
     from vault_memory.memory.ops import (
         AddHeading,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     )
     from vault_memory.memory.ownership import Ownership, lift, replay
     from vault_memory.memory.policy import Decision, Rules, decide, why_stale
+    from vault_memory.memory.prompting import CUT, Excerpt, Prompt, curation_prompt, extraction_prompt
     from vault_memory.memory.reading import read_line, read_record
     from vault_memory.memory.redaction import redact
     from vault_memory.memory.sought import Sought, TextTooShort
@@ -71,6 +74,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BOT_SOURCES",
+    "CUT",
     "KINDS",
     "ROLES",
     "SOURCES",
@@ -82,8 +86,13 @@ __all__ = [
     "Decision",
     "Decisions",
     "Done",
+    "Doubt",
+    "Excerpt",
+    "Extraction",
     "Fitted",
+    "FoundFact",
     "Layout",
+    "Memory",
     "NotUndoable",
     "NoteItem",
     "Op",
@@ -91,6 +100,7 @@ __all__ = [
     "Ownership",
     "Pattern",
     "Place",
+    "Prompt",
     "Proposal",
     "Record",
     "Rejected",
@@ -117,6 +127,7 @@ __all__ = [
     "clashes",
     "conflict_copy",
     "copy_of",
+    "curation_prompt",
     "cut_audit",
     "cut_note",
     "cut_transcript",
@@ -124,6 +135,7 @@ __all__ = [
     "describe",
     "drop_from_inbox",
     "expired",
+    "extraction_prompt",
     "fitted",
     "gone_back",
     "ignored",
@@ -139,6 +151,7 @@ __all__ = [
     "own_scope",
     "proposals_of",
     "propose",
+    "read_answer",
     "read_dropped",
     "read_inbox",
     "read_line",
@@ -182,6 +195,9 @@ _MODULES = {
     **dict.fromkeys(("ROLES", "Turn", "TurnChunk", "checked", "new_id", "own_scope", "read_dropped"), "turns"),
     **dict.fromkeys(("read_turn", "read_turns", "transcript_path", "turn_chunks", "turn_of"), "turns"),
     "union_of_turns": "turns",
+    **dict.fromkeys(("Doubt", "Extraction", "FoundFact", "Memory"), "learned"),
+    **dict.fromkeys(("CUT", "Excerpt", "Prompt", "curation_prompt", "extraction_prompt"), "prompting"),
+    "read_answer": "extraction",
     "apply_ops": "editing",
     "redact": "redaction",
     "unified": "diffs",

@@ -1,0 +1,64 @@
+"""The sentences of a turn that are the speaker's own: no quotations, no code, nothing forwarded, no questions.
+
+Each is a piece of the text exactly as it stands.
+"""
+
+import re
+from collections.abc import Iterator
+
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_FORWARDED = re.compile(
+    r"^[ \t]*(?:-{2,}[^\n]*(?:original|forwarded|weitergeleitet|mensaje|transféré|пересла|转发|原始)[^\n]*-{2,}"
+    r"|(?:From|Von|De|От|发件人) ?[:：] .*@"
+    r"|(?:On|Am|Le|El) .{5,80} (?:wrote|schrieb[^\n]*|a écrit|escribió) ?:[ \t]*$).*",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+_QUOTED_LINE = re.compile(r"^[ \t]*[>|].*$", re.MULTILINE)
+_INTRODUCED = re.compile(r"[:：][ \t]*\n(?:[^\n]*\S[^\n]*(?:\n|\Z))*")
+_QUOTED = re.compile(
+    r"“[^”\"]*[”\"]|„[^“”\"]*[“”\"]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|《[^》]*》|‹[^›]*›|\"[^\"]*\"|[“„«「『\"].*",
+    re.DOTALL,
+)
+_CUT = re.compile(r"\[…\]")
+_POINT = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+_END = re.compile(r"[.!?…]+[\"”»)]*(?=\s|\Z)|[。！？｡]+[」』”》）]*|\n+")
+_SHORT = re.compile(
+    r"(?:^|[\s(])(?:[^\W\d_]|Dr|Mr|Mrs|Ms|Prof|St|Sr|Sra|Dra|Mme|Mlle|Hr|Fr|bzw|ca|usw|z\. ?B|e\.g|i\.e|approx|No|Nr"
+    r"|ул|гр|им|т\. ?е)\.$",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"[?？][\s)!\"”»」]*$")
+
+
+def sentences(text: str) -> Iterator[str]:
+    """In their order, without the marker of a point and without blanks around."""
+    hidden = [False] * (len(text) + 1)
+    for pattern in (_FENCED, _FORWARDED, _QUOTED_LINE, _INTRODUCED, _QUOTED):
+        for span in pattern.finditer(text):
+            hidden[span.start() : span.end()] = [True] * (span.end() - span.start())
+    for start, end in _pieces(text):
+        piece = text[start:end]
+        marker = _POINT.match(piece)
+        first = start + (marker.end() if marker else len(piece) - len(piece.lstrip()))
+        if not hidden[first] and not _ASKS.search(piece) and "…]" not in piece and "[…" not in piece:
+            said = text[first:end].strip()
+            if said:
+                yield said
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Where sentences stand; those at which the text was cut are left out, since they are not whole."""
+    start, broken = 0, False
+    cuts = {cut.start() for cut in _CUT.finditer(text)}
+    for end in _END.finditer(text):
+        if any(end.start() <= cut < end.end() + 2 or start <= cut < end.end() for cut in cuts):
+            broken = True
+            if end.group().startswith("…"):
+                continue
+        if end.group().startswith(".") and _SHORT.search(text[start : end.end()]):
+            continue
+        if not broken:
+            yield start, end.end()
+        start, broken = end.end(), False
+    if not broken:
+        yield start, len(text)

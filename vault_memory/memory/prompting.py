@@ -1,0 +1,138 @@
+"""What a brain is asked: instructions, what is known already, and what was said, with the ids that may be cited.
+
+Only the person's own turns are shown with an id, so that nothing else can be cited. Whatever people wrote stands
+between marks as data; a mark inside it is broken, and a line of it cannot pose as another turn.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from vault_memory.memory.shapes import TOPICS, TYPES, ops_schema, schema
+from vault_memory.memory.words import clean
+
+Role = Literal["extraction", "curation"]
+
+CUT = "[…]"
+"""Stands where a part of an excerpt was left out"""
+SHORTEST = 400
+"""Characters of a text that is not cut in two any more"""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """One turn as a brain gets to see it, whole or in part."""
+
+    id: str
+    text: str
+    who: str
+    """the name of who speaks, e.g. ``alice`` or ``assistant``"""
+    own: bool
+    """whether it was said by a person whose memory this is, in their own words"""
+    ts: str = ""
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One question to a brain."""
+
+    role: Role
+    system: str
+    """the instructions, as they stand in the Markdown file of this role"""
+    known: tuple[tuple[str, str], ...] = ()
+    """what is there already, as (name, text), e.g. ``("USER.md", "## Tea …")``"""
+    excerpts: tuple[Excerpt, ...] = ()
+
+    @property
+    def turn_ids(self) -> tuple[str, ...]:
+        """What may be cited: the turns of the person's own, each once."""
+        return tuple(dict.fromkeys(one.id for one in self.excerpts if one.own))
+
+    @property
+    def text(self) -> str:
+        """All that the brain is to read beside the instructions."""
+        parts = [_marked(name, text) for name, text in self.known]
+        if self.excerpts:
+            parts.append(_marked("turns", "\n".join(map(_line, self.excerpts)), escape=False))
+        return "\n\n".join(parts)
+
+    def schema(self) -> dict[str, Any]:
+        """The shape of the answer, as JSON Schema."""
+        return schema(self.turn_ids) if self.role == "extraction" else ops_schema()
+
+    def halves(self) -> "tuple[Prompt, Prompt] | None":
+        """The same question about one half of what was said and about the other; None when it is too little."""
+        if len(self.excerpts) > 1:
+            middle = _middle([len(one.text) for one in self.excerpts])
+            return replace(self, excerpts=self.excerpts[:middle]), replace(self, excerpts=self.excerpts[middle:])
+        if not self.excerpts or len(self.excerpts[0].text) < 2 * SHORTEST:
+            return None
+        [whole] = self.excerpts
+        at = whole.text.find(" ", len(whole.text) // 2) + 1 or len(whole.text) // 2
+        first, second = (replace(whole, text=part) for part in (whole.text[:at], whole.text[at:]))
+        return replace(self, excerpts=(first,)), replace(self, excerpts=(second,))
+
+
+def extraction_prompt(
+    instructions: str,
+    *,
+    who: str,
+    day: str,
+    excerpts: Iterable[Excerpt],
+    profile: str = "",
+    facts: Iterable[str] = (),
+    predicates: Iterable[str] = (),
+) -> Prompt:
+    """Asks what is worth remembering of what was said. `who`: the person or channel whose memory it is."""
+    values = {"who": _name(who), "day": day, "predicates": ", ".join(predicates), "types": ", ".join(TYPES)}
+    known = [("profile", profile.strip()), ("facts", "\n".join(facts))]
+    system = filled(instructions, values | {"topics": ", ".join(TOPICS)})
+    return Prompt("extraction", system, tuple((name, text) for name, text in known if text), tuple(excerpts))
+
+
+def curation_prompt(
+    instructions: str, *, note: str, text: str, day: str, dated: Iterable[tuple[str, str]], facts: Iterable[str] = ()
+) -> Prompt:
+    """Asks which edits would make a note say what is true now. `dated`: (day, text) of the last dated notes."""
+    known = [("note", text), *((f"day_{one}", said) for one, said in dated), ("facts", "\n".join(facts))]
+    system = filled(instructions, {"note": note, "day": day})
+    return Prompt("curation", system, tuple((name, said) for name, said in known if said.strip()))
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """The template with each ``{{name}}`` replaced; what is put in is not looked at again, unknown names stay."""
+    return _PLACE.sub(lambda place: values.get(place[1], place[0]), template)
+
+
+_PLACE = re.compile(r"\{\{ ?([a-z_]+) ?\}\}")
+_MARKS = re.compile(r"<(?=/?[A-Za-z])")
+
+
+def _marked(name: str, text: str, *, escape: bool = True) -> str:
+    return f"<{name}>\n{_safe(text) if escape else text}\n</{name}>"
+
+
+def _safe(text: str) -> str:
+    return _MARKS.sub("‹", clean(text))
+
+
+def _line(one: Excerpt) -> str:
+    """``[id] alice: text``, with further lines set in; what cannot be cited has no id."""
+    label = f"[{one.id}] {_name(one.who)}" if one.own else f"- {_name(one.who)}"
+    return f"{label}: " + "\n    ".join(_safe(one.text).splitlines())
+
+
+def _name(who: str) -> str:
+    return " ".join(_safe(who).replace("[", "(").replace("]", ")").split()) or "someone"
+
+
+def _middle(lengths: list[int]) -> int:
+    """How many of the first make about half of it all; at least one, and not all."""
+    half, run = sum(lengths) / 2, 0
+    for count, length in enumerate(lengths, 1):
+        run += length
+        if run >= half:
+            return max(1, min(count, len(lengths) - 1))
+    return 1
