@@ -117,6 +117,19 @@ class Curation:
 
 
 @dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of people and things, in `FACTS.md`."""
+
+    single_valued: tuple[str, ...] = ("works_at", "lives_in", "has_role", "has_status")
+    """Predicates that have one value at a time: a new one ends the old one"""
+    conflicts: Literal["temporal", "keep_existing", "use_new", "merge", "ask"] = "temporal"
+    """Of two values of such a predicate: the newer by its day, the one that stands there, the one said last, both in one
+    line, or both until you decide in INBOX.md"""
+    max_knowledge_facts: int = 0
+    """How many facts a prompt gets at most; 0: all that are about the person or are named"""
+
+
+@dataclass(frozen=True, slots=True)
 class PersonZone:
     """Where a person lives, for when their night begins."""
 
@@ -200,6 +213,7 @@ class Config:
     brain: Brain = Brain()
     recall: Recall = Recall()
     curation: Curation = Curation()
+    facts: Facts = Facts()
     sleep_cycle: SleepCycle = SleepCycle()
     channel_sleep_cycle: ChannelSleepCycle = ChannelSleepCycle()
     retention: Retention = Retention()
@@ -208,7 +222,7 @@ class Config:
 
 
 ZERO_SAYS_NONE = frozenset(
-    {"dimensions", "memory_retention_days", "auto_load_dated_days", "transcript_days"}
+    {"max_knowledge_facts", "dimensions", "memory_retention_days", "auto_load_dated_days", "transcript_days"}
 )  # fmt: skip
 """Numbers that may be 0; all others are counts and seconds of something"""
 
