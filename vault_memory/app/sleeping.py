@@ -1,0 +1,314 @@
+"""The night's work as VaultMemory does it: which scopes, which brain, which time zone; and what is kept at once."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+from zoneinfo import ZoneInfo
+
+from vault_memory import config as configuration
+from vault_memory.errors import UsageError
+from vault_memory.sleep import Last, Schedule, Shelf
+
+if TYPE_CHECKING:
+    from vault_memory.app.memory import VaultMemory
+    from vault_memory.curate import Edit
+    from vault_memory.memory import Turn
+    from vault_memory.sleep import Desk, Places, Wanted
+
+MOST_ROUNDS = 50
+"""Of one scope in one go: each takes in as much as has room"""
+REMEMBERED = "Remembered"
+"""The section for what somebody asked to be remembered"""
+LONGEST_TEXT = 1_000
+WORKSPACE = "group:main"
+SECOND = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Slept:
+    """What the nights of some scopes did."""
+
+    scopes: tuple[Mapping[str, Any], ...]
+    """of each: scope, night, gathered, memories, facts, curated, pruned, rung, state, and more"""
+    night: str
+    """the local date of the latest of them"""
+    report: str
+    """Markdown, for a person"""
+    kept: str
+    """the file in which the report is kept, without what was learned; empty with a dry run, or when nothing was due"""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a night is to be tried again."""
+        return any(one["state"] == "failed" for one in self.scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of a text that was to be remembered at once."""
+
+    outcome: Literal["added", "duplicate", "proposed", "refused", "pending"]
+    id: str
+    note: str
+    reason: str = ""
+
+
+class Sleeping:
+    """What VaultMemory is made of besides: the calls about nights, and what is remembered at once."""
+
+    def sleep(
+        self,
+        *,
+        scopes: Sequence[str] | None = None,
+        due: bool = False,
+        dry_run: bool = False,
+        now: datetime | None = None,
+        after: Callable[[str, str], None] = lambda scope, step: None,
+    ) -> Slept:
+        """Do the night's work for persons (`user:NAME`) and channels (`channel:NAME`); for all when none is named.
+
+        `due`: only where the night has begun and is not done. `after` is told each step that is done. Raises NightRuns
+        when another process is at it, UsageError, ConfigError.
+        """
+        return _Sleep(cast("VaultMemory", self), now, dry_run, after).all(scopes, due=due)
+
+    def nights(self, now: datetime | None = None) -> dict[str, object]:
+        """When the last night was and when the next one will be, and where one is due."""
+        return _Sleep(cast("VaultMemory", self), now, True).status()
+
+    def remember(
+        self, text: str, *, scope: str, source: str = "tool", now: datetime | None = None, dry_run: bool = False
+    ) -> Remembered:
+        """Keep a text for good: in USER.md, CHANNEL.md or MEMORY.md; what is asked for from now on, in RULES.md.
+
+        Raises UsageError.
+        """
+        return remember(cast("VaultMemory", self), text, scope, source, now, dry_run=dry_run)
+
+    def append_summary(self, scope: str, text: str, ts: datetime | str) -> "Edit":
+        """Keep the summary of a conversation that is about to be shortened, in the dated note of its day."""
+        return append_summary(cast("VaultMemory", self), scope, text, ts)
+
+
+class _Sleep:
+    """One call."""
+
+    def __init__(
+        self, memory: "VaultMemory", now: datetime | None, dry_run: bool,
+        after: Callable[[str, str], None] = lambda scope, step: None,
+    ) -> None:  # fmt: skip
+        self.memory, self.dry_run, self.after = memory, dry_run, after
+        at = now or datetime.now(UTC)
+        self.now = at.astimezone() if at.tzinfo is None else at
+        self.shelf = Shelf(memory.state.path)
+        self.config = memory.config
+
+    def all(self, named: Sequence[str] | None, *, due: bool) -> Slept:
+        from vault_memory.sleep import morning_report
+
+        outcomes: list[dict[str, Any]] = []
+        with nullcontext() if self.dry_run else self.shelf.held(), closing(self.memory.fork()) as memory:
+            wanted = [scope for scope in self._scopes(named) if not due or self._is_due(scope)]
+            desk = self._desk(memory)
+            outcomes += [self._rounds(desk, scope) for scope in wanted]
+        self.memory.refresh(renew=False)
+        night = max((str(one["night"]) for one in outcomes), default="")
+        kept = "" if self.dry_run or not outcomes else str(self._kept(night))
+        title = night or self.now.astimezone(self._zone("")).date().isoformat()
+        return Slept(tuple(outcomes), night, morning_report(title, outcomes, dry_run=self.dry_run), kept)
+
+    def status(self) -> dict[str, object]:
+        lasts = {one.scope: one for one in self.shelf.lasts()}
+        cycle = self.config.sleep_cycle
+        schedule = _schedule(cycle.cron)
+        return {
+            "last": max((one.night for one in lasts.values()), default="") or None,
+            "next": schedule.next(self.now, self._zone("")).isoformat() if cycle.enabled else None,
+            "due": [scope for scope in self._scopes(None) if self._is_due(scope)],
+            "idle": min((one.idle for one in lasts.values()), default=0),
+        }
+
+    def _scopes(self, named: Sequence[str] | None) -> list[str]:
+        if named is not None and isinstance(named, str):
+            raise UsageError(f"`scopes` is a list of scopes, not {named!r}")
+        for scope in named or ():
+            if not scope.startswith(("user:", "channel:")) or not scope.partition(":")[2]:
+                raise UsageError(f"{scope!r} has no nights", hint="name `user:NAME` or `channel:NAME`")
+        if named is not None:
+            return list(dict.fromkeys(named))
+        from vault_memory.sleep import scopes_in
+
+        return scopes_in(self._paths(self.memory), self.memory.layout)
+
+    def _is_due(self, scope: str) -> bool:
+        cycle = self._cycle(scope)
+        if not cycle.enabled:
+            return False
+        done = self.shelf.last(scope).night
+        day = datetime.fromisoformat(done).date() if done else None
+        return _schedule(cycle.cron).due(self.now, self._zone(scope), done=day) is not None
+
+    def _rounds(self, desk: "Desk", scope: str) -> dict[str, Any]:
+        """As many as it takes to read all that was said, and to finish a night that was killed."""
+        from vault_memory.sleep import Night, joined
+
+        wanted = self._wanted(scope)
+        whole: dict[str, Any] = {}
+        for _ in range(1 if self.dry_run else MOST_ROUNDS):
+            found = Night(desk, wanted, lambda step: self.after(scope, step)).run()
+            whole = joined(whole, asdict(found))
+            if found.state == "failed" or (not found.more and found.night >= wanted.night.isoformat()):
+                break
+        return whole
+
+    def _wanted(self, scope: str) -> "Wanted":
+        from vault_memory.sleep import Wanted
+
+        cycle, zone = self._cycle(scope), self._zone(scope)
+        return Wanted(
+            scope, _schedule(cycle.cron).latest(self.now, zone), self.now, zone,
+            lookback=timedelta(hours=cycle.lookback_hours), retention_days=cycle.memory_retention_days,
+            transcript_days=self.config.retention.transcript_days,
+            curate=self.config.sleep_cycle.curate_user_memory and scope.startswith("user:"), dry_run=self.dry_run,
+        )  # fmt: skip
+
+    def _cycle(self, scope: str) -> configuration.SleepCycle | configuration.ChannelSleepCycle:
+        return self.config.channel_sleep_cycle if scope.startswith("channel:") else self.config.sleep_cycle
+
+    def _zone(self, scope: str) -> tzinfo:
+        own = (one.zone for one in self.config.sleep_cycle.zones if scope == f"user:{one.user}")
+        name = next(own, "") or self._cycle(scope).zone
+        return ZoneInfo(name) if name else local_zone()
+
+    def _desk(self, memory: "VaultMemory") -> "Desk":
+        from vault_memory.brain import instructions, load_brain
+        from vault_memory.sleep import Desk, places_of
+
+        curator, brain = memory.curator, self.config.brain
+        if not self.dry_run:
+            curator.tend(self.now)
+        prompts = [Path(brain.prompts)] if brain.prompts else []
+        prompts.append(memory.state.path / "prompts")
+
+        def places(scope: str) -> "Places":
+            return places_of(scope, self._paths(memory), memory.layout)
+
+        def discard(path: str, now: datetime) -> bool:
+            note = memory.folder.read(path, max_bytes=1 << 30)
+            done = curator.writer.trash(path, expected=note.revision, now=now, op_id=f"age-{note.revision[:16]}")
+            return done.outcome == "trashed"
+
+        return Desk(
+            curator, self.shelf, places, lambda scope, last: _turns(memory, places(scope), last),
+            lambda role: load_brain(brain, role), lambda role: instructions(role, prompts), discard,
+        )  # fmt: skip
+
+    def _paths(self, memory: "VaultMemory") -> list[str]:
+        return list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries)
+
+    def _kept(self, night: str) -> Path:
+        """The report of all scopes whose night it was, without what was learned: that is in the notes alone."""
+        from vault_memory.sleep import morning_report
+
+        told = [one.outcome for one in self.shelf.lasts() if one.outcome.get("night") == night]
+        return self.shelf.report(night, morning_report(night, told))
+
+
+def _turns(memory: "VaultMemory", places: "Places", last: Last | None) -> "list[Turn]":
+    """What was said since the last turn that a night took in; everything when there was no night."""
+    from vault_memory.sleep import moment_of
+
+    scopes = [places.scope, *([WORKSPACE] if places.notes == "memory/" else [])]
+    newest = moment_of(last.newest_ts) if last else None
+    first = newest.date() - timedelta(days=1) if newest else None
+    found = {turn.id: turn for scope in scopes for turn in memory.transcripts.of(scope, first)}
+    turns = sorted(found.values(), key=lambda turn: turn.at)
+    if last is None or newest is None:
+        return turns
+    start = next((at + 1 for at, turn in enumerate(turns) if turn.id == last.newest), None)
+    return turns[start:] if start is not None else [turn for turn in turns if turn.at > newest]
+
+
+def _schedule(cron: str) -> Schedule:
+    schedule = Schedule.read(cron)
+    assert schedule is not None, "the configuration was checked"
+    return schedule
+
+
+def local_zone() -> tzinfo:
+    """The time zone of this machine."""
+    name = os.environ.get("TZ", "").lstrip(":")
+    try:
+        if name:
+            return ZoneInfo(name)
+        with open("/etc/localtime", "rb") as file:
+            return ZoneInfo.from_file(file, key="localtime")
+    except (OSError, ValueError):
+        return datetime.now(UTC).astimezone().tzinfo or UTC
+
+
+# ---- at once --------------------------------------------------------------------------------------------------------
+
+
+def remember(
+    memory: "VaultMemory", text: str, scope: str, source: str, now: datetime | None, *, dry_run: bool
+) -> Remembered:
+    """Keep a text for good."""
+    from vault_memory.memory import item_id
+    from vault_memory.sleep import places_of, rule_ops, rules_in
+    from vault_memory.sleep.lines import ops_for
+
+    said = " ".join(text.split())
+    if not said or len(said) > LONGEST_TEXT:
+        raise UsageError(f"a text to remember has 1 to {LONGEST_TEXT} letters", hint="say it in one sentence")
+    if scope.partition(":")[0] not in ("user", "channel", "group") or not scope.partition(":")[2]:
+        raise UsageError(f"{scope!r} is no scope", hint="name a person, a channel or a group")
+    places = places_of(scope, list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries), memory.layout)
+    day = (now or datetime.now(UTC)).astimezone(_Sleep(memory, now, True)._zone(scope)).date()
+    is_rule = bool(places.rules and rules_in(said))
+    note = places.rules if is_rule else places.profile
+    doc = _doc(memory, note)
+    line = f"{said} ({day})"
+    ops = rule_ops(doc, [line]) if is_rule else ops_for(doc, REMEMBERED, [line])
+    kind = "rules" if is_rule else (place.kind if (place := memory.layout.place(note)) else "")
+    id_ = item_id(scope, kind, said)
+    if not ops:
+        return Remembered("duplicate", id_, note)
+    edit = memory.apply(note, ops, source=source, why="asked to remember", now=now, dry_run=dry_run)
+    if edit.pending:
+        return Remembered("pending", id_, note, edit.pending[0].reason)
+    if edit.proposed:
+        return Remembered("proposed", id_, note, edit.proposed[0].why)
+    if edit.rejected:
+        return Remembered("refused", id_, note, edit.rejected[0].reason)
+    added = any(one.outcome == "applied" for one in edit.applied)
+    return Remembered("added" if added else "duplicate", id_, note)
+
+
+def append_summary(memory: "VaultMemory", scope: str, text: str, ts: datetime | str) -> "Edit":
+    """Keep the summary of a conversation, line by line."""
+    from vault_memory.markdown import item_marker
+    from vault_memory.sleep import places_of
+    from vault_memory.sleep.lines import ops_for
+
+    at = datetime.fromisoformat(ts) if isinstance(ts, str) else ts
+    at = (at.replace(tzinfo=UTC) if at.tzinfo is None else at).astimezone(_Sleep(memory, None, True)._zone(scope))
+    lines = [one.strip().lstrip("#").strip() for one in text.splitlines()]
+    lines = [one for one in lines if one[len(item_marker(one.encode())) :].strip()]
+    if not lines:
+        raise UsageError("a summary without a text is none", hint="leave it out")
+    places = places_of(scope, list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries), memory.layout)
+    note = places.note_of(at.date())
+    ops = ops_for(_doc(memory, note), f"Summary {at:%H:%M}", lines)
+    return memory.apply(note, ops, source="tool", why="a conversation was shortened", now=at)
+
+
+def _doc(memory: "VaultMemory", note: str) -> Any:
+    from vault_memory.markdown import parse
+
+    found = memory.curator.there(note)
+    return parse(found.raw if found else b"")

@@ -1,0 +1,150 @@
+"""What nights remember between themselves, outside the vault: where the last one ended, and what one is about to do.
+
+Each file is replaced as a whole. The open night's file is written before each step that changes something, so that a
+night that was killed goes on with the very same turns, the same answer of the brain, and the same ids in the audit.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+from vault_memory.errors import Locked
+from vault_memory.memory.items import short_hash
+
+FOLDER = "nights"
+LOCK = "nights.lock"
+
+
+class NightRuns(Locked):
+    """Another process is at the night's work."""
+
+    def __init__(self) -> None:
+        super().__init__("another process is doing the night's work", hint="wait until it is done, then try again")
+
+
+class _Kept:
+    """Reads itself from JSON, whatever an older or newer version put there."""
+
+    @classmethod
+    def read(cls, said: object) -> Self:
+        if not isinstance(said, dict):
+            return cls()
+        known = {one.name: one.type for one in fields(cls)}  # type: ignore[arg-type]
+        return cls(**{name: value for name, value in said.items() if name in known})
+
+
+@dataclass(slots=True)
+class Last(_Kept):
+    """Of one scope: the last night that was done."""
+
+    scope: str = ""
+    night: str = ""
+    """its local date"""
+    newest: str = ""
+    """the id of the newest turn that was gathered"""
+    newest_ts: str = ""
+    reflected: str = ""
+    """the night of the last reflection"""
+    serial: int = 0
+    """how many nights were done"""
+    idle: int = 0
+    """nights in a row in which nothing was learned"""
+    outcome: dict[str, Any] = field(default_factory=dict)
+    """as `sleep` told it"""
+
+
+@dataclass(slots=True)
+class Open(_Kept):
+    """Of one scope: the night that is being done."""
+
+    scope: str = ""
+    night: str = ""
+    serial: int = 0
+    began: str = ""
+    after: str = ""
+    """the id of the turn after which it gathers; empty on the very first"""
+    newest: str = ""
+    """the id of the last turn that it took in; later ones are the next night's"""
+    answers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """what the brain said, by step"""
+    runs: dict[str, str] = field(default_factory=dict)
+    """the ids of audit records, by step"""
+
+
+class Shelf:
+    """The files of all scopes."""
+
+    def __init__(self, state: Path) -> None:
+        self.folder = state / FOLDER
+
+    def last(self, scope: str) -> Last:
+        return Last.read(self._read(self._file(scope, "last")))
+
+    def open(self, scope: str) -> Open | None:
+        """The night that was begun and not done; None when there is none."""
+        said = self._read(self._file(scope, "open"))
+        return Open.read(said) if said is not None else None
+
+    def keep(self, scope: str, what: Last | Open) -> None:
+        """On the disk when this returns."""
+        self._write(self._file(scope, "last" if isinstance(what, Last) else "open"), json.dumps(asdict(what)))
+
+    def close(self, scope: str, last: Last) -> None:
+        """The open night is done."""
+        self.keep(scope, last)
+        self._file(scope, "open").unlink(missing_ok=True)
+
+    def report(self, night: str, text: str) -> Path:
+        """Keep a report that a person may read in the morning."""
+        file = self.folder / "reports" / f"{night}.md"
+        self._write(file, text)
+        return file
+
+    def lasts(self) -> list[Last]:
+        """The last night of each scope."""
+        found = [Last.read(self._read(file)) for file in sorted(self.folder.glob("*.last.json"))]
+        return [one for one in found if one.scope]
+
+    def note(self, record: dict[str, object]) -> None:
+        """One line in the log of what aged out, on the disk before anything is thrown away."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with (self.folder / "aged-out.jsonl").open("a", encoding="utf-8") as log:
+            log.write(json.dumps(record) + "\n")
+            log.flush()
+            os.fsync(log.fileno())
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else does the night's work meanwhile. Raises NightRuns."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fd = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise NightRuns from None
+            yield
+        finally:
+            os.close(fd)
+
+    def _file(self, scope: str, what: str) -> Path:
+        return self.folder / f"{short_hash(scope)}.{what}.json"
+
+    def _read(self, file: Path) -> object:
+        with suppress(OSError, ValueError):
+            return json.loads(file.read_text(encoding="utf-8"))
+        return None
+
+    def _write(self, file: Path, text: str) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = file.with_name(file.name + ".new")
+        with fresh.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(fresh, file)

@@ -1,0 +1,220 @@
+"""The steps of a night, in their order. Each may be done again: what it did before is found by its id in the audit."""
+
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from vault_memory.errors import VaultMemoryError
+from vault_memory.memory.extraction import read_answer
+from vault_memory.sleep import asking
+from vault_memory.sleep.gather import day_of, gather, moment_of
+from vault_memory.sleep.kept import Last, Open
+from vault_memory.sleep.lines import LEARNED, lines_by_day, ops_for
+from vault_memory.sleep.reflecting import reflect
+from vault_memory.sleep.report import joined
+from vault_memory.sleep.rules import ARCHIVED, rule_lines, rule_ops
+
+if TYPE_CHECKING:
+    from vault_memory.sleep.night import Night
+
+logger = logging.getLogger(__name__)
+
+MOST_DOUBTS = 10
+"""Proposals that one night makes of what the brain could not show evidence for"""
+RECENT_DAYS = 3
+"""Of dated notes, for curation"""
+ABOUT = "fact"
+"""With this word begins the remark of an op that a statement of a fact ended in"""
+
+
+def state(night: "Night") -> None:
+    """Where the last night ended; or where one was killed that is to be finished first."""
+    kept = None if night.wanted.dry_run else night.desk.shelf.open(night.scope)
+    if kept is None or kept.serial <= night.last.serial:  # killed between its last two breaths
+        began, serial = night.now.isoformat(), night.last.serial + 1
+        kept = Open(night.scope, night.wanted.night.isoformat(), serial, began, night.last.newest)
+    night.open = kept
+    night.out.night = night.open.night
+
+
+def gather_turns(night: "Night") -> None:
+    """What was said since, cut to size."""
+    first = not night.last.newest_ts
+    turns = night.desk.turns(night.scope, None if first else night.last)
+    if first:
+        since = moment_of(night.open.began) - night.wanted.lookback
+        turns = [turn for turn in turns if turn.at >= since]
+    ids = [turn.id for turn in turns]
+    if night.open.newest in ids:
+        turns = turns[: ids.index(night.open.newest) + 1]
+    night.gathered = gather(turns, user=night.name if night.kind == "user" else "")
+    night.open.newest = night.gathered.newest
+    night.out.gathered, night.out.more = len(night.gathered.turns), night.gathered.more
+
+
+def ask_the_brain(night: "Night") -> None:
+    """Memories, facts and topics; the answer is kept before anything is made of it."""
+    evidence = night.gathered.evidence
+    if not evidence:
+        return
+    places = night.places
+    try:
+        prompt = asking.extraction_prompt(
+            night.desk.instructions("extraction"),
+            who=night.name, night=night.night, profile=night.text(places.profile), facts=night.text(places.facts),
+            excerpts=night.gathered.excerpts,
+        )  # fmt: skip
+        text = night.ask("extraction", prompt)
+    except VaultMemoryError as error:
+        night.out.state, night.out.reason = "failed", error.message
+        return
+    answer = night.open.answers["extraction"]
+    night.out.rung, night.out.model, night.out.reason = answer["rung"], answer["model"], answer["reason"]
+    others = {one.id for one in night.gathered.excerpts if not one.own}
+    night.extraction = read_answer(text, evidence, others=others, rung=night.out.rung)
+
+
+def write_notes(night: "Night") -> None:
+    """Append to the dated note of the day on which it was said. What cannot be taken is told in the audit."""
+    places, found = night.places, night.extraction
+    attributed = night.kind == "channel"
+    by_day = lines_by_day(found, night.gathered.evidence, night.zone, attributed=attributed)
+    dropped = [{"op": "memory", "line": one.text, "reason": one.reason} for one in found.dropped]
+    for day, lines in by_day.items():
+        note = places.note_of(day)
+        ops = ops_for(night.doc(note), LEARNED, night.first_lines(note, lines))
+        told = night.edit(f"note {day}", note, [*ops, *dropped])
+        dropped = []
+        night.out.memories += len(told.applied)
+        night.out.learned += [line for op in told.applied for line in op.get("lines") or [op.get("line", "")]]
+    night.edit("refused", places.note_of(night.night), dropped)
+
+
+def propose_doubts(night: "Night") -> None:
+    """What the brain could not show evidence for is a person's to decide."""
+    doubts = list(night.extraction.proposals)[:MOST_DOUBTS]
+    note = night.places.profile
+    lines = [doubt.text for doubt in doubts]
+    why = f"night of {night.open.night}: {doubts[0].reason}" if doubts else ""
+    doc = night.doc(note)
+    ops = [op for line in lines for op in ops_for(doc, LEARNED, [line])]
+    night.edit("doubts", note, ops, origin="document", why=why)
+
+
+def state_facts(night: "Night") -> None:
+    """Facts go to FACTS.md, also when there are no memories."""
+    from vault_memory.curate.knowing import wish_of
+    from vault_memory.markdown.items import day as parse_day
+    from vault_memory.memory.fact_changes import FactRules
+    from vault_memory.memory.facts import Fact
+
+    wishes = []
+    for found in night.extraction.facts:
+        said = next((night.gathered.evidence[one] for one in found.evidence if one in night.gathered.evidence), None)
+        if said is None:
+            continue
+        fact = Fact(
+            "", found.subject, found.predicate, found.object,
+            parse_day(found.valid_from), parse_day(found.valid_until), ref=said.id, scope=night.scope,
+        )  # fmt: skip
+        wishes.append(wish_of("add", night.scope, FactRules(day_of(said, night.zone)), fact=fact))
+    told = night.edit("facts", night.places.facts, facts=tuple(wishes))
+    kept = [remark.split() for remark in told.remarks if remark.startswith(ABOUT + " ")]
+    night.out.facts = sum(words[-1] in ("added", "refined", "superseded") for words in kept)
+
+
+def keep_rules(night: "Night") -> None:
+    """What the person asked for from now on, word for word, stands in RULES.md."""
+    note = night.places.rules
+    if not note:
+        return
+    own = [(turn, day_of(turn, night.zone)) for turn in night.gathered.evidence.values()]
+    ops = rule_ops(night.doc(note), rule_lines(own))
+    told = night.edit("rules", note, ops, source="talk", why=f"asked for; night of {night.open.night}")
+    night.out.rules = sum(op.get("op") in ("append", "add_heading") and op.get("heading") != ARCHIVED
+                          for op in told.applied)  # fmt: skip
+
+
+def prune(night: "Night") -> None:
+    """Dated notes and transcripts that are too old go to the trash: by the date in their names, logged first."""
+    wanted, places = night.wanted, night.places
+    if wanted.retention_days:
+        cutoff = night.night - timedelta(days=wanted.retention_days)
+        for day, note in places.dated:
+            if day < cutoff:
+                _log(night, note)
+                told = night.edit(f"age {note}", note, source="retention", why=f"older than {cutoff}")
+                night.out.pruned += bool(told.applied)
+    if wanted.transcript_days:
+        learned = moment_of(night.last.newest_ts).date() if night.last.newest_ts else None
+        cutoff = night.night - timedelta(days=wanted.transcript_days)
+        for day, path in places.transcripts:
+            if day < cutoff and learned is not None and day < learned:
+                _log(night, path)
+                night.out.pruned += wanted.dry_run or night.desk.discard(path, night.now)
+
+
+def _log(night: "Night", path: str) -> None:
+    if not night.wanted.dry_run:
+        logger.info("%s is older than it is kept; it goes to the trash", path)
+        night.desk.shelf.note({"ts": night.now.isoformat(), "scope": night.scope, "path": path})
+
+
+def curate(night: "Night") -> None:
+    """The brain may edit USER.md, within what policy allows."""
+    if not night.wanted.curate or night.kind != "user" or night.out.state == "failed":
+        return
+    places = night.places
+    text = night.text(places.profile)
+    since = night.night - timedelta(days=RECENT_DAYS)
+    days = {day: night.text(note) for day, note in places.dated if since <= day <= night.night}
+    try:
+        prompt = asking.curation_prompt(
+            night.desk.instructions("curation"),
+            note=places.profile.rpartition("/")[2], night=night.night, text=text, days=days,
+            facts=night.text(places.facts),
+        )  # fmt: skip
+        said = night.ask("curation", prompt)
+    except VaultMemoryError as error:
+        night.out.reason = night.out.reason or error.message
+        return
+    ops = read_answer(said, ()).ops
+    told = night.edit("curation", places.profile, ops)
+    night.out.curated = len(told.applied)
+
+
+def count(night: "Night") -> None:
+    """How many nights in a row nothing was learned."""
+    learned = night.out.memories + night.out.facts + night.out.rules
+    night.out.idle = 0 if learned else night.last.idle + (night.open.night != night.last.night)
+    if night.out.state == "done":
+        night.out.state = "partial" if night.out.more else "done" if night.out.gathered else "quiet"
+
+
+def end(night: "Night") -> None:
+    """Only now the next night begins where this one ended. One that failed is done again."""
+    if night.wanted.dry_run or night.out.state == "failed":
+        return
+    from dataclasses import asdict
+
+    outcome = {name: value for name, value in asdict(night.out).items() if name != "learned"}
+    if night.last.outcome.get("night") == night.open.night:
+        outcome = joined(night.last.outcome, outcome)
+    turns = night.gathered.turns
+    newest_ts = turns[-1].ts if turns else night.last.newest_ts or night.open.began
+    done = night.last.night if night.out.more else night.open.night
+    reflected = night.open.night if night.out.reflected else night.last.reflected
+    newest = night.gathered.newest or night.last.newest
+    last = Last(
+        night.scope, done, newest, newest_ts, reflected, night.open.serial, night.out.idle, outcome
+    )  # fmt: skip
+    night.desk.shelf.close(night.scope, last)
+
+
+STEPS: tuple[Callable[["Night"], None], ...] = (
+    state, gather_turns, ask_the_brain, write_notes, propose_doubts, state_facts, keep_rules, prune, curate, reflect,
+    count, end,
+)  # fmt: skip
+
+__all__ = ["STEPS"]
