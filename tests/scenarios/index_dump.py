@@ -27,7 +27,8 @@ def dump(state: Path) -> dict[str, set[Any]]:
     )
     chunks = rows(
         state,
-        "SELECT note.path, ordinal, first_line, last_line, chunk.date, hex(identity), heading, who, topic, text"
+        "SELECT note.path, ordinal, first_line, last_line, chunk.date, hex(identity), heading, who, topic, text,"
+        " (SELECT name FROM scope WHERE id = chunk.also)"
         " FROM chunk JOIN note ON note.id = chunk.note",
     )
     assert len(chunks) == len(set(chunks))

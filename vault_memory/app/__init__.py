@@ -2,15 +2,26 @@
 
 from vault_memory.app.locate import locate
 from vault_memory.app.memory import VaultMemory
-from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
+from vault_memory.app.results import (
+    Check,
+    Ended,
+    Freshness,
+    IndexReport,
+    NoteInfo,
+    NoteText,
+    Recorded,
+    SearchAnswer,
+)
 from vault_memory.app.state import StateFolder, TwoCopies, claim, state_of, state_root
 
 __all__ = [
     "Check",
+    "Ended",
     "Freshness",
     "IndexReport",
     "NoteInfo",
     "NoteText",
+    "Recorded",
     "SearchAnswer",
     "StateFolder",
     "TwoCopies",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
+from vault_memory.app.results import Check, Ended, Freshness, IndexReport, NoteInfo, NoteText, Recorded, SearchAnswer
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.recall import Hit
 
@@ -157,6 +157,16 @@ def of_forgotten(forgotten: "Forgotten") -> dict[str, Any]:
         "remaining": [asdict(one) for one in forgotten.remaining] or 0,
         "receipt": asdict(forgotten.receipt) if forgotten.receipt else None,
     }
+
+
+def of_recorded(recorded: Recorded) -> dict[str, Any]:
+    """`record`: null twice when the turn was not to be recorded."""
+    return asdict(recorded)
+
+
+def of_ended(ended: Ended) -> dict[str, Any]:
+    """`end-session`: ids of turns."""
+    return {name: list(ids) for name, ids in asdict(ended).items()}
 
 
 def read_ops(text: str | bytes) -> list[object]:

@@ -68,6 +68,7 @@ def status(memory: "VaultMemory") -> dict[str, object]:
         "pending": [asdict(waiting) for waiting in memory.waiting()],
         "daemon": {"running": False, "pid": None},
         "state_folder": str(memory.state.path),
+        "drop_folder": str(memory.drop_folder.make()),
     }
 
 

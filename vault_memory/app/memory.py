@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from vault_memory import config as configuration
 from vault_memory.app import inspection
-from vault_memory.app.conflicts import Resolving
 from vault_memory.app.indexing import Indexing, Progress
 from vault_memory.app.locate import locate
+from vault_memory.app.recording import Recording
 from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
 from vault_memory.app.semantic import Semantic
 from vault_memory.app.state import StateFolder, cache_root, first_marker, state_of
@@ -50,7 +50,7 @@ def mended(call: Call) -> Call:
     return cast(Call, run)
 
 
-class VaultMemory(Resolving):
+class VaultMemory(Recording):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(

@@ -64,6 +64,27 @@ class NoteInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of a turn. Both are None when it was not to be recorded."""
+
+    id: str | None
+    note: str | None
+    """the transcript it stands in"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of what a session told."""
+
+    committed: tuple[str, ...]
+    """ids of what was remembered at once"""
+    held: tuple[str, ...]
+    """ids of what the person said, which waits for the night"""
+    dropped: tuple[str, ...]
+    """ids of what is not to be remembered"""
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """One thing that `doctor` looked at."""
 

@@ -8,20 +8,26 @@ if TYPE_CHECKING:
     from vault_memory.curate.conflicts import Conflicts
     from vault_memory.curate.copies import ConflictCopy, Resolved
     from vault_memory.curate.curator import CURATED, UNATTENDED, Curator
+    from vault_memory.curate.dropped import DropFolder, Taken
     from vault_memory.curate.edit import AppliedOp, Edit, PendingOp, ProposedOp, RejectedOp
-    from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded, UnclearId
+    from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded, TurnNotRecorded, UnclearId
     from vault_memory.curate.forget import Forgetter, Forgetting
     from vault_memory.curate.plan import Run
+    from vault_memory.curate.sessions import Session, Sessions
+    from vault_memory.curate.trail import Trail
+    from vault_memory.curate.transcripts import Added, Transcripts
     from vault_memory.curate.versions import NoteVersion, Waiting
 
 __all__ = [
     "CURATED",
     "UNATTENDED",
+    "Added",
     "Announcer",
     "AppliedOp",
     "ConflictCopy",
     "Conflicts",
     "Curator",
+    "DropFolder",
     "Edit",
     "Forgetter",
     "Forgetting",
@@ -34,6 +40,12 @@ __all__ = [
     "RejectedOp",
     "Resolved",
     "Run",
+    "Session",
+    "Sessions",
+    "Taken",
+    "Trail",
+    "Transcripts",
+    "TurnNotRecorded",
     "UnclearId",
     "Waiting",
 ]
@@ -43,10 +55,14 @@ _MODULES = {
     **dict.fromkeys(("CURATED", "UNATTENDED", "Curator"), "curator"),
     **dict.fromkeys(("ConflictCopy", "Resolved"), "copies"),
     "Conflicts": "conflicts",
+    **dict.fromkeys(("DropFolder", "Taken"), "dropped"),
     **dict.fromkeys(("AppliedOp", "Edit", "PendingOp", "ProposedOp", "RejectedOp"), "edit"),
-    **dict.fromkeys(("NoteChanged", "NotCurated", "NotRecorded", "UnclearId"), "errors"),
+    **dict.fromkeys(("NoteChanged", "NotCurated", "NotRecorded", "TurnNotRecorded", "UnclearId"), "errors"),
     **dict.fromkeys(("Forgetter", "Forgetting"), "forget"),
     "Run": "plan",
+    **dict.fromkeys(("Session", "Sessions"), "sessions"),
+    "Trail": "trail",
+    **dict.fromkeys(("Added", "Transcripts"), "transcripts"),
     **dict.fromkeys(("NoteVersion", "Waiting"), "versions"),
 }
 

@@ -43,6 +43,21 @@ class UnclearId(UsageError):
         )
 
 
+class TurnNotRecorded(VaultError):
+    """A transcript cannot be written now; what was said is not recorded."""
+
+    exit_code = 75
+    http_status = 503
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(
+            f"`{path}` cannot be written: {reason}",
+            hint="is the disk full or read-only? try again later, or put it into the drop folder",
+            path=path,
+            reason=reason,
+        )
+
+
 class NotRecorded(VaultError):
     """The audit takes no record now, so nothing was done."""
 

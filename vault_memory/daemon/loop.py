@@ -11,6 +11,7 @@ from vault_memory.app import VaultMemory
 from vault_memory.daemon.calls import Calls
 from vault_memory.daemon.embedding import Embedding
 from vault_memory.daemon.keeping import Keeping
+from vault_memory.daemon.listening import Listening
 from vault_memory.daemon.lock import DaemonLock
 from vault_memory.daemon.server import Server
 from vault_memory.database import DatabaseError
@@ -50,6 +51,7 @@ class Daemon:
         self._unread: set[str] = set()
         self._generation = 0
         self._keeping = Keeping(memory)
+        self._listening = Listening(memory)
         memory.dirty = lambda: sorted(self._unread)
         watch = memory.config.watch
         self.watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
@@ -82,7 +84,7 @@ class Daemon:
     def _turn(self) -> None:
         due = self._settling.next_due()
         wait = TICK_SECONDS if due is None else min(TICK_SECONDS, max(0.0, due - time.monotonic()))
-        wait = min(wait, self._keeping.wait())
+        wait = min(wait, self._keeping.wait(), self._listening.wait())
         try:
             self._hear(self.watcher.take(wait))
             if self._generation != self.memory.indexing.generations.current:
@@ -90,6 +92,7 @@ class Daemon:
             for path in self._settling.due(time.monotonic()):
                 self._look_safely(path)
             self._keeping.turn()
+            self._listening.turn()
             self.trouble = ""
         except (VaultMemoryError, DatabaseError, OSError) as error:
             if self.trouble != str(error):

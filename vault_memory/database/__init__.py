@@ -1,6 +1,7 @@
 """Opens SQLite: pragmas, migrations, sqlite-vec. What is stored there is for the rooms above."""
 
 from vault_memory.database.connection import (
+    BUSY_MILLISECONDS,
     Connection,
     DatabaseDamaged,
     DatabaseError,
@@ -12,6 +13,7 @@ from vault_memory.database.erasing import compact, values_in
 from vault_memory.database.migrations import Migration, migrate, version_of
 
 __all__ = [
+    "BUSY_MILLISECONDS",
     "Connection",
     "DatabaseDamaged",
     "DatabaseError",

@@ -8,12 +8,15 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
+from vault_memory.database import BUSY_MILLISECONDS
 from vault_memory.index import Delta, Entry, Held, Index, State
 from vault_memory.ingest.notes import NEVER, entry_of, largest
 from vault_memory.memory import Layout, Place, turn_chunks
 from vault_memory.vault import Appended, Folder
 
 MOST_ENDS = 64
+PATIENCE_MILLISECONDS = 50
+"""For another process that writes into the index; after that the next look at the vault finds the lines"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,16 @@ class TurnIngest:
         place = self.layout.place(path)
         if place is None or not place.indexed:
             return None
-        with index.transaction():  # nobody else reads an older state of the file and writes it after this one
-            held = index.held_of(path)
-            before = self._before(path, added, place)
-            if before is not None and held is not None and held.revision == before.digest.hexdigest():
-                return self._extend(index, path, place, before, added)
-            return self._whole(index, path, place, held, read_ns)
+        index.connection.set_busy_timeout(PATIENCE_MILLISECONDS)
+        try:
+            with index.transaction():  # nobody else reads an older state of the file and writes it after this one
+                held = index.held_of(path)
+                before = self._before(path, added, place)
+                if before is not None and held is not None and held.revision == before.digest.hexdigest():
+                    return self._extend(index, path, place, before, added)
+                return self._whole(index, path, place, held, read_ns)
+        finally:
+            index.connection.set_busy_timeout(BUSY_MILLISECONDS)
 
     def _extend(self, index: Index, path: str, place: Place, before: _End, added: Appended) -> Delta:
         end = self._remember(path, before.after(added.raw))

@@ -58,11 +58,6 @@ class Turn:
         """When it was said; with a zone."""
         return _time(self.ts) or datetime(1970, 1, 1, tzinfo=UTC)
 
-    @property
-    def order(self) -> tuple[datetime, str]:
-        """Turns of all files in the order of time."""
-        return self.at, self.id
-
     def as_json(self) -> dict[str, object]:
         """The line of the transcript."""
         said = asdict(self)
@@ -107,12 +102,12 @@ def read_turns(raw: bytes) -> Iterator[Turn]:
 
 
 def union_of_turns(transcripts: Iterator[bytes]) -> list[Turn]:
-    """The turns of several files, each id once, in the order of time."""
+    """The turns of several files, each id once, in the order of time; those of one moment as they stand."""
     found: dict[str, Turn] = {}
     for raw in transcripts:
         for turn in read_turns(raw):
             found.setdefault(turn.id, turn)
-    return sorted(found.values(), key=lambda turn: turn.order)
+    return sorted(found.values(), key=lambda turn: turn.at)
 
 
 def read_dropped(line: bytes, *, otherwise_id: str, otherwise_at: datetime) -> dict[str, str | bool] | str:

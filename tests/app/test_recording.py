@@ -1,0 +1,325 @@
+"""What is said is recorded once, found at once, in the scopes it belongs to and in no other."""
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.scenarios.index_dump import dump
+from tests.scenarios.outside import Outside
+from vault_memory.app import VaultMemory
+from vault_memory.curate import TurnNotRecorded
+from vault_memory.errors import UsageError, VaultUnreachable
+from vault_memory.memory import read_turns
+
+NOON = datetime(2026, 4, 6, 12, 0, tzinfo=UTC)
+DAY = "2026-04-06.jsonl"
+
+
+@pytest.fixture
+def memory(outside: Outside) -> Iterator[VaultMemory]:
+    outside.write("Users/alice/lantern/config/USER.md", "## Tea\n\n- green\n")
+    outside.write("Users/bob/lantern/config/USER.md", "## Tea\n\n- black\n")
+    with VaultMemory.open(outside.vault, environment=outside.environment) as opened:
+        opened.index()
+        yield opened
+
+
+def say(memory: VaultMemory, text: str, user: str = "alice", *, minutes: float = 0, **said: str | bool) -> str | None:
+    asked = {"session": "s", "role": "user", "user": user, "now": NOON + timedelta(minutes=minutes), **said}
+    return memory.record_turn(text=text, **asked).id  # type: ignore[arg-type]
+
+
+def found(memory: VaultMemory, query: str, *scopes: str) -> list[str]:
+    return [hit.text for hit in memory.search(query, scopes=scopes, limit=50).hits if hit.kind == "transcript"]
+
+
+def test_a_turn_is_found_when_the_call_returns_without_looking_at_the_vault_again(memory):
+    recorded = memory.record_turn(session="s", role="user", user="alice", text="the kettle sings", now=NOON)
+
+    [hit] = memory.search("kettle", scopes=["user:alice"], refresh=False).hits
+
+    assert recorded.note == hit.note == f"Users/alice/transcripts/{DAY}"
+    assert (hit.text, hit.lines, hit.date, hit.kind) == (
+        "**alice**: the kettle sings",
+        (1, 1),
+        "2026-04-06",
+        "transcript",
+    )
+    assert hit.heading == ("s",)
+
+
+def test_the_line_has_the_keys_of_the_format(memory):
+    id_ = say(memory, "hello", source="email", origin="person")
+
+    [line] = (memory.root / f"Users/alice/transcripts/{DAY}").read_text().splitlines()
+
+    said = json.loads(line)
+    assert list(said)[:9] == ["id", "ts", "session", "role", "user", "channel", "text", "origin", "source"]
+    assert (said["id"], said["source"], said["origin"]) == (id_, "email", "person")
+    assert said["ts"] == NOON.isoformat()
+
+
+def test_the_index_that_followed_each_turn_is_the_one_that_is_built_anew(memory):
+    for number in range(12):
+        say(
+            memory, f"line {number} about the kettle\nand more", channel="kitchen" if number % 3 else "", minutes=number
+        )
+        if number == 6:
+            with (memory.root / f"Users/alice/transcripts/{DAY}").open("a") as file:
+                file.write("by hand, and no turn\n")
+    memory.refresh()
+    kept = dump(memory.state.path)
+
+    memory.index(rebuild=True)
+
+    assert dump(memory.state.path) == kept
+
+
+def test_nobody_finds_what_another_said(memory):
+    say(memory, "alice's kettle")
+    say(memory, "bob's kettle", "bob", session="t")
+    say(memory, "for both of you: kettle", "alice", session="u", role="assistant", channel="kitchen")
+    say(memory, "alice in the kitchen: kettle", "alice", session="u", channel="kitchen")
+    say(memory, "bob in the kitchen: kettle", "bob", session="u", channel="kitchen")
+
+    assert sorted(found(memory, "kettle", "user:alice")) == [
+        "**alice**: alice in the kitchen: kettle", "**alice**: alice's kettle",
+    ]  # fmt: skip
+    assert sorted(found(memory, "kettle", "user:bob")) == [
+        "**bob**: bob in the kitchen: kettle",
+        "**bob**: bob's kettle",
+    ]
+    assert len(found(memory, "kettle", "channel:kitchen")) == 3
+    assert len(found(memory, "kettle", "channel:kitchen", "user:alice")) == 4
+    assert found(memory, "kettle", "user:kitchen", "channel:alice", "group:main") == []
+
+
+def test_a_turn_in_a_channel_stands_in_one_file(memory):
+    say(memory, "only once", channel="kitchen")
+
+    holding = [path for path in memory.root.rglob("*") if path.is_file() and b"only once" in path.read_bytes()]
+
+    assert holding == [memory.root / f"Channels/kitchen/transcripts/{DAY}"]
+
+
+@pytest.mark.parametrize("who", [{}, {"user": ""}, {"user": None, "session": "nobody knows it"}, {"session": ""}])
+def test_without_a_person_and_a_known_session_nothing_is_recorded(memory, who):
+    with pytest.raises(UsageError):
+        memory.record_turn(**{"session": "s", "role": "user", "text": "whose is this?", **who})
+
+    assert list(memory.root.rglob("*.jsonl")) == []
+
+
+def test_a_known_session_says_whose_turn_it_is_also_after_a_restart(memory, outside):
+    say(memory, "hello", channel="kitchen")
+    memory.close()
+
+    with VaultMemory.open(outside.vault, environment=outside.environment) as again:
+        recorded = again.record_turn(session="s", role="assistant", text="good morning", now=NOON)
+
+        [_, turn] = again.transcripts.of("channel:kitchen")
+        assert recorded.note == f"Channels/kitchen/transcripts/{DAY}"
+        assert (turn.user, turn.channel) == ("alice", "kitchen")
+
+
+def test_a_session_that_two_people_have_does_not_say_whose_turn_it_is(memory):
+    say(memory, "mine", "alice", session="1")
+    say(memory, "mine, too", "bob", session="1")
+
+    with pytest.raises(UsageError) as error:
+        memory.record_turn(session="1", role="assistant", text="whose?")
+    with pytest.raises(UsageError):
+        memory.end_session("1")
+
+    assert not any(name in str(error.value.as_json()) for name in ("alice", "bob"))
+    assert len(memory.end_session("1", user="bob").held) == 1
+
+
+def holding(folder: Path, needle: bytes) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and needle in path.read_bytes()]
+
+
+def test_an_incognito_session_leaves_no_byte_anywhere(memory, outside):
+    before = {*outside.home.rglob("*"), *outside.vault.rglob("*")}
+    answered = memory.record_turn(
+        session="hush-hush", role="user", user="alice", text="xylophone-secret", mode="incognito", now=NOON
+    )
+    later = memory.record_turn(session="hush-hush", role="user", user="alice", text="xylophone-again", now=NOON)
+    assert found(memory, "xylophone", "user:alice") == []
+    memory.end_session("hush-hush")
+    memory.close()
+
+    assert (answered.id, answered.note, later.id) == (None, None, None)
+    for folder in (outside.vault, outside.home):
+        assert not holding(folder, b"xylophone")
+        assert not holding(folder, b"hush-hush")
+    after = {*outside.home.rglob("*"), *outside.vault.rglob("*")}
+    assert {path.name for path in after - before} <= {"index-1.sqlite-wal", "index-1.sqlite-shm"}
+
+
+def test_after_an_incognito_session_ended_the_next_one_is_recorded(memory):
+    say(memory, "secret", mode="incognito")
+    assert say(memory, "still secret") is None
+    memory.end_session("s")
+
+    assert say(memory, "not secret any more")
+
+
+def test_a_silent_turn_is_not_recorded(memory):
+    assert say(memory, "nightly report", silent=True, source="cron") is None
+
+    assert list(memory.root.rglob("*.jsonl")) == []
+    assert memory.sessions.all() == []
+
+
+def test_a_new_session_ends_the_older_ones_of_the_same_person_and_channel(memory):
+    say(memory, "one", session="a")
+    say(memory, "elsewhere", session="b", channel="kitchen")
+    say(memory, "another's", "bob", session="c")
+    say(memory, "two", session="d", minutes=1)
+
+    assert {one.id: one.is_open for one in memory.sessions.all()} == {"a": False, "b": True, "c": True, "d": True}
+
+
+def test_a_session_that_speaks_again_goes_on_and_ends_nothing(memory):
+    say(memory, "one", session="a")
+    say(memory, "two", session="b", minutes=1)
+    say(memory, "one more", session="a", minutes=2)
+
+    assert {one.id: one.is_open for one in memory.sessions.all()} == {"a": True, "b": True}
+
+
+def test_a_session_ends_when_nothing_was_said_for_long(memory):
+    say(memory, "one", session="a")
+    say(memory, "two", "bob", session="b", minutes=50)
+
+    assert memory.end_idle_sessions(now=NOON + timedelta(minutes=59)) == 0
+    assert memory.end_idle_sessions(now=NOON + timedelta(minutes=60)) == 1
+    assert [one.id for one in memory.sessions.ended()] == ["a"]
+
+
+def test_ending_a_session_twice_says_the_same_and_an_unknown_one_is_no_error(memory):
+    first = say(memory, "one")
+    say(memory, "an answer", role="assistant")
+    second = say(memory, "two", minutes=24 * 60)
+
+    ended = memory.end_session("s")
+
+    assert (ended.committed, ended.held, ended.dropped) == ((), (first, second), ())
+    assert memory.end_session("s") == ended
+    assert memory.end_session("never heard of").held == ()
+
+
+def test_what_was_said_after_a_turn_is_given_in_the_order_of_time(memory):
+    ids = [say(memory, f"line {number}", minutes=60 * number) for number in range(30)]
+
+    after = memory.transcripts.since("user:alice", ids[9], NOON + timedelta(hours=20))
+
+    assert [turn.id for turn in after] == ids[10:21]
+    assert [turn.id for turn in memory.transcripts.since("user:alice")] == ids
+    assert memory.transcripts.since("user:bob") == []
+
+
+def test_a_transcript_that_was_edited_by_hand_is_read_as_far_as_it_is_one(memory):
+    say(memory, "first kettle")
+    path = memory.root / f"Users/alice/transcripts/{DAY}"
+    path.write_bytes(b"\xff torn\n" + path.read_bytes() + b'{"half": ')
+
+    say(memory, "second kettle", minutes=1)
+
+    assert sorted(found(memory, "kettle", "user:alice")) == ["**alice**: first kettle", "**alice**: second kettle"]
+    assert path.read_bytes().startswith(b"\xff torn\n")
+    assert [turn.text for turn in read_turns(path.read_bytes())] == ["first kettle", "second kettle"]
+
+
+def test_a_line_deleted_by_hand_is_found_no_more(memory):
+    say(memory, "kettle one")
+    say(memory, "kettle two", minutes=1)
+    path = memory.root / f"Users/alice/transcripts/{DAY}"
+    path.write_text(path.read_text().splitlines(keepends=True)[1])
+
+    say(memory, "kettle three", minutes=2)
+
+    assert sorted(found(memory, "kettle", "user:alice")) == ["**alice**: kettle three", "**alice**: kettle two"]
+
+
+def test_with_a_second_device_each_writes_a_file_of_its_own(memory, outside):
+    say(memory, "from here")
+    path = memory.root / f"Users/alice/transcripts/{DAY}"
+    other = json.loads(path.read_text()) | {"id": "other", "text": "from there", "device": "pi4-0000aa"}
+    path.with_name("2026-04-06.pi4-0000aa.jsonl").write_text(json.dumps(other) + "\n")
+    memory.close()
+
+    with VaultMemory.open(outside.vault, environment=outside.environment) as again:
+        recorded = again.record_turn(session="s", role="user", user="alice", text="from here again", now=NOON)
+
+        assert recorded.note not in (None, f"Users/alice/transcripts/{DAY}")
+        assert {turn.text for turn in again.transcripts.of("user:alice")} == {
+            "from here",
+            "from there",
+            "from here again",
+        }
+        assert len(found(again, "from", "user:alice")) == 3
+
+
+def test_when_the_file_cannot_be_written_the_caller_is_told(memory):
+    blocked = memory.root / f"Users/alice/transcripts/{DAY}"
+    blocked.mkdir(parents=True)
+
+    with pytest.raises(TurnNotRecorded):
+        say(memory, "lost?")
+
+
+def test_no_link_is_followed(memory, tmp_path):
+    (memory.root / "Users/alice/transcripts").symlink_to(tmp_path)
+
+    with pytest.raises(TurnNotRecorded):
+        say(memory, "outside?")
+
+    assert list(tmp_path.glob("*.jsonl")) == []
+
+
+def test_a_vault_that_went_away_gets_no_turn(memory):
+    os.rename(memory.root, f"{memory.root}.away")
+    os.mkdir(memory.root)
+
+    with pytest.raises(VaultUnreachable):
+        say(memory, "into the empty mount point?")
+
+    assert os.listdir(memory.root) == []
+
+
+def test_without_an_index_a_turn_is_recorded_and_found_once_there_is_one(outside):
+    outside.write("USER.md", "## Tea\n")
+    with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+        recorded = memory.record_turn(session="s", role="user", user="main", text="kettle", now=NOON)
+        assert memory.indexing.generations.current == 0
+
+        assert recorded.note == f"transcripts/{DAY}"
+        assert found(memory, "kettle", "user:main") == ["**main**: kettle"]
+        assert found(memory, "kettle", "group:main") == ["**main**: kettle"]
+
+
+@settings(max_examples=15)
+@given(text=st.text(st.characters(exclude_categories=()), min_size=1).filter(str.strip))
+@example("a\nb\r\nc\x00\u2028d")
+@example("\ud800 lone \udfff")
+@example('{"id": "x"}\n{"id": "y"}')
+@example("\u202e" + "x" * 10_000)
+def test_any_text_is_recorded_whole(tmp_path_factory, text):
+    vault = tmp_path_factory.mktemp("vault")
+    environment = {"VAULT_MEMORY_STATE": str(tmp_path_factory.mktemp("state")), "VAULT_MEMORY_EMBEDDING_KIND": "off"}
+    (vault / "MEMORY.md").write_text("- one\n")
+    with VaultMemory.open(vault, environment=environment) as memory:
+        memory.index()
+        memory.record_turn(session="s", role="user", user="alice", text="kettle " + text, now=NOON)
+        memory.record_turn(session="s", role="user", user="alice", text="after", now=NOON)
+
+        assert [turn.text for turn in memory.transcripts.of("user:alice")] == ["kettle " + text, "after"]
+        assert memory.search("kettle", scopes=["user:alice"], refresh=False).hits

@@ -1,0 +1,180 @@
+"""What a line of a transcript tells, where a turn belongs, and what search reads of it."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from vault_memory.errors import UsageError
+from vault_memory.markdown import CAP
+from vault_memory.memory import (
+    Layout,
+    Turn,
+    checked,
+    new_id,
+    read_dropped,
+    read_turn,
+    read_turns,
+    transcript_path,
+    turn_chunks,
+    union_of_turns,
+)
+
+NOON = datetime(2026, 4, 6, 12, 0, tzinfo=UTC)
+LAYOUT = Layout()
+TEXTS = st.text(st.characters(exclude_categories=()), min_size=1).filter(str.strip)
+
+
+def turn(text: str = "the lamp is lit", **said: str) -> Turn:
+    known = {"id": "t1", "ts": NOON.isoformat(), "session": "s", "role": "user", "user": "mira", "channel": ""}
+    return Turn(**{**known, "text": text, **said})
+
+
+def line(one: Turn) -> bytes:
+    return json.dumps(one.as_json()).encode() + b"\n"
+
+
+@given(text=TEXTS, session=TEXTS, user=TEXTS)
+@example(text="a\nb\r\nc\x00d", session="\ud800", user="\u2028")
+@example(text="\udcff", session="s", user="zo\u00eb")
+def test_a_turn_of_any_text_is_read_as_it_was_written(text, session, user):
+    said = turn(text, session=session, user=user)
+
+    assert read_turn(line(said)) == said
+
+
+@given(st.binary())
+@example(b'{"id": 1}')
+@example(b"[" * 100_000)
+@example(b'{"ts": "2026-04-06", "role": "user", "text": "x", "user": null}')
+def test_no_bytes_make_reading_fail(raw):
+    for one in read_turns(raw):
+        assert one.text.strip()
+    assert isinstance(turn_chunks(raw, "user:mira"), list)
+
+
+def test_bad_lines_are_passed_over_and_the_others_keep_their_numbers():
+    raw = line(turn("one")) + b"torn {\n\n" + line(turn("one again")) + line(turn("two", id="t2"))
+
+    assert [one.text for one in read_turns(raw)] == ["one", "two"]
+    assert [part.chunk.first_line for part in turn_chunks(raw, "user:mira")] == [1, 5]
+
+
+@pytest.mark.parametrize("wrong", [{"ts": "noon"}, {"ts": None}, {"role": "king"}, {"text": " "}, {"text": 1}])
+def test_a_line_without_time_role_or_text_is_no_turn(wrong):
+    assert read_turn(json.dumps({**turn().as_json(), **wrong})) is None
+
+
+def test_a_line_that_a_person_wrote_without_an_id_has_the_same_one_each_time():
+    said = {"ts": "2026-04-06T12:00:00Z", "role": "user", "text": "by hand"}
+    first, again = read_turn(json.dumps(said)), read_turn(json.dumps(said) + " ")
+
+    assert first is not None
+    assert first == again
+    assert first.id
+
+
+@given(TEXTS)
+@example("x" * 5_000)
+@example("a. " * 900)
+def test_a_long_turn_is_found_in_pieces_that_all_say_who_spoke(text):
+    parts = turn_chunks(line(turn(text)), "user:mira")
+
+    assert parts
+    for part in parts:
+        assert part.chunk.text.startswith("**mira**: ")
+        assert len(part.chunk.text) <= CAP + len("**mira**: ")
+        assert (part.chunk.who, part.chunk.date, part.chunk.heading) == ("mira", date(2026, 4, 6), ("s",))
+        part.chunk.text.encode()
+
+
+@pytest.mark.parametrize(
+    ("said", "scope", "also"),
+    [
+        ({}, "user:mira", ""),
+        ({"channel": "harbour"}, "channel:harbour", "user:mira"),
+        ({"channel": "harbour", "role": "assistant"}, "channel:harbour", ""),
+        ({"channel": "harbour", "user": ""}, "channel:harbour", ""),
+        ({"user": "main"}, "group:main", "user:main"),
+        ({"user": "tomas"}, "user:mira", ""),
+    ],
+)
+def test_only_what_a_person_says_outside_of_her_own_folder_is_also_hers(said, scope, also):
+    [part] = turn_chunks(line(turn(**said)), scope)
+
+    assert part.also == also
+
+
+@pytest.mark.parametrize(
+    ("user", "channel", "workspace", "path"),
+    [
+        ("mira", "", False, "Users/mira/transcripts/2026-04-06.jsonl"),
+        ("mira", "harbour", True, "Channels/harbour/transcripts/2026-04-06.jsonl"),
+        ("main", "", True, "transcripts/2026-04-06.jsonl"),
+        ("main", "", False, "Users/main/transcripts/2026-04-06.jsonl"),
+        ("mira", "", True, "Users/mira/transcripts/2026-04-06.jsonl"),
+    ],
+)
+def test_a_turn_stands_in_its_channel_else_with_its_person(user, channel, workspace, path):
+    found = transcript_path(LAYOUT, user=user, channel=channel, day=NOON.date(), workspace=workspace)
+
+    assert found == path
+
+
+@pytest.mark.parametrize("name", ["../tomas", "a/b", "..", ".hidden", "a\x00b", "a\nb", "\ud800", "a\\b"])
+@pytest.mark.parametrize("kind", ["user", "channel"])
+def test_no_name_leads_out_of_its_folder(kind, name):
+    names = {"user": "mira", "channel": "", kind: name}
+
+    with pytest.raises(UsageError):
+        transcript_path(LAYOUT, **names, day=NOON.date(), workspace=False)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"role": "king"}, {"origin": "god"}, {"source": ""}, {"source": "A B"}, {"text": "  "}, {"session": ""}],
+)
+def test_what_cannot_be_recorded_is_refused_with_what_is_known(wrong):
+    with pytest.raises(UsageError) as error:
+        checked(turn(**wrong))
+
+    assert error.value.hint
+
+
+def test_ids_sort_by_time_and_are_never_the_same():
+    ids = [new_id(NOON + timedelta(seconds=number // 10)) for number in range(1000)]
+
+    assert len(set(ids)) == 1000
+    assert [one[:8] for one in ids] == sorted(one[:8] for one in ids)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 3)), max_size=20))
+def test_the_union_has_each_turn_once_in_the_order_of_time(pairs):
+    lines = [line(turn(id=id_, ts=(NOON + timedelta(hours=hour)).isoformat())) for id_, hour in pairs]
+    found = union_of_turns(iter([b"".join(lines[::2]), b"".join(lines[1::2])]))
+
+    assert len(found) == len({id_ for id_, _ in pairs})
+    assert [one.at for one in found] == sorted(one.at for one in found)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (b"\xff", "no JSON"),
+        (b"[]", "no JSON object"),
+        (b'{"role": "user", "text": "x", "user": "mira"}', "`source`"),
+        (b'{"source": "email", "text": "x", "user": "mira"}', "`role`"),
+        (b'{"source": "email", "role": "user", "text": "x"}', "`user`"),
+        (b'{"source": "email", "role": "user", "text": "x", "user": "mira", "id": "../x"}', "`id`"),
+        (b'{"source": "email", "role": "user", "text": "x", "user": "mira", "ts": "soon"}', "`ts`"),
+        (b'{"source": 3, "role": "user", "text": "x", "user": "mira"}', "`source`"),
+        (b'{"source": "email", "role": "user", "text": "x", "user": "mira", "silent": 1}', "`silent`"),
+    ],
+)
+def test_a_dropped_line_that_is_no_turn_is_refused_with_the_reason(said, reason):
+    refused = read_dropped(said, otherwise_id="o", otherwise_at=NOON)
+
+    assert isinstance(refused, str)
+    assert reason in refused
