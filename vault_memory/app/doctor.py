@@ -88,6 +88,22 @@ def _parked(memory: "VaultMemory") -> Iterator[Check]:
         yield Check("parked", "warn", f"`{path}` is not read: {reason}", fix)
 
 
+def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
+    """Lines on pages of facts that state none: they are kept, and nothing knows of them."""
+    from vault_memory.markdown import parse
+    from vault_memory.memory.facts import unread_lines
+
+    for path in memory.indexing.index().held():
+        place = memory.layout.place(path)
+        if place is not None and place.kind == "facts":
+            odd = unread_lines(parse(memory.folder.read(path).raw))
+            if odd:
+                yield Check(
+                    "facts", "warn", f"{len(odd)} lines of `{path}` state no fact: {_some(odd)}",
+                    "a fact is written as `- predicate: object (since 2026-01-31)` below a heading with its subject",
+                )  # fmt: skip
+
+
 def _past(memory: "VaultMemory") -> Iterator[Check]:
     """Was the vault put back from a backup? Was the audit edited?"""
     older = memory.went_back()
@@ -159,7 +175,19 @@ def _watcher(memory: "VaultMemory") -> Iterator[Check]:
         yield Check("watcher", "ok", "the system tells of changes", "")
 
 
-_LOOKS = (_vault, _state_folder, _index, _index_equals_notes, _parked, _past, _names, _embedder, _brain, _watcher)
+_LOOKS = (
+    _vault,
+    _state_folder,
+    _index,
+    _index_equals_notes,
+    _parked,
+    _fact_lines,
+    _past,
+    _names,
+    _embedder,
+    _brain,
+    _watcher,
+)
 
 
 def _some(names: list[str]) -> str:

@@ -5,20 +5,21 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Self
 
 from vault_memory import config as configuration
 from vault_memory.app import inspection
 from vault_memory.app.indexing import Indexing, Progress
+from vault_memory.app.knowing import Knowing
 from vault_memory.app.locate import locate
+from vault_memory.app.mending import mended
 from vault_memory.app.recording import Recording
 from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
 from vault_memory.app.semantic import Semantic
 from vault_memory.app.state import StateFolder, cache_root, first_marker, state_of
-from vault_memory.database import DatabaseError, is_damage
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index import Index, vectors
 from vault_memory.ingest import PendingIndex
@@ -29,28 +30,10 @@ from vault_memory.vault import Folder, Marker, read_marker
 if TYPE_CHECKING:
     from vault_memory.app.forgetting import Forgotten
 
-Call = TypeVar("Call", bound=Callable[..., Any])
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
 
-def mended(call: Call) -> Call:
-    """A call that takes the lock; when the index turns out to be damaged, it is built anew and the call made again."""
-
-    @wraps(call)
-    def run(self: "VaultMemory", *args: Any, **kwargs: Any) -> Any:
-        with self._lock:
-            try:
-                return call(self, *args, **kwargs)
-            except DatabaseError as error:
-                if not is_damage(error):
-                    raise
-                self.indexing.recover(error)
-                return call(self, *args, **kwargs)
-
-    return cast(Call, run)
-
-
-class VaultMemory(Recording):
+class VaultMemory(Knowing, Recording):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(

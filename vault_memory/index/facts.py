@@ -202,6 +202,18 @@ def meant(connection: Connection, scope_ids: Sequence[int], key: str) -> set[str
     return {key, *(row[0] for row in rows)}
 
 
+def other_names(connection: Connection, scope_ids: Sequence[int], keys: Collection[str]) -> dict[str, str]:
+    """The folded names that those have who are meant by these: each with whom it means."""
+    if not keys or not scope_ids:
+        return {}
+    rows = connection.execute(
+        f"SELECT DISTINCT f.object_key, f.subject_key FROM fact f WHERE f.scope IN {marks(scope_ids)}"
+        f" AND f.subject_key IN {marks(tuple(keys))} AND f.predicate = 'also_known_as' AND NOT f.struck",
+        (*scope_ids, *keys),
+    )
+    return dict(rows)
+
+
 def mentioned(connection: Connection, scope_ids: Sequence[int], key: str) -> dict[str, int]:
     """As what a name is mentioned in the notes of these scopes, and how often."""
     rows = connection.execute(

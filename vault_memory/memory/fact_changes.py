@@ -51,7 +51,8 @@ class Change:
     """What a change does to the page."""
 
     outcome: str
-    """added, duplicate, refined, superseded, kept; corrected, invalidated, deleted, confirmed; unknown"""
+    """added, duplicate, refined, superseded, kept; corrected, invalidated, deleted, confirmed; without any op unknown,
+    or unreadable: it could not be told apart from other text"""
     id: str
     """of the fact as it is then"""
     ops: tuple[Op, ...] = ()
@@ -75,6 +76,8 @@ def add_fact(doc: SectionedDoc, said: Fact, rules: FactRules) -> Change:
     """What becomes of the page when `said` is stated: nothing when it says so already."""
     page = _Page.of(doc, said, rules.single)
     new = _written_as(said, page, rules.today)
+    if not is_writable(new):
+        return Change("unreadable", new.id)
     if twin := _twin(page, new):
         return _unchanged(twin)
     if older := _less_said(page, new):
