@@ -167,7 +167,7 @@ class Recording(Resolving):
         mode = said.get("mode") or MODES[0]
         if mode not in MODES:
             raise UsageError(f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}")
-        turn = self._owned(turn_of({"session": "", "user": "", "channel": "", **said}))
+        turn = self._owned(turn_of(said))
         self.transcripts.path_of(turn)
         hidden = mode == "incognito" or (turn.session, turn.user) in self._incognito
         return None if said.get("silent") or hidden else turn

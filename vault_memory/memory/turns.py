@@ -231,5 +231,5 @@ def _time(said: object) -> datetime | None:
 
 def turn_of(said: Mapping[str, object]) -> Turn:
     """A turn from checked arguments; what is not given is as `Turn` has it."""
-    known = Turn.__slots__
-    return Turn(**{name: str(value) for name, value in said.items() if name in known and value != ""})
+    given = {name: str(value) for name, value in said.items() if name in Turn.__slots__ and value != ""}
+    return Turn(**{"session": "", "user": "", "channel": "", **given})

@@ -1,0 +1,212 @@
+"""The drop folder: any program adds lines, each is recorded once, whatever crashes between any two steps."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.outside import Outside
+from vault_memory.app import VaultMemory
+from vault_memory.curate import Taken, TurnNotRecorded, dropped
+
+
+@pytest.fixture
+def memory(outside: Outside) -> Iterator[VaultMemory]:
+    outside.write("Users/alice/lantern/config/USER.md", "## Tea\n\n- green\n")
+    with VaultMemory.open(outside.vault, environment=outside.environment) as opened:
+        opened.index()
+        opened.drop_folder.make()
+        yield opened
+
+
+def line(text: str, **said: object) -> str:
+    known = {"session": "s", "role": "user", "user": "alice", "source": "email", "ts": "2026-04-06T12:00:00+00:00"}
+    return json.dumps({**known, "text": text, **said}) + "\n"
+
+
+def drop(memory: VaultMemory, *lines: str, name: str = "mail.jsonl") -> Path:
+    path = memory.drop_folder.path / name
+    with path.open("a") as file:
+        file.write("".join(lines))
+    return path
+
+
+def texts(memory: VaultMemory, scope: str = "user:alice") -> list[str]:
+    return [turn.text for turn in memory.transcripts.of(scope)]
+
+
+def left(memory: VaultMemory) -> list[str]:
+    return sorted(path.name for path in memory.drop_folder.path.iterdir() if path.name != ".lock")
+
+
+def test_dropped_lines_are_recorded_once_and_nothing_is_left_of_the_file(memory):
+    drop(memory, line("one kettle"), line("two", channel="kitchen"), line("three", ts=""))
+
+    assert memory.take_dropped() == Taken(3, 0)
+    assert memory.take_dropped() == Taken()
+
+    assert texts(memory) == ["one kettle", "three"]
+    assert texts(memory, "channel:kitchen") == ["two"]
+    assert left(memory) == []
+    assert memory.search("kettle", scopes=["user:alice"], refresh=False).hits
+
+
+def test_the_ids_and_the_source_that_a_program_gives_are_kept(memory):
+    drop(memory, line("one", id="mail-17", origin="person"))
+    memory.take_dropped()
+    drop(memory, line("one", id="mail-17", origin="person"), line("two", id="mail-18"), line("two", id="mail-18"))
+    memory.take_dropped()
+
+    turns = memory.transcripts.of("user:alice")
+    assert [(turn.id, turn.source, turn.origin) for turn in turns] == [
+        ("mail-17", "email", "person"), ("mail-18", "email", "owner"),
+    ]  # fmt: skip
+
+
+def test_the_same_line_twice_without_an_id_was_said_twice(memory):
+    drop(memory, line("yes"), line("yes"))
+    memory.take_dropped()
+
+    assert texts(memory) == ["yes", "yes"]
+
+
+def test_lines_that_are_no_turns_are_put_aside_with_the_reason(memory):
+    bad = [line("x", source=""), "nonsense\n", line("x", user="../bob"), line("x", mode="loud"), line("x", role="king")]
+    drop(memory, line("good"), *bad, line("good, too"))
+
+    assert memory.take_dropped() == Taken(2, 5)
+
+    assert texts(memory) == ["good", "good, too"]
+    [aside] = left(memory)
+    said = [json.loads(one) for one in (memory.drop_folder.path / aside).read_text().splitlines()]
+    assert [one["line"] + "\n" for one in said] == bad[:2] + bad[2:]
+    assert all(one["reason"] for one in said)
+
+
+def test_what_is_incognito_or_silent_is_taken_and_not_recorded(memory):
+    drop(memory, line("secret", mode="incognito"), line("report", silent=True))
+
+    memory.take_dropped()
+
+    assert texts(memory) == []
+    assert left(memory) == []
+
+
+def test_a_line_that_is_still_being_written_waits_for_its_end(memory):
+    path = memory.drop_folder.path / "slow.jsonl"
+    with path.open("a") as file:
+        whole = line("written in two parts")
+        file.write(line("before") + whole[:20])
+        file.flush()
+        memory.take_dropped()
+        assert texts(memory) == ["before"]
+
+        file.write(whole[20:])
+        file.flush()
+        memory.take_dropped()
+        assert texts(memory) == ["before", "written in two parts"]
+
+        drop(memory, line("by another"), name="slow.jsonl")
+        file.write(line("into the old file"))
+        file.flush()
+        memory.take_dropped()
+    memory.take_dropped()
+
+    assert sorted(texts(memory)) == ["before", "by another", "into the old file", "written in two parts"]
+    assert left(memory) == []
+
+
+def test_a_last_line_without_its_newline_is_a_line_once_the_file_is_closed(memory):
+    drop(memory, line("no newline").rstrip())
+
+    memory.take_dropped()
+
+    assert texts(memory) == ["no newline"]
+
+
+def test_links_folders_and_hidden_files_are_left_alone(memory, tmp_path):
+    (tmp_path / "elsewhere.jsonl").write_text(line("from outside"))
+    (memory.drop_folder.path / "link.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
+    (memory.drop_folder.path / "folder.jsonl").mkdir()
+    os.mkfifo(memory.drop_folder.path / "pipe.jsonl")
+    drop(memory, line("being made"), name=".mail.jsonl")
+
+    assert memory.take_dropped() == Taken()
+
+    assert left(memory) == [".mail.jsonl", "folder.jsonl", "link.jsonl", "pipe.jsonl"]
+
+
+def test_a_file_of_thousands_of_lines_is_taken_whole(memory):
+    drop(memory, *(line(f"line {number}") for number in range(3_000)))
+
+    assert memory.take_dropped() == Taken(3_000, 0)
+    assert len(set(texts(memory))) == 3_000
+
+
+def test_when_nothing_can_be_written_the_lines_wait(memory):
+    (memory.root / "Users/alice/transcripts/2026-04-06.jsonl").mkdir(parents=True)
+    drop(memory, line("one"))
+
+    with pytest.raises(TurnNotRecorded):
+        memory.take_dropped()
+    os.rmdir(memory.root / "Users/alice/transcripts/2026-04-06.jsonl")
+    memory.take_dropped()
+
+    assert texts(memory) == ["one"]
+
+
+def crashing(step: int) -> Callable[..., None]:
+    """Ends the process with SIGKILL at its `step`-th call to the system that changes a file."""
+    count = 0
+
+    def maybe(*_: object) -> None:
+        nonlocal count
+        count += 1
+        if count == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return maybe
+
+
+def take_and_die(memory: VaultMemory, step: int) -> bool:
+    """In a process of its own, which is killed before a step; False when it came to its end."""
+    child = os.fork()
+    if child == 0:
+        before = crashing(step)
+        for name in ("rename", "replace", "write", "fdatasync", "unlink", "utime", "pread"):
+            real = getattr(os, name)
+            setattr(os, name, lambda *a, _real=real, **k: (before(), _real(*a, **k))[1])
+        real_mark = dropped._write_down
+        dropped._write_down = lambda *a: (before(), real_mark(*a))[1]
+        try:
+            memory.take_dropped()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+def test_killed_before_any_step_no_line_is_lost_and_none_is_doubled(outside):
+    outside.write("Users/alice/lantern/config/USER.md", "## Tea\n")
+    wanted, rejected, step = [], 0, 0
+    with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+        memory.drop_folder.make()
+        died = True
+        while died:
+            step += 1
+            fresh = [f"first of {step}", f"second of {step}"]
+            wanted += fresh
+            rejected += 1
+            drop(memory, *map(line, fresh), "no turn\n", name=f"{step}.jsonl")
+            died = take_and_die(memory, step)
+        memory.take_dropped()
+
+        assert step > 10
+        assert sorted(texts(memory)) == sorted(wanted)
+        aside = [one for path in memory.drop_folder.path.glob("*.rejected") for one in path.read_text().splitlines()]
+        assert len(aside) == rejected
+        raw = b"".join(path.read_bytes() for path in outside.vault.rglob("*.jsonl"))
+        assert len(raw.splitlines()) == len(wanted)
