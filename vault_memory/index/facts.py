@@ -58,6 +58,7 @@ TABLES = """
     );
     CREATE INDEX entity_name_of_note ON entity_name(note);
     CREATE INDEX entity_name_first ON entity_name(first, scope);
+    CREATE INDEX entity_alias ON entity_name(scope) WHERE key <> entity;
     CREATE TABLE mention(
         note INTEGER NOT NULL REFERENCES note,
         scope INTEGER NOT NULL REFERENCES scope,
@@ -202,16 +203,12 @@ def meant(connection: Connection, scope_ids: Sequence[int], key: str) -> set[str
     return {key, *(row[0] for row in rows)}
 
 
-def other_names(connection: Connection, scope_ids: Sequence[int], keys: Collection[str]) -> dict[str, str]:
-    """The folded names that those have who are meant by these: each with whom it means."""
-    if not keys or not scope_ids:
-        return {}
-    rows = connection.execute(
-        f"SELECT DISTINCT f.object_key, f.subject_key FROM fact f WHERE f.scope IN {marks(scope_ids)}"
-        f" AND f.subject_key IN {marks(tuple(keys))} AND f.predicate = 'also_known_as' AND NOT f.struck",
-        (*scope_ids, *keys),
-    )
-    return dict(rows)
+def aliases(connection: Connection, scope_ids: Sequence[int]) -> list[tuple[str, str]]:
+    """Each other name that somebody has in these scopes, and whom it means; both folded."""
+    if not scope_ids:
+        return []
+    sql = f"SELECT DISTINCT key, entity FROM entity_name WHERE key <> entity AND scope IN {marks(scope_ids)}"
+    return list(connection.execute(f"{sql} ORDER BY entity, key", tuple(scope_ids)))
 
 
 def mentioned(connection: Connection, scope_ids: Sequence[int], key: str) -> dict[str, int]:

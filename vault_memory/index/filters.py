@@ -22,6 +22,8 @@ class Filters:
     """both days included; a chunk without a date is left out"""
     kinds: frozenset[str] = frozenset()
     """kinds of notes; empty: all"""
+    also: tuple[str, ...] = ()
+    """other names that the entity has: they count as much"""
 
     def __bool__(self) -> bool:
         return self != Filters()
@@ -42,9 +44,15 @@ class Filters:
             conditions += f" AND c.note IN (SELECT id FROM note WHERE kind IN {marks(self.kinds)})"
             values += sorted(map(words.clean, self.kinds))
         if self.entity is not None:
-            conditions += " AND names(?, c.heading, c.who, c.text)"
-            values.append(words.clean(self.entity))
+            asked = " OR ".join(["names(?, c.heading, c.who, c.text)"] * len(self.entity_names))
+            conditions += f" AND ({asked})"
+            values += self.entity_names
         return conditions, values
+
+    @property
+    def entity_names(self) -> list[str]:
+        """All names of the entity that is asked for."""
+        return [] if self.entity is None else [words.clean(name) for name in (self.entity, *self.also)]
 
     def prepare(self, connection: Connection) -> None:
         """Give the connection what `where` asks of it. The full text only knows stems: `Wills` would be `will`."""

@@ -126,17 +126,17 @@ def within_scopes(connection: Connection, scope_ids: Sequence[int]) -> str:
     return f"scope : ({' OR '.join(f's{scope:d}' for scope in scope_ids)})" if others else ""
 
 
-def naming(entity: str) -> str:
-    """What the full text is asked for chunks that name the entity."""
-    named = without_last_letters(words(entity))
-    return f"{TEXT_COLUMNS} : ({' + '.join(map(phrase, named)) or NOTHING})"
+def naming(names: Sequence[str]) -> str:
+    """What the full text is asked for chunks that have one of the names."""
+    phrases = (" + ".join(map(phrase, without_last_letters(words(name)))) or NOTHING for name in names)
+    return f"{TEXT_COLUMNS} : ({' OR '.join(phrases)})"
 
 
 def _limits(connection: Connection, scope_ids: Sequence[int], filters: Filters) -> str:
     """What is asked beside a word: scopes and entity, each begun with AND."""
     parts = [within_scopes(connection, scope_ids)]
     if filters.entity is not None:
-        parts.append(naming(filters.entity))
+        parts.append(naming(filters.entity_names))
     return "".join(f" AND {part}" for part in parts if part)
 
 
@@ -235,7 +235,7 @@ def chunk_conditions(filters: Filters) -> tuple[str, list[object]]:
     conditions, values = filters.where()
     if filters.entity is not None:
         conditions += " AND c.id IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)"
-        values.append(naming(filters.entity))
+        values.append(naming(filters.entity_names))
     return conditions, values
 
 

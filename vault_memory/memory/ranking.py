@@ -28,6 +28,7 @@ class Weights:
     number: float = 0.1
     question: float = -0.5
     length: float = 0.07
+    entity: float = 0.4
 
 
 WEIGHTS = Weights()

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vault_memory.database import Connection
-from vault_memory.index import Index, text, vectors
+from vault_memory.index import Index, facts, text, vectors
 from vault_memory.index.filters import Filters
 from vault_memory.index.kept import Row
 from vault_memory.index.matrices import Matrices
-from vault_memory.memory import ranking
+from vault_memory.memory import ranking, words
 from vault_memory.memory.cues import Asked
 from vault_memory.memory.ranking import Said, TextTerms, Weights
 from vault_memory.recall.waiting import Waiting
@@ -67,6 +67,7 @@ def gather(
     if words_too:
         said = _by_words(request, found)
         _by_days(request, found)
+        _by_entities(request, found, query)
     number = vectors.find_model(request.connection, model) if embed else None
     if embed and number is not None and query.strip():
         if matrices:
@@ -105,6 +106,31 @@ def _by_days(request: Request, found: Candidates) -> None:
     dated = text.dated(request.connection, request.scope_ids, request.asked.days, request.filters, most=request.most)
     found.rows.update(dated)
     found.arms["date"] = {place: -float(at) for at, place in enumerate(dated)}
+
+
+def _by_entities(request: Request, found: Candidates, query: str) -> None:
+    """Chunks that name somebody by another name than the query does."""
+    places: dict[int, float] = {}
+    for name in other_names(request, query):
+        asked = words.without_last_letters(words.words(name))
+        rows = text.find(request.connection, request.scope_ids, asked, request.filters, most=request.most).found
+        named = {place: row for place, row in rows.items() if words.names(name, row[3], row[4])}
+        found.rows.update(named)
+        places.update(dict.fromkeys(named, 1.0))
+    if places:
+        found.arms["entity"] = places
+
+
+def other_names(request: Request, query: str) -> list[str]:
+    """Of everybody whom the query names, the names that it does not."""
+    known: dict[str, list[str]] = {}
+    for alias, entity in facts.aliases(request.connection, request.scope_ids):
+        known.setdefault(entity, [entity]).append(alias)
+    others: list[str] = []
+    for names in known.values():
+        said = [name for name in names if words.names(name, query)]
+        others += [name for name in names if name not in said] if said else []
+    return others
 
 
 def _by_vectors(request: Request, found: Candidates, likeness: vectors.Likeness) -> None:

@@ -33,7 +33,7 @@ def _turned(score: float) -> float:
 
 def _by_ranks(found: Candidates) -> list[Ranked]:
     terms: dict[int, dict[str, float]] = {}
-    for arm in ("text", "vector"):
+    for arm in ("text", "vector", "entity"):
         for place, rank in candidates.ranks(found.arms.get(arm, {})).items():
             terms.setdefault(place, {})[arm] = 1 / (ranking.RRF + rank)
     return sorted((_turned(sum(parts.values())), place, parts) for place, parts in terms.items())
@@ -58,6 +58,7 @@ def _bases(request: Request, found: Candidates) -> Iterator[tuple[float, int]]:
     speaks: dict[str, float] = {"": 0.0}
     weigh, length_term, length = ranking.weigh, ranking.length_term, weights.length
     terms, likeness, near = found.text, found.likeness, asked.days
+    named = found.arms.get("entity", {})
     for place, _, date, who, text in found.rows.values():
         score = length * length_term(len(text))
         if place in terms:
@@ -70,13 +71,15 @@ def _bases(request: Request, found: Candidates) -> Iterator[tuple[float, int]]:
         score += speaks[who]
         if near and cues.is_near(date, near):
             score += weights.date
+        if named and place in named:
+            score += weights.entity
         yield -score, place
 
 
 def explained(request: Request, found: Candidates, one: Ranked) -> dict[str, float]:
     """All terms of a hit's sum, by name."""
     _, place, known = one
-    if "cosine" in known or not known.keys().isdisjoint(("text", "vector")):
+    if "cosine" in known or not known.keys().isdisjoint(("text", "vector", "entity")):
         return known
     weights = request.weights
     _, _, date, who, text = found.rows[place]
@@ -90,6 +93,7 @@ def explained(request: Request, found: Candidates, one: Ranked) -> dict[str, flo
         "beside": weights.vector_beside * beside,
         "speaker": weights.speaker * cues.names_speaker(who, request.asked.names),
         "date": weights.date * cues.is_near(date, request.asked.days),
+        "entity": weights.entity * (place in found.arms.get("entity", {})),
         "length": weights.length * ranking.length_term(len(text)),
         **known,
     }

@@ -83,7 +83,7 @@ def left_out(request: Request) -> dict[str, int]:
     given = request.filters
     alone = {
         "topic": Filters(topic=given.topic),
-        "entity": Filters(entity=given.entity),
+        "entity": Filters(entity=given.entity, also=given.also),
         "since": Filters(since=given.since),
         "until": Filters(until=given.until),
         "kind": Filters(kinds=given.kinds),

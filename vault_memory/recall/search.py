@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import date, datetime
 
 from vault_memory.errors import UsageError
-from vault_memory.index import Index
+from vault_memory.index import Index, facts
 from vault_memory.index.filters import Filters
 from vault_memory.index.matrices import Matrices
 from vault_memory.memory import cues as saying
@@ -46,11 +46,12 @@ def search(
     """
     if mode not in MODES:
         raise UsageError(f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}", known=list(MODES))
-    filters = Filters(topic, entity, since, until, frozenset(kinds))
+    scope_ids = tuple(index.scope_ids(scopes))
+    filters = Filters(topic, entity, since, until, frozenset(kinds), _aliases(index, scope_ids, entity))
     query = query[-LONGEST_QUERY:]
     request = Request(
         connection=index.connection,
-        scope_ids=tuple(index.scope_ids(scopes)),
+        scope_ids=scope_ids,
         sentences=tuple(tuple(words.terms(sentence)) for sentence in words.sentences(query)),
         filters=filters,
         asked=saying.asked(query, dates.named(query, now=now)),
@@ -68,3 +69,14 @@ def search(
         return hits.answer(request, found, fusion.ranked(request, found, mode), limit=limit, why=why)
     finally:
         index.connection.execute("RELEASE search")
+
+
+def _aliases(index: Index, scope_ids: Sequence[int], entity: str | None) -> tuple[str, ...]:
+    """The other names that an entity has in these scopes."""
+    if entity is None:
+        return ()
+    pairs = facts.aliases(index.connection, scope_ids)
+    wanted = words.folded(entity)
+    meant = {who for alias, who in pairs if wanted in (words.folded(alias), words.folded(who))}
+    names = {name for pair in pairs if pair[1] in meant for name in pair}
+    return tuple(sorted(name for name in names if words.folded(name) != wanted))
