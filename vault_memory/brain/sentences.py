@@ -4,6 +4,7 @@ Each is a piece of the text exactly as it stands.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -27,6 +28,7 @@ _SHORT = re.compile(
     r"|ул|гр|им|т\. ?е)\.$",
     re.IGNORECASE,
 )
+LONGEST_SHORT = 12
 _ASKS = re.compile(r"[?？][\s)!\"”»」]*$")
 
 
@@ -40,7 +42,7 @@ def sentences(text: str) -> Iterator[str]:
         piece = text[start:end]
         marker = _POINT.match(piece)
         first = start + (marker.end() if marker else len(piece) - len(piece.lstrip()))
-        if not hidden[first] and not _ASKS.search(piece) and "…]" not in piece and "[…" not in piece:
+        if not hidden[first] and not _ASKS.search(piece):
             said = text[first:end].strip()
             if said:
                 yield said
@@ -48,17 +50,11 @@ def sentences(text: str) -> Iterator[str]:
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
     """Where sentences stand; those at which the text was cut are left out, since they are not whole."""
-    start, broken = 0, False
-    cuts = {cut.start() for cut in _CUT.finditer(text)}
-    for end in _END.finditer(text):
-        if any(end.start() <= cut < end.end() + 2 or start <= cut < end.end() for cut in cuts):
-            broken = True
-            if end.group().startswith("…"):
-                continue
-        if end.group().startswith(".") and _SHORT.search(text[start : end.end()]):
+    start = 0
+    cuts = [cut.start() for cut in _CUT.finditer(text)]
+    for end in [*(found.end() for found in _END.finditer(text)), len(text)]:
+        if end < len(text) and text[end - 1 : end] == "." and _SHORT.search(text[max(start, end - LONGEST_SHORT) : end]):
             continue
-        if not broken:
-            yield start, end.end()
-        start, broken = end.end(), False
-    if not broken:
-        yield start, len(text)
+        if bisect_left(cuts, start) == bisect_left(cuts, end):
+            yield start, end
+        start = end

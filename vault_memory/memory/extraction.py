@@ -25,6 +25,8 @@ LONGEST = 600
 """Characters of one memory"""
 LONGEST_NAME = 200
 """Characters of a subject, predicate or object"""
+LIKE_NO_WORD = 8
+"""Characters from which on an id in a line is no word that happens to be one"""
 PLACES = frozenset({"note", "path", "file", "user", "user_id", "channel", "scope", "vault"})
 """Keys by which an answer would choose where something is written"""
 
@@ -233,7 +235,12 @@ class _Reading:
         return ()
 
     def cited(self, line: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(word for word in _ID.findall(line) if word in self.own))
+        """The own turns that a line names: in brackets or after ``ref:``; an id that cannot be a word, anywhere."""
+        marked = {word for inner in _BRACKETS.findall(line) for word in _ID.findall(inner)} | set(_REF.findall(line))
+        words = [word.removeprefix("ref:") for word in _ID.findall(line)]
+        return tuple(
+            dict.fromkeys(word for word in words if word in self.own and (word in marked or len(word) >= LIKE_NO_WORD))
+        )
 
     def add_memory(self, said: str, kind: str, topic: str, evidence: tuple[str, ...]) -> None:
         if len(said) > LONGEST:
@@ -254,6 +261,8 @@ class _Reading:
 _TRIPLE = re.compile(r"(.+?)\s+([a-z]+(?:_[a-z]+)+|[a-z]+(?=:)):?\s+(.+)", re.DOTALL)
 _WORD = re.compile(r"[^\W_]+")
 _ID = re.compile(r"[\w][\w.:/-]*[\w]|\w")
+_BRACKETS = re.compile(r"[\[(]([^\[\]()]*)[\])]")
+_REF = re.compile(r"\bref:\s*([\w][\w./-]*)")
 _EMPTY = re.compile(r"(?i)\W*(?:none|n/a|nothing)?\W*")
 _LEADING = re.compile(r"^(?:[-*+•]|\d{1,3}[.)]|#{1,6})\s+")
 

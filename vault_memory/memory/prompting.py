@@ -111,7 +111,8 @@ _MARKS = re.compile(r"<(?=/?[A-Za-z])")
 
 
 def _marked(name: str, text: str, *, escape: bool = True) -> str:
-    return f"<{name}>\n{_safe(text) if escape else text}\n</{name}>"
+    inner = _safe(text) if escape else text
+    return f"<{name}>\n{inner.rstrip()}\n</{name}>"
 
 
 def _safe(text: str) -> str:

@@ -1,0 +1,160 @@
+"""A program of the person's as a brain: what it gets to see, and how it is ended."""
+
+import json
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vault_memory.brain import load_brain
+from vault_memory.brain.brains import brain_trouble
+from vault_memory.brain.command import CommandBrain
+from vault_memory.config import Brain
+from vault_memory.errors import BrainUnavailable
+from vault_memory.memory import Excerpt, extraction_prompt, read_answer
+
+PROMPT = extraction_prompt(
+    "Read.", who="alice", day="2026-05-01", excerpts=[Excerpt("t1", "I live in Porto.", "alice", own=True)]
+)
+GOOD = '{"memories": [{"text": "Lives in Porto", "type": "identity", "topic": "personal", "evidence": ["t1"]}]}'
+ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "SECRET": "hidden", "WANTED": "seen"}
+
+
+def brain(*command: str, **more: Any) -> CommandBrain:
+    settings: dict[str, Any] = {"kind": "command", "command": command, "timeout_seconds": 20.0}
+    return CommandBrain(Brain(**settings | more), ENVIRONMENT)
+
+
+def python(source: str, **more: Any) -> CommandBrain:
+    return brain(sys.executable, "-c", source, **more)
+
+
+def is_running(pid: int) -> bool:
+    """Whether it is there and more than the remains of a process."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def test_it_gets_json_and_answers_json(tmp_path: Path) -> None:
+    seen = tmp_path / "seen.json"
+    source = f"import sys; open({str(seen)!r}, 'w').write(sys.stdin.read()); print({GOOD!r})"
+
+    answer = python(source).answer(PROMPT)
+
+    assert answer.rung == "command"
+    assert [one.text for one in read_answer(answer.text, PROMPT.turn_ids).memories] == ["Lives in Porto"]
+    asked = json.loads(seen.read_text())
+    assert set(asked) == {"role", "system", "text", "schema", "turn_ids", "problem"}
+    assert (asked["role"], asked["turn_ids"], asked["problem"]) == ("extraction", ["t1"], "")
+
+
+def test_it_runs_in_an_empty_folder_with_the_variables_that_were_allowed(tmp_path: Path) -> None:
+    seen = tmp_path / "seen.json"
+    source = (
+        "import json, os, sys; "
+        f"json.dump([os.getcwd(), os.listdir(), dict(os.environ)], open({str(seen)!r}, 'w')); print({GOOD!r})"
+    )
+
+    python(source, environment=("WANTED", "ABSENT")).answer(PROMPT)
+
+    folder, files, environment = json.loads(seen.read_text())
+    assert files == []
+    assert not Path(folder).exists()
+    assert environment["WANTED"] == "seen"
+    assert set(environment) <= {"PATH", "WANTED", "LC_CTYPE"}
+
+
+def test_no_shell_reads_its_arguments() -> None:
+    source = f"import sys; assert sys.argv[1:] == ['$HOME; echo no', '*'], sys.argv; print({GOOD!r})"
+
+    assert brain(sys.executable, "-c", source, "$HOME; echo no", "*").answer(PROMPT).rung == "command"
+
+
+def test_a_bad_answer_is_told_once_and_mended() -> None:
+    source = f"import json, sys; print({GOOD!r} if json.load(sys.stdin)['problem'] else 'the moon rises')"
+
+    assert python(source).answer(PROMPT).rung == "repair"
+    with pytest.raises(BrainUnavailable, match="also when asked again"):
+        python("print('the moon rises')").answer(PROMPT)
+
+
+def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    source = (
+        "import os, subprocess, sys, time; "
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); "
+        f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}'); time.sleep(60)"
+    )
+    started = time.monotonic()
+
+    with pytest.raises(BrainUnavailable, match="longer than 1 s"):
+        python(source, timeout_seconds=1.0).answer(PROMPT)
+
+    assert time.monotonic() - started < 20
+    mine, child = map(int, pids.read_text().split())
+    until = time.monotonic() + 10
+    while (is_running(mine) or is_running(child)) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not is_running(mine)
+    assert not is_running(child)
+
+
+def test_what_it_leaves_in_the_background_is_ended_too(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    source = (
+        "import subprocess, sys; "
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], stdout=subprocess.DEVNULL); "
+        f"open({str(pid)!r}, 'w').write(str(child.pid)); print({GOOD!r})"
+    )
+
+    assert python(source).answer(PROMPT).rung == "command"
+
+    until = time.monotonic() + 10
+    while is_running(int(pid.read_text())) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not is_running(int(pid.read_text()))
+
+
+def test_an_endless_answer_is_cut_off() -> None:
+    with pytest.raises(BrainUnavailable, match="longer than 4 MB"):
+        python("import sys\nwhile True: sys.stdout.write('x' * 65536)").answer(PROMPT)
+
+
+def test_it_need_not_read_what_it_is_told() -> None:
+    long = extraction_prompt(
+        "Read.", who="a", day="", excerpts=[Excerpt("t1", "tea " * 200_000, "a", own=True)]
+    )  # fmt: skip
+
+    assert python(f"print({GOOD!r})").answer(long).rung == "command"
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("no-such-program-anywhere",), "cannot be started"),
+        ((sys.executable, "-c", "raise SystemExit(3)"), "ended with 3"),
+        ((sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"), "ended with -9"),
+        ((sys.executable, "-c", "import sys; sys.stdout.buffer.write(b'\\xff\\x00')"), "cannot be used"),
+    ],
+)
+def test_what_goes_wrong_is_told_in_words_and_the_rules_stand_in(command: tuple[str, ...], words: str) -> None:
+    with pytest.raises(BrainUnavailable, match=words):
+        brain(*command).answer(PROMPT)
+
+    answer = load_brain(Brain(kind="command", command=command), "extraction", environment=ENVIRONMENT).answer(PROMPT)
+
+    assert answer.rung == "rules"
+    assert words in answer.reason
+    assert [one.text for one in read_answer(answer.text, PROMPT.turn_ids).memories] == ["I live in Porto"]
+
+
+def test_a_command_that_is_not_there_is_noticed_before_the_night() -> None:
+    assert "no-such-program" in brain_trouble(Brain(kind="command", command=("no-such-program",)))
+    assert "`brain.command` is not set" in brain_trouble(Brain(kind="command"))
+    assert brain_trouble(Brain(kind="command", command=(sys.executable,))) == ""
+    assert brain_trouble(Brain()) == ""
