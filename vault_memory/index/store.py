@@ -150,6 +150,11 @@ class Index:
         ).fetchone()
         return Held._make(row) if row else None
 
+    def bytes_of(self, path: str) -> int:
+        """The length of the bytes that it holds of a note; 0 when it holds none."""
+        row = self.connection.execute("SELECT bytes FROM note WHERE path = ?", (path,)).fetchone()
+        return row[0] if row else 0
+
     def stale(self) -> list[str]:
         """The notes whose old text is held although their file is absent or empty."""
         rows = self.connection.execute(f"SELECT path FROM note WHERE state = {State.HELD:d} ORDER BY path")

@@ -1,7 +1,7 @@
 """What was just said into the index, at once: the end of a transcript is added, and the rest is not read again.
 
 The index says of which bytes it was made. When those are the ones before the new lines, the lines are all that is
-new; else the file is read whole, as every other note is.
+new; when the index is behind, what it lacks is read; else the file is taken in whole, as every other note is.
 """
 
 import hashlib
@@ -51,36 +51,32 @@ class TurnIngest:
         try:
             with index.transaction():  # nobody else reads an older state of the file and writes it after this one
                 held = index.held_of(path)
-                before = self._before(path, added, place)
-                if before is not None and held is not None and held.revision == before.digest.hexdigest():
-                    return self._extend(index, path, place, before, added)
-                return self._whole(index, path, place, held, read_ns)
+                known = self._ends.get(path) or _start()
+                if held and known.size == added.offset and held.revision == known.digest.hexdigest():
+                    return self._extend(index, path, place, known, added.raw)
+                return self._read(index, path, place, held, read_ns)
         finally:
             index.connection.set_busy_timeout(BUSY_MILLISECONDS)
 
-    def _extend(self, index: Index, path: str, place: Place, before: _End, added: Appended) -> Delta:
-        end = self._remember(path, before.after(added.raw))
-        said = turn_chunks(added.raw, place.scope, first_line=before.lines + 1)
+    def _read(self, index: Index, path: str, place: Place, held: Held | None, read_ns: int) -> Delta | None:
+        """The index knows less than was there before, or more, or something else: what it lacks is read."""
+        note = self.folder.read(path, max_bytes=largest(place))
+        if held is not None:
+            known = _start().after(note.raw[: index.bytes_of(path)])
+            if known.digest.hexdigest() == held.revision and note.raw[: known.size].endswith(b"\n"):
+                rest = note.raw[known.size : note.raw.rfind(b"\n") + 1]
+                return self._extend(index, path, place, known, rest) if rest else None
+        self._remember(path, _start().after(note.raw))
+        index.unpark(path)
+        return index.put(entry_of(note, place, State.SETTLED, read_ns=read_ns))
+
+    def _extend(self, index: Index, path: str, place: Place, known: _End, raw: bytes) -> Delta:
+        end = self._remember(path, known.after(raw))
+        said = turn_chunks(raw, place.scope, first_line=known.lines + 1)
         held = Held(NEVER.size, NEVER.mtime_ns, NEVER.ctime_ns, NEVER.ino, end.digest.hexdigest(), State.SETTLED)
         chunks, also = [part.chunk for part in said], tuple(part.also for part in said)
         date = place.date.isoformat() if place.date else None
         return index.extend(Entry(path, place.scope, place.kind, date, end.size, held, chunks, also))
-
-    def _whole(self, index: Index, path: str, place: Place, held: Held | None, read_ns: int) -> Delta | None:
-        note = self.folder.read(path, max_bytes=largest(place))
-        self._remember(path, _start().after(note.raw))
-        if held is not None and held.revision == note.revision:
-            return None
-        index.unpark(path)
-        return index.put(entry_of(note, place, State.SETTLED, read_ns=read_ns))
-
-    def _before(self, path: str, added: Appended, place: Place) -> _End | None:
-        """The transcript without what was added; None when it is another file by now."""
-        known = self._ends.get(path) or _start()
-        if known.size == added.offset:
-            return known
-        raw = self.folder.read(path, max_bytes=largest(place)).raw
-        return _start().after(raw[: added.offset]) if len(raw) >= added.offset else None
 
     def _remember(self, path: str, end: _End) -> _End:
         if len(self._ends) >= MOST_ENDS:

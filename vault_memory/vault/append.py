@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from vault_memory.memory import inside
-from vault_memory.vault.attempt import make_folders
 from vault_memory.vault.files import RealFiles
 
 Record = Mapping[str, object]
@@ -47,7 +46,7 @@ def append_records(root: str | os.PathLike[str], path: str, records: Iterable[Re
     lines = b"".join(map(_line, records))
     files = RealFiles(root)
     folder_path, _, name = path.rpartition("/")
-    folder = make_folders(files, folder_path)
+    folder = _folder(files, folder_path)
     try:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         fd = os.open(name, flags, 0o666, dir_fd=folder)
@@ -65,6 +64,15 @@ def append_records(root: str | os.PathLike[str], path: str, records: Iterable[Re
     finally:
         os.close(folder)
     return Appended(size, raw)
+
+
+def _folder(files: RealFiles, path: str) -> int:
+    try:
+        return files.open_folder(path)
+    except FileNotFoundError:
+        from vault_memory.vault.attempt import make_folders  # only here: most logs have their folder
+
+        return make_folders(files, path)
 
 
 def read_records(raw: bytes) -> Records:
