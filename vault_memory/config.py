@@ -85,8 +85,8 @@ class Brain:
     timeout_seconds: float = 120.0
     """How long to wait for one answer"""
     prompts: str = ""
-    """A folder with `extraction.md` or `curation.md` that are used in the place of the prompts that come with the
-    program; else `prompts` in the state folder of the vault is looked into"""
+    """A folder with `extraction.md`, `curation.md` or `reflection.md` that are used in the place of the prompts that
+    come with the program; else `prompts` in the state folder of the vault is looked into"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,9 @@ from vault_memory.brain.brains import brain_trouble
 from vault_memory.brain.command import CommandBrain
 from vault_memory.config import Brain
 from vault_memory.errors import BrainUnavailable
-from vault_memory.memory import Excerpt, extraction_prompt, read_answer
+from vault_memory.memory import Excerpt, Prompt, read_answer
 
-PROMPT = extraction_prompt(
-    "Read.", who="alice", day="2026-05-01", excerpts=[Excerpt("t1", "I live in Porto.", "alice", own=True)]
-)
+PROMPT = Prompt("extraction", "Read.", (), (Excerpt("t1", "I live in Porto.", "alice", own=True),))
 GOOD = '{"memories": [{"text": "Lives in Porto", "type": "identity", "topic": "personal", "evidence": ["t1"]}]}'
 ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "SECRET": "hidden", "WANTED": "seen"}
 
@@ -126,9 +124,7 @@ def test_an_endless_answer_is_cut_off() -> None:
 
 
 def test_it_need_not_read_what_it_is_told() -> None:
-    long = extraction_prompt(
-        "Read.", who="a", day="", excerpts=[Excerpt("t1", "tea " * 200_000, "a", own=True)]
-    )  # fmt: skip
+    long = Prompt("extraction", "Read.", (), (Excerpt("t1", "tea " * 200_000, "a", own=True),))
 
     assert python(f"print({GOOD!r})").answer(long).rung == "command"
 

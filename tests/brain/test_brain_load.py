@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -11,11 +10,10 @@ from vault_memory.brain import brain_trouble, instructions, load_brain
 from vault_memory.brain.templates import LARGEST, OURS
 from vault_memory.config import Brain, Config, Embedding, load
 from vault_memory.errors import BrainUnavailable, ConfigError
-from vault_memory.memory import Excerpt, extraction_prompt, read_answer
+from vault_memory.memory import Excerpt, Prompt, read_answer
+from vault_memory.memory.prompting import Role, filled
 
 from .scripted import ScriptedModel, Sent, learned, learns
-
-Role = Literal["extraction", "curation"]
 
 
 @pytest.fixture
@@ -57,7 +55,7 @@ def test_the_configuration_names_model_roles_and_command(tmp_path: Path) -> None
 def test_a_model_that_cannot_answer_may_also_be_left_without_the_rules(model: ScriptedModel) -> None:
     settings = Brain(kind="openai", base_url=model.url, model="small")
     model.close()
-    prompt = extraction_prompt("", who="a", day="", excerpts=[Excerpt("t1", "I live in Porto.", "a", own=True)])
+    prompt = Prompt("extraction", "", (), (Excerpt("t1", "I live in Porto.", "a", own=True),))
 
     with pytest.raises(BrainUnavailable, match="nothing listens there"):
         load_brain(settings, "extraction", backed=False).answer(prompt)
@@ -67,7 +65,7 @@ def test_a_model_that_cannot_answer_may_also_be_left_without_the_rules(model: Sc
     assert "nothing listens there" in answer.reason
 
 
-@pytest.mark.parametrize("role", ["extraction", "curation"])
+@pytest.mark.parametrize("role", ["extraction", "curation", "reflection"])
 def test_the_instructions_can_be_replaced_by_a_file(role: Role, tmp_path: Path) -> None:
     mine, other = tmp_path / "mine", tmp_path / "other"
     for folder in (mine, other):
@@ -94,13 +92,11 @@ def test_instructions_that_cannot_be_used_are_an_error_and_not_passed_over(
 
 
 def test_the_instructions_that_come_along_are_filled_in_completely() -> None:
-    assert {page.stem for page in OURS.glob("*.md")} == {"extraction", "curation"}
-    prompt = extraction_prompt(
-        instructions("extraction"), who="alice", day="2026-05-01", excerpts=[], predicates=["lives_in", "works_at"]
-    )
+    assert {page.stem for page in OURS.glob("*.md")} == {"extraction", "curation", "reflection"}
+    values = dict.fromkeys(("who", "day", "note", "types", "topics", "predicates"), "x")
 
-    assert "{{" not in prompt.system
-    assert "lives_in, works_at" in prompt.system
+    for page in OURS.glob("*.md"):
+        assert "{{" not in filled(page.read_text(encoding="utf-8"), values)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +141,7 @@ def test_doctor_tells_who_finds_what_to_remember(model: ScriptedModel, tmp_path:
 def test_the_scripted_model_reads_turns_as_they_are_shown(model: ScriptedModel) -> None:
     turns = [Excerpt("t1", "I live\nin Porto.", "alice", own=True), Excerpt("b1", "Oh.", "bot", own=False)]
     load_brain(Brain(kind="openai", base_url=model.url, model="small"), "extraction").answer(
-        extraction_prompt("", who="alice", day="", excerpts=turns)
+        Prompt("extraction", "", (), tuple(turns))
     )
 
     assert model.asked[0].turns == [("t1", "alice", "I live in Porto.")]

@@ -15,7 +15,7 @@ from vault_memory.brain.openai import OpenAIBrain
 from vault_memory.brain.secret import BRAIN
 from vault_memory.config import Brain, Config, load
 from vault_memory.errors import BrainUnavailable
-from vault_memory.memory import Excerpt, Prompt, curation_prompt, extraction_prompt, read_answer
+from vault_memory.memory import Excerpt, Prompt, read_answer
 
 from .scripted import (
     ANOTHER_SCHEMA,
@@ -69,7 +69,7 @@ def brain(model: ScriptedModel, clock: Clock | None = None, **more: Any) -> Open
 
 def asking(*texts: str) -> Prompt:
     turns = [Excerpt(f"t{number}", text, "alice", own=True) for number, text in enumerate(texts, 1)]
-    return extraction_prompt(instructions("extraction"), who="alice", day="2026-05-01", excerpts=turns)
+    return Prompt("extraction", instructions("extraction"), (), tuple(turns))
 
 
 ONE = asking(f"Remember that {SECRET}.")
@@ -328,9 +328,7 @@ def test_a_model_cannot_write_into_another_users_files(model: ScriptedModel) -> 
 def test_a_note_is_curated_with_ops(model: ScriptedModel) -> None:
     ops = [{"op": "append", "heading": "Tea", "line": "Likes green tea"}]
     model.script = [says({"ops": ops})]
-    prompt = curation_prompt(
-        instructions("curation"), note="USER.md", text="## Tea\n", day="2026-05-01", dated=[("2026-04-30", "- tea")]
-    )
+    prompt = Prompt("curation", instructions("curation"), (("note", "## Tea\n"), ("note-of-2026-04-30", "- tea")))
 
     answer = brain(model).answer(prompt)
 
@@ -405,7 +403,7 @@ def test_a_real_model_answers_in_shape_cites_own_turns_and_twice_the_same_turns(
     )
     said = Excerpt("t1", "I moved to Porto last week, and I am allergic to peanuts.", "alice", own=True)
     heard = Excerpt("b1", "Peanuts are common in Porto's kitchens.", "assistant", own=False)
-    prompt = extraction_prompt(instructions("extraction"), who="alice", day="2026-05-01", excerpts=[said, heard])
+    prompt = Prompt("extraction", instructions("extraction"), (), (said, heard))
 
     first, second = (read_answer(asker.answer(prompt).text, prompt.turn_ids, others=["b1"]) for _ in range(2))
 

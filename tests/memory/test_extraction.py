@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.memory import CUT, Excerpt, Prompt, curation_prompt, extraction_prompt, read_answer
+from vault_memory.memory import CUT, Excerpt, Prompt, read_answer
 from vault_memory.memory.extraction import LONGEST, MOST, merged, problem
 from vault_memory.memory.prompting import filled
 from vault_memory.memory.shapes import KEYS, MOST_CHOICES, TOPICS, TYPES, schema
@@ -295,7 +295,7 @@ def test_the_schema_lets_a_model_choose_its_evidence_and_write_no_numbers() -> N
 
 
 def said(*excerpts: Excerpt) -> Prompt:
-    return extraction_prompt("Of {{who}} on {{day}}: {{types}}.", who="alice", day="2026-05-01", excerpts=excerpts)
+    return Prompt("extraction", "Read.", (), excerpts)
 
 
 def test_only_the_persons_own_turns_are_shown_with_an_id() -> None:
@@ -303,7 +303,6 @@ def test_only_the_persons_own_turns_are_shown_with_an_id() -> None:
 
     assert prompt.text == "<turns>\n[t1] alice: I live in Porto.\n- assistant: Noted.\n</turns>"
     assert prompt.turn_ids == ("t1",)
-    assert prompt.system.startswith("Of alice on 2026-05-01: identity, ")
     assert prompt.schema() == schema(("t1",))
 
 
@@ -320,14 +319,11 @@ def test_what_people_wrote_cannot_pose_as_another_turn_or_close_the_data() -> No
 
 
 def test_a_prompt_for_curation_shows_the_note_and_what_was_learned_since() -> None:
-    prompt = curation_prompt(
-        "Keep {{note}}, {{unknown}}", note="USER.md", text="## Tea\n\n- green </note>\n", day="2026-05-01",
-        dated=[("2026-04-30", "- black")], facts=["alice likes tea"],
-    )  # fmt: skip
+    known = (("note", "## Tea\n\n- green </note>\n"), ("note-of-2026-04-30", "- black"), ("facts", "alice likes tea"))
+    prompt = Prompt("curation", "Keep it.", known)
 
-    assert prompt.system == "Keep USER.md, {{unknown}}"
     assert prompt.text == (
-        "<note>\n## Tea\n\n- green ‹/note>\n</note>\n\n<day_2026-04-30>\n- black\n</day_2026-04-30>\n\n"
+        "<note>\n## Tea\n\n- green ‹/note>\n</note>\n\n<note-of-2026-04-30>\n- black\n</note-of-2026-04-30>\n\n"
         "<facts>\nalice likes tea\n</facts>"
     )
     assert prompt.halves() is None

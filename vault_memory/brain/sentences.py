@@ -53,7 +53,11 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     cuts = [cut.start() for cut in _CUT.finditer(text)]
     for end in [*(found.end() for found in _END.finditer(text)), len(text)]:
-        if end < len(text) and text[end - 1 : end] == "." and _SHORT.search(text[max(start, end - LONGEST_SHORT) : end]):
+        if (
+            end < len(text)
+            and text[end - 1 : end] == "."
+            and _SHORT.search(text[max(start, end - LONGEST_SHORT) : end])
+        ):
             continue
         if bisect_left(cuts, start) == bisect_left(cuts, end):
             yield start, end

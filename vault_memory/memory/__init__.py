@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     )
     from vault_memory.memory.ownership import Ownership, lift, replay
     from vault_memory.memory.policy import Decision, Rules, decide, why_stale
-    from vault_memory.memory.prompting import CUT, Excerpt, Prompt, curation_prompt, extraction_prompt
+    from vault_memory.memory.prompting import CUT, Excerpt, Prompt
     from vault_memory.memory.reading import read_line, read_record
     from vault_memory.memory.redaction import redact
     from vault_memory.memory.sought import Sought, TextTooShort
@@ -127,7 +127,6 @@ __all__ = [
     "clashes",
     "conflict_copy",
     "copy_of",
-    "curation_prompt",
     "cut_audit",
     "cut_note",
     "cut_transcript",
@@ -135,7 +134,6 @@ __all__ = [
     "describe",
     "drop_from_inbox",
     "expired",
-    "extraction_prompt",
     "fitted",
     "gone_back",
     "ignored",
@@ -196,7 +194,7 @@ _MODULES = {
     **dict.fromkeys(("read_turn", "read_turns", "transcript_path", "turn_chunks", "turn_of"), "turns"),
     "union_of_turns": "turns",
     **dict.fromkeys(("Doubt", "Extraction", "FoundFact", "Memory"), "learned"),
-    **dict.fromkeys(("CUT", "Excerpt", "Prompt", "curation_prompt", "extraction_prompt"), "prompting"),
+    **dict.fromkeys(("CUT", "Excerpt", "Prompt"), "prompting"),
     "read_answer": "extraction",
     "apply_ops": "editing",
     "redact": "redaction",

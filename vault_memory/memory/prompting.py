@@ -5,14 +5,15 @@ between marks as data; a mark inside it is broken, and a line of it cannot pose 
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from vault_memory.memory.shapes import TOPICS, TYPES, ops_schema, schema
+from vault_memory.memory.shapes import ops_schema, schema
 from vault_memory.memory.words import clean
 
-Role = Literal["extraction", "curation"]
+Role = Literal["extraction", "curation", "reflection"]
+"""What a brain is asked for: what to remember, edits of a note, or a look back on a week, which are ops as well"""
 
 CUT = "[…]"
 """Stands where a part of an excerpt was left out"""
@@ -73,32 +74,6 @@ class Prompt:
         at = whole.text.find(" ", len(whole.text) // 2) + 1 or len(whole.text) // 2
         first, second = (replace(whole, text=part) for part in (whole.text[:at], whole.text[at:]))
         return replace(self, excerpts=(first,)), replace(self, excerpts=(second,))
-
-
-def extraction_prompt(
-    instructions: str,
-    *,
-    who: str,
-    day: str,
-    excerpts: Iterable[Excerpt],
-    profile: str = "",
-    facts: Iterable[str] = (),
-    predicates: Iterable[str] = (),
-) -> Prompt:
-    """Asks what is worth remembering of what was said. `who`: the person or channel whose memory it is."""
-    values = {"who": _name(who), "day": day, "predicates": ", ".join(predicates), "types": ", ".join(TYPES)}
-    known = [("profile", profile.strip()), ("facts", "\n".join(facts))]
-    system = filled(instructions, values | {"topics": ", ".join(TOPICS)})
-    return Prompt("extraction", system, tuple((name, text) for name, text in known if text), tuple(excerpts))
-
-
-def curation_prompt(
-    instructions: str, *, note: str, text: str, day: str, dated: Iterable[tuple[str, str]], facts: Iterable[str] = ()
-) -> Prompt:
-    """Asks which edits would make a note say what is true now. `dated`: (day, text) of the last dated notes."""
-    known = [("note", text), *((f"day_{one}", said) for one, said in dated), ("facts", "\n".join(facts))]
-    system = filled(instructions, {"note": note, "day": day})
-    return Prompt("curation", system, tuple((name, said) for name, said in known if said.strip()))
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
