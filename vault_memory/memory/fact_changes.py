@@ -313,4 +313,5 @@ def _with_id(doc: SectionedDoc, fact: str, scope: str) -> list[Fact]:
 def is_writable(fact: Fact) -> bool:
     """Whether the fact, written as a line, reads as the same fact."""
     read = read_fact(fact.line(), fact.subject, fact.scope)
-    return read is not None and replace(read, text="") == replace(identified(fact), text="")
+    meant = replace(identified(fact), text="", temporary=fact.temporary or fact.predicate in TEMPORARY)
+    return read is not None and replace(read, text="") == meant

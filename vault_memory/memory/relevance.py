@@ -1,7 +1,7 @@
 """Which facts a prompt is given: the person's own, and those whose subject or object it names. Pure."""
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from vault_memory.memory import words
 from vault_memory.memory.facts import Fact, begins, folded
@@ -48,17 +48,3 @@ def relevant(facts: Iterable[Fact], user: str, most: int = 0) -> list[Fact]:
 
     ranked = [fact for _, fact in sorted(enumerate(facts), key=order)]
     return ranked[:most] if most else ranked
-
-
-def named(facts: Sequence[Fact], prompt: Prompt, user: str, aliases: Iterable[tuple[str, str]] = ()) -> list[Fact]:
-    """Those of the facts that are about the user, or about what the prompt names; `aliases` with whom they mean."""
-    mine = folded(user)
-    meant = {stands_for for alias, stands_for in aliases if prompt.names(alias)}
-    return [
-        fact
-        for fact in facts
-        if folded(fact.subject) == mine
-        or not meant.isdisjoint((folded(fact.subject), folded(fact.object)))
-        or prompt.names(fact.subject)
-        or prompt.names(fact.object)
-    ]

@@ -1,0 +1,117 @@
+"""Who a text is about, which facts a prompt is given, and what follows from facts when they are read."""
+
+import math
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vault_memory.markdown import parse
+from vault_memory.memory.entities import TYPES, Entities, Mention, extract, type_of, without_overlaps
+from vault_memory.memory.facts import Fact, read_facts
+from vault_memory.memory.relations import INVERSE, RELATIONSHIPS, strength, strengths, with_inverse
+from vault_memory.memory.relevance import relevant
+
+PAGE = b"""## acme corp
+- is_a: organization
+- also_known_as: Acme
+- summary: makes anvils
+
+## alice
+- is_a: person
+- works_at: Acme Corp (since 2026-01-28)
+- manages: Bob
+- lives_in: \xe5\x8c\x97\xe4\xba\xac
+- friend_of: Bob
+"""
+FACTS = read_facts(parse(PAGE), "user:alice")
+KNOWN = Entities.of(FACTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ask @ann.berg, please", [("ann.berg", "person")]),
+        ("#tea-time and C# and #42", [("tea-time", "concept")]),
+        ("mail ann@example.org now", [("ann@example.org", "email")]),
+        ("see https://example.org/a?b=1.", [("https://example.org/a?b=1", "url")]),
+        ("on 2026-05-01 and 3 May 2026", [("2026-05-01", "event"), ("3 May 2026", "event")]),
+        ("Acme pays Alice", [("acme corp", "organization"), ("alice", "person")]),
+        ("acmes and malice", []),
+        ("https://example.org/#tag @", [("https://example.org/#tag", "url")]),
+    ],
+)
+def test_names_are_found_by_pattern_and_because_they_are_known(text, found):
+    assert [(one.name, one.type) for one in extract(text, KNOWN)] == found
+
+
+def test_of_two_that_overlap_the_surer_and_then_the_longer_stays():
+    short, long_, sure = (
+        Mention("a", "other", 0, 3, 0.5),
+        Mention("b", "other", 1, 6, 0.5),
+        Mention("c", "url", 5, 7, 0.9),
+    )
+
+    assert without_overlaps([short, long_, sure]) == [short, sure]
+    assert without_overlaps([short, long_]) == [long_]
+
+
+@given(st.text(max_size=60))
+def test_mentions_lie_in_the_text_and_apart(text):
+    last = 0
+    for one in extract(text, KNOWN):
+        assert last <= one.start < one.end <= len(text)
+        assert one.type in TYPES
+        last = one.end
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "expected"),
+    [
+        ("ACME  corp", "", "acme corp"),
+        ("acme corp", "organization", "acme corp"),
+        ("Acme", "", "acme corp"),
+        ("acme corp", "person", "acme corp new"),
+        ("Zed", "person", "Zed new"),
+        ("@alice", "", "alice"),
+    ],
+)
+def test_a_name_means_the_one_who_has_it_else_an_alias_else_somebody_new(name, type_, expected):
+    found = KNOWN.resolve(name, type_)
+
+    assert found.name + ("" if found in (one for [one] in KNOWN.by_name.values()) else " new") == expected
+
+
+def test_types_are_told_from_is_a():
+    assert [type_of(said) for said in ("supply boat", "Person", "人", "odd")] == [
+        "product",
+        "person",
+        "person",
+        "other",
+    ]
+    assert KNOWN.resolve("Acme").summary == "makes anvils"
+
+
+def test_edges_are_read_the_other_way_round():
+    there = {(one.subject, one.predicate, one.object) for one in with_inverse(FACTS)}
+
+    assert {("Bob", "reports_to", "alice"), ("Bob", "friend_of", "alice")} <= there
+    assert len(with_inverse(with_inverse(FACTS))) == len(with_inverse(FACTS)) == len(FACTS) + 2
+    assert all(INVERSE[INVERSE[predicate]] == predicate for predicate in INVERSE)
+    assert set(INVERSE) <= set(RELATIONSHIPS)
+
+
+def test_strength_grows_with_count_and_fades_with_days():
+    assert strength(1, 0, 1.0) == pytest.approx(0.4 * 0.5 + 0.3 + 0.3)
+    assert strength(3, 10, 0.5) == pytest.approx(0.4 * 0.75 + 0.3 / (1 + math.log(11)) + 0.15)
+    told = strengths(FACTS, date(2026, 2, 1))
+    assert {one.predicate for one in told} == {"works_at", "manages", "lives_in", "friend_of"}
+    assert told == sorted(told, key=lambda one: -one.strength)
+
+
+def test_at_most_so_many_and_ones_own_first():
+    facts = [Fact("", name, "likes", str(number)) for number in range(4) for name in ("zed", "alice")]
+
+    assert [fact.subject for fact in relevant(facts, "alice", 5)] == ["alice"] * 4 + ["zed"]
+    assert len(relevant(facts, "alice")) == 8
