@@ -47,6 +47,7 @@ FORMS = {
     "among words": f"I found {{so much}}: {json.dumps(GOOD)} and that is all {{really}}.",
     "wrapped": json.dumps({"result": GOOD}),
     "after thoughts": f'<think>maybe {{"memories": []}}?</think>\n{json.dumps(GOOD)}',
+    "after thoughts without a beginning": f"Let me see.\n</think>\n\n{json.dumps(GOOD)}",
     "byte order mark": "\ufeff" + json.dumps(GOOD),
     "sections": SECTIONS,
     "markdown sections": SECTIONS.replace("MEMORIES:", "## Memories").replace("FACTS:", "**FACTS**:").replace(
@@ -138,6 +139,12 @@ def test_a_word_that_happens_to_be_an_id_cites_nothing() -> None:
         ("Has 2 oars", ("4f2ab1c09d",)),
         ("Sails, 4f2ab1c09d", ("4f2ab1c09d",)),
     ]
+
+
+def test_a_memory_may_speak_of_thoughts() -> None:
+    text = "Writes <think> and </think> around hunches"
+
+    assert [one.text for one in read_answer(answer(memories=[memory(text=text)]), OWN).memories] == [text]
 
 
 def test_numbers_may_be_cited_as_numbers() -> None:

@@ -11,7 +11,9 @@ MOST_STARTS = 64
 LONGEST = 1 << 20
 """Characters of an answer that are looked at"""
 
-_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHTS = re.compile(  # some servers swallow the opening mark
+    r"\A\s*(?:<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|[^{}]*?</(?:think|thinking)>)", re.DOTALL | re.IGNORECASE
+)
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 _NAME = r"(?:#{1,6}[ \t]*)?[*_=\-\[ \t]*(MEMORIES|FACTS|TOPICS|OPS)[*_=\-\] \t]*"
 _HEAD = re.compile(rf"[ \t]*{_NAME}:[*_]*[ \t]*(.*)")
@@ -38,7 +40,7 @@ class Block:
 
 def without_thoughts(text: str) -> str:
     """What a model answers after thinking aloud."""
-    return _THOUGHTS.sub("", text[:LONGEST]).strip().removeprefix("\ufeff").strip()
+    return _THOUGHTS.sub("", text[:LONGEST].removeprefix("\ufeff")).strip()
 
 
 def json_in(text: str, keys: Collection[str], *, lists: bool = False) -> Found | None:
