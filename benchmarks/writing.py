@@ -30,7 +30,7 @@ def rows(place: Place) -> Iterator[Row]:
     yield _process(place, vault, note)
     with place.open(vault) as memory:
         walls = [_call(memory, note, number) for number in range(CALLS)]
-    ours, floor = 1000 * statistics.median(walls[5:]), 1000 * _sync(vault)
+    ours, floor = 1000 * statistics.median(walls[5:]), 1000 * synced(vault, SYNCS)
     yield Row(
         "one op by a call of Python, synced to the disk", "–", f"{floor:.1f} ms ({SYNCS} writes with fsync)",
         f"{ours:.1f} ms", "≤ 15 ms on an idle disk", ours <= 15,
@@ -69,13 +69,13 @@ def _call(memory: VaultMemory, note: str, number: int) -> float:
     return took
 
 
-def _sync(folder: Path) -> float:
-    """What as many small writes cost when each is synced."""
+def synced(folder: Path, writes: int) -> float:
+    """What so many small writes cost when each is synced."""
     path = folder / ".synced"
     rounds = []
     for _ in range(9):
         began = time.perf_counter()
-        for _ in range(SYNCS):
+        for _ in range(writes):
             with path.open("ab") as file:
                 file.write(b"x" * 4096)
                 file.flush()

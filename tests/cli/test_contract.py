@@ -137,7 +137,10 @@ def test_demo_finds_what_an_editor_wrote_and_leaves_nothing(outside: Outside):
 
     assert done.code == 0, done
     has(done.json, questions=list, editor=str, seconds=NUMBER, found=list)
+    has(done.json, recorded=list)
     assert "spare batteries" in done.json["found"][0]["text"]
+    assert "lamp oil" in done.json["found"][1]["text"]
+    assert done.json["found"][1]["note"] == done.json["recorded"][0]
     assert not (outside.home / "state").exists()
 
 

@@ -49,9 +49,9 @@ class Recording(Resolving):
     def transcripts(self) -> "Transcripts":
         """What was said, in files; made when it is first needed."""
         if self._transcripts is None:
-            from vault_memory.curate import Trail, Transcripts
+            from vault_memory.curate import Devices, Transcripts
 
-            self._transcripts = Transcripts(self.folder, self.layout, Trail(self.folder, self.state.path))
+            self._transcripts = Transcripts(self.folder, self.layout, Devices(self.state.path))
         return self._transcripts
 
     @property

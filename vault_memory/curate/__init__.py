@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from vault_memory.curate.conflicts import Conflicts
     from vault_memory.curate.copies import ConflictCopy, Resolved
     from vault_memory.curate.curator import CURATED, UNATTENDED, Curator
+    from vault_memory.curate.devices import Devices
     from vault_memory.curate.dropped import DropFolder, Taken
     from vault_memory.curate.edit import AppliedOp, Edit, PendingOp, ProposedOp, RejectedOp
     from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded, TurnNotRecorded, UnclearId
     from vault_memory.curate.forget import Forgetter, Forgetting
     from vault_memory.curate.plan import Run
     from vault_memory.curate.sessions import Session, Sessions
-    from vault_memory.curate.trail import Trail
     from vault_memory.curate.transcripts import Added, Transcripts
     from vault_memory.curate.versions import NoteVersion, Waiting
 
@@ -27,6 +27,7 @@ __all__ = [
     "ConflictCopy",
     "Conflicts",
     "Curator",
+    "Devices",
     "DropFolder",
     "Edit",
     "Forgetter",
@@ -43,7 +44,6 @@ __all__ = [
     "Session",
     "Sessions",
     "Taken",
-    "Trail",
     "Transcripts",
     "TurnNotRecorded",
     "UnclearId",
@@ -61,7 +61,7 @@ _MODULES = {
     **dict.fromkeys(("Forgetter", "Forgetting"), "forget"),
     "Run": "plan",
     **dict.fromkeys(("Session", "Sessions"), "sessions"),
-    "Trail": "trail",
+    "Devices": "devices",
     **dict.fromkeys(("Added", "Transcripts"), "transcripts"),
     **dict.fromkeys(("NoteVersion", "Waiting"), "versions"),
 }

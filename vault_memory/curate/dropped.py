@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import signal
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -188,10 +187,10 @@ def _write_down(file: Path, offset: int) -> None:
 
 def _is_closed(fd: int) -> bool:
     """Whether nobody else has the file open. Nobody can open it anew who does not know its new name."""
+    import signal  # only here: most looks at the folder find nothing
+
     try:
-        fcntl.fcntl(
-            fd, fcntl.F_SETSIG, signal.SIGURG
-        )  # should somebody open it all the same: a signal that ends nobody
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)  # if somebody opens it all the same: a signal that ends nobody
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
     except (OSError, AttributeError) as error:
         if getattr(error, "errno", None) == errno.EAGAIN:

@@ -7,56 +7,30 @@ that a sync program carries about. A device is known from a record or a file of 
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from vault_memory.curate.devices import Devices
 from vault_memory.curate.errors import NotRecorded, UnclearId
 from vault_memory.errors import NoteNotFound
 from vault_memory.memory import Record, read_line, resolve, union
-from vault_memory.vault import Folder, RealFiles, append_record, device_of, is_device, own_log
+from vault_memory.vault import Folder, RealFiles, append_record, own_log
 
 ENDING = ".audit.jsonl"
 LARGEST = 256 << 20
 """In bytes: of one audit file"""
 TAIL = 64 << 10
 """Bytes at the end of an audit file in which its last record is looked for"""
-OTHERS = "devices"
 _NAME = re.compile(r"(?s)(?P<note>.+\.md)\.audit(?:\.(?P<device>[^/]+))?\.jsonl")
 LOG = "`vault-memory log` lists the records with their ids"
 
 
-class Trail:
+class Trail(Devices):
     """Reads and adds to what was recorded. Lines that are no records are passed over."""
 
     def __init__(self, folder: Folder, state: Path) -> None:
-        self._folder, self._state = folder, state
-        self._device = ""
-        self._others: frozenset[str] | None = None
-
-    @property
-    def device(self) -> str:
-        """The name of this one."""
-        self._device = self._device or device_of(self._state)
-        return self._device
-
-    @property
-    def others(self) -> frozenset[str]:
-        """The names of the other devices that are known to write to this vault."""
-        if self._others is None:
-            kept = ""
-            with suppress(OSError, ValueError):
-                kept = (self._state / OTHERS).read_text(encoding="ascii")
-            self._others = frozenset(name for name in kept.split() if is_device(name))
-        return self._others
-
-    def meet(self, devices: Iterable[str]) -> None:
-        """These write to this vault: remember those that are news."""
-        fresh = {name for name in devices if is_device(name)} - self.others - {self.device}
-        if fresh:
-            self._others = self.others | fresh
-            with suppress(OSError):  # they are met again
-                (self._state / OTHERS).write_text("\n".join(sorted(self._others)) + "\n", encoding="ascii")
+        super().__init__(state)
+        self._folder = folder
 
     def of(self, note: str) -> tuple[Record, ...]:
         """The records of one note, the oldest first."""

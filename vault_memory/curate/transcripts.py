@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
+from vault_memory.curate.devices import Devices
 from vault_memory.curate.errors import TurnNotRecorded
-from vault_memory.curate.trail import Trail
 from vault_memory.errors import NoteUnreadable, VaultError
 from vault_memory.memory import Layout, Turn, checked, read_turn, transcript_path, union_of_turns
 from vault_memory.vault import Appended, Folder, RealFiles, append_records, own_log
@@ -33,8 +33,8 @@ class Added:
 class Transcripts:
     """For one vault and one thread at a time."""
 
-    def __init__(self, folder: Folder, layout: Layout, trail: Trail) -> None:
-        self._folder, self._layout, self._trail = folder, layout, trail
+    def __init__(self, folder: Folder, layout: Layout, devices: Devices) -> None:
+        self._folder, self._layout, self._devices = folder, layout, devices
         self._met = set[str]()
 
     def add(self, turns: Iterable[Turn], *, once: bool = False) -> list[Added]:
@@ -44,7 +44,7 @@ class Transcripts:
         """
         by_path: dict[str, list[Turn]] = defaultdict(list)
         for turn in turns:
-            by_path[self.path_of(turn)].append(replace(turn, device=self._trail.device))
+            by_path[self.path_of(turn)].append(replace(turn, device=self._devices.device))
         return [added for path, said in by_path.items() if (added := self._append(path, said, once=once))]
 
     def of(self, scope: str, first: date | None = None, last: date | None = None) -> list[Turn]:
@@ -88,12 +88,12 @@ class Transcripts:
 
     def _file_of(self, path: str) -> str:
         """Where this device writes: once another is known, each has files of its own."""
-        if path not in self._met and not self._trail.others:
+        if path not in self._met and not self._devices.others:
             last = self._last(path)
             named = [found["device"] for one in self._beside(path) if (found := _DEVICE.search(one))]
-            self._trail.meet([*named, *([last.device] if last and last.device else [])])
+            self._devices.meet([*named, *([last.device] if last and last.device else [])])
             self._met.add(path)
-        return own_log(path, self._trail.device) if self._trail.others else path
+        return own_log(path, self._devices.device) if self._devices.others else path
 
     def _beside(self, path: str) -> list[str]:
         """The transcripts of the same day, of all devices."""

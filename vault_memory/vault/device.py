@@ -7,7 +7,6 @@ again. It stands in each record of the audit, and in the names of logs once seve
 import hashlib
 import os
 import re
-import socket
 from pathlib import Path
 
 FILE = "device"
@@ -50,7 +49,7 @@ def _kept(file: Path) -> str:
 
 
 def _made(state: Path) -> str:
-    host = re.sub(r"[^a-z0-9]+", "-", socket.gethostname().lower().split(".")[0])[:_LONGEST_HOST].strip("-")
+    host = re.sub(r"[^a-z0-9]+", "-", os.uname().nodename.lower().split(".")[0])[:_LONGEST_HOST].strip("-")
     where = "\0".join(("vault-memory", _machine(), str(os.getuid()), os.path.realpath(state)))
     return f"{host or 'device'}-{hashlib.sha256(where.encode('utf-8', 'surrogateescape')).hexdigest()[:6]}"
 
@@ -60,4 +59,4 @@ def _machine() -> str:
     try:
         return Path("/etc/machine-id").read_text(encoding="ascii").strip()
     except (OSError, ValueError):
-        return socket.gethostname()
+        return os.uname().nodename

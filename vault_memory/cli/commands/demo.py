@@ -20,6 +20,9 @@ QUESTION = "where does Mira keep the spare key of the lighthouse?"
 NOTE = "memory/electricity.md"
 LINE = "- The spare batteries of the radio are in the bread bin"
 EDITED = "where are the spare batteries of the radio?"
+SAID = "The boat with the lamp oil comes on Thursday, and I have to sign for it"
+ANSWERED = "I will remind you on Wednesday evening"
+ASKED = "when does the boat with the lamp oil come?"
 PATIENCE_SECONDS = 20.0
 
 
@@ -29,7 +32,8 @@ PATIENCE_SECONDS = 20.0
 def demo(context: Context) -> None:
     """Show the whole loop once, on a copy of the sample vault in a temporary folder.
 
-    Starts a daemon, asks a question, edits a note with a real editor, and asks for what was written.
+    Starts a daemon, asks a question, edits a note with a real editor, asks for what was written, records what is said
+    in a conversation, and asks for that.
     """
     from vault_memory.app.examples import make_vault
 
@@ -47,8 +51,18 @@ def demo(context: Context) -> None:
             found = _until_found(vault)
             seconds = time.monotonic() - started
             _show(context, EDITED, found)
+            context.say(f"\nmira says: {SAID}")
+            recorded = _converse(vault)
+            said = _search(vault, ASKED)
+            _show(context, ASKED, said)
     context.emit(
-        {"questions": [QUESTION, EDITED], "editor": editor, "seconds": round(seconds, 3), "found": found["hits"][:1]},
+        {
+            "questions": [QUESTION, EDITED, ASKED],
+            "editor": editor,
+            "seconds": round(seconds, 3),
+            "found": [*found["hits"][:1], *said["hits"][:1]],
+            "recorded": recorded,
+        },
         lambda: f"\nfound {seconds:.1f} s after the editor was started; nothing is left behind",
     )
 
@@ -69,7 +83,20 @@ def _daemon(vault: Path) -> Iterator[None]:
 
 
 def _search(vault: Path, question: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "vault_memory", "--vault", str(vault), "search", "--json", question]
+    return _command(vault, "search", question)
+
+
+def _converse(vault: Path) -> list[str]:
+    """A conversation of two turns; the transcripts it stands in."""
+    mira = ("--session", "demo", "--role", "user", "--user", "mira")
+    turns = [(*mira, SAID), ("--session", "demo", "--role", "assistant", ANSWERED)]
+    recorded = [_command(vault, "record", *turn)["note"] for turn in turns]
+    _command(vault, "end-session", "demo")
+    return recorded
+
+
+def _command(vault: Path, *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "vault_memory", "--vault", str(vault), "--json", *arguments]
     answer: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return answer
 
