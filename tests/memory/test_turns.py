@@ -144,7 +144,7 @@ def test_what_cannot_be_recorded_is_refused_with_what_is_known(wrong):
 
 
 def test_ids_sort_by_time_and_are_never_the_same():
-    ids = [new_id(NOON + timedelta(seconds=number // 10)) for number in range(1000)]
+    ids = [new_id(NOON + timedelta(seconds=number // 10), number * 7919) for number in range(1000)]
 
     assert len(set(ids)) == 1000
     assert [one[:8] for one in ids] == sorted(one[:8] for one in ids)

@@ -1,6 +1,7 @@
 """The calls of VaultMemory about what is said: it is recorded and found at once, and sessions end."""
 
 import logging
+import secrets
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -95,7 +96,17 @@ class Recording(Resolving):
         with self._recording:
             self.folder.check_identity(self.indexing.marker.vault)
             turn = self._owned(
-                Turn(new_id(at), at.isoformat(), session, role, user or "", channel or "", text, origin, source)
+                Turn(
+                    new_id(at, secrets.randbits(30)),
+                    at.isoformat(),
+                    session,
+                    role,
+                    user or "",
+                    channel or "",
+                    text,
+                    origin,
+                    source,
+                )
             )
             path = self.transcripts.path_of(turn)
             if mode == "incognito":
