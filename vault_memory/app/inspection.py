@@ -62,7 +62,7 @@ def status(memory: "VaultMemory") -> dict[str, object]:
         "reason": fresh.reason,
         "watcher": {"mode": "off", "healthy": False, "reason": "no daemon"},
         "sync": None,
-        "night": None,
+        "night": _night(memory),
         "inbox_open": _inbox_open(memory),
         "conflicts": _conflicts(memory),
         "pending": [asdict(waiting) for waiting in memory.waiting()],
@@ -70,6 +70,14 @@ def status(memory: "VaultMemory") -> dict[str, object]:
         "state_folder": str(memory.state.path),
         "drop_folder": str(memory.drop_folder.make()),
     }
+
+
+def _night(memory: "VaultMemory") -> dict[str, object] | None:
+    """When the nights are; nobody can tell of a vault that is away."""
+    try:
+        return memory.nights()
+    except VaultMemoryError:
+        return None
 
 
 def _inbox_open(memory: "VaultMemory") -> int:

@@ -19,6 +19,7 @@ from vault_memory.app.mending import mended
 from vault_memory.app.recording import Recording
 from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
 from vault_memory.app.semantic import Semantic
+from vault_memory.app.sleeping import Sleeping
 from vault_memory.app.state import StateFolder, cache_root, first_marker, state_of
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index import Index, vectors
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
 
-class VaultMemory(Knowing, Recording):
+class VaultMemory(Knowing, Sleeping, Recording):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(

@@ -186,6 +186,7 @@ class _Sleep:
 
     def _desk(self, memory: "VaultMemory") -> "Desk":
         from vault_memory.brain import instructions, load_brain
+        from vault_memory.memory.fact_changes import FactRules
         from vault_memory.sleep import Desk, places_of
 
         curator, brain = memory.curator, self.config.brain
@@ -202,9 +203,11 @@ class _Sleep:
             done = curator.writer.trash(path, expected=note.revision, now=now, op_id=f"age-{note.revision[:16]}")
             return done.outcome == "trashed"
 
+        facts = self.config.facts
         return Desk(
             curator, self.shelf, places, lambda scope, last: _turns(memory, places(scope), last),
-            lambda role: load_brain(brain, role), lambda role: instructions(role, prompts), discard,
+            lambda role: load_brain(brain, role), lambda role: instructions(role, prompts),
+            lambda day: FactRules(day, frozenset(facts.single_valued), facts.conflicts), discard,
         )  # fmt: skip
 
     def _paths(self, memory: "VaultMemory") -> list[str]:

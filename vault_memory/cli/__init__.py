@@ -33,6 +33,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "forget": ("forget", "Take a text out of everything that is kept, and make sure."),
     "record": ("talk", "Record what somebody said, or the bot."),
     "end-session": ("talk", "Say that a conversation is over."),
+    "sleep": ("sleep", "Learn from what was said since the last night."),
+    "remember": ("sleep", "Keep a text for good, at once."),
     "inbox": ("past", "List what waits for your decision, approve or reject it."),
     "conflicts": ("conflicts", "List copies that sync programs left beside notes, merge or discard them."),
     "trash": ("conflicts", "List what was thrown away, and bring it back."),

@@ -13,6 +13,7 @@ from vault_memory.daemon.embedding import Embedding
 from vault_memory.daemon.keeping import Keeping
 from vault_memory.daemon.listening import Listening
 from vault_memory.daemon.lock import DaemonLock
+from vault_memory.daemon.nights import Nights
 from vault_memory.daemon.server import Server
 from vault_memory.database import DatabaseError
 from vault_memory.errors import NoteUnreadable, VaultMemoryError
@@ -68,6 +69,7 @@ class Daemon:
                 self.memory.indexing.index()
                 self._embedding = Embedding(self.memory.fork())
                 server = Server(self.memory.state.socket, Calls(self).table())
+                nights = Nights(self.memory.fork())
                 try:
                     self._rescan()
                     self._keeping.later(self.memory.indexing.index().held())
@@ -77,6 +79,7 @@ class Daemon:
                         self._turn()
                 finally:
                     server.close()
+                    nights.close()
                     self._embedding.close()
             finally:
                 self.watcher.stop()

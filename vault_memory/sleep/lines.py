@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date, tzinfo
 
 from vault_memory.markdown import SectionedDoc
-from vault_memory.memory import AddHeading, Append, Extraction, Memory, Op, Turn
+from vault_memory.memory import Extraction, Memory, Turn
 from vault_memory.memory.items import folded
 from vault_memory.memory.words import clean
 from vault_memory.sleep.gather import day_of
@@ -63,9 +63,9 @@ def dominant(extraction: Extraction) -> str:
     return min(counts, key=lambda topic: (-counts[topic], topic)) if counts else ""
 
 
-def ops_for(doc: SectionedDoc, heading: str, lines: Iterable[str]) -> list[Op]:
+def ops_for(doc: SectionedDoc, heading: str, lines: Iterable[str]) -> list[dict[str, object]]:
     """Ops that put the lines under a heading, which is made with the first of them when it is not there."""
-    lines = list(lines)
-    if any(section.name == heading for section in doc.sections):
-        return [Append(heading, line) for line in lines]
-    return [AddHeading(heading, tuple(lines[:1])), *(Append(heading, line) for line in lines[1:])] if lines else []
+    ops: list[dict[str, object]] = [{"op": "append", "heading": heading, "line": line} for line in lines]
+    if ops and all(section.name != heading for section in doc.sections):
+        ops[0] = {"op": "add_heading", "heading": heading, "lines": [ops[0]["line"]]}
+    return ops

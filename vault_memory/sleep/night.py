@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown import SectionedDoc, parse
-from vault_memory.memory import Extraction, Op
+from vault_memory.memory import Extraction
 from vault_memory.memory.items import short_hash
 from vault_memory.sleep.gather import Gathered
 from vault_memory.sleep.kept import Last, Open, Shelf
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vault_memory.brain import Brain
     from vault_memory.curate import Curator
     from vault_memory.memory import Turn
+    from vault_memory.memory.fact_changes import FactRules
     from vault_memory.memory.prompting import Prompt, Role
 
 logger = logging.getLogger(__name__)
@@ -41,6 +42,8 @@ class Desk:
     """what was said in a scope, since the turn with which the last night ended; in its order"""
     brain: Callable[["Role"], "Brain"]
     instructions: Callable[["Role"], str]
+    fact_rules: Callable[[date], "FactRules"]
+    """as of the day on which something was said"""
     discard: Callable[[str, datetime], bool]
     """throws a file that is no note away; whether it is gone"""
 
@@ -171,7 +174,7 @@ class Night:
             self.keep()
         return str(known["text"])
 
-    def edit(self, step: str, note: str, ops: Iterable[Op | Mapping[str, Any]] = (), **asked: Any) -> Told:
+    def edit(self, step: str, note: str, ops: Iterable[Mapping[str, Any]] = (), **asked: Any) -> Told:
         """One run on one note, made once however often the night is begun."""
         ops = tuple(ops)
         if not ops and not asked.get("facts") and asked.get("source") != "retention":

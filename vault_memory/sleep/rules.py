@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import date
 
 from vault_memory.markdown import SectionedDoc, parse_item
-from vault_memory.memory import NoteItem, Op, Remove, Turn, apply_ops, items_of
+from vault_memory.memory import NoteItem, Turn, apply_ops, items_of
 from vault_memory.memory.words import clean
 from vault_memory.sleep.lines import ops_for
 
@@ -59,7 +59,7 @@ def rule_lines(turns: Iterable[tuple[Turn, date]]) -> list[str]:
     ]  # fmt: skip
 
 
-def rule_ops(doc: SectionedDoc, lines: Iterable[str]) -> list[Op]:
+def rule_ops(doc: SectionedDoc, lines: Iterable[str]) -> list[dict[str, object]]:
     """Ops that add the rules; of more than the most that may hold, the oldest go to the archive."""
     there = {folded_rule(item.text) for item in items_of(doc)}
     fresh = list({folded_rule(line): line for line in lines if folded_rule(line) not in there}.values())
@@ -69,7 +69,8 @@ def rule_ops(doc: SectionedDoc, lines: Iterable[str]) -> list[Op]:
     after = apply_ops(doc, ops).doc
     active = [item for item in items_of(after) if item.heading != ARCHIVED and item.depth == 1]
     for item in sorted(active, key=_age)[: max(0, len(active) - MOST_ACTIVE)]:
-        moved: list[Op] = [Remove(item.heading, item.text, exact=True), *ops_for(after, ARCHIVED, [item.text])]
+        gone = {"op": "remove", "heading": item.heading, "match": item.text, "exact": True}
+        moved = [gone, *ops_for(after, ARCHIVED, [item.text])]
         after = apply_ops(after, moved).doc
         ops += moved
     return ops

@@ -106,7 +106,6 @@ def state_facts(night: "Night") -> None:
     """Facts go to FACTS.md, also when there are no memories."""
     from vault_memory.curate.knowing import wish_of
     from vault_memory.markdown.items import day as parse_day
-    from vault_memory.memory.fact_changes import FactRules
     from vault_memory.memory.facts import Fact
 
     wishes = []
@@ -118,7 +117,7 @@ def state_facts(night: "Night") -> None:
             "", found.subject, found.predicate, found.object,
             parse_day(found.valid_from), parse_day(found.valid_until), ref=said.id, scope=night.scope,
         )  # fmt: skip
-        wishes.append(wish_of("add", night.scope, FactRules(day_of(said, night.zone)), fact=fact))
+        wishes.append(wish_of("add", night.scope, night.desk.fact_rules(day_of(said, night.zone)), fact=fact))
     told = night.edit("facts", night.places.facts, facts=tuple(wishes))
     kept = [remark.split() for remark in told.remarks if remark.startswith(ABOUT + " ")]
     night.out.facts = sum(words[-1] in ("added", "refined", "superseded") for words in kept)
@@ -163,7 +162,7 @@ def _log(night: "Night", path: str) -> None:
 
 def curate(night: "Night") -> None:
     """The brain may edit USER.md, within what policy allows."""
-    if not night.wanted.curate or night.kind != "user" or night.out.state == "failed":
+    if not (night.wanted.curate and night.gathered.turns) or night.kind != "user" or night.out.state == "failed":
         return
     places = night.places
     text = night.text(places.profile)
