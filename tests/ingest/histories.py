@@ -113,7 +113,7 @@ def contents(index: Index) -> Iterator[tuple[object, ...]]:
         " ON scope.id = fact.scope ORDER BY 1, 2"
     )
     yield from run(
-        "SELECT path, scope.name, first, key, entity FROM entity_name e JOIN note ON note.id = e.note"
+        "SELECT path, scope.name, lead, key, entity FROM entity_name e JOIN note ON note.id = e.note"
         " JOIN scope ON scope.id = e.scope ORDER BY 1, 2, 3, 4, 5"
     )
     yield from run(

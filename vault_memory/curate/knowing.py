@@ -78,7 +78,8 @@ def plan_facts(run: Run, before: bytes | None, known: Known) -> Plan:
             refused += [Rejected(as_json(op), "deleted_by_person") for op in change.ops[-1:]]
             continue
         changes.append(change)
-        doc = apply_ops(doc, change.ops).doc
+        if wish is not run.facts[-1]:
+            doc = apply_ops(doc, change.ops).doc
     said = tuple(as_json(op) for change in changes for op in change.ops)
     outcome, proposed = by_policy(run, before, said, known)
     applied = _remarked(outcome.applied, changes)

@@ -52,12 +52,12 @@ TABLES = """
     CREATE TABLE entity_name(
         note INTEGER NOT NULL REFERENCES note,
         scope INTEGER NOT NULL REFERENCES scope,
-        first TEXT NOT NULL,        -- its first word: by that a prompt finds it
+        lead TEXT NOT NULL,         -- its first words: by those a prompt finds it
         key TEXT NOT NULL,          -- the name, folded
         entity TEXT NOT NULL        -- the folded name of whom it means
     );
-    CREATE INDEX entity_name_of_note ON entity_name(note);
-    CREATE INDEX entity_name_first ON entity_name(first, scope);
+    CREATE INDEX entity_name_of_note ON entity_name(note, key);
+    CREATE INDEX entity_name_lead ON entity_name(lead, scope);
     CREATE INDEX entity_alias ON entity_name(scope) WHERE key <> entity;
     CREATE TABLE mention(
         note INTEGER NOT NULL REFERENCES note,
@@ -74,6 +74,10 @@ _COLUMNS = (
     "f.fact, f.subject, f.predicate, f.object, f.valid_from, f.valid_until, f.temporary, f.confidence, f.ref, f.origin,"
     " f.struck, f.supersedes, f.confirmed, f.topic, s.name, f.text, n.path"
 )
+_WRITTEN = (
+    "ordinal, fact, subject, predicate, object, valid_from, valid_until, temporary, confidence, ref, origin, struck,"
+    " supersedes, confirmed, topic, text, subject_key, object_key"
+)
 _FROM = "FROM fact f JOIN note n ON n.id = f.note JOIN scope s ON s.id = f.scope"
 
 Found = tuple[str, "Fact"]
@@ -84,27 +88,41 @@ Found = tuple[str, "Fact"]
 
 
 def replace(connection: Connection, note: int, scope: int, facts: "Sequence[Fact]") -> None:
-    """Make the facts of a note be these."""
-    for table in ("fact", "entity_name"):
-        connection.execute(f"DELETE FROM {table} WHERE note = ?", (note,))
-    if not facts:
-        return
+    """Make the facts of a note be these. Rows that stay as they are are left alone."""
     from vault_memory.memory.facts import ALIAS, canonical, folded
-    from vault_memory.memory.relevance import first_word
 
     aliases = canonical(facts)
-    names: dict[tuple[str, str], None] = {}
-    rows = []
+    names: set[tuple[str, str]] = set(aliases.items())
+    rows: set[tuple[Any, ...]] = set()
     for ordinal, fact in enumerate(facts):
         subject, value = folded(fact.subject), folded(fact.object)
-        rows.append((note, scope, ordinal, *_values(fact), subject, value))
-        names[subject, aliases.get(subject, subject)] = None
+        rows.add((ordinal, *_values(fact), subject, value))
+        names.add((subject, aliases.get(subject, subject)))
         if fact.predicate != ALIAS and len(value) <= LONGEST_NAME:
-            names[value, aliases.get(value, value)] = None
-    names |= dict.fromkeys(aliases.items())
-    connection.executemany(f"INSERT INTO fact VALUES (NULL, {','.join('?' * 20)})", rows)
-    found = [(note, scope, first_word(key), key, entity) for key, entity in names]
-    connection.executemany("INSERT INTO entity_name VALUES (?,?,?,?,?)", found)
+            names.add((value, aliases.get(value, value)))
+    _replace_facts(connection, note, scope, rows)
+    _replace_names(connection, note, scope, names)
+
+
+def _replace_facts(connection: Connection, note: int, scope: int, rows: set[tuple[Any, ...]]) -> None:
+    there = {row[1:]: row[0] for row in connection.execute(f"SELECT id, {_WRITTEN} FROM fact WHERE note = ?", (note,))}
+    gone = [(id_,) for row, id_ in there.items() if row not in rows]
+    connection.executemany("DELETE FROM fact WHERE id = ?", gone)
+    fresh = sorted((row for row in rows if row not in there), key=lambda row: int(row[0]))
+    marked = ",".join("?" * (len(_WRITTEN.split(",")) + 2))
+    sql = f"INSERT INTO fact(note, scope, {_WRITTEN}) VALUES ({marked})"
+    connection.executemany(sql, [(note, scope, *row) for row in fresh])
+
+
+def _replace_names(connection: Connection, note: int, scope: int, names: set[tuple[str, str]]) -> None:
+    from vault_memory.memory.relevance import lead
+
+    there = set(connection.execute("SELECT key, entity FROM entity_name WHERE note = ?", (note,)))
+    connection.executemany(
+        "DELETE FROM entity_name WHERE note = ? AND key = ? AND entity = ?", [(note, *one) for one in there - names]
+    )
+    fresh = [(note, scope, lead(key), key, entity) for key, entity in sorted(names - there)]
+    connection.executemany("INSERT INTO entity_name VALUES (?,?,?,?,?)", fresh)
 
 
 def _values(fact: "Fact") -> tuple[Any, ...]:
@@ -137,6 +155,11 @@ def add_mentions(
         connection.execute(f"UPDATE mention SET count = count + ? WHERE {same}", (count, *row))
         if not connection.changes():
             connection.execute("INSERT INTO mention VALUES (?,?,?,?,?)", (*row, count))
+
+
+def remove_mentions(connection: Connection, note: int) -> None:
+    """Nobody is mentioned in this note, before its chunks are counted again."""
+    connection.execute("DELETE FROM mention WHERE note = ?", (note,))
 
 
 def remove(connection: Connection, note: int) -> None:
@@ -181,24 +204,24 @@ def with_id(connection: Connection, scope_ids: Sequence[int], beginning: str) ->
 
 def named(connection: Connection, scope_ids: Sequence[int], prompt: "Prompt") -> set[str]:
     """Whom a prompt names, by folded name: subjects, objects and aliases of these scopes, as whole words."""
-    beginnings = tuple(prompt.beginnings)
-    if not scope_ids or not beginnings:
+    leads = tuple(prompt.leads())
+    if not scope_ids or not leads:
         return set()
     rows = connection.execute(
-        f"SELECT DISTINCT e.key, e.entity FROM json_each(?) w CROSS JOIN entity_name e ON e.first = w.value"
+        f"SELECT DISTINCT e.key, e.entity FROM json_each(?) w CROSS JOIN entity_name e ON e.lead = w.value"
         f" WHERE e.scope IN {marks(scope_ids)}",
-        (_as_json(beginnings), *scope_ids),
+        (_as_json(leads), *scope_ids),
     )
     return {one for key, entity in rows if prompt.names(key) for one in (key, entity)}
 
 
 def meant(connection: Connection, scope_ids: Sequence[int], key: str) -> set[str]:
     """The folded names of whom a folded name means: itself, and what it is an alias of."""
-    from vault_memory.memory.relevance import first_word
+    from vault_memory.memory.relevance import lead
 
     rows = connection.execute(
-        f"SELECT DISTINCT entity FROM entity_name WHERE first = ? AND key = ? AND scope IN {marks(scope_ids)}",
-        (first_word(key), key, *scope_ids),
+        f"SELECT DISTINCT entity FROM entity_name WHERE lead = ? AND key = ? AND scope IN {marks(scope_ids)}",
+        (lead(key), key, *scope_ids),
     )
     return {key, *(row[0] for row in rows)}
 

@@ -193,12 +193,13 @@ class Index:
         )
         self.touch(entry.path, held)
         also = self._scope_ids(entry.also)
-        facts.remove(self.connection, note)
+        facts.remove_mentions(self.connection, note)
         self._put_graph(note, scope, entry, also)
         return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, also=also)
 
     def _put_graph(self, note: int, scope: int, entry: Entry, also: Sequence[int | None]) -> None:
-        facts.replace(self.connection, note, scope, entry.facts)
+        if entry.facts or entry.kind == "facts":
+            facts.replace(self.connection, note, scope, entry.facts)
         facts.add_mentions(self.connection, note, scope, entry.chunks, also)
 
     def extend(self, entry: Entry) -> Delta:

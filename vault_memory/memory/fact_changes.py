@@ -4,7 +4,7 @@ Pure. Each change is worked out on the page as it is at that moment, so that a p
 the change that fits it: the same fact said twice is one, whoever says it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
@@ -22,9 +22,9 @@ from vault_memory.memory.facts import (
     identified,
     read_fact,
     read_facts,
+    section_facts,
     snake_case,
 )
-from vault_memory.memory.items import section_items
 from vault_memory.memory.ops import AddHeading, Append, Op, Remove, Replace
 from vault_memory.memory.words import is_run, pairs, without_last_letters
 
@@ -106,7 +106,7 @@ class _Page:
         headings = [section.name for section in doc.sections]
         mine = [at for at, name in enumerate(headings) if names.get(folded(name), folded(name)) == wanted]
         mine.sort(key=lambda at: folded(headings[at]) != wanted)
-        facts = [fact for at in mine for fact in _facts_at(doc, at, said.scope)]
+        facts = [fact for at in mine for fact in section_facts(doc.sections[at], said.scope)]
         heading = headings[mine[0]] if mine else " ".join(said.subject.split())
         predicate = snake_case(said.predicate)
         return cls(heading, bool(mine), tuple(fact for fact in facts if fact.predicate == predicate))
@@ -116,14 +116,8 @@ def aliases_in(doc: SectionedDoc) -> dict[str, str]:
     """What each alias on the page stands for."""
     bare = ALIAS.encode()
     return canonical(
-        fact for at, section in enumerate(doc.sections) if bare in section.body.lower() for fact in _facts_at(doc, at)
+        fact for section in doc.sections if bare in section.body.lower() for fact in section_facts(section)
     )
-
-
-def _facts_at(doc: SectionedDoc, at: int, scope: str = "") -> Iterator[Fact]:
-    for item in section_items(doc, at):
-        if item.depth == 1 and (fact := read_fact(item.text, item.heading, scope)):
-            yield fact
 
 
 def _written_as(said: Fact, page: _Page, today: date) -> Fact:

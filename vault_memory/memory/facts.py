@@ -13,9 +13,10 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from itertools import pairwise
 
-from vault_memory.markdown import SectionedDoc
+from vault_memory.markdown import Section, SectionedDoc
 from vault_memory.memory.items import items_of, short_hash
 
 SINGLE = frozenset({"works_at", "lives_in", "has_role", "has_status"})
@@ -24,6 +25,9 @@ TEMPORARY = frozenset({"staying_in", "visiting"})
 """Predicates of what holds for a while, beside what holds for good"""
 ALIAS, TYPE, SUMMARY = "also_known_as", "is_a", "summary"
 """Predicates that describe the subject itself"""
+
+MOST_SECTIONS = 4_096
+"""So many sections are remembered"""
 
 _FACT = re.compile(r"([^\W\d_][\w-]*)\s*[:：]\s*(?!//)(\S.*)")
 _STRUCK = re.compile(r"~~(?!\s)(.*?)~~\s*(\([^()]*\))?")
@@ -111,8 +115,14 @@ def identified(fact: Fact) -> Fact:
 
 def read_facts(doc: SectionedDoc, scope: str = "") -> list[Fact]:
     """The facts of a note in its order, as they stand there."""
-    items = (item for item in items_of(doc) if item.depth == 1)
-    return [fact for item in items if (fact := read_fact(item.text, item.heading, scope)) is not None]
+    return [fact for section in doc.sections for fact in section_facts(section, scope)]
+
+
+@lru_cache(maxsize=MOST_SECTIONS)
+def section_facts(section: Section, scope: str = "") -> tuple[Fact, ...]:
+    """The facts of one section. Kept for a while: of a page that changes, all sections but one are as they were."""
+    items = (item for item in items_of(SectionedDoc(b"", (section,))) if item.depth == 1)
+    return tuple(fact for item in items if (fact := read_fact(item.text, item.heading, scope)) is not None)
 
 
 def unread_lines(doc: SectionedDoc) -> list[str]:

@@ -6,6 +6,11 @@ from collections.abc import Iterable
 from vault_memory.memory import words
 from vault_memory.memory.facts import Fact, begins, folded
 
+LEAD = 6
+"""By so many words of a name it is looked up"""
+MOST_WORDS = 2_000
+"""Of a long prompt, the last ones are looked at"""
+
 
 class Prompt:
     """A prompt, read once, and asked for many names: as whole words where a script has them."""
@@ -13,12 +18,13 @@ class Prompt:
     def __init__(self, text: str) -> None:
         self.text = unicodedata.normalize("NFC", words.clean(text)).casefold()
         self._folded = words.folded(text)
-        self.words = frozenset(self._folded.split())
 
-    @property
-    def beginnings(self) -> frozenset[str]:
-        """What a name that stands in the prompt begins with, as `first_word` gives it."""
-        return self.words | {word[0] for word in self.words if words.is_run(word)}
+    def leads(self) -> frozenset[str]:
+        """The leads of all names that may stand in the prompt."""
+        found = self._folded.split()[-MOST_WORDS:]
+        letters = {word[0] for word in found if words.is_run(word)}
+        ends = range(1, LEAD + 1)
+        return frozenset(letters | {" ".join(found[at : at + end]) for at in range(len(found)) for end in ends})
 
     def names(self, name: str) -> bool:
         """Whether the prompt names it."""
@@ -29,10 +35,9 @@ class Prompt:
         return sought.strip() != "" and sought in self._folded
 
 
-def first_word(name: str) -> str:
-    """The first word of a name, as it is looked up by; empty for a name without one."""
-    found = words.folded(name).split()
-    return found[0] if found else ""
+def lead(name: str) -> str:
+    """The first words of a name, by which it is looked up; empty for a name without any."""
+    return " ".join(words.without_last_letters(words.folded(name).split())[:LEAD])
 
 
 def relevant(facts: Iterable[Fact], user: str, most: int = 0) -> list[Fact]:

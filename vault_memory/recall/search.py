@@ -62,10 +62,11 @@ def search(
     if not (request.scope_ids or request.waiting) or limit < 1:
         return Answer()
     filters.prepare(index.connection)
-    meaning = embed if mode != "keyword" else None
     index.connection.execute("SAVEPOINT search")  # one state of the index for all that is asked of it
     try:
-        found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
+        found = candidates.gather(
+            request, index, query, None if mode == "keyword" else embed, model, matrices, words_too=mode != "semantic"
+        )
         return hits.answer(request, found, fusion.ranked(request, found, mode), limit=limit, why=why)
     finally:
         index.connection.execute("RELEASE search")
