@@ -48,7 +48,8 @@ def search(
         raise UsageError(f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}", known=list(MODES))
     scope_ids = tuple(index.scope_ids(scopes))
     filters = Filters(topic, entity, since, until, frozenset(kinds), _aliases(index, scope_ids, entity))
-    query = query[-LONGEST_QUERY:]
+    filters.prepare(index.connection)
+    query, meaning = query[-LONGEST_QUERY:], None if mode == "keyword" else embed
     request = Request(
         connection=index.connection,
         scope_ids=scope_ids,
@@ -61,12 +62,9 @@ def search(
     )
     if not (request.scope_ids or request.waiting) or limit < 1:
         return Answer()
-    filters.prepare(index.connection)
     index.connection.execute("SAVEPOINT search")  # one state of the index for all that is asked of it
     try:
-        found = candidates.gather(
-            request, index, query, None if mode == "keyword" else embed, model, matrices, words_too=mode != "semantic"
-        )
+        found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
         return hits.answer(request, found, fusion.ranked(request, found, mode), limit=limit, why=why)
     finally:
         index.connection.execute("RELEASE search")
