@@ -17,7 +17,8 @@ class Bedroom:
 
     def __init__(self, seen: Outside) -> None:
         self.seen = seen
-        shutil.copytree(PROJECT / "sample_vault", seen.vault, dirs_exist_ok=True)
+        few = shutil.ignore_patterns("tomas", "harbour", "garden", "memory", "2026-04-*")
+        shutil.copytree(PROJECT / "sample_vault", seen.vault, dirs_exist_ok=True, ignore=few)
         seen.quick = True
         seen.settings |= {"VAULT_MEMORY_SLEEP_CYCLE_ZONE": "Europe/Lisbon"}
 
