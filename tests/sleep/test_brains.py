@@ -192,6 +192,29 @@ def test_what_a_person_saves_while_the_model_answers_is_kept_and_the_night_still
         assert ours in bedroom.text(note)
 
 
+def test_a_note_that_was_saved_this_very_moment_gets_the_lines_a_moment_later(bedroom):
+    from datetime import UTC, datetime
+
+    now = datetime.now(UTC)
+    bedroom.set(SLEEP_CYCLE_ZONE="UTC")
+    note = f"Users/mira/memories/{now:%Y-%m-%d}.md"
+    bedroom.seen.ok(
+        "record", "--session", "s", "--role", "user", "--user", "mira", "--now", f"{now:%Y-%m-%dT00:00:01}+00:00",
+        "I am allergic to mackerel.",
+    )  # fmt: skip
+
+    def answers(asked: Asked) -> Sent:
+        bedroom.seen.write(note, "- saved just now\n")
+        return learns(asked)
+
+    with model(bedroom, answers):
+        out = bedroom.sleep(now=datetime.now(UTC).isoformat())[SCOPE]
+
+    assert (out["memories"], out["waiting"]) == (1, 0)
+    assert "mackerel" in bedroom.text(note)
+    assert bedroom.text(note).startswith("- saved just now\n")
+
+
 def test_a_week_with_news_is_looked_back_on_once(bedroom):
     def answers(asked: Asked) -> Sent:
         said = learned(asked)

@@ -5,6 +5,7 @@ its id in the audit written down before it is made, and where the night ends is 
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, tzinfo
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from vault_memory.memory.prompting import Prompt, Role
 
 logger = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 6.0
+"""For notes that somebody works on; what is not written by then waits, and is written when they are left alone"""
+PAUSE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,7 @@ class Night:
         self.open = Open()
         self.gathered = Gathered()
         self.extraction = Extraction()
+        self._patience = PATIENCE_SECONDS
 
     @property
     def night(self) -> date:
@@ -195,7 +201,18 @@ class Night:
             len(edit.rejected),
             bool(edit.pending),
         )
-        return self._count(told, note)
+        return self._count(self._landed(step, note) if told.waits else told, note)
+
+    def _landed(self, step: str, note: str) -> Told:
+        """A note that was saved just now is left alone for a moment; the writes of a night wait that long, in all."""
+        curator, began = self.desk.curator, time.monotonic()
+        told = Told(waits=True)
+        while told.waits and self._patience > 0:
+            time.sleep(PAUSE_SECONDS)
+            curator.tend(self.now + timedelta(seconds=time.monotonic() - began))
+            told = self._made(step, note) or Told()
+            self._patience -= PAUSE_SECONDS
+        return told
 
     def _run_id(self, given: str, step: str) -> str:
         """An id that the same step of the same night has again, in the order of the steps."""
