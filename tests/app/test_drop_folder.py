@@ -158,6 +158,18 @@ def test_when_nothing_can_be_written_the_lines_wait(memory):
     assert texts(memory) == ["one"]
 
 
+def test_what_is_forgotten_does_not_come_back_from_the_drop_folder(memory):
+    drop(memory, line("the safe opens with tide and lantern"), line("good morning"))
+
+    forgotten = memory.forget("tide and lantern")
+
+    assert forgotten.remaining == ()
+    assert memory.take_dropped() == Taken()
+    assert memory.search("lantern", scopes=["user:alice"]).hits == ()
+    assert [path for path in memory.state.path.rglob("*") if path.is_file() and b"tide and" in path.read_bytes()] == []
+    assert "good morning" in texts(memory)
+
+
 def crashing(step: int) -> Callable[..., None]:
     """Ends the process with SIGKILL at its `step`-th call to the system that changes a file."""
     count = 0

@@ -79,6 +79,8 @@ def forget(
     if isinstance(scopes, str):
         raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint="None means all of the vault")
     sought, at = Sought.of(text), moment(now)
+    if not dry_run:
+        memory.take_dropped()  # what waits in the drop folder would come after it is forgotten
     forgetter = Forgetter(memory.curator, memory.layout, sought, None if scopes is None else frozenset(scopes))
     work = _Work(memory, sought, None if scopes is None else frozenset(scopes), forgetter, Forgetting())
     work.look(at)
