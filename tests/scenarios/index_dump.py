@@ -35,7 +35,18 @@ def dump(state: Path) -> dict[str, set[Any]]:
     full_text = rows(state, "SELECT count(*) FROM chunk_fts WHERE rowid IN (SELECT id FROM chunk)")
     orphans = rows(state, "SELECT count(*) FROM chunk_fts WHERE rowid NOT IN (SELECT id FROM chunk)")
     assert (full_text, orphans) == ([(len(chunks),)], [(0,)])
-    return {"notes": set(notes), "chunks": set(chunks), "parked": set(rows(state, "SELECT path, reason FROM parked"))}
+    facts = rows(
+        state,
+        "SELECT note.path, ordinal, scope.name, fact, subject, predicate, object, valid_from, valid_until, struck, text"
+        " FROM fact JOIN note ON note.id = fact.note JOIN scope ON scope.id = fact.scope",
+    )
+    assert rows(state, "SELECT count(*) FROM fact WHERE note NOT IN (SELECT id FROM note)") == [(0,)]
+    return {
+        "facts": set(facts),
+        "notes": set(notes),
+        "chunks": set(chunks),
+        "parked": set(rows(state, "SELECT path, reason FROM parked")),
+    }
 
 
 def states(state: Path) -> dict[str, int]:
