@@ -123,8 +123,8 @@ class Facts:
     single_valued: tuple[str, ...] = ("works_at", "lives_in", "has_role", "has_status")
     """Predicates that have one value at a time: a new one ends the old one"""
     conflicts: Literal["temporal", "keep_existing", "use_new", "merge", "ask"] = "temporal"
-    """Of two values of such a predicate: the newer by its day, the one that stands there, the one said last, both in one
-    line, or both until you decide in INBOX.md"""
+    """Of two values of such a predicate: the newer by its day, the one that stands there, the one said last, both in
+    one line, or both until you decide in INBOX.md"""
     max_knowledge_facts: int = 0
     """How many facts a prompt gets at most; 0: all that are about the person or are named"""
 
