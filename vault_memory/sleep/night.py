@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 PATIENCE_SECONDS = 6.0
 """For notes that somebody works on; what is not written by then waits, and is written when they are left alone"""
 PAUSE_SECONDS = 0.1
+NOTHING = "nothing"
+"""In the place of a record's id: the run left none"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,9 @@ class Night:
             self.open.runs[step] = run.id
             self.keep()
         edit = self.desk.curator.run(run, self.now, dry_run=self.wanted.dry_run)
+        if edit.audit_id is None and not edit.pending and not self.wanted.dry_run:
+            self.open.runs[step] = NOTHING
+            self.keep()
         told = Told(
             tuple(one.op for one in edit.applied if one.outcome == "applied"),
             tuple(one.remark for one in edit.applied),
@@ -225,6 +230,8 @@ class Night:
         known = self.open.runs.get(step)
         if known is None:
             return None
+        if known == NOTHING:
+            return Told()
         if any(one.id == known for one in self.desk.curator.waiting()):
             return Told(waits=True)
         record = self.desk.curator.trail.held(known, note)

@@ -212,7 +212,7 @@ def end(night: "Night") -> None:
 
 
 STEPS: tuple[Callable[["Night"], None], ...] = (
-    state, gather_turns, ask_the_brain, write_notes, propose_doubts, state_facts, keep_rules, prune, curate, reflect,
+    state, gather_turns, ask_the_brain, write_notes, state_facts, keep_rules, propose_doubts, prune, curate, reflect,
     count, end,
 )  # fmt: skip
 
