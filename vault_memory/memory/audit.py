@@ -17,7 +17,7 @@ from vault_memory.memory.plain import packed, plain
 
 BOT_SOURCES = frozenset({"nightly", "tool"})
 """Whose writing is the bot's, and bound by policy; what any other source writes is a person's."""
-SOURCES = ("nightly", "tool", "cli", "inbox", "undo", "forget", "retention", "proposal", "merge")
+SOURCES = ("nightly", "tool", "cli", "inbox", "undo", "forget", "retention", "proposal", "merge", "talk")
 STATES = ("open", "stale", "approved", "rejected", "expired")
 
 
@@ -177,6 +177,7 @@ _COUNTED = (
     ("add_heading", "+{} new heading"),
     ("undo", "{} undone"),
     ("forget", "-{} forgotten"),
+    ("retire", "thrown away by age"),
 )
 
 
