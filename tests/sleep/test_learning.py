@@ -17,8 +17,8 @@ def test_what_was_said_becomes_notes_and_facts_that_search_finds(bedroom):
     assert (out["gathered"], out["memories"], out["facts"], out["rung"], out["state"]) == (2, 1, 1, "rules", "done")
     assert f"I am allergic to mackerel (2026-05-25, ref:{said})" in bedroom.text(NOTE)
     assert f"- allergic_to: mackerel (ref:{said})" in bedroom.text(FACTS)
-    hits = bedroom.seen.search("mackerel")["hits"]
-    assert {NOTE, FACTS} <= {hit["note"] for hit in hits}
+    hits = bedroom.seen.search("mackerel", "--kind", "dated", "--kind", "facts")["hits"]
+    assert {NOTE, FACTS} == {hit["note"] for hit in hits}
 
 
 def test_the_next_night_adds_nothing_twice(bedroom):

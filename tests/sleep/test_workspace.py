@@ -70,12 +70,14 @@ def test_two_thousand_turns_of_one_day_are_gathered_and_read_in_a_second(outside
     from vault_memory.memory.extraction import read_answer
     from vault_memory.sleep.gather import gather
 
+    usual = {"user": "ann", "channel": "", "origin": "owner", "source": "talk"}
     turns = [
-        {"id": f"t{number}", "ts": f"2026-05-25T{number // 100:02}:{number % 60:02}:00+00:00",
-         "session": f"s{number % 40}", "role": ("user", "assistant")[number % 2], "user": "ann", "channel": "", "origin": "owner", "source": "talk",
-         "text": f"This is what was said as number {number}, in a sentence or two of the usual length. " * 3}
+        usual
+        | {"id": f"t{number}", "ts": f"2026-05-25T{number // 100:02}:{number % 60:02}:00+00:00"}
+        | {"session": f"s{number % 40}", "role": ("user", "assistant")[number % 2]}
+        | {"text": f"This is what was said as number {number}, in a sentence or two of the usual length. " * 3}
         for number in range(2000)
-    ]  # fmt: skip
+    ]
     outside.write("Users/ann/transcripts/2026-05-25.jsonl", "".join(json.dumps(one) + "\n" for one in turns))
     answer = json.dumps(
         {"memories": [{"text": f"Memory {n}", "type": "context", "topic": "work", "evidence": [f"t{2 * n}"]}

@@ -23,6 +23,8 @@ EDITED = "where are the spare batteries of the radio?"
 SAID = "The boat with the lamp oil comes on Thursday, and I have to sign for it"
 ANSWERED = "I will remind you on Wednesday evening"
 ASKED = "when does the boat with the lamp oil come?"
+TOLD = "I am allergic to mackerel"
+WONDERED = "what is Mira allergic to?"
 PATIENCE_SECONDS = 20.0
 
 
@@ -33,7 +35,7 @@ def demo(context: Context) -> None:
     """Show the whole loop once, on a copy of the sample vault in a temporary folder.
 
     Starts a daemon, asks a question, edits a note with a real editor, asks for what was written, records what is said
-    in a conversation, and asks for that.
+    in a conversation, and asks for that; then a night passes, and what was learned stands in notes.
     """
     from vault_memory.app.examples import make_vault
 
@@ -51,17 +53,22 @@ def demo(context: Context) -> None:
             found = _until_found(vault)
             seconds = time.monotonic() - started
             _show(context, EDITED, found)
-            context.say(f"\nmira says: {SAID}")
+            context.say(f"\nmira says: {SAID}. {TOLD}")
             recorded = _converse(vault)
             said = _search(vault, ASKED)
             _show(context, ASKED, said)
+        context.say("\na night passes")
+        _command(vault, "sleep", "--user", "mira")
+        learned = _search(vault, WONDERED, "--kind", "facts", "--kind", "dated")
+        _show(context, WONDERED, learned)
     context.emit(
         {
-            "questions": [QUESTION, EDITED, ASKED],
+            "questions": [QUESTION, EDITED, ASKED, WONDERED],
             "editor": editor,
             "seconds": round(seconds, 3),
             "found": [*found["hits"][:1], *said["hits"][:1]],
             "recorded": recorded,
+            "learned": learned["hits"],
         },
         lambda: f"\nfound {seconds:.1f} s after the editor was started; nothing is left behind",
     )
@@ -82,14 +89,14 @@ def _daemon(vault: Path) -> Iterator[None]:
             process.wait(PATIENCE_SECONDS)
 
 
-def _search(vault: Path, question: str) -> dict[str, Any]:
-    return _command(vault, "search", question)
+def _search(vault: Path, question: str, *options: str) -> dict[str, Any]:
+    return _command(vault, "search", question, *options)
 
 
 def _converse(vault: Path) -> list[str]:
     """A conversation of two turns; the transcripts it stands in."""
     mira = ("--session", "demo", "--role", "user", "--user", "mira")
-    turns = [(*mira, SAID), ("--session", "demo", "--role", "assistant", ANSWERED)]
+    turns = [(*mira, f"{SAID}. {TOLD}."), ("--session", "demo", "--role", "assistant", ANSWERED)]
     recorded = [_command(vault, "record", *turn)["note"] for turn in turns]
     _command(vault, "end-session", "demo")
     return recorded

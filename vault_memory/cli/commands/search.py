@@ -36,7 +36,8 @@ def search(
     """
     from vault_memory.cli.asking import answer_search
 
-    arguments = {name: value for name, value in filters.items() if value}
+    listed = {name: list(value) if isinstance(value, tuple) else value for name, value in filters.items()}
+    arguments = {name: value for name, value in listed.items() if value}
     if context.now:
         arguments["now"] = context.now.isoformat()
     answer = answer_search(context, " ".join(query), named_scopes(users, channels, groups), arguments)
