@@ -237,6 +237,9 @@ class Night:
         record = self.desk.curator.trail.held(known, note)
         if record is None:
             return None
+        if any(one.state == "open" for one in record.proposed):  # perhaps it was killed before it could show them
+            inbox = self.desk.curator.inbox
+            inbox.carry_out(inbox.page_of(note), self.now)
         return Told(
             tuple(one.op for one in record.applied if one.outcome == "applied"),
             tuple(one.remark for one in record.applied),
