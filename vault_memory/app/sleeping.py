@@ -111,15 +111,20 @@ class _Sleep:
         from vault_memory.sleep import morning_report
 
         outcomes: list[dict[str, Any]] = []
-        with nullcontext() if self.dry_run else self.shelf.held(), closing(self.memory.fork()) as memory:
-            wanted = [scope for scope in self._scopes(named) if not due or self._is_due(scope)]
-            desk = self._desk(memory)
-            outcomes += [self._rounds(desk, scope) for scope in wanted]
-        self.memory.refresh(renew=False)
+        wanted = self._wanted_of(named, due=due)
+        if wanted:
+            with nullcontext() if self.dry_run else self.shelf.held(), closing(self.memory.fork()) as memory:
+                desk = self._desk(memory)
+                # looked at again: another process may have done it just now
+                outcomes += [self._rounds(desk, scope) for scope in wanted if not due or self._is_due(scope)]
+            self.memory.refresh(renew=False)
         night = max((str(one["night"]) for one in outcomes), default="")
         kept = "" if self.dry_run or not outcomes else str(self._kept(night))
         title = night or self.now.astimezone(self._zone("")).date().isoformat()
         return Slept(tuple(outcomes), night, morning_report(title, outcomes, dry_run=self.dry_run), kept)
+
+    def _wanted_of(self, named: Sequence[str] | None, *, due: bool) -> list[str]:
+        return [scope for scope in self._scopes(named) if not due or self._is_due(scope)]
 
     def status(self) -> dict[str, object]:
         lasts = {one.scope: one for one in self.shelf.lasts()}
@@ -128,7 +133,7 @@ class _Sleep:
         return {
             "last": max((one.night for one in lasts.values()), default="") or None,
             "next": schedule.next(self.now, self._zone("")).isoformat() if cycle.enabled else None,
-            "due": [scope for scope in self._scopes(None) if self._is_due(scope)],
+            "due": self._wanted_of(None, due=True),
             "idle": min((one.idle for one in lasts.values()), default=0),
         }
 

@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 FIRST_SECONDS = 5.0
 """After the start, which has other things to do"""
-LOOK_SECONDS = 30.0
+LOOK_SECONDS = 60.0
 """Between two looks whether a night is due"""
 RETRY_SECONDS = 600.0
 """After a night that failed"""

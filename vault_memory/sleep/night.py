@@ -128,6 +128,7 @@ class Night:
         self.gathered = Gathered()
         self.extraction = Extraction()
         self._patience = PATIENCE_SECONDS
+        self._places: Places | None = None
 
     @property
     def night(self) -> date:
@@ -147,7 +148,10 @@ class Night:
 
     @property
     def places(self) -> Places:
-        return self.desk.places(self.scope)
+        """The notes there are; looked for again after an edit, which may have made one."""
+        if self._places is None:
+            self._places = self.desk.places(self.scope)
+        return self._places
 
     def keep(self) -> None:
         """The open night's file, before anything is done that it tells of."""
@@ -196,6 +200,7 @@ class Night:
             self.open.runs[step] = run.id
             self.keep()
         edit = self.desk.curator.run(run, self.now, dry_run=self.wanted.dry_run)
+        self._places = None
         if edit.audit_id is None and not edit.pending and not self.wanted.dry_run:
             self.open.runs[step] = NOTHING
             self.keep()
