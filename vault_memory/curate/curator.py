@@ -334,8 +334,9 @@ class Curator:
     def _meant(self, path: str, note: Note | None, now: datetime, patience: float) -> Note | None:
         """The note that a plan is made for."""
         snapshots = self.writer.snapshots
-        if note is None and patience and snapshots.head(self.real(path)) is not None:
-            note = reappeared(lambda: self._read(path), Path(self.folder.root, path).parent, now)
+        known = snapshots.head(self.real(path)) is not None
+        if patience and (known if note is None else not (known or note.raw)):
+            note = reappeared(lambda: self._read(path), Path(self.folder.root, path), now) or note
         return None if note is None else meant(note, snapshots, now)
 
     def real(self, path: str) -> str:
