@@ -1,0 +1,61 @@
+"""A folder on a server: what is in it, and writes that never overwrite what was not read."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from vault_memory.remote.base import Entry, Fetched, Identity, Listing, Remote, Stored, Traffic, Traits
+from vault_memory.remote.errors import (
+    FolderNotEmpty,
+    NotUnderstood,
+    OutcomeUnknown,
+    ParentMissing,
+    Refused,
+    RemoteBusy,
+    RemoteChanged,
+    RemoteError,
+    RemoteFull,
+    RemoteLocked,
+    RemoteMissing,
+    RemoteUnreachable,
+    RootMissing,
+    Unauthorised,
+)
+
+if TYPE_CHECKING:
+    from vault_memory.remote.ram import RamRemote, RamServer
+
+__all__ = [
+    "Entry",
+    "Fetched",
+    "FolderNotEmpty",
+    "Identity",
+    "Listing",
+    "NotUnderstood",
+    "OutcomeUnknown",
+    "ParentMissing",
+    "RamRemote",
+    "RamServer",
+    "Refused",
+    "Remote",
+    "RemoteBusy",
+    "RemoteChanged",
+    "RemoteError",
+    "RemoteFull",
+    "RemoteLocked",
+    "RemoteMissing",
+    "RemoteUnreachable",
+    "RootMissing",
+    "Stored",
+    "Traffic",
+    "Traits",
+    "Unauthorised",
+]
+
+_HOMES = {"RamRemote": "ram", "RamServer": "ram"}
+
+
+def __getattr__(name: str) -> object:
+    """The HTTP and XML libraries cost a tenth of a second: only what is used is loaded."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
