@@ -22,14 +22,22 @@ from vault_memory.remote.errors import (
 )
 
 if TYPE_CHECKING:
+    from vault_memory.remote.login import Granted, Login
+    from vault_memory.remote.nextcloud import Nextcloud
     from vault_memory.remote.ram import RamRemote, RamServer
+    from vault_memory.remote.transport import Account
+    from vault_memory.remote.webdav import WebDav
 
 __all__ = [
+    "Account",
     "Entry",
     "Fetched",
     "FolderNotEmpty",
+    "Granted",
     "Identity",
     "Listing",
+    "Login",
+    "Nextcloud",
     "NotUnderstood",
     "OutcomeUnknown",
     "ParentMissing",
@@ -49,9 +57,18 @@ __all__ = [
     "Traffic",
     "Traits",
     "Unauthorised",
+    "WebDav",
 ]
 
-_HOMES = {"RamRemote": "ram", "RamServer": "ram"}
+_HOMES = {
+    "Account": "transport",
+    "Granted": "login",
+    "Login": "login",
+    "Nextcloud": "nextcloud",
+    "RamRemote": "ram",
+    "RamServer": "ram",
+    "WebDav": "webdav",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -40,7 +40,7 @@ class RemoteMissing(RemoteError):
 
 
 class RootMissing(RemoteError):
-    """The folder that everything lies in does not answer as one: a wrong address, a revoked share, a proxy."""
+    """The folder that everything lies in is said to be gone: a wrong address, a revoked share, a proxy."""
 
     def __init__(self, url: str) -> None:
         super().__init__(
@@ -88,11 +88,12 @@ class RemoteBusy(RemoteError):
 
     exit_code = 75
 
-    def __init__(self, message: str, *, retry_after: float | None = None, maintenance: bool = False) -> None:
+    def __init__(self, message: str, *, retry_after: float | None = None, everywhere: bool = False) -> None:
         super().__init__(message, hint="it is tried again by and by", retry_after=retry_after)
         self.retry_after = retry_after
         """Seconds, as the server asks; None when it does not say"""
-        self.maintenance = maintenance
+        self.everywhere = everywhere
+        """True: it is about the server or the account; False: perhaps only about this path"""
 
 
 class Unauthorised(RemoteError):
