@@ -297,7 +297,8 @@ class World:
                 local.put(path, text)
                 self.record(path)
             case Merge():
-                merged = self._file(local, path, action.hash) | self._file(remote, path, action.tag)
+                text, fetched = self._file(local, path, action.hash), self._file(remote, path, action.tag)
+                merged = text if hash_of(fetched) == action.base else text | fetched
                 local.put(path, merged)
                 if action.upload:
                     remote.put(path, merged)

@@ -22,7 +22,7 @@ from vault_memory.sync.decide import WAITING, Decider
 from vault_memory.sync.table import Outcome
 from vault_memory.sync.trees import Dir, Tree, ancestors, depth, within
 
-IN_THE_WAY = "something else stands where its directory has to be"
+IN_THE_WAY = "its directory cannot be made yet"
 
 
 def emptied(decider: Decider, busy: Collection[str]) -> list[Action]:
@@ -92,10 +92,12 @@ def _place(action: Action) -> tuple[str, str] | None:
 
 
 def _missing(path: str, side: Tree, arrivals: Collection[str]) -> list[str] | None:
-    """The directories above it that have to be made; None when something is in their place."""
+    """The directories above it that have to be made; None when that has to wait for something else."""
     found: list[str] = []
     for up in ancestors(path):
         node = side.nodes.get(up)
+        if up in arrivals and found:
+            return None
         if isinstance(node, Dir) or up in arrivals:
             break
         if node is not None:

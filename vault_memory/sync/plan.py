@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from vault_memory.sync import brakes
-from vault_memory.sync.actions import Action, DeleteRemote, ForgetBase, Look, Merge, TrashLocal, changes
+from vault_memory.sync.actions import Action, ForgetBase, Look, Merge, changes
 from vault_memory.sync.decide import Decider
 from vault_memory.sync.folders import emptied, with_parents
 from vault_memory.sync.names import clashing, same_form
@@ -87,8 +87,7 @@ def _decided(
 ) -> tuple[list[Action], dict[str, str]]:
     """All actions that the trees call for."""
     taken = {*base, *local.nodes, *remote.nodes}
-    roots = apart.unknown.keys() | apart.skipped.keys() | apart.links.keys()
-    stays = frozenset(path for path in roots if path in local.nodes or path in remote.nodes)
+    stays = frozenset(path for path in apart.roots() if path in local.nodes or path in remote.nodes)
     decider = Decider(view, settings, taken, stays)
     forms = same_form(view, settings)
     renames = plan_renames(view, settings, taken) if not forms else Renames()
@@ -144,8 +143,3 @@ def _notes(base: Base, apart: Apart) -> tuple[Note, ...]:
         for path, reason in sorted(apart.links.items())
         if isinstance(base.get(path), BaseFile)
     )
-
-
-def deletes(plan: Plan) -> int:
-    """How many files the plan deletes on either side."""
-    return sum(isinstance(action, DeleteRemote | TrashLocal) for action in plan.actions)

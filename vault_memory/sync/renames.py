@@ -42,7 +42,7 @@ def plan_renames(view: View, settings: Settings, taken: set[str]) -> Renames:
         return Renames()
     if undone := _circle(here, there, view):
         return Renames((undone,), frozenset({undone.path, undone.to}))
-    both, here, there = _met(here, there, view)
+    both, here, there = _met(here, there, view, taken)
     to_local = _brought(there, "local", view, settings, taken)
     met = {path for move in both for path in _ends(move)}
     blocked = met | {path for move in to_local for path in (move.path, move.to)}
@@ -105,15 +105,10 @@ def _onto_nothing(found: dict[str, str], view: View) -> dict[str, str]:
 
 
 def _topmost(found: dict[str, str]) -> dict[str, str]:
-    """Without what only went along with its directory."""
-    return {src: dst for src, dst in found.items() if _carried(src, found) != dst}
-
-
-def _carried(src: str, found: Mapping[str, str]) -> str | None:
-    for step in ancestors(src):
-        if step in found:
-            return found[step] + src[len(step) :]
-    return None
+    """Without what went along with its directory; what was renamed in it as well comes in the next pass."""
+    return {
+        src: dst for src, dst in found.items() if not any(within(dst, found.get(step, "/")) for step in ancestors(src))
+    }
 
 
 def _circle(here: Mapping[str, str], there: Mapping[str, str], view: View) -> MoveLocal | None:
@@ -130,7 +125,7 @@ def _circle(here: Mapping[str, str], there: Mapping[str, str], view: View) -> Mo
 
 
 def _met(
-    here: dict[str, str], there: dict[str, str], view: View
+    here: dict[str, str], there: dict[str, str], view: View, taken: set[str]
 ) -> tuple[list[Move | MoveBase], dict[str, str], dict[str, str]]:
     """Renamed on both sides: alike, or the server's name wins. Returns what is left of each side."""
     found: list[Move | MoveBase] = []
@@ -144,9 +139,11 @@ def _met(
             move = _as_move(Pair(theirs, mine), "remote", view.remote.nodes[theirs], view.base[src])
             found.append(replace(move, record=src))
         elif _placeable(theirs, view.local):
-            node = view.local.nodes[mine]
-            hash = node.hash if isinstance(node, File) else None
-            found.append(MoveLocal(path=mine, to=theirs, hash=hash, record=src, row="5.4", note=note))
+            move = _as_move(Pair(mine, theirs), "local", view.local.nodes[mine], view.base[src])
+            if within(theirs, mine):
+                found.append(replace(move, to=beside(mine, MOVING, taken), record=""))
+            else:
+                found.append(replace(move, record=src, note=note))
     settled = here.keys() & there.keys()
     return (
         found,

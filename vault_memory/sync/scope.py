@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from vault_memory.memory import awkward, conflict_copy, ignored, unreadable
 from vault_memory.sync.settings import Names, Settings
-from vault_memory.sync.trees import Base, BaseFile, Dir, File, Link, Node, Special, Tree, Unknown, View, ancestors
+from vault_memory.sync.trees import Base, Dir, File, Link, Node, Special, Tree, Unknown, View, ancestors
 
 LONGEST_PATH = 4096
 """In bytes of UTF-8, which is what systems take."""
@@ -27,10 +27,9 @@ class Apart:
     excluded: set[str] = field(default_factory=set)
     """of `skipped`, those whose record is to be forgotten: what happens to them meanwhile is no evidence"""
 
-    def holds(self, path: str) -> bool:
-        """Whether the path or a directory above it is named here."""
-        every = self.unknown.keys() | self.skipped.keys() | self.links.keys()
-        return bool(every) and (path in every or "" in every or any(step in every for step in ancestors(path)))
+    def roots(self) -> frozenset[str]:
+        """All the paths that are named here."""
+        return frozenset(self.unknown.keys() | self.skipped.keys() | self.links.keys())
 
 
 @lru_cache(maxsize=256)
@@ -124,12 +123,14 @@ def _untold(path: str, base: Base, sides: tuple[Tree, Tree], settings: Settings)
 
 
 def _view(base: Base, local: Tree, remote: Tree, apart: Apart, passive: frozenset[str]) -> View:
-    if not (apart.unknown or apart.skipped or apart.links):
-        kept_base, kept_local, kept_remote = base, local.nodes, remote.nodes
-    else:
-        kept_base = {path: was for path, was in base.items() if not apart.holds(path)}
-        kept_local = {path: node for path, node in local.nodes.items() if not apart.holds(path)}
-        kept_remote = {path: node for path, node in remote.nodes.items() if not apart.holds(path)}
+    roots = apart.roots()
+
+    def kept(path: str) -> bool:
+        return not (roots and (path in roots or "" in roots or any(up in roots for up in ancestors(path))))
+
+    kept_base = {path: was for path, was in base.items() if kept(path)}
+    kept_local = {path: node for path, node in local.nodes.items() if kept(path)}
+    kept_remote = {path: node for path, node in remote.nodes.items() if kept(path)}
     return View(
         base=kept_base,
         local=Tree(kept_local, local.confirmed, local.long_gone),
@@ -148,8 +149,3 @@ def forgotten(base: Base, apart: Apart) -> list[str]:
         for path, was in base.items()
         if path in apart.excluded or any(up in apart.excluded for up in ancestors(path))
     )
-
-
-def files(base: Base) -> int:
-    """How many files were in step."""
-    return sum(isinstance(was, BaseFile) for was in base.values())
