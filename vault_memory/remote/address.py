@@ -30,10 +30,12 @@ class Address:
     def target(self, path: str, *, folder: bool = False) -> str:
         """What stands in the request line for a path of the remote; a folder's ends with a slash."""
         try:
-            full = f"{self.base}/{inside(path)}" if path else self.base
+            if path and inside(quote(inside(path)), encoded=True) != path:
+                raise BadPath(path, "it would not come back as the same name")
+            full = f"{self.base}/{path}" if path else self.base
             return quote(full, safe="/") + ("/" if folder else "")
-        except BadPath as error:
-            raise Refused(path, error.reason) from None
+        except (BadPath, UnicodeEncodeError) as error:
+            raise Refused(path, getattr(error, "reason", "it is no text")) from None
 
     def inside(self, href: str) -> str:
         """The path of the remote that an ``href`` of a listing names; BadPath when it is none of ours."""

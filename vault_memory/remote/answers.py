@@ -21,7 +21,7 @@ from vault_memory.remote.transport import Answer
 
 WRITES = frozenset({"upload", "clean", "move", "mkdir"})
 """After these, no clear answer means that nobody knows"""
-SUCCESSES = {"download": {200}, "list": {207}, "upload": {200, 201, 204}, "clean": {200, 204}, "move": {201, 204}}
+SUCCESSES = {"download": {200}, "list": {207}, "upload": {200, 201, 204}, "clean": {200, 204}, "move": {200, 201, 204}}
 """All others: 201"""
 LONGEST_WAIT = 24 * 3600.0
 

@@ -21,7 +21,7 @@ from vault_memory.remote.errors import (
     Unauthorised,
 )
 from vault_memory.remote.listing import etag_of, is_old, listing, lone, seconds_of
-from vault_memory.remote.multistatus import LARGEST, OWNCLOUD, Line, Reader
+from vault_memory.remote.multistatus import DAV, LARGEST, OWNCLOUD, Line, Reader
 from vault_memory.remote.probe import probe
 from vault_memory.remote.transport import Account, Answer, NoAnswer, NotSent, Transport
 
@@ -265,10 +265,10 @@ class WebDav:
 
     def _is_still_weak(self, path: str, expected: str) -> bool:
         try:
-            entry = self.look(path)
+            lines, _ = self.propfind(path, depth="0")
         except RemoteError:
             return False
-        return entry.etag == expected and not entry.confirmed
+        return [etag_of(line.props.get(f"{DAV} getetag", "")) for line in lines] == [(expected, True)]
 
     def _walk(self, top: Listing) -> Listing:
         """All below, folder by folder; one that cannot be listed is unknown, and the rest goes on."""
