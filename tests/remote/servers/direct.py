@@ -1,5 +1,6 @@
 """A `requests` transport that calls an app in this process: no sockets, no threads, no waiting."""
 
+import http.client
 import io
 from collections.abc import Mapping
 from http.client import HTTPMessage
@@ -44,28 +45,24 @@ class DirectAdapter(BaseAdapter):
         return self._built(request, answer)
 
     def _built(self, request: requests.PreparedRequest, answer: Response) -> requests.Response:
-        body = b"" if request.method == "HEAD" else answer.body
-        headers = HTTPHeaderDict(answer.headers)
-        if request.method != "HEAD" and answer.status not in (204, 304):
-            headers.setdefault("Content-Length", str(len(body)))
         if answer.cut is not None:
-            left = answer.cut - len(response_head(answer))
-            if left < 0:
-                raise requests.ConnectionError("the line was cut", request=request)
-            body = body[:left]
+            return self._response(request, _as_read(answer, request.method))
+        headers = HTTPHeaderDict(answer.headers)
+        if answer.status not in (204, 304):
+            headers.setdefault("Content-Length", str(len(answer.body)))
         raw = HTTPResponse(
-            io.BytesIO(body),
+            io.BytesIO(b"" if request.method == "HEAD" else answer.body),
             headers=headers,
             status=answer.status,
             reason=reason(answer.status),
             preload_content=False,
             request_method=request.method,
         )
-        return self._response(request, answer, raw)
+        return self._response(request, raw)
 
-    def _response(self, request: requests.PreparedRequest, answer: Response, raw: HTTPResponse) -> requests.Response:
+    def _response(self, request: requests.PreparedRequest, raw: HTTPResponse) -> requests.Response:
         response = requests.Response()
-        response.status_code = answer.status
+        response.status_code = raw.status
         response.headers = CaseInsensitiveDict(raw.headers)
         response.encoding = requests.utils.get_encoding_from_headers(response.headers)
         response.raw = raw
@@ -73,13 +70,41 @@ class DirectAdapter(BaseAdapter):
         response.url = request.url or ""
         response.request = request
         response.connection = self  # type: ignore[assignment]
-        if "Set-Cookie" in answer.headers:
-            raw._original_response = _WithCookies(answer.headers["Set-Cookie"])  # type: ignore[assignment]
+        if cookie := raw.headers.get("Set-Cookie"):
+            raw._original_response = _WithCookies(cookie)  # type: ignore[assignment]
             requests.cookies.extract_cookies_to_jar(response.cookies, request, raw)
         return response
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def _as_read(answer: Response, method: str | None) -> HTTPResponse:
+    """What Python makes of an answer whose line breaks: also of half a head, which it takes for a whole one."""
+    arrived = (response_head(answer) + (b"" if method == "HEAD" else answer.body))[: answer.cut]
+    read = http.client.HTTPResponse(_Line(arrived), method=method)  # type: ignore[arg-type]
+    try:
+        read.begin()
+    except (http.client.HTTPException, OSError) as broken:
+        raise requests.ConnectionError(ProtocolError("Connection aborted.", broken)) from broken
+    return HTTPResponse(
+        read,
+        headers=HTTPHeaderDict(read.headers.items()),
+        status=read.status,
+        reason=read.reason,
+        preload_content=False,
+        request_method=method,
+    )
+
+
+class _Line:
+    """A socket from which so much comes, and no more."""
+
+    def __init__(self, arrived: bytes) -> None:
+        self._arrived = arrived
+
+    def makefile(self, *_: object) -> io.BytesIO:
+        return io.BytesIO(self._arrived)
 
 
 class _WithCookies:

@@ -13,6 +13,9 @@ import subprocess
 import sys
 import time
 
+ENDED = "ended"
+"""The name of the file that says that the server runs no more."""
+
 
 def main(folder: str, *command: str) -> int:
     """Start, wait for the end of either, clean up."""
@@ -26,6 +29,7 @@ def main(folder: str, *command: str) -> int:
         if select.select([sys.stdin], [], [], 0.2)[0] and not os.read(0, 1):
             break
     _end(server)
+    open(os.path.join(folder, ENDED), "w").close()
     # Whoever started it may still want to read why it ended.
     while not (select.select([sys.stdin], [], [], 60)[0] and not os.read(0, 1)):
         pass

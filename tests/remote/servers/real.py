@@ -83,7 +83,7 @@ class Kind:
         )
         server = Server(self.name, f"http://127.0.0.1:{port}/", files, USER, PASSWORD, lambda: _stop(process))
         try:
-            _wait_for(port, process, base / "output")
+            _wait_for(port, base)
         except BaseException:
             server.stop()
             raise
@@ -110,14 +110,13 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
     process.wait(15)
 
 
-def _wait_for(port: int, process: "subprocess.Popen[bytes]", output: Path, seconds: float = 30) -> None:
+def _wait_for(port: int, base: Path, seconds: float = 30) -> None:
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and not (base / guard.ENDED).exists():
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.01)
-    said = output.read_text(errors="replace") if output.exists() else ""
-    raise AssertionError(f"the server did not start: {said}")
+    raise AssertionError(f"the server did not start: {(base / 'output').read_text(errors='replace')}")
 
 
 def _configured(base: Path, port: int, template: str, name: str, **more: str) -> str:

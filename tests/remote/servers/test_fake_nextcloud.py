@@ -1,0 +1,418 @@
+"""The fake Nextcloud has the traits of the real one that the table of all servers does not show."""
+
+import gzip
+import json
+from base64 import b64encode
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.remote.servers.exchange import ConnectionLost, Response
+from tests.remote.servers.nextcloud import Clock, FakeNextcloud
+
+FILES = "/remote.php/dav/files/mira"
+UPLOADS = "/remote.php/dav/uploads/mira"
+ORIGIN = "http://cloud.example"
+
+
+@pytest.fixture
+def cloud(nextcloud: FakeNextcloud) -> FakeNextcloud:
+    return nextcloud
+
+
+def basic(user: str, password: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + b64encode(f"{user}:{password}".encode()).decode()}
+
+
+def ask(cloud: FakeNextcloud, method: str, path: str, body: bytes = b"", **headers: str) -> Response:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    target = path if path.startswith("/") else f"{FILES}/{path}"
+    return cloud.handle(method, target, {**basic("mira", cloud.app_password), **named}, body)
+
+
+def prop(cloud: FakeNextcloud, path: str, name: str, namespace: str = "http://owncloud.org/ns") -> str | None:
+    body = f'<d:propfind xmlns:d="DAV:"><d:prop><x:{name} xmlns:x="{namespace}"/></d:prop></d:propfind>'
+    answer = ask(cloud, "PROPFIND", path, body.encode(), Depth="0")
+    found = ElementTree.fromstring(answer.body).find(f".//{{{namespace}}}{name}")
+    assert found is not None
+    parent = ElementTree.fromstring(answer.body).find(".//{DAV:}status")
+    assert parent is not None
+    return "".join(found.itertext()) if parent.text and "200" in parent.text else None
+
+
+def names(cloud: FakeNextcloud, path: str = "", depth: str = "1") -> list[str]:
+    listing = ElementTree.fromstring(ask(cloud, "PROPFIND", path, Depth=depth).body)
+    return [(href.text or "").removeprefix(FILES).strip("/") for href in listing.iter("{DAV:}href")]
+
+
+def error(answer: Response) -> str:
+    return (ElementTree.fromstring(answer.body).findtext("{http://sabredav.org/ns}exception") or "").rpartition("\\")[2]
+
+
+class TestTags:
+    def test_a_second_overwrite_in_one_second_keeps_the_tag_whatever_its_size_and_checksum(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        cloud.other_client_put("a.md", b"first\n")
+        clock.pass_(100)
+        base = ask(cloud, "PUT", "a.md", b"second\n").headers["ETag"]
+
+        clock.pass_(0.4)
+        again = ask(cloud, "PUT", "a.md", b"longer than before\n", OC_Checksum="SHA1:1")
+
+        assert again.headers["ETag"] == base
+        assert ask(cloud, "PUT", "a.md", b"lost without a word\n", If_Match=base).status == 204
+        clock.pass_(1)
+        assert ask(cloud, "PUT", "a.md", b"a second later\n").headers["ETag"] != base
+
+    def test_a_tag_follows_the_time_a_client_gives_and_the_size(self, cloud: FakeNextcloud, clock: Clock) -> None:
+        def put(body: bytes, mtime: int) -> str:
+            clock.pass_(2)
+            return ask(cloud, "PUT", "a.md", body, X_OC_Mtime=str(mtime)).headers["ETag"]
+
+        first = put(b"12345", 1_700_000_000)
+
+        assert put(b"54321", 1_700_000_000) == first
+        assert put(b"54321", 1_700_000_001) != first
+        assert put(b"123456", 1_700_000_000) != first
+
+    def test_every_folder_above_gets_a_new_tag_also_when_the_file_keeps_its_own(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        cloud.other_client_put("x/y/a.md", b"1")
+        before = [cloud.tree.at(path).etag for path in ("", "x", "x/y", "x/y/a.md")]
+
+        ask(cloud, "PUT", "x/y/a.md", b"2")
+        after = [cloud.tree.at(path).etag for path in ("", "x", "x/y", "x/y/a.md")]
+
+        assert [old == new for old, new in zip(before, after, strict=True)] == [False, False, False, True]
+
+    def test_the_id_stays_through_put_move_and_the_trash(self, cloud: FakeNextcloud) -> None:
+        number = ask(cloud, "PUT", "a.md", b"1").headers["OC-FileId"]
+
+        assert ask(cloud, "PUT", "a.md", b"2").headers["OC-FileId"] == number
+        moved = ask(cloud, "MOVE", "a.md", Destination=f"{ORIGIN}{FILES}/b.md")
+        assert (moved.status, moved.headers["OC-FileId"]) == (201, number)
+        ask(cloud, "DELETE", "b.md")
+        entry = next(iter(cloud.tree.trash))
+        trash = f"/remote.php/dav/trashbin/mira/trash/{entry}"
+        restored = ask(cloud, "MOVE", trash, Destination=f"{ORIGIN}/remote.php/dav/trashbin/mira/restore/{entry}")
+        assert restored.status == 201
+        assert prop(cloud, "b.md", "id") == number
+
+    def test_a_file_moved_over_another_puts_it_in_the_trash_and_brings_its_own_id(self, cloud: FakeNextcloud) -> None:
+        ask(cloud, "PUT", "note.md", b"old")
+        number = ask(cloud, "PUT", "temporary.md", b"new").headers["OC-FileId"]
+
+        assert ask(cloud, "MOVE", "temporary.md", Destination=f"{ORIGIN}{FILES}/note.md").status == 204
+        assert prop(cloud, "note.md", "id") == number
+        assert [entry.node.name for entry in cloud.tree.trash.values()] == ["note.md"]
+
+    def test_a_folder_moves_with_the_tags_and_ids_below_it(self, cloud: FakeNextcloud) -> None:
+        cloud.other_client_put("x/a.md", b"1")
+        before = [(node.id, node.etag) for node in (cloud.tree.at("x"), cloud.tree.at("x/a.md"))]
+
+        ask(cloud, "MOVE", "x", Destination=f"{ORIGIN}{FILES}/y")
+
+        assert [(node.id, node.etag) for node in (cloud.tree.at("y"), cloud.tree.at("y/a.md"))] == before
+
+    def test_compression_changes_the_tag_and_only_the_other_header_can_be_used(self, clock: Clock) -> None:
+        cloud = FakeNextcloud(clock=clock, deflates=True)
+        ask(cloud, "PUT", "a.md", b"text\n")
+
+        packed = ask(cloud, "GET", "a.md", Accept_Encoding="gzip")
+
+        assert gzip.decompress(packed.body) == b"text\n"
+        assert packed.headers["ETag"] == packed.headers["OC-ETag"][:-1] + '-gzip"'
+        assert ask(cloud, "PUT", "a.md", b"2", If_Match=packed.headers["ETag"]).status == 412
+        assert ask(cloud, "GET", "a.md", If_None_Match=packed.headers["ETag"]).status == 200
+        assert ask(cloud, "GET", "a.md", If_None_Match=packed.headers["OC-ETag"]).status == 304
+        assert ask(cloud, "GET", "a.md", Accept_Encoding="identity").headers["ETag"] == packed.headers["OC-ETag"]
+
+    def test_a_checksum_is_kept_as_given_until_a_put_without_one(self, cloud: FakeNextcloud) -> None:
+        ask(cloud, "PUT", "a.md", b"1", OC_Checksum="SHA1:wrong")
+        assert prop(cloud, "a.md", "checksums") == "SHA1:wrong"
+
+        ask(cloud, "PUT", "a.md", b"2")
+        assert prop(cloud, "a.md", "checksums") is None
+
+    def test_a_change_on_the_disk_shows_when_the_file_is_read(self, cloud: FakeNextcloud, clock: Clock) -> None:
+        tag = ask(cloud, "PUT", "a.md", b"1").headers["ETag"]
+        clock.pass_(5)
+
+        cloud.write_behind("a.md", b"from behind")
+        listed = f'"{cloud.tree.at("a.md").etag}"'
+        read = ask(cloud, "GET", "a.md")
+
+        assert listed == tag
+        assert read.body == b"from behind"
+        assert read.headers["ETag"] != tag
+
+
+class TestWrites:
+    def test_a_killed_overwrite_leaves_a_part_under_a_new_tag_and_the_whole_in_versions(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        first = ask(cloud, "PUT", "a.md", b"the old text\n")
+        clock.pass_(5)
+        cloud.kill_next_put_at(4)
+
+        with pytest.raises(ConnectionLost):
+            ask(cloud, "PUT", "a.md", b"the new text, longer\n", If_Match=first.headers["ETag"])
+
+        now = ask(cloud, "GET", "a.md")
+        assert now.body == b"the "
+        assert now.headers["ETag"] != first.headers["ETag"]
+        assert now.headers["OC-FileId"] == first.headers["OC-FileId"]
+        assert list(cloud.tree.file("a.md").versions.values()) == [b"the old text\n"]
+        assert cloud.log[-2].status == 0
+
+    def test_a_killed_create_leaves_nothing(self, cloud: FakeNextcloud) -> None:
+        cloud.kill_next_put_at(4)
+
+        with pytest.raises(ConnectionLost):
+            ask(cloud, "PUT", "a.md", b"text\n")
+
+        assert ask(cloud, "GET", "a.md").status == 404
+
+    def test_an_upload_in_one_chunk_writes_over_a_file_only_if_it_has_the_tag(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        before = ask(cloud, "PUT", "a.md", b"old").headers
+        target = f"{ORIGIN}{FILES}/a.md"
+        clock.pass_(5)
+
+        def upload(name: str, **headers: str) -> Response:
+            assert ask(cloud, "MKCOL", f"{UPLOADS}/{name}", Destination=target).status == 201
+            assert ask(cloud, "PUT", f"{UPLOADS}/{name}/00001", b"new ", Destination=target).status == 201
+            assert ask(cloud, "PUT", f"{UPLOADS}/{name}/00002", b"text", Destination=target).status == 201
+            return ask(cloud, "MOVE", f"{UPLOADS}/{name}/.file", b"", Destination=target, **headers)
+
+        assert upload("one", If=f'<{target}> (["wrong"])').status == 412
+        assert upload("two", If_Match=before["ETag"]).status == 412
+        assert upload("three", Overwrite="F").status == 412
+        assert upload("four", OC_Total_Length="7").status == 400
+        assert cloud.files() == {"a.md": b"old"}
+        done = upload("five", If=f"<{target}> ([{before['ETag']}])", OC_Total_Length="8", X_OC_Mtime="1700000000")
+        assert (done.status, done.headers["X-OC-MTime"]) == (204, "accepted")
+        assert cloud.files() == {"a.md": b"new text"}
+        assert done.headers["OC-FileId"] == before["OC-FileId"]
+        assert prop(cloud, "a.md", "getetag", "DAV:") == done.headers["OC-ETag"]
+
+    def test_a_process_killed_over_the_chunks_truncates_as_well(self, cloud: FakeNextcloud) -> None:
+        cloud.other_client_put("a.md", b"old text\n")
+        ask(cloud, "MKCOL", f"{UPLOADS}/u")
+        ask(cloud, "PUT", f"{UPLOADS}/u/1", b"new text\n")
+        cloud.kill_next_assembly_at(3)
+
+        with pytest.raises(ConnectionLost):
+            ask(cloud, "MOVE", f"{UPLOADS}/u/.file", Destination=f"{ORIGIN}{FILES}/a.md")
+
+        assert cloud.files() == {"a.md": b"new"}
+
+    def test_bulk_upload_writes_over_whatever_is_there(self, cloud: FakeNextcloud) -> None:
+        cloud.other_client_put("a.md", b"an edit nobody has seen\n")
+        parts = [
+            b"--sep\r\nX-File-Path: /%s\r\nX-OC-Mtime: 1700000000\r\nContent-Length: %d\r\n\r\n%s\r\n"
+            % (name, len(body), body)
+            for name, body in ((b"a.md", b"from the desktop\n"), (b"b.md", b""), (b"none/c.md", b"1"))
+        ]
+
+        body = b"".join(parts) + b"--sep--\r\n"
+        answer = ask(cloud, "POST", "/remote.php/dav/bulk", body, Content_Type="multipart/related; boundary=sep")
+
+        said = json.loads(answer.body)
+        assert {path: one["error"] for path, one in said.items()} == {
+            "/a.md": False,
+            "/b.md": False,
+            "/none/c.md": True,
+        }
+        assert cloud.files() == {"a.md": b"from the desktop\n", "b.md": b""}
+        assert list(cloud.tree.file("a.md").versions.values()) == [b"an edit nobody has seen\n"]
+
+    def test_an_unusable_time_is_found_after_the_bytes_are_stored(self, cloud: FakeNextcloud) -> None:
+        assert ask(cloud, "PUT", "a.md", b"1", X_OC_Mtime="0").status == 500
+        assert cloud.files() == {"a.md": b"1"}
+
+    def test_above_the_quota_nothing_is_written(self, cloud: FakeNextcloud) -> None:
+        cloud.other_client_put("a.md", b"12345")
+        cloud.quota(8)
+
+        refused = ask(cloud, "PUT", "b.md", b"1234")
+
+        assert (refused.status, error(refused)) == (507, "InsufficientStorage")
+        assert ask(cloud, "PUT", "b.md", b"123").status == 201
+
+    def test_a_locked_file_answers_423_and_never_when_to_come_back(self, cloud: FakeNextcloud, clock: Clock) -> None:
+        cloud.other_client_put("x/a.md", b"1")
+        cloud.lock("x/a.md", 3588)
+
+        answers = [ask(cloud, method, "x/a.md", b"2") for method in ("GET", "PUT", "DELETE")]
+        answers.append(ask(cloud, "DELETE", "x"))
+
+        assert {answer.status for answer in answers} == {423}
+        assert {error(answer) for answer in answers} == {"FileLocked"}
+        assert not any("Retry-After" in answer.headers for answer in answers)
+        clock.pass_(3589)
+        assert ask(cloud, "PUT", "x/a.md", b"2").status == 204
+
+    def test_versions_hold_what_was_written_over_with_the_content_of_now(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        for text in (b"one", b"two", b"three"):
+            number = int(ask(cloud, "PUT", "a.md", text).headers["OC-FileId"].partition("oc")[0])
+            clock.pass_(1)
+        folder = f"/remote.php/dav/versions/mira/versions/{number}"
+
+        listing = ElementTree.fromstring(ask(cloud, "PROPFIND", folder, Depth="1").body)
+        stamps = [(href.text or "").rpartition("/")[2] for href in listing.iter("{DAV:}href")][1:]
+
+        assert [ask(cloud, "GET", f"{folder}/{stamp}").body for stamp in stamps] == [b"three", b"two", b"one"]
+        target = f"{ORIGIN}/remote.php/dav/versions/mira/restore/target"
+        assert ask(cloud, "MOVE", f"{folder}/{stamps[-1]}", Destination=target).status == 201
+        assert cloud.files() == {"a.md": b"one"}
+
+
+class TestListings:
+    def test_the_trash_says_where_its_things_lay(self, cloud: FakeNextcloud) -> None:
+        cloud.other_client_put("x/a.md", b"1")
+        cloud.other_client_delete("x/a.md")
+
+        listing = ElementTree.fromstring(ask(cloud, "PROPFIND", "/remote.php/dav/trashbin/mira/trash", Depth="1").body)
+
+        assert listing.findtext(".//{http://nextcloud.org/ns}trashbin-original-location") == "x/a.md"
+
+    def test_a_file_can_be_left_out_of_a_listing_once(self, cloud: FakeNextcloud) -> None:
+        for name in ("a.md", "b.md"):
+            cloud.other_client_put(name, b"1")
+        cloud.list_omits_once("b.md")
+
+        assert names(cloud) == ["", "a.md"]
+        assert names(cloud) == ["", "a.md", "b.md"]
+
+    def test_somebody_elses_home_looks_like_an_empty_folder(self, cloud: FakeNextcloud) -> None:
+        cloud.add_user("tomas", "secret")
+
+        answer = ask(cloud, "PROPFIND", "/remote.php/dav/files/tomas/", Depth="1")
+
+        assert (answer.status, answer.body.count(b"<d:response>"), b"getetag" in answer.body) == (207, 1, False)
+
+    def test_a_storage_that_is_gone_answers_503_and_shows_nothing_in_a_deep_listing(self, cloud: FakeNextcloud) -> None:
+        cloud.other_client_put("far/a.md", b"1")
+        cloud.mount("far")
+        cloud.storage_gone("far")
+
+        assert names(cloud, depth="infinity") == ["", "far"]
+        assert ask(cloud, "PROPFIND", "far", Depth="1").status == 503
+        assert ask(cloud, "GET", "far/a.md").status == 503
+        assert prop(cloud, "", "permissions") == "RGDNVCK"
+
+    def test_a_revoked_share_is_gone_and_not_in_the_trash(self, cloud: FakeNextcloud) -> None:
+        cloud.other_client_put("ours/a.md", b"1")
+        cloud.share("ours")
+        assert (prop(cloud, "ours", "permissions") or "").startswith("S")
+
+        cloud.revoke_share("ours")
+
+        assert (names(cloud), cloud.tree.trash) == ([""], {})
+
+    def test_a_restored_backup_has_the_old_tags_and_another_fingerprint(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        cloud.other_client_put("a.md", b"1")
+        cloud.back_up()
+        tag, known = cloud.tree.at("a.md").etag, prop(cloud, "", "data-fingerprint")
+        clock.pass_(100)
+        cloud.other_client_put("a.md", b"2")
+        cloud.other_client_put("b.md", b"2")
+
+        cloud.restore_from_backup()
+
+        assert cloud.files() == {"a.md": b"1"}
+        assert cloud.tree.at("a.md").etag == tag
+        assert prop(cloud, "", "data-fingerprint") != known
+
+    def test_names_are_stored_composed_and_404_where_a_slash_is_hidden(self, cloud: FakeNextcloud) -> None:
+        assert ask(cloud, "PUT", "cafe%CC%81.md", b"1").status == 201
+        assert set(cloud.files()) == {"café.md"}
+        assert ask(cloud, "PUT", "a%2Fb.md", b"1").status == 404
+        assert ask(cloud, "PUT", "a%00b.md", b"1").status == 404
+        assert ask(cloud, "PUT", "n" * 247 + ".md", b"1").status == 201
+
+
+class TestTheDoor:
+    def test_wrong_passwords_shut_the_address_out_but_for_a_session_that_goes_on(self, cloud: FakeNextcloud) -> None:
+        first = ask(cloud, "PROPFIND", "", Depth="0")
+        cookie = first.headers["Set-Cookie"].partition(";")[0]
+
+        statuses = [
+            cloud.handle("PROPFIND", f"{FILES}/", basic("mira", f"guess {number}")).status for number in range(12)
+        ]
+
+        assert statuses == [401] * 11 + [429]
+        good = ask(cloud, "PROPFIND", "", Depth="0")
+        assert (good.status, "Retry-After" in good.headers) == (429, False)
+        assert ask(cloud, "PROPFIND", "", Depth="0", Cookie=cookie).status == 207
+        away = cloud.handle("PROPFIND", f"{FILES}/", basic("mira", cloud.app_password), address="192.0.2.7")
+        assert away.status == 207
+
+    def test_login_password_app_password_and_bearer_let_in_and_a_revoked_one_does_not(
+        self, cloud: FakeNextcloud
+    ) -> None:
+        def enters(headers: dict[str, str]) -> int:
+            return cloud.handle("PROPFIND", f"{FILES}/", {**headers, "Depth": "0"}).status
+
+        assert enters(basic("mira", cloud.password)) == 207
+        assert enters(basic("mira", cloud.app_password)) == 207
+        assert enters({"Authorization": f"Bearer {cloud.app_password}"}) == 207
+        assert enters({}) == 401
+        cloud.revoke(cloud.app_password)
+        assert enters(basic("mira", cloud.app_password)) == 401
+
+    def test_a_login_flow_gives_its_app_password_once_when_it_is_granted(self, cloud: FakeNextcloud) -> None:
+        begun = json.loads(cloud.handle("POST", "/index.php/login/v2", {"Host": "cloud.example"}).body)
+        assert begun["poll"]["endpoint"] == f"{ORIGIN}/index.php/login/v2/poll"
+
+        def poll() -> Response:
+            return cloud.handle("POST", "/index.php/login/v2/poll", {}, f"token={begun['poll']['token']}".encode())
+
+        assert poll().status == 404
+        cloud.grant(begun["login"])
+        granted = json.loads(poll().body)
+        assert poll().status == 404
+        assert granted["loginName"] == "mira"
+        assert cloud.handle("PROPFIND", f"{FILES}/", basic("mira", granted["appPassword"])).status == 207
+        own = {**basic("mira", granted["appPassword"]), "OCS-APIRequest": "true"}
+        assert cloud.handle("DELETE", "/ocs/v2.php/core/apppassword", own).status == 200
+        assert cloud.handle("PROPFIND", f"{FILES}/", basic("mira", granted["appPassword"])).status == 401
+
+    def test_maintenance_says_when_to_come_back_only_outside_webdav(self, cloud: FakeNextcloud) -> None:
+        cloud.maintenance()
+
+        dav, page = ask(cloud, "PROPFIND", ""), cloud.handle("GET", "/index.php", {})
+        known = json.loads(cloud.handle("GET", "/status.php", {}).body)
+
+        assert (dav.status, "Retry-After" in dav.headers, b"ServerMaintenanceMode" in dav.body) == (503, False, True)
+        assert (page.status, page.headers["Retry-After"]) == (503, "120")
+        assert page.headers["X-Nextcloud-Maintenance-Mode"] == "1"
+        assert known["maintenance"] is True
+        cloud.maintenance(False)
+        assert ask(cloud, "PROPFIND", "").status == 207
+
+    def test_capabilities_say_how_often_to_poll(self, clock: Clock) -> None:
+        cloud = FakeNextcloud(clock=clock, pollinterval=77)
+
+        said = json.loads(cloud.handle("GET", "/ocs/v2.php/cloud/capabilities?format=json", {}).body)
+
+        assert said["ocs"]["data"]["capabilities"]["core"]["pollinterval"] == 77
+        assert said["ocs"]["data"]["capabilities"]["dav"]["bulkupload"] == "1.0"
+
+
+def test_the_same_requests_get_the_same_answers_byte_for_byte() -> None:
+    def run() -> list[tuple[int, dict[str, str], bytes]]:
+        cloud = FakeNextcloud(clock=Clock(), seed="7")
+        cloud.other_client_put("x/a.md", b"1")
+        answers = [ask(cloud, "PUT", "b.md", b"2"), ask(cloud, "DELETE", "x"), ask(cloud, "PROPFIND", "", Depth="1")]
+        return [(answer.status, answer.headers, answer.body) for answer in answers]
+
+    assert run() == run()
