@@ -27,6 +27,8 @@ class Desk:
     reader: Reader = Folder
     learnt: list[str] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
+    ahead: timedelta = AHEAD
+    """of the clock"""
     _curator: Curator | None = None
 
     @property
@@ -40,7 +42,7 @@ class Desk:
 
     @property
     def now(self) -> datetime:
-        return datetime.now(UTC) + AHEAD
+        return datetime.now(UTC) + self.ahead
 
     def close(self) -> None:
         if self._curator is not None:

@@ -41,6 +41,8 @@ def test_a_person_may_let_the_bot_edit_everything(desk: Desk):
 @pytest.mark.scenario("A9")
 def test_what_a_person_deleted_does_not_come_back_by_the_bot(desk: Desk):
     desk.append("black", source="tool")
+    desk.save(desk.text().replace("- green", "- green, and jasmine"))
+    desk.append("white", source="tool")
     desk.save(desk.text().replace("- black\n", ""))
 
     edit = desk.append("Black.", source="nightly")
@@ -52,6 +54,7 @@ def test_what_a_person_deleted_does_not_come_back_by_the_bot(desk: Desk):
 @pytest.mark.scenario("A9")
 def test_a_person_may_write_again_what_was_deleted(desk: Desk):
     desk.append("black", source="tool")
+    desk.append("white", source="tool")
     desk.save(desk.text().replace("- black\n", ""))
     desk.append("black", source="nightly")
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -261,3 +262,38 @@ def test_several_processes_at_one_note_lose_no_line_and_no_record(desk: Desk):
     lines = [record["applied"][0]["op"]["line"] for record in desk.records()]
     assert sorted(f"- {line}" for line in lines) == sorted(wanted)
     assert len({json.dumps(record["id"]) for record in desk.records()}) == 45
+
+
+@pytest.mark.scenario("A3", "A23")
+@pytest.mark.parametrize("half", ["", "# Me\n\n## T", None])
+def test_nothing_is_refused_for_what_only_half_a_save_lacks(desk: Desk, half: str | None):
+    desk.save(TEA)
+    desk.append("black", source="tool")
+    whole = desk.text().replace("- Sula\n", "- Sula\n- Gannet\n")
+    path = desk.vault / "USER.md"
+    if half is None:
+        path.rename(desk.vault / "USER.md~")
+    else:
+        path.write_text(half)
+    person = threading.Timer(0.6, path.write_text, [whole])
+    person.start()
+    now = datetime.now(UTC)
+    run = desk.curator.new_run("USER.md", "tool", now, ops=({"op": "append", "heading": "Tea", "line": "oolong"},))
+
+    edit = desk.curator.run(run, now)
+    person.join()
+
+    assert not edit.rejected
+    if edit.pending:
+        [record] = desk.curator.tend(desk.now)
+        assert record.id == run.id
+    assert desk.text() == whole.replace("- black\n", "- black\n- oolong\n")
+
+
+def test_a_note_that_is_gone_for_good_is_not_waited_for_long(desk: Desk):
+    desk.append("black", source="tool")
+    (desk.vault / "USER.md").unlink()
+    now = datetime.now(UTC)
+    run = desk.curator.new_run("USER.md", "tool", now, ops=({"op": "append", "heading": "Tea", "line": "oolong"},))
+
+    assert [refused.reason for refused in desk.curator.run(run, now).rejected] == ["heading_missing"]

@@ -155,7 +155,17 @@ def test_files_of_several_devices_are_one_audit_in_the_order_of_time():
         Record("c", "2026-11-21T02:30:00+00:00", "", "nightly", "n.md"),
     )
 
-    assert union([third, first], [second, first]) == (first, second, third)
+    assert union([first, third], [first, second]) == (first, second, third)
+
+
+@pytest.mark.scenario("B50")
+def test_what_one_device_wrote_keeps_its_order_although_its_clock_went_back():
+    hours = ("2026-11-21T03", "2036-11-21T03", "2025-11-21T03", "2026-11-21T04")
+    mine = [Record(f"m{at}", f"{hour}:00:00Z", "", "nightly", "n.md", device="me") for at, hour in enumerate(hours)]
+    other = Record("o", "2026-11-21T03:30:00Z", "", "nightly", "n.md", device="other")
+
+    assert union(mine, [other]) == (mine[0], other, *mine[1:])
+    assert union([mine[0], mine[1], other, mine[2], mine[3]]) == (mine[0], other, *mine[1:])
 
 
 def test_what_one_device_redacted_stays_redacted():

@@ -9,9 +9,12 @@ from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.recall import Hit
 
 if TYPE_CHECKING:
-    from vault_memory.curate import Edit, NoteVersion
+    from vault_memory.app.conflicts import ThrownNote
+    from vault_memory.curate import ConflictCopy, Edit, NoteVersion, Resolved
     from vault_memory.memory import Proposal, Record
 
+ADVICE = {"identical": "discard", "contained": "discard", "mergeable": "merge", "conflict": "merge", "orphan": "take"}
+"""What is to be done about a conflict copy, by its state"""
 HEADING_STEP = " › "
 """Between the names of a heading path"""
 
@@ -39,6 +42,8 @@ def of_hit(hit: Hit) -> dict[str, Any]:
         "text": hit.text,
         "score": hit.score,
     }
+    if hit.pending:
+        found["pending"] = True
     if hit.why is not None:
         found["why"] = hit.why.as_json()
     return found
@@ -91,6 +96,52 @@ def of_inbox(proposals: "Iterable[Proposal]") -> dict[str, Any]:
             for one in proposals
         ]
     }  # fmt: skip
+
+
+def of_conflicts(copies: "Iterable[ConflictCopy]") -> dict[str, Any]:
+    """`conflicts`: what waits, and what would be done about it."""
+    return {"items": [_copy(copy) | {"diff": copy.diff.decode("utf-8", "replace")} for copy in copies]}
+
+
+def of_resolved(resolved: "Iterable[Resolved]") -> dict[str, Any]:
+    """`conflicts merge`, `take`, `discard`: what became of each."""
+    return {
+        "items": [
+            _copy(one.copy)
+            | {"outcome": one.outcome, "why": one.why or one.copy.why}
+            | {"audit_id": one.edit.audit_id if one.edit else None, "diff": one.edit.diff if one.edit else ""}
+            for one in resolved
+        ]
+    }
+
+
+def _copy(copy: "ConflictCopy") -> dict[str, Any]:
+    said = copy.conflicts
+    return {
+        "id": copy.id,
+        "note": copy.note,
+        "op": {"op": ADVICE[copy.state], "copy": copy.path},
+        "why": copy.why,
+        "state": copy.state,
+        "copy": copy.path,
+        "program": copy.program,
+        "date": copy.date,
+        "sure": copy.sure,
+        "revision": copy.revision,
+        "conflicts": [
+            {
+                "section": one.section,
+                "note": one.kept.decode("utf-8", "replace"),
+                "copy": one.other.decode("utf-8", "replace"),
+                "reason": one.reason,
+            }
+            for one in said
+        ],
+    }
+
+
+def of_trash(thrown: "Iterable[ThrownNote]") -> dict[str, Any]:
+    return {"items": [asdict(one) for one in thrown]}
 
 
 def of_history(versions: "Sequence[NoteVersion]") -> dict[str, Any]:

@@ -64,6 +64,7 @@ def status(memory: "VaultMemory") -> dict[str, object]:
         "sync": None,
         "night": None,
         "inbox_open": _inbox_open(memory),
+        "conflicts": _conflicts(memory),
         "pending": [asdict(waiting) for waiting in memory.waiting()],
         "daemon": {"running": False, "pid": None},
         "state_folder": str(memory.state.path),
@@ -74,5 +75,13 @@ def _inbox_open(memory: "VaultMemory") -> int:
     """How many proposals wait; of a vault that is away nobody can tell, and the rest of the status still counts."""
     try:
         return len(memory.inbox())
+    except VaultMemoryError:
+        return 0
+
+
+def _conflicts(memory: "VaultMemory") -> int:
+    """How many conflict copies lie beside their notes."""
+    try:
+        return memory.count_conflicts()
     except VaultMemoryError:
         return 0

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar, cast
 
 from vault_memory import config as configuration
 from vault_memory.app import inspection
-from vault_memory.app.editing import Editing
+from vault_memory.app.conflicts import Resolving
 from vault_memory.app.indexing import Indexing, Progress
 from vault_memory.app.locate import locate
 from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
@@ -21,6 +21,7 @@ from vault_memory.app.state import StateFolder, cache_root, first_marker, state_
 from vault_memory.database import DatabaseError, is_damage
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index import Index, vectors
+from vault_memory.ingest import PendingIndex
 from vault_memory.memory import Layout, Pattern, inside
 from vault_memory.recall import Answer, Matrices, search
 from vault_memory.vault import Folder, Marker, read_marker
@@ -46,7 +47,7 @@ def mended(call: Call) -> Call:
     return cast(Call, run)
 
 
-class VaultMemory(Editing):
+class VaultMemory(Resolving):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(
@@ -64,6 +65,7 @@ class VaultMemory(Editing):
         patterns = [Pattern(pattern.path, pattern.kind, pattern.scope) for pattern in layout.patterns]
         self.layout = Layout(patterns, user=layout.user, bot=layout.bot or None)
         self.indexing = Indexing(self.folder, marker, self.layout, layout, state.index_folder)
+        self.pending = PendingIndex(state.path, self.folder, self.layout)
         self.matrices: Matrices | None = None
         self._lock = threading.RLock()
         self._missing: tuple[tuple[str, str, int], int, float] | None = None
@@ -98,6 +100,7 @@ class VaultMemory(Editing):
         self._close_editing()
         with self._lock:
             self.indexing.close()
+            self.pending.close()
 
     def __enter__(self) -> Self:
         return self
@@ -217,6 +220,7 @@ class VaultMemory(Editing):
             kinds=kinds,
             why=why,
             cues=self.config.recall.dialogue_cues,
+            pending=self.pending.index(),
         )
         with index.reading():  # a note named as stale and its text are of one moment
             answer = self._with_vectors(ask) or ask(mode="keyword" if wanted == "semantic" else wanted)
@@ -239,8 +243,10 @@ class VaultMemory(Editing):
 
     @mended
     def scopes(self) -> list[str]:
-        """The names of all scopes that have a note."""
-        return self.indexing.index().scopes()
+        """The names of all scopes that have a note, or will have one once what waits is written."""
+        waiting = self.pending.index()
+        known = self.indexing.index().scopes()
+        return known if waiting is None else sorted({*known, *waiting.scopes()})
 
     def warm(self) -> str:
         """Load the embedder, so that vectors take part in search. Returns the reason when that cannot be."""

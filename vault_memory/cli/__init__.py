@@ -31,6 +31,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "history": ("past", "List the versions of a note that are kept."),
     "restore": ("past", "Put a version of a note there again."),
     "inbox": ("past", "List what waits for your decision, approve or reject it."),
+    "conflicts": ("conflicts", "List copies that sync programs left beside notes, merge or discard them."),
+    "trash": ("conflicts", "List what was thrown away, and bring it back."),
     "status": ("state", "Say what is indexed, watched and fresh."),
     "stats": ("state", "Count notes and chunks by kind and scope."),
     "doctor": ("state", "Look for everything that could be wrong."),

@@ -10,7 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,10 @@ from typing import Literal
 from vault_memory.curate.edit import Edit, edit_of, pending_of
 from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded
 from vault_memory.curate.inbox import Inbox
+from vault_memory.curate.lease import Lease
+from vault_memory.curate.meant import meant, reappeared
 from vault_memory.curate.plan import Known, Plan, Run, plan_run
+from vault_memory.curate.returning import Returning
 from vault_memory.curate.trail import Trail
 from vault_memory.curate.versions import NoteVersion, Waiting, revision_named, versions_of
 from vault_memory.errors import NoteNotFound, VaultMemoryError
@@ -58,9 +61,11 @@ class Curator:
         learn: Callable[[str], None] = lambda path: None,
     ) -> None:
         self.folder = folder
-        self.trail = Trail(folder)
+        self.trail = Trail(folder, state)
         self._layout, self._state, self._learn = layout, state, learn
         self.inbox = Inbox(self, folder, layout)
+        self._returning = Returning(self)
+        self._lease = Lease(Path(folder.root), self.trail)
         self._open: Writer | None = None
         self._files = RealFiles(folder.root)
         self._waiting: dict[str, WriteOp] = {}
@@ -71,13 +76,14 @@ class Curator:
     def writer(self) -> Writer:
         """Opened when first needed: who only reads the audit needs no journal."""
         if self._open is None:
-            self._open = Writer.open(self.folder.root, self._state, self._merge)
+            self._open = Writer.open(self.folder.root, self._state, self._merge, barred=self._lease.barred)
         return self._open
 
     def close(self) -> None:
         if self._open is not None:
             self._open.close()
             self._open = None
+            self._lease.release()
 
     def new_run(self, note: str, source: str, now: datetime, **asked: object) -> Run:
         """A run that is about to begin. Raises NotCurated, BadPath."""
@@ -111,6 +117,12 @@ class Curator:
         """
         with self._turn(now):
             note = self._read(run.note)
+            if note is not None and not dry_run:
+                self._returning.notice(note, now)
+                if self._returned(now):
+                    note = self._read(run.note)
+            patience = PATIENCE_SECONDS if patient and run.source not in UNATTENDED else 0.0
+            note = self._meant(run.note, note, now, patience)
             found = note.revision if note else None
             if expected is not None and expected != found and not merge:
                 raise NoteChanged(run.note, expected, found)
@@ -119,19 +131,27 @@ class Curator:
             if dry_run:
                 return edit_of(plan.record(run, plan.after), recorded=False)
             if not plan.changes:
-                return self._recorded(run, plan)
-            patience = PATIENCE_SECONDS if patient and run.source not in UNATTENDED else 0.0
-            return self._written(run, plan, found, base, now, patience)
+                return self.note_down(run, plan)
+            edit = self._written(run, plan, found, base, now, patience)
+            self._returned(now)
+            return edit
 
     def tend(self, now: datetime) -> list[Record]:
         """What is due: writes that waited, records that were not yet written, displaced files. Returns new records."""
         with self._turn(now) as records:
-            return [*records, *self._fold(now).values()]
+            records += self._fold(now).values()
+            self._returned(now)
+            return records
+
+    def turn(self, now: datetime) -> AbstractContextManager[list[Record]]:
+        """Nobody else curates this vault meanwhile; for verbs that are more than one run."""
+        return self._turn(now)
 
     def is_due(self, now: datetime) -> bool:
         """Whether `tend` has anything to do; cheap."""
         due = self.writer.next_due()
-        return (due is not None and due <= now.timestamp()) or bool(self.writer.pending() or self.writer.finished())
+        waiting = self.writer.pending() or self.writer.finished() or self.writer.snapshots.unjudged()
+        return (due is not None and due <= now.timestamp()) or bool(waiting)
 
     def waiting(self) -> list[Waiting]:
         """The writes that wait for their notes."""
@@ -150,6 +170,9 @@ class Curator:
         fresh = [(note.path, note.raw) for note in notes if (place := self._layout.place(note.path)) and _kept(place)]
         if fresh:
             self.writer.snapshots.record_all(fresh, at=now.timestamp())
+            if self.writer.snapshots.unjudged():
+                with self._turn(now):
+                    self._returning.look(now)
 
     def wants(self, path: str, revision: str) -> bool:
         """Whether this version of a note is to be kept, and is not yet."""
@@ -214,7 +237,26 @@ class Curator:
         self._plans.setdefault(run.id, []).append(plan)
         return plan.after
 
-    def _recorded(self, run: Run, plan: Plan) -> Edit:
+    def there(self, path: str) -> Note | None:
+        """The note as it stands; None when it is absent. Raises NotCurated, NoteUnreadable."""
+        return self._read(path)
+
+    def carry_out(self, run: Run, note: Note, now: datetime) -> None:
+        """A run of our own, within a turn; it waits where the note is in use. Raises as `run`."""
+        plan = plan_run(run, note.raw, self._known)
+        if plan.changes:
+            self._written(run, plan, note.revision, None, now, 0.0)
+        elif plan.proposed:
+            self.note_down(run, plan)
+
+    def _returned(self, now: datetime) -> bool:
+        """Judge what people saved over the bot's lines; whether there was anything to judge."""
+        found = bool(self.writer.snapshots.unjudged())
+        if found:
+            self._returning.look(now)
+        return found
+
+    def note_down(self, run: Run, plan: Plan) -> Edit:
         """Of a run without effect: the note is not touched, and a run without ops leaves no record either."""
         record = plan.record(run, plan.after)
         said = bool(record.applied or record.rejected or record.proposed)
@@ -232,7 +274,9 @@ class Curator:
             run = Run.read(op.record)
             if run is None:
                 logger.warning("a write to %s has no record that can be read", op.path)
-            elif run.id in self._plans or not self.trail.holds(run.id, run.note):
+            elif run.id not in self._plans and (held := self.trail.held(run.id, run.note)) is not None:
+                self.inbox.clear(held)  # who recorded it may have died before that
+            else:
                 record = self._record_of(run, op)
                 if run.decides and not record.proposed:  # somebody else decided it while it waited
                     self.writer.acknowledge([op.op_id])
@@ -296,6 +340,13 @@ class Curator:
             return self.folder.read(self._real(path), max_bytes=LARGEST_STORED)
         except NoteNotFound:
             return None
+
+    def _meant(self, path: str, note: Note | None, now: datetime, patience: float) -> Note | None:
+        """The note that a plan is made for."""
+        snapshots = self.writer.snapshots
+        if note is None and snapshots.head(self._real(path)) is not None:
+            note = reappeared(lambda: self._read(path), Path(self.folder.root, path).parent, now, patience)
+        return None if note is None else meant(note, snapshots, now)
 
     def _bytes(self, path: str) -> bytes:
         note = self._read(path)

@@ -27,6 +27,8 @@ from vault_memory.memory import (
 from vault_memory.vault import revision_of
 
 NOTHING = revision_of(b"")
+FORGET = "forget"
+"""The source of runs that take a text out; the text is told to none of them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,10 @@ class Run:
     """a revision"""
     decides: tuple[tuple[str, str, str], ...] = ()
     """of proposals for this note: id, what becomes of it, why"""
+    rejoins: tuple[str, str, str] | None = None
+    """revisions: what somebody had loaded, what stood there when they saved, and what they saved"""
+    folds: tuple[str, ...] = ()
+    """of a conflict copy: path, revision, that of the version both go back to, day, `clean` or `both`"""
 
     def as_bytes(self) -> bytes:
         """For the journal, which hands it back after a crash."""
@@ -64,7 +70,9 @@ class Run:
             said: dict[str, Any] = json.loads(raw)
             known = {field.name: said[field.name] for field in fields(cls) if field.name in said}
             decides = tuple((one, state, reason) for one, state, reason in known.get("decides", ()))
-            return cls(**known | {"ops": tuple(known.get("ops", ())), "decides": decides})
+            rejoins = tuple(known["rejoins"]) if known.get("rejoins") else None
+            known |= {"ops": tuple(known.get("ops", ())), "folds": tuple(known.get("folds", ()))}
+            return cls(**known | {"decides": decides, "rejoins": rejoins})
         except (ValueError, TypeError):
             return None
 
@@ -106,17 +114,36 @@ class Plan:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Forgotten(Plan):
+    """Of a run that took a text out: neither what went nor what stood there before is told."""
+
+    def record(self, run: Run, after: bytes | None) -> Record:
+        """For the audit."""
+        applied = tuple(done for done in self.applied if isinstance(done, Done)) if after != self.before else ()
+        stands = "" if after is None else revision_of(after)
+        return Record(run.id, run.ts, run.user_id, run.source, run.note, applied, after=stands, redacted=True)
+
+
 def plan_run(run: Run, before: bytes | None, known: Known, *, base: bytes | None = None) -> Plan:
     """What the run does to a note of these bytes; `base` are those that its ops were thought of for, if others.
 
     Raises NotUndoable.
     """
+    if run.source == FORGET:
+        return Forgotten(before, before, tuple(Done({"op": FORGET}, "applied") for _ in run.ops))
     if run.undoes:
         return _plan_undo(run, before, known)
     if run.restores:
         return _plan_restore(run, before, known)
     if run.decides:
         return _plan_decisions(run, before, known)
+    if run.rejoins is not None:
+        return _plan_rejoin(run, run.rejoins, before, known)
+    if run.folds:
+        from vault_memory.curate.folding import plan_folding
+
+        return plan_folding(run, before, known)
     return _plan_ops(run, before, known, base)
 
 
@@ -178,6 +205,26 @@ def _plan_decisions(run: Run, before: bytes | None, known: Known) -> Plan:
         decided.append(replace(proposal, state=state, reason=reason))
     did = any(done.outcome == "applied" for done in applied)
     return Plan(before, render(doc) if did else before, tuple(applied), (), tuple(decided))
+
+
+def _plan_rejoin(run: Run, versions: tuple[str, str, str], before: bytes | None, known: Known) -> Plan:
+    """What was saved, as it would be had its author known of what stood there; what that still lacks is proposed."""
+    from vault_memory.markdown import merge
+    from vault_memory.memory import items_of, offered, replay
+
+    loaded, stood, saved = (known.bytes_of(revision) for revision in versions)
+    if before is None or stood is None or saved is None:
+        return Plan(before, before)
+    after: bytes | None = merge(loaded, stood, saved).result
+    if after is not None and before != saved:
+        after = merge(saved, after, before).result
+    after = before if after is None else after
+    records = known.records(run.note)
+    bots = replay(records).bots_among(items_of(parse(stood)))
+    done = Done(
+        {"op": "merge", "loaded": versions[0], "saved": versions[2]}, "noop_dup" if after == before else "applied"
+    )
+    return Plan(before, after, (done,), proposed=offered(run.note, bots, after, records))
 
 
 def _plan_undo(run: Run, before: bytes | None, known: Known) -> Plan:

@@ -1,27 +1,62 @@
-"""The audit files of a vault: NOTE.md.audit.jsonl beside each note, one record a line, also those of other devices."""
+"""The audit files of a vault: NOTE.md.audit.jsonl beside each note, one record a line, also those of other devices.
+
+As soon as a second device is known, each writes files of its own, NOTE.md.audit.DEVICE.jsonl, so that no two share one
+that a sync program carries about. A device is known from a record or a file of its, and is remembered in the state.
+"""
 
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from vault_memory.curate.errors import NotRecorded, UnclearId
 from vault_memory.errors import NoteNotFound
 from vault_memory.memory import Record, read_line, resolve, union
-from vault_memory.vault import Folder, RealFiles, append_record
+from vault_memory.vault import Folder, RealFiles, append_record, device_of, is_device, own_log
 
 ENDING = ".audit.jsonl"
 LARGEST = 256 << 20
 """In bytes: of one audit file"""
-_NAME = re.compile(r"(?s)(?P<note>.+\.md)\.audit(?:\.[^/]+)?\.jsonl")
+TAIL = 64 << 10
+"""Bytes at the end of an audit file in which its last record is looked for"""
+OTHERS = "devices"
+_NAME = re.compile(r"(?s)(?P<note>.+\.md)\.audit(?:\.(?P<device>[^/]+))?\.jsonl")
 LOG = "`vault-memory log` lists the records with their ids"
 
 
 class Trail:
     """Reads and adds to what was recorded. Lines that are no records are passed over."""
 
-    def __init__(self, folder: Folder) -> None:
-        self._folder = folder
+    def __init__(self, folder: Folder, state: Path) -> None:
+        self._folder, self._state = folder, state
+        self._device = ""
+        self._others: frozenset[str] | None = None
+
+    @property
+    def device(self) -> str:
+        """The name of this one."""
+        self._device = self._device or device_of(self._state)
+        return self._device
+
+    @property
+    def others(self) -> frozenset[str]:
+        """The names of the other devices that are known to write to this vault."""
+        if self._others is None:
+            kept = ""
+            with suppress(OSError, ValueError):
+                kept = (self._state / OTHERS).read_text(encoding="ascii")
+            self._others = frozenset(name for name in kept.split() if is_device(name))
+        return self._others
+
+    def meet(self, devices: Iterable[str]) -> None:
+        """These write to this vault: remember those that are news."""
+        fresh = {name for name in devices if is_device(name)} - self.others - {self.device}
+        if fresh:
+            self._others = self.others | fresh
+            with suppress(OSError):  # they are met again
+                (self._state / OTHERS).write_text("\n".join(sorted(self._others)) + "\n", encoding="ascii")
 
     def of(self, note: str) -> tuple[Record, ...]:
         """The records of one note, the oldest first."""
@@ -41,15 +76,51 @@ class Trail:
 
     def add(self, record: Record) -> None:
         """Add a record to the file beside its note; on the disk when this returns. Raises NotRecorded."""
+        self.meet_beside(record.note)
+        record = replace(record, device=self.device)
         try:
-            append_record(self._folder.root, record.note + ENDING, record.as_json())
+            append_record(self._folder.root, self.file_of(record.note), record.as_json())
         except OSError as error:
             raise NotRecorded(record.note, error.strerror or str(error)) from None
 
-    def holds(self, record_id: str, note: str) -> bool:
-        """Whether the note's files have the record already."""
+    def file_of(self, note: str) -> str:
+        """Where this device writes the records of a note."""
+        return own_log(note + ENDING, self.device) if self.others else note + ENDING
+
+    def last_of(self, path: str) -> Record | None:
+        """The last record of one audit file, without reading all of it."""
+        folder_path, _, name = path.rpartition("/")
+        files = RealFiles(self._folder.root)
+        try:
+            folder = files.open_folder(folder_path)
+            try:
+                fd = files.open(folder, name)
+            finally:
+                files.close(folder)
+            try:
+                raw = os.pread(fd, TAIL, max(0, os.fstat(fd).st_size - TAIL))
+            finally:
+                files.close(fd)
+        except OSError:
+            return None
+        return next((record for line in reversed(raw.split(b"\n")) if (record := read_line(line))), None)
+
+    def held(self, record_id: str, note: str) -> Record | None:
+        """The record, when the note's files have it already."""
         wanted = f'"id":"{record_id}"'.encode()
-        return any(wanted in self._bytes(path) for path in self._beside(note))
+        for path in self._beside(note):
+            for line in self._bytes(path).split(b"\n"):
+                if wanted in line and (record := read_line(line)) is not None and record.id == record_id:
+                    return _placed(record, note)
+        return None
+
+    def meet_beside(self, note: str) -> None:
+        """The devices whose files stand beside a note, or who wrote last into the one that all began with."""
+        if self.others:
+            return
+        last = self.last_of(note + ENDING)
+        named = (found["device"] for path in self._beside(note) if (found := _NAME.fullmatch(path)))
+        self.meet([*([last.device] if last else []), *(name for name in named if name)])
 
     def _union(self, paths: Iterable[str]) -> tuple[Record, ...]:
         return union(*(self._read(path) for path in paths))
@@ -71,7 +142,9 @@ class Trail:
     def _read(self, path: str) -> list[Record]:
         note = _note_of(path)
         found = (read_line(line) for line in self._bytes(path).split(b"\n") if line.strip())
-        return [_placed(record, note) for record in found if record is not None]
+        records = [_placed(record, note) for record in found if record is not None]
+        self.meet({record.device for record in records})
+        return records
 
     def _bytes(self, path: str) -> bytes:
         try:

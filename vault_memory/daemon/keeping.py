@@ -17,6 +17,10 @@ TEND_SECONDS = 1.0
 IDLE_SECONDS = 5.0
 """Between two looks when there was nothing: another process may have left something"""
 PRUNE_SECONDS = 3600.0
+COPIES_SECONDS = 30.0
+"""Between two looks for conflict copies, which are not watched"""
+SOON_SECONDS = 4.0
+"""After a note was saved: a sync program that puts a copy beside a note writes the note, too"""
 RETRY_SECONDS = 30.0
 """After the journal could not be used"""
 
@@ -34,10 +38,13 @@ class Keeping:
         self._next_tend = 0.0
         self._failed_until = 0.0
         self._next_prune = 0.0
+        self._next_copies = 0.0
 
     def later(self, paths: Iterable[str]) -> None:
         """Keep these notes as the index has them, soon."""
         self._paths.update(dict.fromkeys(paths))
+        if self._paths:
+            self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)
 
     def heard(self, path: str) -> None:
         """A file changed; only an INBOX page matters here."""
@@ -75,6 +82,10 @@ class Keeping:
                 self._carry_out()
                 busy = self._pages or self._memory.is_busy()
                 self._next_tend = now + (TEND_SECONDS if busy else IDLE_SECONDS)
+            if now >= self._next_copies and not self._paths:  # the versions that a merge is based on come first
+                self._next_copies = now + COPIES_SECONDS
+                if self._memory.settle_conflicts():
+                    self._next_copies = now + TEND_SECONDS
             if now >= self._next_prune:
                 self._next_prune = now + PRUNE_SECONDS
                 self._memory.prune()

@@ -8,6 +8,7 @@ from vault_memory.database.connection import (
     is_damage,
     load_vector_functions,
 )
+from vault_memory.database.erasing import compact, values_in
 from vault_memory.database.migrations import Migration, migrate, version_of
 
 __all__ = [
@@ -15,9 +16,11 @@ __all__ = [
     "DatabaseDamaged",
     "DatabaseError",
     "Migration",
+    "compact",
     "connect",
     "is_damage",
     "load_vector_functions",
     "migrate",
+    "values_in",
     "version_of",
 ]

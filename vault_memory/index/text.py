@@ -161,6 +161,12 @@ def _count(connection: Connection, word: str) -> int:
     return row[0] if row else 0
 
 
+def has(connection: Connection, word: str) -> bool:
+    """Whether any chunk has the word."""
+    sql = "SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT 1"
+    return connection.execute(sql, (f"{TEXT_COLUMNS} : {phrase(word)}",)).fetchone() is not None
+
+
 def _scores(
     connection: Connection, scope_ids: Sequence[int], word: str, around: str, filters: Filters
 ) -> dict[int, float]:

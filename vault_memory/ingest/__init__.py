@@ -2,12 +2,14 @@
 
 from vault_memory.ingest.embed import embed_pending
 from vault_memory.ingest.notes import forget_note, ingest_note
+from vault_memory.ingest.pending import PendingIndex
 from vault_memory.ingest.plan import IngestPlan, plan_ingest, stamp
 from vault_memory.ingest.scan import Ingest, ScanReport
 
 __all__ = [
     "Ingest",
     "IngestPlan",
+    "PendingIndex",
     "ScanReport",
     "embed_pending",
     "forget_note",

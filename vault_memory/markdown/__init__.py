@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vault_memory.markdown.document import Section, SectionedDoc, parse, render
     from vault_memory.markdown.items import Item, ItemFields, item_spans, normalised, parse_item
     from vault_memory.markdown.merging import Conflict, Merged, merge
+    from vault_memory.markdown.merging.likeness import alike
     from vault_memory.markdown.region import Region, item_marker, top_region
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Region",
     "Section",
     "SectionedDoc",
+    "alike",
     "chunk",
     "embed_text",
     "identity",
@@ -43,6 +45,7 @@ _MODULES = {
     **dict.fromkeys(("Section", "SectionedDoc", "parse", "render"), "document"),
     **dict.fromkeys(("Item", "ItemFields", "item_spans", "normalised", "parse_item"), "items"),
     **dict.fromkeys(("Conflict", "Merged", "merge"), "merging"),
+    "alike": "merging.likeness",
     **dict.fromkeys(("Region", "item_marker", "top_region"), "region"),
 }
 

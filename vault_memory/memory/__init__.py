@@ -3,8 +3,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from vault_memory.memory.copies import CopyName, conflict_copy, copy_of, named_copies, original_path
 from vault_memory.memory.layout import KINDS, Layout, Pattern, Place, bots
-from vault_memory.memory.names import awkward, clash_key, clashes, conflict_copy, ignored, inside, unreadable
+from vault_memory.memory.names import awkward, clash_key, clashes, ignored, inside, unreadable
 
 if TYPE_CHECKING:
     from vault_memory.memory.audit import (
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
         summary,
         union,
     )
+    from vault_memory.memory.buffers import Seen, Verdict, gone_back, judge, offered
+    from vault_memory.memory.diffs import unified
     from vault_memory.memory.editing import apply_ops
+    from vault_memory.memory.forgetting import Cut, Revisions, cut_audit, cut_note, cut_transcript
     from vault_memory.memory.inbox import (
         Decisions,
         add_to_inbox,
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from vault_memory.memory.policy import Decision, Rules, decide, why_stale
     from vault_memory.memory.reading import read_line, read_record
     from vault_memory.memory.redaction import redact
+    from vault_memory.memory.sought import Sought, TextTooShort
     from vault_memory.memory.undoing import NotUndoable, Undone, undo
 
 __all__ = [
@@ -56,6 +61,8 @@ __all__ = [
     "AddHeading",
     "Append",
     "Applied",
+    "CopyName",
+    "Cut",
     "Decision",
     "Decisions",
     "Done",
@@ -74,8 +81,13 @@ __all__ = [
     "Remove",
     "Replace",
     "Resolved",
+    "Revisions",
     "Rules",
+    "Seen",
+    "Sought",
+    "TextTooShort",
     "Undone",
+    "Verdict",
     "add_to_inbox",
     "apply_ops",
     "as_json",
@@ -84,16 +96,25 @@ __all__ = [
     "clash_key",
     "clashes",
     "conflict_copy",
+    "copy_of",
+    "cut_audit",
+    "cut_note",
+    "cut_transcript",
     "decide",
     "describe",
     "drop_from_inbox",
     "expired",
     "fitted",
+    "gone_back",
     "ignored",
     "inside",
     "item_id",
     "items_of",
+    "judge",
     "lift",
+    "named_copies",
+    "offered",
+    "original_path",
     "proposals_of",
     "propose",
     "read_inbox",
@@ -107,6 +128,7 @@ __all__ = [
     "strike_in_inbox",
     "summary",
     "undo",
+    "unified",
     "union",
     "unreadable",
     "why_stale",
@@ -121,12 +143,16 @@ _MODULES = {
     **dict.fromkeys(("Ownership", "lift", "replay"), "ownership"),
     **dict.fromkeys(("NotUndoable", "Undone", "undo"), "undoing"),
     **dict.fromkeys(("Decision", "Rules", "decide", "why_stale"), "policy"),
+    **dict.fromkeys(("Cut", "Revisions", "cut_audit", "cut_note", "cut_transcript"), "forgetting"),
+    **dict.fromkeys(("Sought", "TextTooShort"), "sought"),
     **dict.fromkeys(("read_line", "read_record"), "reading"),
     **dict.fromkeys(("Fitted", "fitted"), "newer"),
     **dict.fromkeys(("Decisions", "add_to_inbox", "describe", "drop_from_inbox", "expired"), "inbox"),
     **dict.fromkeys(("read_inbox", "strike_in_inbox"), "inbox"),
+    **dict.fromkeys(("Seen", "Verdict", "gone_back", "judge", "offered"), "buffers"),
     "apply_ops": "editing",
     "redact": "redaction",
+    "unified": "diffs",
 }
 
 

@@ -3,6 +3,7 @@
 A record is one line of JSON in a file beside the note.
 """
 
+import heapq
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from vault_memory.memory.plain import packed, plain
 
 BOT_SOURCES = frozenset({"nightly", "tool"})
 """Whose writing is the bot's, and bound by policy; what any other source writes is a person's."""
-SOURCES = ("nightly", "tool", "cli", "inbox", "undo", "forget", "retention", "proposal")
+SOURCES = ("nightly", "tool", "cli", "inbox", "undo", "forget", "retention", "proposal", "merge")
 STATES = ("open", "stale", "approved", "rejected", "expired")
 
 
@@ -87,6 +88,8 @@ class Record:
     """the id of the record that this one took back"""
     redacted: bool = False
     """a person had something in it forgotten"""
+    device: str = ""
+    """which wrote it down"""
 
     @property
     def by_bot(self) -> bool:
@@ -114,6 +117,8 @@ class Record:
             entry["undoes"] = self.undoes
         if self.redacted:
             entry["redacted"] = True
+        if self.device:
+            entry["device"] = self.device
         return {key: plain(value, longest=0) for key, value in entry.items()}
 
 
@@ -171,17 +176,32 @@ _COUNTED = (
     ("replace", "~{} replaced"),
     ("add_heading", "+{} new heading"),
     ("undo", "{} undone"),
+    ("forget", "-{} forgotten"),
 )
 
 
 def union(*files: Iterable[Record]) -> tuple[Record, ...]:
-    """The records of several devices' files, each once, in the order of time. What one redacted stays redacted."""
+    """The records of several devices' files, each once, in the order of time. What one redacted stays redacted.
+
+    What one device wrote into a file keeps its order there, wherever the clock of that device went meanwhile.
+    """
     found: dict[str, Record] = {}
-    for record in (record for file in files for record in file):
+    runs = [run for file in files for run in _by_device(file)]
+    for _, _, record in heapq.merge(*runs, key=lambda one: one[:2]):
         known = found.get(record.id)
         if known is None or (record.redacted and not known.redacted):
             found[record.id] = record
-    return tuple(sorted(found.values(), key=lambda record: (_moment(record.ts), record.id)))
+    return tuple(found.values())
+
+
+def _by_device(file: Iterable[Record]) -> Iterable[list[tuple[datetime, str, Record]]]:
+    """A file's records by device, each with the latest time that its device had told by then."""
+    runs: dict[str, list[tuple[datetime, str, Record]]] = {}
+    for record in file:
+        run = runs.setdefault(record.device, [])
+        moment = _moment(record.ts)
+        run.append((max(moment, run[-1][0]) if run else moment, record.id, record))
+    return runs.values()
 
 
 def proposals_of(records: Iterable[Record]) -> dict[str, Proposal]:

@@ -93,7 +93,7 @@ def add_to_inbox(raw: bytes, proposals: Iterable[Proposal]) -> bytes:
     if not raw.strip():
         return raw + eol.join([line.encode() for line in TITLE] + rows) + eol
     gap = b"" if raw.endswith((b"\n", b"\r")) else eol
-    if not _ends_in_entry(raw):
+    if raw.splitlines()[-1].strip() and not _ends_in_entry(raw):
         gap += eol
     return raw + gap + eol.join(rows) + eol
 

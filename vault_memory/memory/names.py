@@ -1,4 +1,4 @@
-"""Names of files: which are not memory, which are copies to be resolved, which lead out, which cannot travel.
+"""Names of files: which are not memory, which lead out, which cannot travel.
 
 Editors and sync programs put temporaries, locks, backups and conflict copies beside the notes they save. None of
 them is ever read as memory; conflict copies are shown to the person, who decides.
@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from vault_memory.errors import BadPath
+from vault_memory.memory.copies import conflict_copy
 
 _PLAIN = re.compile(r"\w[\w -]*\.(?:md|jsonl)").fullmatch
 
@@ -29,30 +30,12 @@ _JUNK = r"""(?xis)
     | (?:desktop\.ini|thumbs\.db)
     """
 
-_COPY = r"""(?xi)
-      \s*\([^()]*(?:\([^()]*\)[^()]*)?\b(?:conflicted\ copy|conflict\ copy|SFConflict)\b[^()]*(?:\([^()]*\)[^()]*)?\)
-    | \s*\((?:memory\ copy|case\ clash|unicode\ clash|case\ conflict|unicode\ conflict)\b[^()]*\)
-    | \.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?
-    | [._]conflict-\d{8}-\d{6}
-    | \.conflict\d+
-    """
-_COPY_WORDS = ("conflict", "memory copy", "clash")
-
 
 def ignored(name: str) -> bool:
     """Whether a file or folder of this name is never read as memory: junk of other programs, or a conflict copy."""
     if _PLAIN(name) and "onflict" not in name:
         return False
     return re.fullmatch(_JUNK, name) is not None or conflict_copy(name) is not None
-
-
-def conflict_copy(name: str) -> str | None:
-    """The name this is a conflict copy of (``USER (conflicted copy …).md`` gives ``USER.md``), or None."""
-    folded = name.lower()
-    if not any(word in folded for word in _COPY_WORDS):
-        return None
-    original = re.sub(_COPY, "", name)
-    return original if original != name and original and not original.startswith(".") else None
 
 
 _ORDINARY = re.compile(r"\w[\w .-]*(?:/\w[\w .-]*)*").fullmatch

@@ -6,7 +6,7 @@ not come back by the bot until the person writes it again or lifts it.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from vault_memory.markdown import SectionedDoc, normalised
@@ -16,6 +16,8 @@ from vault_memory.memory.ops import AddHeading, Append, Op, Refusal, Rejected, R
 
 DELETED = "deleted_by_person"
 _FORGETTING = frozenset({"retention", "forget"})
+_GAVE_BACK = frozenset({"proposal", "merge"})
+"""Sources of records that propose what was lost and not deleted"""
 
 Key = tuple[str, str]
 """A section's name and a normalised text"""
@@ -98,8 +100,12 @@ def replay(records: Iterable[Record], *, since: Ownership | None = None) -> Owne
                 written -= gone
                 buried |= gone
         for proposal in record.proposed:
-            if proposal.state == "open" and not isinstance(op_of(proposal.op), Replace):
+            if proposal.state == "open" and (
+                record.source in _GAVE_BACK or not isinstance(op_of(proposal.op), Replace)
+            ):
                 written -= _wanted(proposal.op)
+                if record.source in _GAVE_BACK:
+                    buried -= _saying(buried, texts_of(proposal.op))
     return Ownership(frozenset(written), frozenset(buried))
 
 
@@ -139,6 +145,11 @@ def op_of(value: object) -> Op | None:
         return None
 
 
+def texts_of(value: object) -> frozenset[str]:
+    """What an op is to write, normalised: by that it is known again, whatever its bytes are."""
+    return frozenset(text for _, text in _wanted(value))
+
+
 def _section(heading: str, lines: Sequence[str]) -> bytes:
     return "".join([f"## {heading}\n\n", *(f"- {line}\n" for line in lines)]).encode()
 
@@ -173,7 +184,7 @@ def _seen_gone(refused: Rejected, written: set[Key]) -> set[Key]:
     return wanted & written or _saying(written, {text for _, text in wanted})
 
 
-def _saying(keys: set[Key], texts: set[str]) -> set[Key]:
+def _saying(keys: set[Key], texts: Set[str]) -> set[Key]:
     return {key for key in keys if key[1] in texts} if texts else set()
 
 

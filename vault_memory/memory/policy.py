@@ -14,7 +14,7 @@ from vault_memory.memory.editing import apply_ops
 from vault_memory.memory.instructions import shaped_like_instruction
 from vault_memory.memory.items import NoteItem, folded, items_of, section_items, section_named
 from vault_memory.memory.ops import AddHeading, Append, Applied, Op, Outcome, Rejected, Remove, Replace, as_json
-from vault_memory.memory.ownership import DELETED, Ownership, op_of
+from vault_memory.memory.ownership import DELETED, Ownership, op_of, texts_of
 
 MOST_OF_A_NOTE = 0.3
 """The share of a note's items that one run may remove"""
@@ -96,6 +96,7 @@ class _Run:
         self.proposed: list[Proposal] = []
         self.do: list[Op] = []
         self.removed = self.removed_of_person = 0
+        self._known = {texts: one for one in rules.proposals.values() if (texts := texts_of(one.op))}
 
     def take(self, ops: list[object]) -> None:
         for said in ops:
@@ -154,11 +155,11 @@ class _Run:
         lines = _lines(op)
         if any(self.ownership.deleted(self.doc, op.heading, line) for line in lines):
             return _Verdict("refuse", DELETED)
-        known = self.rules.proposals.get(propose(self.rules.note, exact, "").id)
+        known = self._proposed_before(exact)
         if known is not None and known.state == "rejected":
             return _Verdict("refuse", REJECTED)
         if known is not None and known.state == "open":
-            return _Verdict("propose", known.why, exact, known.suspicious)
+            return _Verdict("propose", known.why, op_of(known.op) or exact, known.suspicious)
         if any(shaped_like_instruction(text) for text in (*lines, op.heading if isinstance(op, AddHeading) else "")):
             return _Verdict("propose", "it looks like an instruction to the bot", exact, True)
         stranger = self._stranger(lines)
@@ -168,7 +169,14 @@ class _Run:
             return _Verdict("propose", self.held, exact)
         if self.rules.human_items == "propose" and self._touches_a_person(op, targets, items):
             return _Verdict("propose", "a person wrote the item", exact)
+        if known is not None and known.state == "expired":
+            return _Verdict("propose", known.why, exact, known.suspicious)
         return _DO
+
+    def _proposed_before(self, op: Op) -> Proposal | None:
+        """The proposal of this op, or one that was to write the same text."""
+        same = self.rules.proposals.get(propose(self.rules.note, op, "").id)
+        return same or (self._known.get(texts_of(op)) if isinstance(op, Append | AddHeading) else None)
 
     def _stranger(self, lines: tuple[str, ...]) -> str:
         """Whose words these are, when they are not the owner's and the note is guarded."""

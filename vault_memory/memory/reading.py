@@ -37,6 +37,7 @@ def read_record(value: object) -> Record | None:
         _text(value, "why"),
         _text(value, "undoes"),
         value.get("redacted") is True,
+        _text(value, "device"),
     )
 
 

@@ -7,7 +7,7 @@ from vault_memory.memory.audit import Done, Proposal, Record
 from vault_memory.memory.ops import Rejected
 from vault_memory.memory.plain import plain
 
-NAMES = frozenset({"append", "add_heading", "remove", "replace", "undo", "lift"})
+NAMES = frozenset({"append", "add_heading", "remove", "replace", "undo", "lift", "restore", "forget"})
 
 
 def redact(record: Record, hides: Callable[[str], bool]) -> Record:
@@ -27,13 +27,20 @@ def redact(record: Record, hides: Callable[[str], bool]) -> Record:
 
 def _texts(record: Record) -> Iterator[str]:
     """All that a record says, in pieces."""
-    yield from (record.why, record.diff.decode("utf-8", "replace"))
+    yield from (record.why, *_of_diff(record.diff))
     for done in record.applied:
         yield from _of_done(done)
     for refused in record.rejected:
         yield from (*_strings(plain(refused.op, longest=0)), *refused.headings)
     for proposal in record.proposed:
         yield from (*_strings(proposal.op), proposal.why, proposal.reason)
+
+
+def _of_diff(diff: bytes) -> Iterator[str]:
+    """What was there and what came, each in one piece: a text may go on from one line to the next."""
+    rows = diff.decode("utf-8", "replace").split("\n")
+    for signs in (" -", " +"):
+        yield "\n".join(row[1:] for row in rows if row[:1] and row[0] in signs)
 
 
 def _strings(value: object) -> Iterator[str]:

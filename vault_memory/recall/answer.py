@@ -37,6 +37,8 @@ class Hit:
     """the lines as they stand"""
     score: float
     why: Why | None = None
+    pending: bool = False
+    """it waits to be written into the note, where it does not stand yet; `lines` is where it is to stand"""
 
 
 @dataclass(frozen=True, slots=True)

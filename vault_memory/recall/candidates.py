@@ -11,6 +11,7 @@ from vault_memory.index.matrices import Matrices
 from vault_memory.memory import ranking
 from vault_memory.memory.cues import Asked
 from vault_memory.memory.ranking import Said, TextTerms, Weights
+from vault_memory.recall.waiting import Waiting
 
 DIGITS = 6
 """Two scores that differ less than this are the same"""
@@ -35,6 +36,7 @@ class Request:
     asked: Asked
     weights: Weights
     most: int
+    waiting: Waiting | None = None
 
 
 @dataclass(slots=True)
@@ -80,6 +82,8 @@ def _by_words(request: Request, found: Candidates) -> list[Said]:
     """What each sentence says; `found` gets the chunks with its words, and the best of those beside them."""
     every = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
     matches = text.find(request.connection, request.scope_ids, every, request.filters, most=request.most)
+    if request.waiting:
+        request.waiting.join(request.connection, every, request.filters, matches)
     if not matches.found:
         return []
     by_word = matches.by_word

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from vault_memory.database import Connection
 from vault_memory.index import SEPARATOR, text
 from vault_memory.index.filters import Filters, marks
 from vault_memory.memory import words
@@ -11,6 +12,7 @@ from vault_memory.recall import fusion
 from vault_memory.recall.answer import Answer, Hit, Why
 from vault_memory.recall.candidates import Candidates, Request, ranks
 from vault_memory.recall.fusion import Ranked
+from vault_memory.recall.waiting import is_waiting, own_ids
 
 MOST_TIES = 100
 """Hits with the same score as the last one, of which the first by note and line are taken"""
@@ -23,7 +25,7 @@ def answer(request: Request, found: Candidates, ranked: Sequence[Ranked], *, lim
     asked = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
     last = ranked[limit - 1][0] if len(ranked) > limit else math.inf
     best = [one for one in ranked[: limit + MOST_TIES] if one[0] <= last]
-    details = _details(request, [found.rows[place][1] for _, place, _ in best])
+    details = _all_details(request, [found.rows[place][1] for _, place, _ in best])
     hits = []
     for one in best:
         row = details.get(found.rows[one[1]][1])
@@ -32,23 +34,40 @@ def answer(request: Request, found: Candidates, ranked: Sequence[Ranked], *, lim
         path, first, last, heading, date, scope, kind, body = row
         names = tuple(heading.split(SEPARATOR)) if heading else ()
         reason = _why(request, found, one) if why else None
-        hits.append(Hit(path, (first, last), names, date, scope, kind, body, -one[0], reason))
+        pending = is_waiting(found.rows[one[1]][1])
+        hits.append(Hit(path, (first, last), names, date, scope, kind, body, -one[0], reason, pending))
+    if request.waiting:
+        hits = _once(hits)
     hits.sort(key=lambda hit: (-hit.score, hit.note, hit.lines))
     arms = {arm: len(scores) for arm, scores in found.arms.items()}
     return Answer(tuple(hits[:limit]), arms, left_out(request) if why else {}, tuple(asked))
 
 
+def _once(hits: list[Hit]) -> list[Hit]:
+    """Without what waits and stands there by now all the same: it was written this moment, or by a person."""
+    there = {(hit.note, hit.heading, hit.text) for hit in hits if not hit.pending}
+    return [hit for hit in hits if not hit.pending or (hit.note, hit.heading, hit.text) not in there]
+
+
+def _all_details(request: Request, ids: list[int]) -> "dict[int, _Details]":
+    found = _details(request.connection, request.scope_ids, [one for one in ids if not is_waiting(one)])
+    if request.waiting:
+        waiting = _details(request.waiting.connection, request.waiting.scope_ids, own_ids(ids))
+        found |= {-one: details for one, details in waiting.items()}
+    return found
+
+
 _Details = tuple[str, int, int, str, str | None, str, str, str]
 
 
-def _details(request: Request, ids: list[int]) -> dict[int, _Details]:
+def _details(connection: Connection, scope_ids: Sequence[int], ids: list[int]) -> dict[int, _Details]:
     """What is told of each of these chunks, when it is in the scopes."""
-    rows = request.connection.execute(
+    rows = connection.execute(
         "SELECT c.id, note.path, c.first_line, c.last_line, c.heading, c.date, scope.name, note.kind, c.text"
         " FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
         " JOIN note ON note.id = c.note JOIN scope ON scope.id = c.scope"
-        f" WHERE c.scope IN {marks(request.scope_ids)}",
-        (f"[{','.join(map(str, ids))}]", *request.scope_ids),
+        f" WHERE c.scope IN {marks(scope_ids)}",
+        (f"[{','.join(map(str, ids))}]", *scope_ids),
     )
     return {row[0]: row[1:] for row in rows}
 

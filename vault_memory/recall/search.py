@@ -12,6 +12,7 @@ from vault_memory.memory import dates, ranking, words
 from vault_memory.recall import candidates, fusion, hits
 from vault_memory.recall.answer import MODES, Answer
 from vault_memory.recall.candidates import Embed, Request
+from vault_memory.recall.waiting import Waiting
 
 LONGEST_QUERY = 50_000
 """Letters; of a longer one the end is asked"""
@@ -35,10 +36,12 @@ def search(
     why: bool = False,
     cues: bool = True,
     matrices: Matrices | None = None,
+    pending: Index | None = None,
 ) -> Answer:
     """The lines of these scopes that answer `query` best. Any string is a query; no scopes means no hits.
 
     `embed` and `model` (a fingerprint) let vectors take part; `matrices` keeps those of a scope in memory.
+    `pending` is an index of what waits to be written.
     Raises UsageError for an unknown mode.
     """
     if mode not in MODES:
@@ -53,8 +56,9 @@ def search(
         asked=saying.asked(query, dates.named(query, now=now)),
         weights=ranking.WEIGHTS if cues else ranking.PROSE,
         most=max(candidates.MOST, limit),
+        waiting=Waiting.of(pending, scopes, filters),
     )
-    if not request.scope_ids or limit < 1:
+    if not (request.scope_ids or request.waiting) or limit < 1:
         return Answer()
     filters.prepare(index.connection)
     meaning = embed if mode != "keyword" else None

@@ -11,7 +11,10 @@ from vault_memory.vault.walk import Listing, Stat
 if TYPE_CHECKING:
     from vault_memory.vault.append import Records, append_record, merge_records, read_records
     from vault_memory.vault.copies import copy_name
+    from vault_memory.vault.device import device_of, is_device, own_log
+    from vault_memory.vault.erase import Erased, Eraser
     from vault_memory.vault.files import Files, RealFiles
+    from vault_memory.vault.gate import HOLD, editor_locks, half_saved
     from vault_memory.vault.hints import Hints
     from vault_memory.vault.journal import Displaced, JournalUnavailable, Op
     from vault_memory.vault.means import Merge, Reconcile
@@ -24,10 +27,13 @@ if TYPE_CHECKING:
     from vault_memory.vault.write import Writer, Written, real_path
 
 __all__ = [
+    "HOLD",
     "LARGEST_PARSED",
     "LARGEST_STORED",
     "MARKER",
     "Displaced",
+    "Erased",
+    "Eraser",
     "Files",
     "Folder",
     "Hints",
@@ -55,9 +61,14 @@ __all__ = [
     "Written",
     "append_record",
     "copy_name",
+    "device_of",
+    "editor_locks",
     "ensure_marker",
+    "half_saved",
+    "is_device",
     "merge_records",
     "nearest",
+    "own_log",
     "read_marker",
     "read_records",
     "real_path",
@@ -69,7 +80,10 @@ __all__ = [
 _WHEN_NEEDED = {
     "append": ("Records", "append_record", "merge_records", "read_records"),
     "copies": ("copy_name",),
+    "device": ("device_of", "is_device", "own_log"),
+    "erase": ("Erased", "Eraser"),
     "files": ("Files", "RealFiles"),
+    "gate": ("HOLD", "editor_locks", "half_saved"),
     "hints": ("Hints",),
     "journal": ("Displaced", "JournalUnavailable", "Op"),
     "means": ("Merge", "Reconcile"),

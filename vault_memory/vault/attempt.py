@@ -20,6 +20,8 @@ ATTEMPTS = 5
 
 def carry_out(means: Means, op: Op, merge: Merge, now: float) -> Op:
     """The op, done or pending."""
+    if op.side == "ours" and (reason := means.barred(op.path, now)):
+        return means.postpone(op, reason)
     if not op.content:
         return throw_away(means, op, now)
     for _ in range(ATTEMPTS):

@@ -103,8 +103,12 @@ def _unkeepable(files: Files, found: Found) -> Reason | None:
 
 def _locked(files: Files, folder: int, name: str) -> bool:
     """Whether an editor says that it has the note open."""
-    locks = (f".{name}.swp", f".#{name}", f".~lock.{name}#", f".{name}.kate-swp")
-    return any(files.look(folder, lock) is not None for lock in locks)
+    return any(files.look(folder, lock) is not None for lock in editor_locks(name))
+
+
+def editor_locks(name: str) -> tuple[str, ...]:
+    """The names of the files by which editors say that they have a note open."""
+    return f".{name}.swp", f".#{name}", f".~lock.{name}#", f".{name}.kate-swp"
 
 
 def _written_to(files: Files, folder: int, name: str) -> bool:

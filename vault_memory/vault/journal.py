@@ -19,6 +19,8 @@ from vault_memory.errors import VaultError
 from vault_memory.vault.reasons import Reason
 
 FILE = "journal.sqlite"
+FORGOTTEN = "forgotten:"
+"""Before a revision: the name of a state"""
 
 Phase = Literal["pending", "planned", "done"]
 Side = Literal["ours", "theirs"]
@@ -44,6 +46,7 @@ STEPS = (
         id TEXT PRIMARY KEY, path TEXT NOT NULL, revision TEXT NOT NULL, at REAL NOT NULL);
     CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
+    "CREATE TABLE unjudged(version INTEGER PRIMARY KEY);",
 )
 
 
@@ -200,6 +203,10 @@ class Journal:
 
     def set_state(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value))
+
+    def is_forgotten(self, revision: str) -> bool:
+        """Whether the bytes of this revision are not kept because somebody wanted it so."""
+        return self.state(FORGOTTEN + revision) is not None
 
     def close(self) -> None:
         self.connection.close()

@@ -61,7 +61,7 @@ def look(means: Means, entry: Displaced, stamp: str, now: float) -> Op | None:
 
 def _done_with(means: Means, entry: Displaced, seen: Seen, now: float) -> bool:
     proved = seen.alone or (seen.alone is None and now - entry.since > UNPROVED)
-    return proved and means.snapshots.knows(seen.revision)
+    return proved and (means.snapshots.knows(seen.revision) or means.journal.is_forgotten(seen.revision))
 
 
 def _seen(files: Files, folder: int, name: str) -> Seen:

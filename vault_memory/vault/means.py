@@ -18,6 +18,15 @@ Reconcile = Callable[[Snapshots, str, bytes], bytes]
 """(snapshots, path, saved) → what was saved, as it would be had its author known of the newest version of the note."""
 
 
+Barred = Callable[[str, float], Reason | Literal[""]]
+"""(path, now) → why nothing may be written to this vault now, or "" """
+
+
+def never(path: str, now: float) -> Literal[""]:
+    """Nobody else writes to the vault."""
+    return ""
+
+
 def as_saved(snapshots: Snapshots, path: str, saved: bytes) -> bytes:
     """Take what was saved for what was meant."""
     return saved
@@ -34,6 +43,8 @@ class Means:
     """Gives names for temporaries that nobody can guess."""
     reconcile: Reconcile = as_saved
     """Asked about each version that was never seen before: it may come from a stale buffer."""
+    barred: Barred = never
+    """Asked before each write of ours; what a person saved late is brought in anyway."""
     purged: set[str] = field(default_factory=set)
     """Displaced files that were taken away, their folder perhaps not yet synced: the journal still knows of them."""
     acknowledged: set[str] = field(default_factory=set)

@@ -4,7 +4,7 @@ from typing import Literal
 
 Reason = Literal[
     "hot", "truncated", "in_editor", "absent", "hard_link", "read_only", "not_ours", "attributes", "no_space",
-    "unreadable", "no_file", "outside", "conflict", "file_system", "io_error", "interrupted", "busy",
+    "unreadable", "no_file", "outside", "conflict", "file_system", "io_error", "interrupted", "busy", "other_device",
 ]  # fmt: skip
 
 WORDS: dict[Reason, str] = {
@@ -25,4 +25,5 @@ WORDS: dict[Reason, str] = {
     "io_error": "the disk reported an error",
     "interrupted": "the write was cut short",
     "busy": "the note changed again and again while it was written",
+    "other_device": "another device is curating this vault now",
 }

@@ -38,6 +38,8 @@ class Version:
     kept: bool
     """Whether a write of the bot was based on it, or led to it."""
     size: int
+    id: int = 0
+    """in the order in which the versions of a vault were seen"""
 
 
 class Snapshots:
@@ -69,6 +71,12 @@ class Snapshots:
             "INSERT INTO versions(path, revision, at, by, kept) VALUES (?, ?, ?, ?, ?)",
             (path, revision, at, by, int(kept)),
         )
+        if by == "person":
+            self._connection.execute(
+                "INSERT INTO unjudged SELECT last_insert_rowid()"
+                " WHERE EXISTS (SELECT 1 FROM versions WHERE path = ? AND by = 'bot')",
+                (path,),
+            )
 
     def record(self, path: str, raw: bytes, *, at: float, by: By = "person") -> str:
         """A version was seen at this path; in a transaction of its own, if it is news. Returns its revision."""
@@ -103,13 +111,22 @@ class Snapshots:
         """All versions of a path that are kept, the newest first."""
         return self._chain(path, "DESC")
 
+    def unjudged(self) -> list[Version]:
+        """The versions that people saved over what the bot had written, the oldest first, until they were `judged`."""
+        return self._versions("id IN (SELECT version FROM unjudged) ORDER BY id")
+
+    def judged(self, version: Version) -> None:
+        """Whether this version was saved by somebody who knew of the bot's lines needs not be asked again."""
+        with self._journal.transaction():
+            self._connection.execute("DELETE FROM unjudged WHERE version = ?", (version.id,))
+
     def prune(self, now: float) -> int:
         """Let go of what is older than it is kept; returns how many versions went."""
         rows = self._connection.execute("SELECT id, path, at, kept FROM versions ORDER BY path, id DESC")
         gone = _outdated(rows, now)
         with self._journal.transaction():
             self._connection.executemany("DELETE FROM versions WHERE id = ?", [(one,) for one in gone])
-            self._drop_unused()
+            self.drop_unused()
         return len(gone)
 
     def erase(self, revisions: Iterable[str]) -> None:
@@ -120,7 +137,8 @@ class Snapshots:
                 self._connection.executemany(f"DELETE FROM {table} WHERE revision = ?", gone)
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _drop_unused(self) -> None:
+    def drop_unused(self) -> None:
+        """Let go of bytes that nobody names; within a transaction."""
         self._connection.execute(
             "DELETE FROM blobs WHERE revision NOT IN (SELECT revision FROM versions)"
             " AND revision NOT IN (SELECT revision FROM trash)"
@@ -130,12 +148,16 @@ class Snapshots:
         )
 
     def _chain(self, path: str, order: str) -> list[Version]:
+        return self._versions(f"path = ? ORDER BY id {order}", path)
+
+    def _versions(self, which: str, *values: str) -> list[Version]:
         rows = self._connection.execute(
-            "SELECT path, revision, at, by, kept, size FROM versions JOIN blobs USING (revision)"
-            f" WHERE path = ? ORDER BY id {order}",
-            (path,),
+            f"SELECT path, revision, at, by, kept, size, id FROM versions JOIN blobs USING (revision) WHERE {which}",
+            values,
         )
-        return [Version(path, revision, at, by, bool(kept), size) for path, revision, at, by, kept, size in rows]
+        return [
+            Version(path, revision, at, by, bool(kept), size, id) for path, revision, at, by, kept, size, id in rows
+        ]
 
 
 def _outdated(rows: Iterable[tuple[Any, ...]], now: float) -> list[int]:

@@ -14,18 +14,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from vault_memory.memory import inside
 from vault_memory.vault.attempt import carry_out
 from vault_memory.vault.files import Files, RealFiles
 from vault_memory.vault.journal import Displaced, Op, open_journal
 from vault_memory.vault.linger import look
-from vault_memory.vault.means import Means, Merge, Reconcile, as_saved
+from vault_memory.vault.means import Barred, Means, Merge, Reconcile, as_saved, never
 from vault_memory.vault.reasons import WORDS
 from vault_memory.vault.recover import recover
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.trash import Thrown, empty, take_out, thrown
+
+if TYPE_CHECKING:
+    from vault_memory.vault.erase import Erased, Eraser
 
 LOCK = "write.lock"
 _LINKS = 8
@@ -75,11 +78,13 @@ class Writer:
         merge: Merge,
         *,
         reconcile: Reconcile = as_saved,
+        barred: Barred = never,
         files: Files | None = None,
     ) -> Self:
         """For the vault at ``root``, with its journal in ``state``; ``merge`` serves what was left waiting too."""
         journal = open_journal(state)
-        means = Means(files or RealFiles(root), journal, Snapshots(journal), lambda: secrets.token_hex(8), reconcile)
+        snapshots = Snapshots(journal)
+        means = Means(files or RealFiles(root), journal, snapshots, lambda: secrets.token_hex(8), reconcile, barred)
         return cls(means, merge, lock=state / LOCK)
 
     def write(
@@ -147,6 +152,16 @@ class Writer:
         if done.outcome != "pending":
             take_out(self._means, one)
         return done
+
+    def erase(self, eraser: "Eraser", now: datetime, *, dry_run: bool = False) -> "Erased":
+        """Take a text out of all that is kept outside the vault, or only tell where it stands."""
+        from vault_memory.vault.erase import erase, look_through
+
+        if dry_run:
+            return look_through(self._means.journal, eraser)
+        with self._turn(now.timestamp()):
+            self._settle(now)
+            return erase(self._means, eraser)
 
     def prune(self, now: datetime) -> int:
         """Let go of old versions and old trash; returns how many versions went."""

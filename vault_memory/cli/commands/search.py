@@ -53,7 +53,8 @@ def _human(answer: dict[str, Any]) -> str:
 def _block(hit: dict[str, Any]) -> str:
     first, last = hit["lines"]
     place = f"{hit['note']}:{first}" + (f"-{last}" if last != first else "")
-    about = [part for part in (hit["heading"], hit["date"], hit["scope"]) if part]
+    waits = "waits to be written" if hit.get("pending") else ""
+    about = [part for part in (hit["heading"], hit["date"], hit["scope"], waits) if part]
     lines = [f"{click.style(place, bold=True)}  {click.style(' · '.join(about), dim=True)}  {hit['score']:.2f}"]
     lines += ["  " + line for line in hit["text"].splitlines()]
     if why := hit.get("why"):

@@ -33,6 +33,11 @@ def likeness(one: Counter[str], other: Counter[str]) -> float:
     return 2 * sum(min(count, other[word]) for word, count in one.items() if word in other) / total if total else 0.0
 
 
+def alike(one: str, other: str) -> bool:
+    """Whether two texts may be two versions of one."""
+    return likeness(words_in(one), words_in(other)) >= LIKE
+
+
 def candidates(olds: dict[int, Counter[str]], news: dict[int, Counter[str]]) -> Iterable[tuple[int, int]]:
     if len(olds) * len(news) <= FEW:
         return ((old, new) for old in olds for new in news)

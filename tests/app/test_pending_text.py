@@ -1,0 +1,206 @@
+"""What waits to be written is found at once, marked, in its scope alone, and gone from there when it is written."""
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.index_dump import dump
+from tests.scenarios.outside import Outside, until
+from vault_memory.app import VaultMemory, contract
+from vault_memory.recall import Hit
+
+ANN, BOB = "Users/ann/lantern/config/USER.md", "Users/bob/lantern/config/USER.md"
+NOTE = "# Me\n\n## Tea\n\n- green with the harbour master\n- white\n"
+READ_ONLY, WRITABLE = 0o444, 0o644
+
+
+@pytest.fixture
+def memory(outside: Outside) -> Iterator[VaultMemory]:
+    for note in (ANN, BOB, "USER.md"):
+        outside.write(note, NOTE)
+    with VaultMemory.open(outside.vault, environment=outside.environment) as opened:
+        opened.index()
+        yield opened
+
+
+def hold(memory: VaultMemory, note: str = ANN) -> Path:
+    path = memory.root / note
+    path.chmod(READ_ONLY)
+    return path
+
+
+def ask(memory: VaultMemory, line: str, note: str = ANN, **op: str) -> str:
+    """An op that has to wait; its id."""
+    said = {"op": "append", "heading": "Tea", "line": line, **op}
+    at = datetime.now(UTC) + timedelta(hours=1)
+    [waiting] = memory.apply(note, [said], source="cli", now=at).pending
+    return waiting.id
+
+
+def find(memory: VaultMemory, query: str, *scopes: str, **options: object) -> tuple[Hit, ...]:
+    return memory.search(query, scopes=scopes or ["user:ann"], **options).hits  # type: ignore[arg-type]
+
+
+def test_a_line_that_waits_is_found_and_marked(memory: VaultMemory):
+    hold(memory)
+    ask(memory, "smoky lapsang from Ottilie")
+
+    [hit] = find(memory, "lapsang")
+
+    assert (hit.note, hit.text, hit.heading) == (ANN, "- smoky lapsang from Ottilie", ("Me", "Tea"))
+    assert hit.pending
+    assert hit.scope == "user:ann"
+    assert hit.lines == (7, 7)
+    assert contract.of_hit(hit)["pending"] is True
+    assert "lapsang" not in (memory.root / ANN).read_text()
+
+
+def test_it_is_ranked_among_the_others(memory: VaultMemory):
+    hold(memory)
+    ask(memory, "black, for the harbour")
+
+    hits = find(memory, "green tea with the harbour master")
+    assert [hit.pending for hit in hits] == [False, False, True]
+
+    best = find(memory, "black harbour")[0]
+    assert best.pending
+    assert best.text == "- black, for the harbour"
+
+
+def test_nothing_of_it_stays_when_it_is_written(memory: VaultMemory):
+    path = hold(memory)
+    ask(memory, "smoky lapsang")
+    assert [hit.pending for hit in find(memory, "lapsang")] == [True]
+
+    path.chmod(WRITABLE)
+    assert memory.tend(datetime.now(UTC) + timedelta(hours=1)) == 1
+
+    hits = find(memory, "lapsang")
+    assert hits[0].text == "- smoky lapsang"
+    assert not any(hit.pending for hit in hits)
+
+
+def test_nothing_of_it_stays_when_it_is_given_up(memory: VaultMemory):
+    hold(memory)
+    waiting = ask(memory, "smoky lapsang")
+    assert find(memory, "lapsang")
+
+    memory.curator.writer.discard(waiting)
+
+    assert find(memory, "lapsang") == ()
+
+
+def test_what_a_person_wrote_meanwhile_is_told_once(memory: VaultMemory):
+    path = hold(memory)
+    ask(memory, "smoky lapsang")
+    path.chmod(WRITABLE)
+    path.write_text(NOTE + "- smoky lapsang\n")
+
+    assert [hit.pending for hit in find(memory, "lapsang") if "lapsang" in hit.text] == [False]
+
+
+@pytest.mark.scenario("H124")
+def test_what_waits_for_one_person_is_not_found_by_another(memory: VaultMemory):
+    hold(memory)
+    ask(memory, "smoky lapsang")
+
+    assert find(memory, "lapsang", "user:bob", "user:main", "user:an", "user:anna") == ()
+    assert find(memory, "lapsang", "user:bob", mode="rrf") == ()
+    assert find(memory, "lapsang", "user:bob", entity="lapsang") == ()
+    assert find(memory, "lapsang", "user:bob", "user:ann")
+
+
+def test_several_writes_wait_for_several_notes(memory: VaultMemory):
+    for note in (ANN, BOB):
+        hold(memory, note)
+    ask(memory, "smoky lapsang")
+    ask(memory, "roasted hojicha")
+    ask(memory, "lapsang for Bob", note=BOB)
+
+    assert {hit.text for hit in find(memory, "lapsang hojicha")} == {"- smoky lapsang", "- roasted hojicha"}
+    assert {hit.note for hit in find(memory, "lapsang", "user:ann", "user:bob")} == {ANN, BOB}
+    assert len(find(memory, "lapsang", "user:ann", "user:bob", limit=1)) == 1
+
+
+def test_only_what_is_new_is_told_of_a_note_that_waits(memory: VaultMemory):
+    hold(memory)
+    ask(memory, "smoky lapsang")
+    ask(memory, "white, with jasmine", op="replace", match="white")
+
+    hits = find(memory, "green white jasmine lapsang")
+
+    assert sorted(hit.text for hit in hits if hit.pending) == ["- smoky lapsang", "- white, with jasmine"]
+    assert sorted(hit.text for hit in hits if not hit.pending) == ["- green with the harbour master", "- white"]
+
+
+def test_filters_hold_for_it_too(memory: VaultMemory):
+    hold(memory)
+    ask(memory, "smoky lapsang from Ottilie")
+
+    assert find(memory, "lapsang", entity="Ottilie", kinds=["user"])
+    assert find(memory, "lapsang", entity="Otto") == ()
+    assert find(memory, "lapsang", kinds=["dated"]) == ()
+    assert find(memory, "lapsang", mode="rrf")[0].pending
+    assert find(memory, "lapsang", why=True)[0].why is not None
+
+
+@pytest.mark.scenario("G117")
+def test_the_index_itself_says_what_the_notes_say(memory: VaultMemory, outside: Outside):
+    hold(memory)
+    before = dump(outside.state)
+    ask(memory, "smoky lapsang")
+    find(memory, "lapsang")
+    assert dump(outside.state) == before
+
+    memory.index(rebuild=True)
+
+    assert dump(outside.state) == before
+    assert find(memory, "lapsang")[0].pending
+
+
+def test_a_scope_that_is_only_to_be_is_named(memory: VaultMemory):
+    folder = memory.root / "groups/crew"
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text("")
+    (folder / "MEMORY.md").chmod(READ_ONLY)
+    memory.apply("groups/crew/MEMORY.md", [{"op": "add_heading", "heading": "Boats", "lines": ["Sula is red"]}])
+
+    assert "group:crew" in memory.scopes()
+    assert find(memory, "Sula", "group:crew")[0].pending
+
+
+@pytest.mark.parametrize("damage", ["gone", "no database", "empty"])
+def test_a_journal_that_cannot_be_read_costs_no_search(memory: VaultMemory, outside: Outside, damage: str):
+    hold(memory)
+    ask(memory, "smoky lapsang")
+    assert find(memory, "lapsang")
+    memory.curator.close()
+    journal = outside.state / "journal.sqlite"
+    for ending in ("-wal", "-shm"):
+        Path(f"{journal}{ending}").unlink(missing_ok=True)
+    os.unlink(journal)
+    if damage != "gone":
+        journal.write_bytes(b"no database at all, whatever it is called" * 100 if damage == "no database" else b"")
+
+    assert find(memory, "lapsang") == ()
+    assert find(memory, "harbour")
+
+
+def test_a_daemon_finds_it_and_the_command_says_that_it_waits(outside: Outside):
+    path = outside.write("USER.md", NOTE)
+    with outside.daemon() as running:
+        path.chmod(READ_ONLY)
+        done = outside.run("append", "USER.md", "Tea", "smoky lapsang", "--json")
+        assert done.code == 75
+        [hit] = running.search("lapsang")["hits"]
+        assert hit["pending"] is True
+        assert "waits to be written" in outside.run("search", "lapsang").out
+        assert [one["note"] for one in running.ask("status")["pending"]] == ["USER.md"]
+
+        path.chmod(WRITABLE)
+        until(lambda: not any(hit.get("pending") for hit in running.search("lapsang")["hits"]))
+        assert running.search("lapsang")["hits"][0]["text"] == "- smoky lapsang"
+        assert "- smoky lapsang\n" in path.read_text()

@@ -1,0 +1,159 @@
+"""What a conflict copy and its note make together, told by the versions that are kept: pure, over any texts."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vault_memory.curate.folding import base_of, fold, fold_log
+
+ROOT = b"## Tea\n\n- green\n- black\n\n## Boats\n\n- Sula\n"
+DAY = "2026-11-21"
+
+
+def with_line(raw: bytes, line: str) -> bytes:
+    return raw.replace(b"- black\n", b"- black\n- " + line.encode() + b"\n")
+
+
+def numbered(*versions: bytes) -> list[tuple[str, bytes]]:
+    """As a chain has them: the newest first."""
+    return [(str(number), raw) for number, raw in reversed(list(enumerate(versions)))]
+
+
+OURS = with_line(ROOT, "mint, which the bot wrote")
+THEIRS = with_line(ROOT, "rooibos from the phone")
+
+
+def test_what_was_added_on_either_side_is_in_the_merged_text():
+    folded = fold(OURS, THEIRS, numbered(ROOT, OURS), day=DAY)
+
+    assert folded.state == "mergeable"
+    assert folded.result is not None
+    assert b"mint" in folded.result
+    assert b"rooibos" in folded.result
+
+
+def test_a_copy_whose_text_stood_under_the_name_before_is_merged_all_the_same():
+    """A sync client puts the local text aside and the server's in its place: the copy is in the chain, too."""
+    folded = fold(OURS, THEIRS, numbered(ROOT, THEIRS, OURS), day=DAY)
+
+    assert folded.state == "mergeable"
+    assert folded.result is not None
+    assert b"rooibos" in folded.result
+
+
+@pytest.mark.parametrize("seen", [(ROOT, OURS), (ROOT, THEIRS, OURS)], ids=["elsewhere", "here"])
+def test_once_merged_it_is_contained_and_takes_nothing_away_again(seen: tuple[bytes, ...]):
+    merged = fold(OURS, THEIRS, numbered(*seen), day=DAY).result
+    assert merged is not None
+
+    again = fold(merged, THEIRS, numbered(*seen, merged), day=DAY)
+
+    assert (again.state, again.result) == ("contained", None)
+
+
+def test_the_text_before_two_saves_of_the_one_side_is_the_base_and_not_the_one_between():
+    first = with_line(ROOT, "first save")
+    second = with_line(first, "second save")
+
+    folded = fold(OURS, second, numbered(ROOT, first, second, OURS), day=DAY)
+
+    assert folded.base == "0"
+    assert folded.result is not None
+    assert b"first save" in folded.result
+
+
+def test_what_the_other_device_deleted_goes_from_the_note():
+    copy = ROOT.replace(b"- green\n", b"")
+
+    folded = fold(OURS, copy, numbered(ROOT, OURS), day=DAY)
+
+    assert folded.state == "mergeable"
+    assert folded.result == OURS.replace(b"- green\n", b"")
+
+
+def test_a_line_that_both_changed_is_for_a_person_who_may_keep_both_with_a_mark():
+    note, copy = ROOT.replace(b"black", b"black, strong"), ROOT.replace(b"black", b"black, weak")
+
+    folded = fold(note, copy, numbered(ROOT, note), day=DAY)
+
+    assert folded.state == "conflict"
+    assert [(one.section, one.kept, one.other) for one in folded.conflicts] == [
+        ("Tea", b"- black, strong", b"- black, weak")
+    ]
+    assert folded.result is not None
+    assert f"- black, weak ⚠ (other device, {DAY})\n".encode() in folded.result
+
+
+def test_without_a_common_version_nothing_is_deleted_and_lines_that_are_alike_are_for_a_person():
+    apart = fold(OURS, THEIRS, numbered(OURS), day=DAY)
+    alike = fold(ROOT.replace(b"Sula", b"Sula is red"), ROOT.replace(b"Sula", b"Sula is blue"), [], day=DAY)
+
+    assert (apart.state, apart.base) == ("mergeable", "")
+    assert alike.state == "conflict"
+
+
+def test_a_merge_that_would_take_many_lines_away_is_for_a_person():
+    long = ROOT + b"".join(b"- boat %d\n" % number for number in range(12))
+    copy = ROOT
+
+    folded = fold(with_line(long, "new"), copy + b"- Gannet\n", numbered(long, with_line(long, "new")), day=DAY)
+
+    assert folded.state == "conflict"
+    assert "12 lines" in folded.why or "11 lines" in folded.why
+
+
+@pytest.mark.scenario("D72")
+def test_the_same_bytes_are_identical_whatever_they_are():
+    assert fold(b"\xff\0", b"\xff\0", [], day=DAY).state == "identical"
+
+
+lines = st.lists(st.sampled_from(["- ant", "- bee", "- cat", "- dog", "- elk", "- fox"]), max_size=6, unique=True)
+texts = lines.map(lambda said: "\n".join(["## Tea", "", *said, ""]).encode()) | st.binary(max_size=60)
+
+
+@given(texts, texts, st.lists(texts, max_size=4))
+def test_no_line_of_either_side_goes_unless_a_common_version_had_it(note: bytes, copy: bytes, older: list[bytes]):
+    chain = numbered(*older, note)
+    folded = fold(note, copy, chain, day=DAY)
+    base = base_of(note, copy, chain)
+    had = _lines(base[1]) if base else Counter()
+
+    if folded.state in ("mergeable", "contained", "identical"):
+        result = note if folded.result is None else folded.result
+        assert not set((_lines(note) | _lines(copy)) - had) - set(_lines(result))
+
+
+def _lines(raw: bytes) -> Counter[bytes]:
+    return Counter(line for line in (line.strip() for line in raw.splitlines()) if line)
+
+
+def records(*ids: str) -> bytes:
+    return b"".join(b'{"id": "%s", "ts": "2026-11-21T10:00:0%s"}\n' % (one.encode(), one.encode()) for one in ids)
+
+
+def test_a_log_gets_the_records_that_it_lacks_and_no_other():
+    folded = fold_log(records("1", "2"), records("1", "3", "4"))
+
+    assert folded.state == "mergeable"
+    assert folded.result == records("3", "4").rstrip()
+    assert fold_log(records("1", "2", "3", "4"), records("1", "3", "4")).state == "contained"
+
+
+def test_what_was_redacted_on_one_device_stays_so():
+    plain, redacted = b'{"id": "1", "diff": "x"}\n', b'{"id": "1", "redacted": true}\n'
+
+    assert fold_log(redacted, plain).state == "contained"
+    assert fold_log(plain, redacted).result == redacted.rstrip()
+
+
+def test_a_record_that_says_two_things_and_a_torn_line_are_for_a_person():
+    assert fold_log(b'{"id": "1", "a": 1}\n', b'{"id": "1", "a": 2}\n').state == "conflict"
+    assert fold_log(records("1"), records("1") + b'{"id": "to').state == "conflict"
+    assert fold_log(records("1", "2"), records("1") + records("2")[:9]).state == "contained"
+
+
+@given(st.binary(max_size=80), st.binary(max_size=80))
+def test_any_bytes_are_a_log(log: bytes, copy: bytes):
+    assert fold_log(log, copy).state in ("identical", "contained", "mergeable", "conflict")

@@ -1,0 +1,95 @@
+"""Whether whoever saved a note knew of the bot's lines: laws for any of them."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vault_memory.markdown import SectionedDoc, parse
+from vault_memory.memory import Done, Record, Seen, gone_back, judge, offered, replay
+from vault_memory.memory.ownership import Ownership
+
+WORDS = st.integers(0, 10**6)
+
+
+def note(*items: str) -> bytes:
+    return ("## Tea\n\n" + "".join(f"- {item}\n" for item in items)).encode()
+
+
+def wrote(*items: str) -> tuple[Record, ...]:
+    dones = tuple(Done({"op": "append", "heading": "Tea", "line": item}, "applied") for item in items)
+    return (Record("1", "2026-04-01T09:00:00+00:00", "", "tool", "USER.md", dones),)
+
+
+def named(kind: str, numbers: list[int]) -> list[str]:
+    return [f"{kind}{number}" for number in numbers]
+
+
+def owned(bots: list[str]) -> Ownership:
+    return replay(wrote(*bots))
+
+
+many = st.lists(WORDS, max_size=6, unique=True)
+some = st.lists(WORDS, min_size=1, max_size=6, unique=True)
+
+
+@given(before=many, bot=some, typed=many)
+def test_who_had_not_seen_the_bots_lines_never_counts_as_having_deleted_them(
+    before: list[int], bot: list[int], typed: list[int]
+):
+    persons, bots, fresh = named("p", before), named("b", bot), named("n", typed)
+    since = [Seen(note(*persons, *bots), True), Seen(note(*persons), False)]
+
+    verdict = judge(note(*persons, *fresh), since, owned(bots), older=False)
+
+    assert verdict.kind == "undecided"
+    assert [item.text for item in verdict.missing] == bots
+    assert judge(note(*persons, *fresh), since, owned(bots), older=True).kind == "stale"
+
+
+@given(before=many, bot=some, typed=many, kept=st.integers(0, 5))
+def test_who_keeps_one_of_the_bots_lines_has_seen_them_all(
+    before: list[int], bot: list[int], typed: list[int], kept: int
+):
+    persons, bots, fresh = named("p", before), named("b", bot), named("n", typed)
+    since = [Seen(note(*persons, *bots), True), Seen(note(*persons), False)]
+    saved = note(*persons, bots[kept % len(bots)], *fresh)
+
+    assert judge(saved, since, owned(bots), older=False).kind == "accepted"
+
+
+@given(before=many, bot=some, typed=some)
+def test_who_saved_the_bots_lines_once_may_delete_them(before: list[int], bot: list[int], typed: list[int]):
+    persons, bots, fresh = named("p", before), named("b", bot), named("n", typed)
+    with_bots = note(*persons, *bots)
+    since = [Seen(note(*persons, *fresh, *bots), False), Seen(with_bots, True), Seen(note(*persons), False)]
+
+    assert judge(note(*persons, *fresh), since, owned(bots), older=False).kind == "accepted"
+
+
+@given(before=many, bot=some, other=some, typed=many)
+def test_who_had_not_seen_what_another_device_saved_had_an_old_buffer(
+    before: list[int], bot: list[int], other: list[int], typed: list[int]
+):
+    persons, bots, theirs, fresh = named("p", before), named("b", bot), named("o", other), named("n", typed)
+    since = [
+        Seen(note(*persons, *bots, *theirs), False), Seen(note(*persons, *bots), True), Seen(note(*persons), False),
+    ]  # fmt: skip
+
+    assert judge(note(*persons, *fresh), since, owned(bots), older=False).kind == "stale"
+
+
+@given(before=many, bot=some, now=many)
+def test_all_that_is_missing_is_offered_once(before: list[int], bot: list[int], now: list[int]):
+    persons, bots = named("p", before), named("b", bot)
+    verdict = gone_back(note(*persons), note(*persons, *bots), owned(bots))
+    live = note(*persons, *named("n", now))
+
+    proposed = offered("USER.md", verdict.missing, live, wrote(*bots))
+
+    assert [one.op["line"] for one in proposed] == bots
+    record = Record("2", "2026-04-01T10:00:00+00:00", "", "proposal", "USER.md", proposed=proposed)
+    assert offered("USER.md", verdict.missing, live, (*wrote(*bots), record)) == ()
+    assert not any(replay((*wrote(*bots), record)).tombstones(_doc(live)))
+
+
+def _doc(raw: bytes) -> SectionedDoc:
+    return parse(raw)

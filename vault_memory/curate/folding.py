@@ -1,0 +1,149 @@
+"""What becomes of a note when a conflict copy of it is folded in. Pure.
+
+A copy and its note both go back to some earlier version. Which one is told by what the versions have in common; where
+several fit equally the oldest is taken, because then what is in doubt stays. Neither the copy's own text nor the note
+as it stands can be that version: the one may have stood under the note's name before the other was put there.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from vault_memory.curate.plan import Known, Plan, Run
+from vault_memory.markdown import Conflict, alike, merge
+from vault_memory.memory import Done
+from vault_memory.vault import read_records
+
+MOST_GONE = 5
+"""Lines that a merge takes out of a note without asking"""
+SHARE_GONE = 0.3
+PAIRS = 2000
+"""Of differing lines that are compared; where there are more, a person looks"""
+
+State = Literal["identical", "contained", "mergeable", "conflict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What a note and a copy make together."""
+
+    state: State
+    """identical; contained: the note says all that the copy says; mergeable; conflict: a person decides"""
+    result: bytes | None = field(default=None, repr=False)
+    """the text with both; None where there is none, or nothing is to be written"""
+    base: str = ""
+    """revision of the version that both go back to; empty when none is kept"""
+    conflicts: tuple[Conflict, ...] = ()
+    why: str = ""
+    """for a person"""
+
+
+def fold(note: bytes, copy: bytes, versions: Iterable[tuple[str, bytes]], *, day: str) -> Folded:
+    """Fold a copy into its note; `versions` are the note's (revision, bytes), the newest first."""
+    if note == copy:
+        return Folded("identical", why="it says the same as the note")
+    known = list(versions)
+    base = base_of(note, copy, known)
+    merged = merge(base[1] if base else None, copy, note, between_people=True, date=day)
+    revision = base[0] if base else ""
+    if merged.result is None:
+        return Folded("conflict", None, revision, why="the two texts cannot be merged")
+    if merged.result == note and not merged.conflicts:
+        return Folded("contained", None, revision, why="the note has all that it says")
+    doubtful = base is None or any(raw == copy for _, raw in known)
+    why = _doubt(note, copy, merged.result, merged.conflicts, doubtful=doubtful)
+    state: State = "conflict" if why else "mergeable"
+    return Folded(state, merged.result, revision, merged.conflicts, why or "both changed other lines")
+
+
+def base_of(note: bytes, copy: bytes, versions: Sequence[tuple[str, bytes]]) -> tuple[str, bytes] | None:
+    """The version that a note and a copy of it most likely both go back to; None when none is kept."""
+    best: tuple[int, str, bytes] | None = None
+    mine, its = _lines(note), _lines(copy)
+    for revision, raw in versions:
+        if raw not in (note, copy):
+            lines = _lines(raw)
+            far = _apart(lines, mine) + _apart(lines, its)
+            if best is None or far <= best[0]:
+                best = far, revision, raw
+    return best[1:] if best else None
+
+
+def _doubt(note: bytes, copy: bytes, result: bytes, conflicts: Sequence[Conflict], *, doubtful: bool) -> str:
+    """Why a person is to look at this first; empty when there is no need."""
+    if conflicts:
+        number = len(conflicts)
+        return "both changed the same place" if number == 1 else f"both changed the same {number} places"
+    if doubtful and _rivals(note, copy):
+        return "nobody can tell which of two lines that are alike replaces the other"
+    before, after = _lines(note), _lines(result)
+    gone = (before - after).total() - (after - before).total()
+    if gone > MOST_GONE or (gone > 1 and gone > SHARE_GONE * before.total()):
+        return f"it would take {gone} lines out of the note"
+    return ""
+
+
+def _rivals(note: bytes, copy: bytes) -> bool:
+    mine, its = _lines(note), _lines(copy)
+    ours, theirs = [*(mine - its)], [*(its - mine)]
+    if len(ours) * len(theirs) > PAIRS:
+        return True
+    return any(alike(_text(one), _text(other)) for one in ours for other in theirs)
+
+
+def _apart(one: Counter[bytes], other: Counter[bytes]) -> int:
+    return sum(((one - other) + (other - one)).values())
+
+
+def _lines(raw: bytes) -> Counter[bytes]:
+    return Counter(line for line in (line.strip() for line in raw.splitlines()) if line)
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace").lower()
+
+
+def plan_folding(run: Run, before: bytes | None, known: Known) -> Plan:
+    """The plan of a run that folds a copy in: again on what somebody saved meanwhile, or nothing at all."""
+    path, revision, base, day, how = run.folds
+    copy = known.bytes_of(revision)
+    after = None if before is None or copy is None else folded_on(before, copy, known.bytes_of(base or None), day, how)
+    outcome = "noop_no_match" if after is None else "noop_dup" if after == before else "applied"
+    op = {"op": "merge", "copy": path, "revision": revision}
+    return Plan(before, before if after is None else after, (Done(op, outcome),))
+
+
+def folded_on(note: bytes, copy: bytes, base: bytes | None, day: str, how: str) -> bytes | None:
+    """The text with both, marked where both changed the same if `how` is `both`; None when there is none."""
+    merged = merge(base, copy, note, between_people=True, date=day)
+    return None if merged.conflicts and how != "both" else merged.result
+
+
+def fold_log(log: bytes, copy: bytes) -> Folded:
+    """What a log lacks of a copy of it, by the ids of the records; the result are the lines to be added.
+
+    A record that one redacted stays so; one that says two things is for a person to judge.
+    """
+    if log == copy:
+        return Folded("identical", why="it says the same as the log")
+    here = {_id(record): record for record in read_records(log).records}
+    lines = set(log.split(b"\n"))
+    missing = []
+    for line in copy.split(b"\n"):
+        records = read_records(line).records
+        known = here.get(_id(records[0])) if records else None
+        if records and (known is None or (records[0].get("redacted") and not known.get("redacted"))):
+            missing.append(line)
+        elif records and known != records[0] and not (known and known.get("redacted")):
+            return Folded("conflict", why=f"the record {records[0].get('id')} says one thing here and another there")
+        elif not records and line.strip(b"\0 \t\r") and not any(other.startswith(line) for other in lines):
+            return Folded("conflict", why="it has a line that is no record, and that is not in the log")
+    if not missing:
+        return Folded("contained", why="the log has all its records")
+    return Folded("mergeable", b"\n".join(missing), why=f"{len(missing)} of its records are not in the log")
+
+
+def _id(record: dict[str, object]) -> object:
+    found = record.get("id")
+    return found if isinstance(found, str) else repr(sorted(record.items(), key=lambda one: one[0]))

@@ -1,0 +1,161 @@
+"""Forgetting: a text goes from every file of the vault that is memory, and from what is kept of their past.
+
+Notes are written as ever: on what a person saves meanwhile, never while somebody works on them, recorded. The record
+says when and in which note something was forgotten, and nothing of what that was.
+"""
+
+import logging
+import secrets
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from vault_memory.curate.curator import CURATED, PASSING, PAUSE_SECONDS, QUIET_SECONDS, Curator
+from vault_memory.curate.plan import FORGET, Run
+from vault_memory.curate.trail import LARGEST
+from vault_memory.errors import NoteNotFound, VaultMemoryError
+from vault_memory.memory import Cut, Layout, Sought, conflict_copy, cut_audit, cut_note, cut_transcript
+from vault_memory.vault import Erased, Eraser, Note, Writer, Written, revision_of
+
+logger = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 5.0
+"""For a file that is in use"""
+IN_USE = "it is in use; run `forget` again when it is not"
+LINGERS = "the file from before a write, which a program may have open; close it, and run `forget` again"
+_ORDER = ("audit", "transcript")
+"""Of kinds of files; INBOX pages come last, when nothing on them waits any more"""
+
+
+@dataclass(slots=True)
+class Forgetting:
+    """What was found and taken out, or would be."""
+
+    removed: dict[str, int] = field(default_factory=dict)
+    """by place: a path of the vault, or `history`, `trash`, `waiting writes`"""
+    remaining: dict[str, str] = field(default_factory=dict)
+    """by place: why it is there still"""
+
+    def took(self, place: str, count: int) -> None:
+        if count:
+            self.removed[place] = self.removed.get(place, 0) + count
+
+
+class Forgetter:
+    """Of one text, in one vault; `scopes` None means all of it."""
+
+    def __init__(self, curator: Curator, layout: Layout, sought: Sought, scopes: Collection[str] | None = None) -> None:
+        self._curator, self._layout, self._sought, self._scopes = curator, layout, sought, scopes
+        self._revisions: Mapping[str, str] = {}
+        self._eraser = Eraser(lambda path, raw: self.cut(path, raw).raw, self._told)
+
+    def look(self, found: Forgetting) -> None:
+        """Only look."""
+        for path, note in self._files(found):
+            found.took(path, self.cut(path, note.raw).count)
+
+    def look_back(self, found: Forgetting, now: datetime) -> None:
+        """Only look, through what is kept outside the vault."""
+        self._count(self._curator.writer.erase(self._eraser, now, dry_run=True), found)
+
+    def carry_out(self, found: Forgetting, now: datetime) -> None:
+        """Take it out of the files, then of what is kept of their past. Raises JournalUnavailable."""
+        writer = self._curator.writer
+        with self._curator.turn(now):
+            self._revisions = dict(writer.erase(self._eraser, now, dry_run=True).revisions)
+            files = list(self._files(found))
+            self._revisions |= {
+                note.revision: revision_of(cut.raw) for path, note in files if (cut := self.cut(path, note.raw)).count
+            }
+            for path, note in sorted(files, key=lambda file: _rank(self._kind(file[0]))):
+                self._rewrite(writer, path, note, found, now)
+        self._curator.tend(now)  # the records of what was written
+        with self._curator.turn(now):
+            erased = writer.erase(self._eraser, now)
+        self._count(erased, found)
+        found.remaining.update(dict.fromkeys(erased.lingering, LINGERS))
+        if not erased.compacted:
+            found.remaining["journal.sqlite"] = IN_USE
+
+    def cut(self, path: str, raw: bytes) -> Cut:
+        """The bytes of a file of the vault without the text; the same when it is not in them, or out of scope."""
+        kind = self._kind(path)
+        if kind == "audit":
+            return cut_audit(raw, self._sought, self._revisions)
+        if kind == "transcript":
+            return cut_transcript(raw, self._sought)
+        return cut_note(raw, self._sought, facts=kind == "facts") if kind else Cut(raw)
+
+    def _kind(self, path: str) -> str:
+        """Empty for a file that is none of ours, or of another scope. Copies are what they are copies of."""
+        folder, slash, name = path.rpartition("/")
+        place = self._layout.place(folder + slash + (conflict_copy(name) or name))
+        if place is None or (self._scopes is not None and place.scope not in self._scopes):
+            return ""
+        return place.kind
+
+    def _files(self, found: Forgetting) -> Iterator[tuple[str, Note]]:
+        """All files of the vault that are memory, with their bytes."""
+        listing = self._curator.folder.listing()
+        found.remaining.update({path: why for path, why in listing.unknown.items() if self._kind(path)})
+        for path in [*listing.entries, *listing.copies]:
+            if not self._kind(path):
+                continue
+            try:
+                yield path, self._curator.folder.read(path, max_bytes=LARGEST)
+            except NoteNotFound:
+                continue
+            except VaultMemoryError as error:
+                found.remaining[path] = error.message
+
+    def _rewrite(self, writer: Writer, path: str, note: Note, found: Forgetting, now: datetime) -> None:
+        cut = self.cut(path, note.raw)
+        if cut.raw == note.raw:
+            return
+        curated = self._kind(path) in CURATED and not conflict_copy(path.rpartition("/")[2])
+        run = self._curator.new_run(path, FORGET, now, ops=({"op": FORGET},) * cut.count) if curated else None
+        op_id = run.id if run else f"forget-{secrets.token_hex(8)}"
+        written = writer.write(
+            path, cut.raw, expected=note.revision, now=now, op_id=op_id, quiet=QUIET_SECONDS if curated else 0.0,
+            record=run.as_bytes() if run else b"", merge=lambda base, ours, theirs: self.cut(path, theirs).raw,
+        )  # fmt: skip
+        waits = self._wait(writer, written, now)
+        if waits is None:
+            found.took(path, cut.count)
+            found.remaining.pop(path, None)
+        else:
+            writer.discard(op_id)
+            found.remaining[path] = f"{waits}; run `forget` again when that is over"
+
+    def _wait(self, writer: Writer, written: Written, now: datetime) -> str | None:
+        """None when it was written within our patience, else why not."""
+        began = time.monotonic()
+        op = next((one for one in writer.pending() if one.op_id == written.op_id), None)
+        while op is not None and op.reason in PASSING and (spent := time.monotonic() - began) < PATIENCE_SECONDS:
+            time.sleep(PAUSE_SECONDS)
+            writer.tend(now + timedelta(seconds=spent))
+            op = next((one for one in writer.pending() if one.op_id == written.op_id), None)
+        return None if op is None else Written.of(op).explanation
+
+    def _told(self, record: bytes) -> bytes | None:
+        """What a write is to record, without the ops that hold the text."""
+        run = Run.read(record)
+        if run is None:
+            return None if self._scopes is None and self._sought.is_in_bytes(record) else record
+        if not self._kind(run.note):
+            return record
+        kept = tuple(op for op in run.ops if not self._sought.is_in_bytes(replace(run, ops=(op,), why="").as_bytes()))
+        why = "" if self._sought.hides(run.why) else run.why
+        if (kept, why) == (run.ops, run.why):
+            return record
+        return replace(run, ops=kept, why=why).as_bytes() if kept or not run.ops else None
+
+    def _count(self, erased: Erased, found: Forgetting) -> None:
+        found.took("history", erased.versions)
+        found.took("trash", erased.trash)
+        found.took("waiting writes", erased.waiting)
+
+
+def _rank(kind: str) -> int:
+    return len(_ORDER) + 1 if kind == "inbox" else _ORDER.index(kind) if kind in _ORDER else len(_ORDER)

@@ -1,0 +1,45 @@
+"""What stands under a note's name is not always what somebody means to stand there: nothing is planned on half a save.
+
+An editor that saves in place leaves the note empty for a moment, one that makes a backup leaves no note at all. Ops
+on that would be refused for sections that are only not there yet.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from vault_memory.vault import HOLD, Note, Snapshots, half_saved
+
+PAUSE_SECONDS = 0.02
+
+
+def meant(note: Note, snapshots: Snapshots, now: datetime) -> Note:
+    """The note; of half a save the version before it, to which the writer waits to add."""
+    head = snapshots.head(note.path)
+    if head is None or head.revision == note.revision or now.timestamp() - note.stat.ctime_ns / 1e9 >= HOLD:
+        return note
+    last = snapshots.bytes_of(head.revision)
+    return replace(note, raw=last, revision=head.revision) if last and half_saved(note.raw, last) else note
+
+
+def reappeared(look: Callable[[], Note | None], folder: Path, now: datetime, patience: float) -> Note | None:
+    """A note that is absent, when it comes back within so many seconds.
+
+    Waited for only where its folder was changed just now.
+    """
+    until = time.monotonic() + patience
+    while time.monotonic() < until and _changed_just_now(folder, now):
+        time.sleep(PAUSE_SECONDS)
+        if (note := look()) is not None:
+            return note
+    return None
+
+
+def _changed_just_now(folder: Path, now: datetime) -> bool:
+    try:
+        return now.timestamp() - os.stat(folder).st_mtime < HOLD
+    except OSError:
+        return False

@@ -1,0 +1,119 @@
+"""What people save over the bot's lines is judged: were those deleted, or had the editor never seen them?
+
+Asked once of each version that a person put in the place of one of the bot's. Lines that were taken away without
+having been seen are put back, if that is certain, and else wait in INBOX; the note stays as it was saved.
+"""
+
+import logging
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from vault_memory.curate.plan import Plan
+from vault_memory.errors import VaultMemoryError
+from vault_memory.memory import Ownership, Seen, Verdict, gone_back, judge, offered, replay
+from vault_memory.vault import HOLD, Note, Version, editor_locks, half_saved, nearest
+
+if TYPE_CHECKING:
+    from vault_memory.curate.curator import Curator
+
+logger = logging.getLogger(__name__)
+
+VERSIONS = 40
+"""How many earlier versions somebody may have had in the editor, at most"""
+QUIET_SECONDS = 0.3
+"""For which a note must have been left alone before what it lacks means anything"""
+UNREAD_SECONDS = 2.0
+"""So soon after a write nobody has read it, and deleted it, and saved"""
+SET_BACK_SECONDS = 2.0
+"""A file that is so much older than its appearance was written elsewhere"""
+WHY = "saved from an editor, or by a program, that had not seen what was written"
+
+
+class Returning:
+    """For one vault; called within a turn of its curator."""
+
+    def __init__(self, curator: "Curator") -> None:
+        self._curator = curator
+
+    def notice(self, note: Note, now: datetime) -> None:
+        """Keep a version that stands there and was not seen before, so that it is judged; half a save is none."""
+        snapshots = self._curator.writer.snapshots
+        head = snapshots.head(note.path)
+        if head is None or head.revision == note.revision:
+            return
+        age = now.timestamp() - note.stat.ctime_ns / 1e9
+        last = snapshots.bytes_of(head.revision)
+        if age >= HOLD or (age >= QUIET_SECONDS and not half_saved(note.raw, last)):
+            snapshots.record(note.path, note.raw, at=now.timestamp())
+
+    def look(self, now: datetime) -> None:
+        """Judge all that was not judged yet. What cannot be done now is judged again later."""
+        snapshots = self._curator.writer.snapshots
+        for version in snapshots.unjudged():
+            try:
+                self._judge(version, now)
+            except (VaultMemoryError, OSError) as error:
+                logger.warning("what `%s` lacks since it was saved cannot be told yet: %s", version.path, error)
+                continue
+            snapshots.judged(version)
+
+    def _judge(self, version: Version, now: datetime) -> None:
+        note = self._curator.there(version.path)
+        if note is None:
+            return
+        snapshots = self._curator.writer.snapshots
+        before = [one for one in snapshots.chain(version.path) if one.id < version.id]
+        saved = snapshots.bytes_of(version.revision) or b""
+        records = self._curator.trail.of(version.path)
+        owned = replay(records)
+        if any(one.revision == version.revision for one in before):
+            verdict, base = gone_back(saved, snapshots.bytes_of(before[0].revision) or b"", owned), before[0]
+        else:
+            verdict, base = self._compared(version, note, saved, before, owned)
+        if verdict.kind == "stale":
+            self._rejoin(note, (base.revision, before[0].revision, version.revision), now)
+        elif verdict.kind == "undecided" and (ops := offered(note.path, verdict.missing, note.raw, records)):
+            run = self._curator.new_run(note.path, "proposal", now, why=WHY)
+            self._curator.note_down(run, Plan(note.raw, note.raw, proposed=ops))
+
+    def _compared(
+        self, version: Version, note: Note, saved: bytes, before: Sequence[Version], owned: Ownership
+    ) -> tuple[Verdict, Version]:
+        """The verdict, and the version that this one was most likely made from."""
+        snapshots = self._curator.writer.snapshots
+        likely = [before[0], *islice((one for one in before[1:] if one.kept), VERSIONS)]
+        texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in likely}
+        found = nearest(saved, texts.items())
+        at = next(at for at, one in enumerate(likely) if one.revision == found)
+        since = [Seen(texts[one.revision], one.by == "bot") for one in likely[: at + 1]]
+        wrote = min((one.at for one in likely[:at] if one.by == "bot"), default=None)
+        older = wrote is not None and self._is_older(version, note, wrote)
+        return judge(saved, since, owned, older=older), likely[at]
+
+    def _is_older(self, version: Version, note: Note, wrote: float) -> bool:
+        """Whether what was saved is known to have been made before anybody could see what the bot wrote."""
+        if 0 <= version.at - wrote < UNREAD_SECONDS:
+            return True
+        if note.revision == version.revision:
+            made, came = note.stat.mtime_ns / 1e9, note.stat.ctime_ns / 1e9
+            if made < wrote and came - made > SET_BACK_SECONDS:
+                return True
+        folder, _, name = note.path.rpartition("/")
+        return any(
+            _made(os.path.join(self._curator.folder.root, folder, lock), wrote) for lock in editor_locks(name)
+        )  # fmt: skip
+
+    def _rejoin(self, note: Note, versions: tuple[str, str, str], now: datetime) -> None:
+        run = self._curator.new_run(note.path, "merge", now, rejoins=versions, why=WHY)
+        self._curator.carry_out(run, note, now)
+
+
+def _made(path: str, before: float) -> bool:
+    """Whether there is such a file, made before a moment."""
+    try:
+        return os.lstat(path).st_mtime < before
+    except OSError:
+        return False

@@ -1,0 +1,62 @@
+"""Text that waits to be written into its note: found by its words like what stands in the notes, and told apart.
+
+It lies in an index of its own, which is asked the same; its places and ids are moved out of the way of the others. How
+much a word says is taken from the notes: among the few texts that wait, no word is rare.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from vault_memory.index import Index, text
+from vault_memory.memory import ranking
+
+if TYPE_CHECKING:
+    from vault_memory.database import Connection
+    from vault_memory.index.filters import Filters
+    from vault_memory.index.text import Matches
+
+BEYOND = (1 << 30) * ranking.ORDINALS
+"""More than any place in an index"""
+
+
+class Waiting(NamedTuple):
+    """What a search needs of it."""
+
+    connection: "Connection"
+    scope_ids: tuple[int, ...]
+
+    @classmethod
+    def of(cls, index: Index | None, scopes: Sequence[str], filters: "Filters") -> "Waiting | None":
+        """None when nothing waits in these scopes."""
+        scope_ids = tuple(index.scope_ids(scopes)) if index is not None else ()
+        if index is None or not scope_ids:
+            return None
+        filters.prepare(index.connection)
+        return cls(index.connection, scope_ids)
+
+    def join(self, known: "Connection", asked: Iterable[str], filters: "Filters", matches: "Matches") -> None:
+        """Add the chunks that have any of the words to those which were found among the `known`."""
+        highest = {word: max(scores.values(), default=0.0) for word, scores in matches.by_word.items()}
+        rarest = max(highest.values(), default=0.0) or 1.0
+        for word in asked:
+            rows = text.find(self.connection, self.scope_ids, [word], filters, most=text.MOST_ROWS).found
+            if not rows or not (score := highest.get(word) or _rare(known, word, rarest)):
+                continue
+            matches.by_word.setdefault(word, {}).update(dict.fromkeys((place + BEYOND for place in rows), score))
+            for place, id_, date, who, body in rows.values():
+                matches.found[place + BEYOND] = (place + BEYOND, -id_, date, who, body)
+
+
+def is_waiting(chunk_id: int) -> bool:
+    """Whether a chunk that was found is one of these."""
+    return chunk_id < 0
+
+
+def own_ids(chunk_ids: Collection[int]) -> list[int]:
+    """The ids that those of the found chunks have here which are of these."""
+    return [-one for one in chunk_ids if is_waiting(one)]
+
+
+def _rare(known: "Connection", word: str, score: float) -> float:
+    """What a word says that no chunk was found by: the most when none has it, nothing when very many do."""
+    return 0.0 if text.has(known, word) else score
