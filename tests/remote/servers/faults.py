@@ -66,7 +66,22 @@ class Answer:
     body: bytes = b""
 
 
-Fault = CutRequest | CutResponse | LoseAnswer | LoseRequest | Delay | Duplicate | Answer
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """The server's answer is changed on its way: shortened with its length put right, other tags, evil hrefs."""
+
+    change: Callable[[Response], Response]
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """Something happens just before the request arrives, or (`after`) just after it was answered."""
+
+    act: Callable[[], object]
+    after: bool = False
+
+
+Fault = CutRequest | CutResponse | LoseAnswer | LoseRequest | Delay | Duplicate | Answer | Rewrite | Meanwhile
 
 LOGIN_WITH_200 = Answer(200, {"Content-Type": "text/html; charset=utf-8"}, LOGIN_PAGE)
 LOGIN_WITH_302 = Answer(302, {"Location": "/login", "Content-Type": "text/html"}, b"")
@@ -75,6 +90,28 @@ EMPTY_200 = Answer(200)
 UNAVAILABLE = Answer(503, {"Content-Type": "text/html"}, b"<html><body>Service Unavailable</body></html>")
 BAD_GATEWAY = Answer(502, {"Content-Type": "text/html"}, b"<html><body>Bad Gateway</body></html>")
 TOO_MANY = Answer(429, {"Retry-After": "7"})
+
+
+def shortened(at: int) -> Rewrite:
+    """An answer that ends early and does not say so: whoever cut it has put its length right."""
+
+    def change(answer: Response) -> Response:
+        headers = {name: value for name, value in answer.headers.items() if name.lower() != "content-length"}
+        return Response(answer.status, headers, answer.body[:at])
+
+    return Rewrite(change)
+
+
+def replaced(old: bytes, new: bytes) -> Rewrite:
+    """An answer in which some bytes are others, in its head and its body."""
+
+    def change(answer: Response) -> Response:
+        one, other = old.decode("latin-1"), new.decode("latin-1")
+        headers = {name: value.replace(one, other) for name, value in answer.headers.items()}
+        headers = {name: value for name, value in headers.items() if name.lower() != "content-length"}
+        return Response(answer.status, headers, answer.body.replace(old, new))
+
+    return Rewrite(change)
 
 
 def after(status: int, seconds: int | str) -> Answer:
@@ -205,6 +242,15 @@ class Faulty:
             case Duplicate():
                 send()
                 return send()
+            case Rewrite(change=change):
+                return change(send())
+            case Meanwhile(act=act, after=False):
+                act()
+                return send()
+            case Meanwhile(act=act):
+                answer = send()
+                act()
+                return answer
             case Answer(status=status, headers=its, body=content):
                 return Response(status, dict(its), content)
 

@@ -14,19 +14,22 @@ class Front:
 
     def __init__(self, app: App) -> None:
         self.app = app
+        self.failures: list[Exception] = []
         self._stopped = threading.Event()
-        self._server = _Listening(("127.0.0.1", 0), _handler_of(app, self._stopped))
+        self._server = _Listening(("127.0.0.1", 0), _handler_of(app, self._stopped, self.failures))
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Close the port and every connection."""
+        """Close the port and every connection; raises what the app itself has broken over."""
         self._stopped.set()
         self._server.shutdown()
         self._server.server_close()
         self._server.close_connections()
         self._thread.join()
+        if self.failures:
+            raise self.failures[0]
 
     def __enter__(self) -> "Front":
         return self
@@ -53,7 +56,7 @@ class _Listening(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def close_connections(self) -> None:
-        for connection in list(self._open):
+        for connection in self._open.copy():
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
@@ -61,7 +64,7 @@ class _Listening(ThreadingHTTPServer):
         """A client that hangs up is what these servers are for."""
 
 
-def _handler_of(app: App, stopped: threading.Event) -> type[BaseHTTPRequestHandler]:
+def _handler_of(app: App, stopped: threading.Event, failures: list[Exception]) -> type[BaseHTTPRequestHandler]:
     receiving = getattr(app, "receiving", lambda method, path: contextlib.nullcontext())
 
     class Handler(BaseHTTPRequestHandler):
@@ -84,6 +87,9 @@ def _handler_of(app: App, stopped: threading.Event) -> type[BaseHTTPRequestHandl
                 self._wait_for_the_client_to_go()
             except ConnectionLost:
                 self.close_connection = True
+            except Exception as failure:
+                failures.append(failure)
+                raise
             else:
                 self._send(answer)
 

@@ -3,9 +3,11 @@
 import gzip
 import json
 from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
 
 import pytest
+import requests
 
 from tests.remote.servers.exchange import ConnectionLost, Response
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
@@ -406,6 +408,28 @@ class TestTheDoor:
 
         assert said["ocs"]["data"]["capabilities"]["core"]["pollinterval"] == 77
         assert said["ocs"]["data"]["capabilities"]["dav"]["bulkupload"] == "1.0"
+
+
+@pytest.mark.parametrize("condition", ["If-Match", "If-None-Match"])
+def test_of_writers_with_the_same_condition_one_wins(
+    nextcloud: FakeNextcloud, nextcloud_url: str, clock: Clock, condition: str
+) -> None:
+    value = "*"
+    if condition == "If-Match":
+        value = ask(nextcloud, "PUT", "a.md", b"old").headers["ETag"]
+        clock.pass_(5)
+    else:
+        nextcloud.other_client_put("b.md", b"1")
+
+    def write(number: int) -> int:
+        headers = {condition: value, **basic("mira", nextcloud.app_password)}
+        return requests.put(f"{nextcloud_url}a.md", data=b"text %d" % number, headers=headers, timeout=10).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = sorted(pool.map(write, range(8)))
+
+    assert statuses[0] in (201, 204)
+    assert set(statuses[1:]) <= {412, 423}
 
 
 def test_the_same_requests_get_the_same_answers_byte_for_byte() -> None:

@@ -20,6 +20,7 @@ from tests.remote.servers.faults import (
     Faulty,
     LoseAnswer,
     LoseRequest,
+    Meanwhile,
     Script,
 )
 from tests.remote.servers.front import Front
@@ -174,6 +175,28 @@ def test_somebody_on_the_way_answers(line: Line, fault: faults.Answer, status: i
     assert line.cloud.log == []
 
 
+def test_an_answer_is_changed_on_its_way(line: Line) -> None:
+    tag = line.send("PUT", "a.md", b"text\n").headers["ETag"]
+    line.script.add(faults.shortened(3), "GET")
+    line.script.add(faults.replaced(tag.encode(), b"W/" + tag.encode()), "GET")
+
+    short, weak = line.send("GET", "a.md"), line.send("GET", "a.md")
+
+    assert (short.content, short.headers["Content-Length"]) == (b"tex", "3")
+    assert (weak.content, weak.headers["ETag"]) == (b"text\n", f"W/{tag}")
+
+
+def test_somebody_else_comes_between(line: Line, clock: Clock) -> None:
+    base = line.send("PUT", "a.md", b"old\n").headers["ETag"]
+    clock.pass_(5)
+    line.script.add(Meanwhile(lambda: line.cloud.other_client_put("a.md", b"theirs\n")), "PUT")
+    line.script.add(Meanwhile(lambda: line.cloud.other_client_delete("a.md"), after=True), "GET")
+
+    assert line.send("PUT", "a.md", b"ours\n", If_Match=base).status_code == 412
+    assert line.send("GET", "a.md").content == b"theirs\n"
+    assert line.cloud.files() == {}
+
+
 def test_a_rule_lets_some_pass_and_hits_as_often_as_it_says(line: Line) -> None:
     line.script.add(faults.NOT_FOUND, "GET", "a.md", times=2, skip=1)
     line.send("PUT", "a.md", b"1")
@@ -267,6 +290,15 @@ def test_the_proxy_stands_in_front_of_a_real_server(server_named: Callable[[str]
         moved = session.request("MOVE", f"{proxy.url}a.md", headers={"Destination": f"{proxy.url}b.md"})
         assert moved.status_code == 201
         assert [seen.method for seen in proxy.log] == ["PUT", "PUT", "GET", "MOVE"]
+
+
+def test_an_app_that_breaks_is_not_taken_for_a_broken_line() -> None:
+    class Broken:
+        def handle(self, *_: object, **__: object) -> Response:
+            raise KeyError("a bug")
+
+    with pytest.raises(KeyError, match="a bug"), Front(Broken()) as front, pytest.raises(requests.ConnectionError):
+        requests.get(front.url, timeout=5)
 
 
 def wait_until(true: Callable[[], bool], seconds: float = 10) -> None:
