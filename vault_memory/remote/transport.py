@@ -5,7 +5,6 @@ a cap and a deadline, and nobody is told a password. Errors here say only whethe
 """
 
 import base64
-import ipaddress
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -14,22 +13,19 @@ from typing import Any
 
 import requests
 import urllib3
-from requests.adapters import BaseAdapter, HTTPAdapter
+from requests.adapters import BaseAdapter
 from webdav3.client import Client
 
+from vault_memory.remote.connections import Adapter, Forbidden, here
 from vault_memory.remote.deadline import Deadlines, Exchange
 
 SILENCE = 30.0
 """Seconds without a byte"""
-CLOUD_METADATA = frozenset({"fd00:ec2::254", "100.100.100.200"})
-"""Addresses beside the link-local ones at which clouds hand out credentials"""
 _PIECE = 65_536
 _CAP_OF_ERRORS = 2**20
 _ALWAYS = {"Accept-Encoding": "identity", "User-Agent": "vault-memory"}
 METHODS = {"poll": "GET", "post": "POST"}
 """Beside those that webdavclient3 knows by its own names"""
-_here = threading.local()
-"""``exchange``: what this thread is waiting for"""
 
 
 class NotSent(Exception):
@@ -103,7 +99,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         headers_ext: list[str] | None = None,
     ) -> requests.Response:
         """The answer with its headers read and its body not; whatever its status."""
-        _here.exchange = exchange = self._deadlines.start()
+        here.exchange = exchange = self._deadlines.start()
         try:
             return self.session.request(
                 self.requests[action],
@@ -136,7 +132,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
     ) -> Answer:
         """One exchange from end to end. ``sink`` takes the pieces of a 207 as they come."""
         response = self.execute_request(action, path, body, list(headers))
-        exchange: Exchange = _here.exchange
+        exchange: Exchange = here.exchange
         whole = False
         try:
             pieces = _Pieces(response, cap if cap is not None and response.status_code < 300 else _CAP_OF_ERRORS)
@@ -168,7 +164,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         session.verify = self._account.ca_file or True
         if self._account.proxy:
             session.proxies = {"http": self._account.proxy, "https": self._account.proxy}
-        adapter = self._adapter or _Adapter()
+        adapter = self._adapter or Adapter()
         session.mount("http://", adapter)
         session.mount("https://", adapter)
         return session
@@ -208,69 +204,7 @@ class _Pieces:
             yield piece
         if self._announced not in (None, self.total) and not self._raw.chunked and not self._is_bare:
             raise ValueError("the answer broke off")
-
-
-class _Forbidden(urllib3.exceptions.NewConnectionError):
-    """The name led to an address that no server of notes has."""
-
-
-class _Watched:
-    """A connection that tells the exchange of its thread which socket it goes over."""
-
-    sock: Any
-    proxy: Any
-
-    def connect(self) -> None:
-        super().connect()  # type: ignore[misc]
-        self._tell()
-        if self.proxy is None:
-            _refuse_metadata(self)
-
-    def putrequest(self, *args: Any, **options: Any) -> None:
-        self._tell()
-        super().putrequest(*args, **options)  # type: ignore[misc]
-
-    def _tell(self) -> None:
-        if self.sock is not None and (exchange := getattr(_here, "exchange", None)) is not None:
-            exchange.sock = self.sock
-
-
-class _Plain(_Watched, urllib3.connection.HTTPConnection):
-    pass
-
-
-class _Secure(_Watched, urllib3.connection.HTTPSConnection):
-    pass
-
-
-class _PlainPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _Plain
-
-
-class _SecurePool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _Secure
-
-
-class _Adapter(HTTPAdapter):
-    """Makes such connections, and tries nothing twice."""
-
-    def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        super().init_poolmanager(*args, **options)
-        self.poolmanager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
-
-    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
-        manager = super().proxy_manager_for(proxy, **options)
-        manager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
-        return manager
-
-
-def _refuse_metadata(connection: Any) -> None:
-    """After connecting and before a word is said: what a name resolved to is only known for sure now."""
-    peer = ipaddress.ip_address(str(connection.sock.getpeername()[0]).partition("%")[0])
-    peer = getattr(peer, "ipv4_mapped", None) or peer
-    if peer.is_link_local or str(peer) in CLOUD_METADATA:
-        connection.close()
-        raise _Forbidden(connection, "a forbidden address")
+        self._raw.read(decode_content=False)  # nothing is left; only this lets go of the socket
 
 
 def _never_sent(error: requests.RequestException) -> bool:
@@ -294,7 +228,7 @@ def _in_words(error: BaseException) -> str:
         link = getattr(link, "reason", None) or link.__cause__ or link.__context__ or (link.args or (None,))[0]
     for link in reversed(seen):
         match link:
-            case _Forbidden():
+            case Forbidden():
                 return "its address belongs to the machine's own network services"
             case socket.gaierror():
                 return "its name cannot be resolved"
