@@ -333,6 +333,8 @@ class TestListings:
         assert cloud.files() == {"a.md": b"1"}
         assert cloud.tree.at("a.md").etag == tag
         assert prop(cloud, "", "data-fingerprint") != known
+        clock.pass_(100)
+        assert ask(cloud, "PUT", "a.md", b"3", If_Match=f'"{tag}"').headers["ETag"] != f'"{tag}"'
 
     def test_names_are_stored_composed_and_404_where_a_slash_is_hidden(self, cloud: FakeNextcloud) -> None:
         assert ask(cloud, "PUT", "cafe%CC%81.md", b"1").status == 201

@@ -14,7 +14,7 @@ from tests.remote.servers.nextcloud.chunks import bulk, uploads
 from tests.remote.servers.nextcloud.controls import Controls
 from tests.remote.servers.nextcloud.listing import propfind
 from tests.remote.servers.nextcloud.login import LoginFlow, capabilities, cloud, status
-from tests.remote.servers.nextcloud.tree import Tree
+from tests.remote.servers.nextcloud.tree import Backup, Tree
 
 _COLLECTIONS: dict[str, Callable[[Call], Response]] = {
     "uploads": uploads,
@@ -62,7 +62,7 @@ class FakeNextcloud(Controls):
         self.accounts: dict[str, Account] = {}
         self._cut_put: int | None = None
         self._cut_assembly: int | None = None
-        self._backups: dict[str, Tree] = {}
+        self._backups: dict[str, Backup] = {}
         self._lock = threading.RLock()
         self.add_user(user, password)
         self.app_password = self.door.new_app_password(user)

@@ -1,11 +1,9 @@
 """What a test can do to the fake Nextcloud: be somebody else, be the administrator, be bad luck."""
 
-from copy import deepcopy
-
 from tests.remote.servers.exchange import Seen
 from tests.remote.servers.nextcloud.account import Account, Door
 from tests.remote.servers.nextcloud.login import LoginFlow
-from tests.remote.servers.nextcloud.tree import File, Folder, Tree, walk
+from tests.remote.servers.nextcloud.tree import Backup, File, Folder, Tree, walk
 
 
 class Clock:
@@ -34,7 +32,7 @@ class Controls:
     is_in_maintenance: bool
     _cut_put: int | None
     _cut_assembly: int | None
-    _backups: dict[str, Tree]
+    _backups: dict[str, Backup]
 
     @property
     def account(self) -> Account:
@@ -104,13 +102,15 @@ class Controls:
 
     def back_up(self) -> None:
         """Remember everything as it is."""
-        self._backups = {user: deepcopy(account.tree) for user, account in self.accounts.items()}
+        self._backups = {user: account.tree.backup() for user, account in self.accounts.items()}
 
-    def restore_from_backup(self, *, fingerprint: str = "restored") -> None:
-        """Everything is as it was when backed up; the data-fingerprint says so, unless it is forgotten (``""``)."""
-        for user, tree in self._backups.items():
-            self.accounts[user].tree = deepcopy(tree)
-            self.accounts[user].fingerprint = fingerprint or self.accounts[user].fingerprint
+    def restore_from_backup(self, *, tells: bool = True) -> None:
+        """Everything is as it was when backed up; the data-fingerprint says so, unless that is forgotten."""
+        for user, backup in self._backups.items():
+            account = self.accounts[user]
+            account.tree.put_back(backup)
+            if tells:
+                account.fingerprint = f"{int(account.clock())}-{len(self.log)}"
 
     def revoke(self, app_password: str) -> None:
         """An app password is no longer good, nor any session."""

@@ -7,6 +7,7 @@ tag with every change anywhere below it.
 
 import unicodedata
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from hashlib import md5
 from typing import Union
@@ -74,23 +75,45 @@ class Binned:
         return f"{self.node.name}.d{self.deleted}"
 
 
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """What an administrator puts away."""
+
+    root: Folder
+    trash: dict[str, Binned]
+    ids: int
+
+
 class Tree:
     """The files of one account, with its trash."""
 
     def __init__(self, clock: Callable[[], float], seed: str = "") -> None:
         self._clock = clock
         self._seed = seed
-        self._count = 1
+        self._ids = self._marks = 0
         self.root = Folder(self._next(), "", None, self._unique())
         self.root.mtime = int(clock())
         self.trash: dict[str, Binned] = {}
 
     def _next(self) -> int:
-        self._count += 1
-        return self._count
+        self._ids += 1
+        return self._ids
+
+    def _mark(self) -> int:
+        self._marks += 1
+        return self._marks
 
     def _unique(self) -> str:
-        return md5(f"{self._seed}:{self._next()}".encode()).hexdigest()[:13]
+        return md5(f"{self._seed}:{self._mark()}".encode()).hexdigest()[:13]
+
+    def backup(self) -> Backup:
+        """All there is, to be put back later."""
+        return Backup(*deepcopy((self.root, self.trash)), self._ids)
+
+    def put_back(self, backup: Backup) -> None:
+        """As it was, with the tags of then; ids given out since will be given out again."""
+        self.root, self.trash = deepcopy((backup.root, backup.trash))
+        self._ids = backup.ids
 
     # --- Finding ---------------------------------------------------------------------------------------------------
 
@@ -136,7 +159,7 @@ class Tree:
         created = not isinstance(file, File)
         if not isinstance(file, File):
             folder, name = self.folder(parent_of(path)), name_of(path)
-            file = File(self._next(), name, folder, inode=self._next())
+            file = File(self._next(), name, folder, inode=self._mark())
             folder.children[name] = file
         else:
             file.versions[file.mtime] = file.raw
@@ -232,7 +255,7 @@ class Tree:
 
     def _twin(self, node: Node) -> Node:
         if isinstance(node, File):
-            twin = File(self._next(), node.name, node.parent, self._next(), node.raw, int(self._clock()))
+            twin = File(self._next(), node.name, node.parent, self._mark(), node.raw, int(self._clock()))
             self.scan(twin)
             return twin
         folder = Folder(self._next(), node.name, None, self._unique(), int(self._clock()))

@@ -176,7 +176,8 @@ def _to_destination(call: Call, act: Callable[[str, str], Node]) -> Response:
     existing = check_target(call, target.path)
     if target.path == call.path:
         raise Refused(403, "Forbidden", "Source and destination uri are identical.")
-    if f"{target.path}/".startswith(f"{call.path}/"):
+    one, other = f"{call.path}/", f"{target.path}/"
+    if other.startswith(one) or one.startswith(other):
         raise Refused(409, "Conflict", "The destination may not be part of the same subtree as the source path.")
     call.account.check_lock(call.path, source)
     moved = act(call.path, target.path)
