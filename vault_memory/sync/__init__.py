@@ -22,6 +22,8 @@ from vault_memory.sync.actions import (
     changes,
 )
 from vault_memory.sync.brakes import Rewrite, fights, missing, stamp
+from vault_memory.sync.engine import Report, Sync, refuse_others
+from vault_memory.sync.errors import AnotherClient, NotTwoWay
 from vault_memory.sync.order import batches
 from vault_memory.sync.plan import Held, Note, Plan, plan
 from vault_memory.sync.settings import Mode, Names, Settings
@@ -30,6 +32,7 @@ from vault_memory.sync.trees import Base, BaseDir, BaseFile, Dir, File, Link, No
 __all__ = [
     "Action",
     "Adopt",
+    "AnotherClient",
     "Base",
     "BaseDir",
     "BaseFile",
@@ -51,14 +54,17 @@ __all__ = [
     "MoveRemote",
     "Names",
     "Node",
+    "NotTwoWay",
     "Note",
     "Plan",
     "Refresh",
     "RemoveLocalDir",
     "RemoveRemoteDir",
+    "Report",
     "Rewrite",
     "Settings",
     "Special",
+    "Sync",
     "TrashLocal",
     "Tree",
     "Unknown",
@@ -68,5 +74,6 @@ __all__ = [
     "fights",
     "missing",
     "plan",
+    "refuse_others",
     "stamp",
 ]
