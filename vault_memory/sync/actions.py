@@ -126,7 +126,7 @@ class MoveLocal(_Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveBase(_Step):
-    """Both sides have renamed it alike: only the record follows."""
+    """It is renamed already: only the record follows."""
 
     to: str
 

@@ -61,7 +61,7 @@ def with_parents(decider: Decider, moves: Iterable[Move | MoveBase]) -> list[Act
             kept.append(action)
             continue
         side, path = place
-        missing = _missing(path, view.local if side == "local" else view.remote, arrivals)
+        missing = _missing(path, view.local if side == "local" else view.remote, arrivals, made[side])
         if missing is None:
             decider.waiting[path] = IN_THE_WAY
             continue
@@ -91,14 +91,14 @@ def _place(action: Action) -> tuple[str, str] | None:
             return None
 
 
-def _missing(path: str, side: Tree, arrivals: Collection[str]) -> list[str] | None:
+def _missing(path: str, side: Tree, arrivals: Collection[str], made: Collection[str]) -> list[str] | None:
     """The directories above it that have to be made; None when that has to wait for something else."""
     found: list[str] = []
     for up in ancestors(path):
         node = side.nodes.get(up)
         if up in arrivals and found:
             return None
-        if isinstance(node, Dir) or up in arrivals:
+        if isinstance(node, Dir) or up in arrivals or up in made:
             break
         if node is not None:
             return None

@@ -7,7 +7,7 @@ from vault_memory.memory import clashes, conflict_copy
 from vault_memory.sync.actions import KeepBoth, MoveLocal, MoveRemote, Side
 from vault_memory.sync.scope import LONGEST_NAME
 from vault_memory.sync.settings import Names, Settings
-from vault_memory.sync.trees import BaseFile, File, Tree, View, within
+from vault_memory.sync.trees import BaseFile, File, Tree, View, unchanged, within
 
 MOVING = "memory move"
 """Stands in the name a file has between two renames; such a name never wins against another"""
@@ -71,7 +71,7 @@ def same_form(view: View, settings: Settings) -> list[MoveLocal | MoveRemote]:
 def _stands_for(known: str, view: View, side: Tree, node: File) -> bool:
     """Whether the file is the one of the base, which its side has under no other name."""
     was = view.base.get(known)
-    return isinstance(was, BaseFile) and known not in side.nodes and node.hash == was.hash
+    return isinstance(was, BaseFile) and known not in side.nodes and unchanged(was, node)
 
 
 def _free(wanted: str, path: str, side: Tree) -> bool:

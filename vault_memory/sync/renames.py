@@ -31,7 +31,7 @@ class Renames:
 
     def holds(self, path: str) -> bool:
         """Whether a move is under way at the path, above it or, for a directory, below it."""
-        return path in self.busy or any(step in self.busy for step in ancestors(path))
+        return bool(self.busy) and (path in self.busy or any(step in self.busy for step in ancestors(path)))
 
 
 def plan_renames(view: View, settings: Settings, taken: set[str]) -> Renames:
@@ -135,9 +135,8 @@ def _met(
             found.append(MoveBase(path=src, to=mine, row="5.4"))
             continue
         note = f"`{src}` was renamed twice, to `{mine}` here and to `{theirs}` on the server"
-        if moving(theirs) and _placeable(mine, view.remote):
-            move = _as_move(Pair(theirs, mine), "remote", view.remote.nodes[theirs], view.base[src])
-            found.append(replace(move, record=src))
+        if moving(theirs):  # our own move, cut short before it was recorded
+            found.append(MoveBase(path=src, to=theirs, row="5.4"))
         elif _placeable(theirs, view.local):
             move = _as_move(Pair(mine, theirs), "local", view.local.nodes[mine], view.base[src])
             if within(theirs, mine):
@@ -189,10 +188,11 @@ def _room(src: str, dst: str, able: Mapping[str, str], tree: Tree, other: Tree) 
         return False
     if within(dst, src):
         return False
-    arrivals = set(able.values())
+    arrivals = {into: came for came, into in able.items()}
     for up in ancestors(dst):
-        if up in arrivals:
-            return True
+        if came := arrivals.get(up):
+            comes_along = came + dst[len(up) :]
+            return comes_along not in tree.nodes or comes_along in able
         node = tree.nodes.get(up)
         if (node is not None and not isinstance(node, Dir)) or up in able:
             return False

@@ -124,9 +124,15 @@ def _untold(path: str, base: Base, sides: tuple[Tree, Tree], settings: Settings)
 
 def _view(base: Base, local: Tree, remote: Tree, apart: Apart, passive: frozenset[str]) -> View:
     roots = apart.roots()
+    dropped = {"": "" in roots}
 
     def kept(path: str) -> bool:
-        return not (roots and (path in roots or "" in roots or any(up in roots for up in ancestors(path))))
+        passed = []
+        while path not in dropped and path not in roots:
+            passed.append(path)
+            path = path.rpartition("/")[0]
+        dropped.update(dict.fromkeys(passed, path in roots or dropped[path]))
+        return path not in roots and not dropped[path]
 
     kept_base = {path: was for path, was in base.items() if kept(path)}
     kept_local = {path: node for path, node in local.nodes.items() if kept(path)}
