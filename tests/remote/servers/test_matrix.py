@@ -4,9 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.remote.servers import matrix_conditions, matrix_verbs
 from tests.remote.servers.laboratory import Laboratory
-from tests.remote.servers.matrix import ROWS, Row
+from tests.remote.servers.matrix import Row
 
+ROWS = [*matrix_conditions.matrix.rows, *matrix_verbs.matrix.rows]
 CASES = [pytest.param(server, row, id=f"{server}-{row.name}") for row in ROWS for server in sorted(row.expected)]
 
 

@@ -3,6 +3,7 @@
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 
@@ -83,7 +84,7 @@ class Door:
 
     def enter(self, headers: Mapping[str, str], address: str) -> tuple[str, dict[str, str]]:
         """The user, and what the answer must carry so that the next request is let in by cookie."""
-        if user := self._cookies.get(_session(headers)):
+        if user := self._cookies.get(_session(headers.get("cookie", ""))):
             return user, {}
         if self.braked(address):
             raise Refused(429, r"OC\Security\Bruteforce\MaxDelayReached", "Reached maximum delay")
@@ -136,11 +137,10 @@ def _credentials(authorization: str) -> tuple[str, str]:
     return name, secret
 
 
-def _session(headers: Mapping[str, str]) -> str:
-    if "cookie" not in headers:
-        return ""
+@lru_cache(maxsize=256)
+def _session(cookies: str) -> str:
     try:
-        cookie = SimpleCookie(headers["cookie"]).get(INSTANCE)
+        cookie = SimpleCookie(cookies).get(INSTANCE)
     except CookieError:
         return ""
     return cookie.value if cookie else ""
