@@ -70,7 +70,8 @@ def wire(say: Say | bytes, *, pause: float = 0.0) -> Iterator[Wire]:
 
 def answer(status: int, body: bytes = b"", *headers: str, length: int | None = None) -> bytes:
     """A whole answer with its length, or with another one."""
-    lines = [f"HTTP/1.1 {status} As told", *headers, f"Content-Length: {len(body) if length is None else length}"]
+    announced = f"Content-Length: {len(body) if length is None else length}"
+    lines = [f"HTTP/1.1 {status} As told", "Connection: close", *headers, announced]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 

@@ -94,6 +94,12 @@ class Adapter(HTTPAdapter):
         super().init_poolmanager(*args, **options)
         self.poolmanager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
 
+    def close(self) -> None:
+        for manager in (self.poolmanager, *self.proxy_manager.values()):
+            for key in manager.pools.keys():  # noqa: SIM118  # it is no mapping that can be walked
+                manager.pools[key].close()  # clearing alone leaves sockets open until garbage is collected
+        super().close()
+
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
         manager = super().proxy_manager_for(proxy, **options)
         manager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
