@@ -184,7 +184,7 @@ class _Pieces:
 
     def __init__(self, response: requests.Response, cap: int) -> None:
         self._raw: Any = response.raw
-        self._is_bare = response.status_code in (204, 304)
+        self._is_bare = response.status_code in (204, 304) or response.request.method == "HEAD"
         self._cap = cap
         self.total = 0
         length = response.headers.get("Content-Length", "")
