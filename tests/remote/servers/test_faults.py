@@ -266,7 +266,7 @@ def test_a_file_is_locked_for_others_while_its_new_content_comes_in(
 
         def slowly() -> Iterator[bytes]:
             yield b"new "
-            assert session.get(f"{nextcloud_url}a.md", timeout=5).status_code == 423
+            wait_until(lambda: session.get(f"{nextcloud_url}a.md", timeout=5).status_code == 423)
             yield b"text\n"
 
         with requests.Session() as writer:
