@@ -1,6 +1,7 @@
 """What people do to two sides before anybody syncs: every history of a length, and random ones."""
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from tests.sync.pretend import Op, Planner, Settled, Side, World, check, do, ops_over, settle
@@ -118,4 +119,41 @@ def try_random(
         check(before, world)
     except AssertionError as error:
         raise AssertionError(f"seed {seed}: here {mine}, on the server {theirs}: {error}") from error
+    return settled
+
+
+RACES = 8
+"""Passes during which people go on"""
+CLOSE = ["a.md", "b.md", "d", "d/a.md"]
+"""Few names, so that they get into each other's way"""
+
+
+def lines(side: Side) -> "Counter[str]":
+    """Each line, and in how many files it is."""
+    return Counter(line for thing in side.things.values() for line in thing.text or ())
+
+
+def try_racing(seed: int, planner: Planner = plan, *, careless: bool = False) -> Settled:
+    """People go on between a plan and what is done of it. What one wrote is there, unless one removed it who saw it."""
+    die = random.Random(seed)
+    world = World.of(random_start(die), ids=die.random() < 0.7, tag_moves=die.random() < 0.3)
+    world.careless = careless
+    ops, written, removed = ops_over(CLOSE), set(world.local.live()), set[str]()
+
+    def person(number: int) -> None:
+        if number >= RACES or die.random() > 0.5:
+            return
+        side, op = die.choice((world.local, world.remote)), die.choice(ops)
+        before, line = lines(side), f"{side.name}{next(side.numbers)}"
+        if do(side, op, line):
+            removed.update(before - lines(side))
+            written.update(lines(side) - before)
+
+    for _ in range(4):
+        person(0)
+    settled = settle(world, DELETES_ARE_MEANT, planner=planner, most=RACES + 14, die=die, between=person)
+    lost = written - removed - world.local.live()
+    assert not lost, f"seed {seed}: lost {lost}"
+    assert world.local.shape() == world.remote.shape()
+    assert world.base.keys() == world.local.things.keys()
     return settled

@@ -315,7 +315,8 @@ class World:
                 self.base.pop(path, None)
             case MakeRemoteDir() | MakeLocalDir():
                 (remote if isinstance(action, MakeRemoteDir) else local).mkdir(path)
-                self.record(path)
+                here, there = (side.things[path].id if side.is_dir(path) else "" for side in (local, remote))
+                self.base[path] = BaseDir(here, there if self.ids else "")
             case RemoveRemoteDir() | RemoveLocalDir():
                 (remote if isinstance(action, RemoveRemoteDir) else local).rmdir(path)
                 self.base.pop(path, None)
@@ -368,8 +369,12 @@ def settle(
     most: int = 12,
     die: random.Random | None = None,
     failing: float = 0.0,
+    between: Callable[[int], None] = lambda number: None,
 ) -> Settled:
-    """Plan and do until a plan is empty. With a die, batches are shuffled and actions fail now and then."""
+    """Plan and do until a plan is empty. With a die, batches are shuffled and actions fail now and then.
+
+    `between` is called before each action with the number of the pass: people do not wait for engines.
+    """
     refused = active = 0
     for number in range(most):
         here, there = world.trees()
@@ -382,6 +387,7 @@ def settle(
             if die:
                 die.shuffle(steps)
             for action in steps:
+                between(number)
                 if die and number < most - 12 and die.random() < failing:
                     continue
                 try:

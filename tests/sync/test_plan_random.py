@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.sync.histories import try_random
+from tests.sync.histories import try_racing, try_random
 
 EACH_DAY = 20_000
 PARTS = 4
@@ -25,3 +25,10 @@ def test_where_nothing_fails_five_passes_are_enough() -> None:
 def test_a_million_random_changes_come_together(part: int) -> None:
     for seed in range(2_000_000 + part, 3_000_000, 20):
         try_random(seed, most=6)
+
+
+@pytest.mark.scenario("E93", "E100")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_people_who_go_on_while_a_plan_is_done_lose_nothing(part: int) -> None:
+    for seed in range(part, EACH_DAY // 2, PARTS):
+        try_racing(seed)

@@ -114,9 +114,13 @@ def test_a_rename_is_an_intent_to_keep_what_the_other_side_deleted() -> None:
         world = world_of("a.md")
         rename(getattr(world, side), "a.md", "b.md")
         del getattr(world, other).things["a.md"]
+        world.trees()
 
+        (forget, carry) = plan(dict(world.base), *world.trees()).actions
         settled(world)
 
+        assert forget.path == "a.md"
+        assert "renamed to `b.md`" in carry.note
         assert texts(world) == {"b.md": {"a.md"}}
 
 

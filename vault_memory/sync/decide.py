@@ -21,7 +21,7 @@ from vault_memory.sync.actions import (
     Upload,
 )
 from vault_memory.sync.names import copy_of
-from vault_memory.sync.settings import Settings
+from vault_memory.sync.settings import MERGED, Settings
 from vault_memory.sync.table import Now, Outcome, Was, cell
 from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Node, Tree, View, unchanged
 
@@ -42,6 +42,8 @@ class Decider:
     waiting: dict[str, str] = field(default_factory=dict)
     emptied: list[tuple[str, str, Outcome]] = field(default_factory=list)
     """directories that go when all below them goes: path, row, which side"""
+    origins: dict[tuple[str, str], str] = field(default_factory=dict)
+    """the path in the base by side and id, once somebody has asked"""
     _keys: list[list[str]] = field(default_factory=list)
 
     def decide(self, path: str) -> None:
@@ -111,7 +113,7 @@ class Decider:
             return False
         was = self.view.base.get(path)
         if outcome is Outcome.MERGE:
-            return not path.endswith(".md")
+            return not path.endswith(MERGED)
         moved_only = isinstance(was, BaseFile) and not unchanged(was, there)
         return moved_only and outcome in (Outcome.BRING_BACK, Outcome.COPY_REMOTE)
 
@@ -124,13 +126,27 @@ class Decider:
             assert isinstance(here, File)
             note = f"`{path}` was deleted on the server and changed here: the change is kept" if row == "10" else ""
             tag = there.tag if outcome is Outcome.UPLOAD and isinstance(there, File) else None
+            note = note or self._kept_by_rename(path, here.id, self.view.remote)
             return Upload(path=path, hash=here.hash or "", tag=tag, row=row, note=note)
         if isinstance(there, Dir):
             return MakeLocalDir(path=path, row=row)
         assert isinstance(there, File)
         note = f"`{path}` was deleted here and changed on the server: the change is kept" if row == "9" else ""
         hash = here.hash if outcome is Outcome.DOWNLOAD and isinstance(here, File) else None
+        note = note or self._kept_by_rename(path, there.id, self.view.local)
         return Download(path=path, hash=hash, tag=there.tag, row=row, note=note)
+
+    def _kept_by_rename(self, path: str, id: str, deleted_on: Tree) -> str:
+        """What to say when one side renamed what the other deleted: a rename is an intent to keep (§5.4)."""
+        if path in self.view.base or not id:
+            return ""
+        if not self.origins:
+            for known, was in self.view.base.items():
+                self.origins |= {("local", was.local_id): known, ("remote", was.remote_id): known}
+        came = self.origins.get(("local" if deleted_on is self.view.remote else "remote", id))
+        if came is None or came in self.view.local.nodes or came in self.view.remote.nodes:
+            return ""
+        return f"`{came}` was deleted on one side and renamed to `{path}` on the other: it is kept"
 
     def _ends(self, path: str, row: str, outcome: Outcome) -> Action | None:
         """Deletes, which need an absence that was seen twice."""
@@ -185,7 +201,7 @@ class Decider:
         here, there, was = self.view.local.nodes[path], self.view.remote.nodes[path], self.view.base.get(path)
         assert isinstance(here, File)
         assert isinstance(there, File)
-        if not path.endswith(".md"):
+        if not path.endswith(MERGED):
             return self._aside(path, row, Outcome.COPY_LOCAL)
         base = was.hash if isinstance(was, BaseFile) else None
         return Merge(path=path, hash=here.hash or "", tag=there.tag, base=base, copy=self._copy(path), row=row)

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+MERGED = (".md", ".jsonl")
+"""Files of these kinds are merged where both sides changed them; of others both copies stay"""
+
 Mode = Literal["both", "pull", "push", "read-only"]
 
 
