@@ -3,9 +3,9 @@
 import contextlib
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
-Say = Callable[[str], Sequence[bytes]]
+Say = Callable[[str], Iterable[bytes]]
 """From the request line and headers to the pieces of the answer; after them the line is closed"""
 
 

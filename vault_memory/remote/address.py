@@ -55,8 +55,8 @@ class Address:
 
     def readable(self, href: str) -> str | None:
         """For an ``href`` that ``inside`` refused: the name when it only is odd, None when it leads elsewhere."""
-        decoded = unquote_to_bytes(href.removesuffix("/")).decode(errors="backslashreplace")
-        again = unquote_to_bytes(decoded.encode(errors="backslashreplace")).decode(errors="backslashreplace")
+        decoded = unquote_to_bytes(href.removesuffix("/")).decode(errors="replace")
+        again = unquote_to_bytes(decoded).decode(errors="replace")
         start = f"{self.base}/"
         if not decoded.startswith(start) or "\0" in decoded or any(decoded.count(c) != again.count(c) for c in "/\\."):
             return None
@@ -75,12 +75,14 @@ def address(url: str) -> Address:
         raise ConfigError("`remote.url` is no address of a WebDAV folder", hint="it begins with https:// or http://")
     try:
         origin = _origin(url)
+        if origin is None:
+            raise ValueError
         base = unquote_to_bytes(parts.path.rstrip("/")).decode()
         if base:
             inside(base[1:])
     except (UnicodeDecodeError, ValueError, BadPath):
         raise ConfigError("`remote.url` is no address of a WebDAV folder", hint="look at its path and port") from None
-    return Address(origin or "", base)
+    return Address(origin, base)
 
 
 def _origin(url: str) -> str | None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from vault_memory.remote.base import Identity, Stored, Traits
-from vault_memory.remote.errors import OutcomeUnknown, Refused, RemoteBusy, RemoteError
+from vault_memory.remote.errors import OutcomeUnknown, ParentMissing, Refused, RemoteBusy, RemoteChanged, RemoteError
 from vault_memory.remote.listing import seconds_of
 from vault_memory.remote.multistatus import OWNCLOUD
 from vault_memory.remote.transport import Answer
@@ -84,9 +84,10 @@ class Nextcloud(WebDav):
         extra = [f"OC-Checksum: SHA256:{checksum}"]
         if later:
             extra.append(f"X-OC-Mtime: {self._second_after(path)}")
+        answer = None
         if len(raw) > WHOLE and guard[0].startswith("If-Match: ") and self._uploads:
             answer = self._by_chunk(path, raw, guard[0].removeprefix("If-Match: "), extra)
-        else:
+        if answer is None:
             answer = self._by_put(path, raw, (*guard, *extra, BINARY))
         return replace(self.stored(answer), checksum=checksum)
 
@@ -97,13 +98,19 @@ class Nextcloud(WebDav):
             self._sleep(_RACE_WAIT)  # two creates at once make it answer 403 to one of them
             return self.send("upload", path, raw, headers)
 
-    def _by_chunk(self, path: str, raw: bytes, etag: str, extra: list[str]) -> Answer:
-        """One chunk beside the note, moved over it only if it still has that tag; the note keeps its id."""
+    def _by_chunk(self, path: str, raw: bytes, etag: str, extra: list[str]) -> Answer | None:
+        """One chunk beside the note, moved over it only if it still has that tag; the note keeps its id.
+
+        None when this server takes no chunks.
+        """
         target = self.at.target(path)
         destination = f"Destination: {self.at.origin}{target}"
         folder = f"{self._uploads}/vault-memory-{secrets.token_hex(8)}"
         try:
             self._step("mkdir", folder, path, None, (destination,), {201})
+        except (ParentMissing, Refused, RemoteChanged):
+            return None
+        try:
             self._step("upload", f"{folder}/00001", path, raw, (destination, BINARY), {201, 204})
             condition = f"If: <{self.at.origin}{target}> ([{etag}])"
             headers = (destination, condition, f"OC-Total-Length: {len(raw)}", *extra)

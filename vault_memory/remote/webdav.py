@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from vault_memory.remote.address import address
@@ -77,13 +77,14 @@ class WebDav:
         if not deep:
             return self._level(folder)
         if not self.traits.infinity:
-            return self._walk(self._level(folder))
+            top = self._level(folder)
+            return self._walk(top, [entry.path for entry in top.entries if entry.is_folder])
         whole = self._level(folder, deep=True)
         above = {entry.path.rpartition("/")[0] for entry in whole.entries}
-        # Some servers list one level only when asked for all: then there are folders, and nothing is in any.
-        if above <= {folder} and any(entry.is_folder for entry in whole.entries):
-            return self._walk(whole)
-        return whole
+        empty = [entry.path for entry in whole.entries if entry.is_folder and entry.path not in above]
+        # Some servers list one level only when asked for all; Nextcloud shows a lost storage as an empty folder.
+        is_doubtful = above <= {folder} or self.traits.recursive_etags
+        return self._walk(whole, empty) if is_doubtful else whole
 
     def look(self, path: str) -> Entry:
         """The thing at a path, by itself."""
@@ -270,12 +271,12 @@ class WebDav:
             return False
         return [etag_of(line.props.get(f"{DAV} getetag", "")) for line in lines] == [(expected, True)]
 
-    def _walk(self, top: Listing) -> Listing:
-        """All below, folder by folder; one that cannot be listed is unknown, and the rest goes on."""
+    def _walk(self, top: Listing, ahead: Sequence[str]) -> Listing:
+        """With all below these folders, one by one; one that cannot be listed is unknown, and the rest goes on."""
         entries, unknown, dropped = list(top.entries), dict(top.unknown), top.dropped
-        ahead = [entry.path for entry in top.entries if entry.is_folder]
-        while ahead:
-            folder = ahead.pop()
+        queue = list(ahead)
+        while queue:
+            folder = queue.pop()
             try:
                 if len(folder.encode()) > LONGEST_PATH:
                     raise Refused(folder, "the path is too long")
@@ -288,7 +289,7 @@ class WebDav:
             entries += seen.entries
             unknown |= seen.unknown
             dropped += seen.dropped
-            ahead += [entry.path for entry in seen.entries if entry.is_folder]
+            queue += [entry.path for entry in seen.entries if entry.is_folder]
         return Listing(top.folder, tuple(sorted(entries, key=lambda entry: entry.path)), unknown, dropped)
 
     def _level(self, folder: str, *, deep: bool = False) -> Listing:
