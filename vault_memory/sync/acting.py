@@ -53,7 +53,7 @@ from vault_memory.sync.book import Book, Sent
 from vault_memory.sync.disk import Disk
 from vault_memory.sync.local import Local
 from vault_memory.sync.trees import BaseDir, BaseFile
-from vault_memory.vault import By, Note, Writer, merge_records, nearest, revision_of
+from vault_memory.vault import By, Note, Writer, half_saved, merge_records, nearest, revision_of
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +61,9 @@ TEXT = (".md",)
 RECORDS = (".jsonl",)
 VERSIONS = 60
 """How many earlier versions may have been what the other side started from"""
+
+HOLD_SECONDS = 120.0
+"""For which a text on the server that looks cut off is left to the device that sent it"""
 
 Writing = Callable[[], AbstractContextManager[Writer]]
 
@@ -213,7 +216,7 @@ class Acting:
         done.uploaded.append(action.path)
 
     def _download(self, action: Download, done: Done, now: datetime) -> None:
-        fetched = self._fetch(action.path)
+        fetched = self._fetch(action.path, now)
         if self._put(action.path, fetched.raw, action.hash, now) == "copied":
             done.conflicts.append(action.path)
             raise Again
@@ -223,7 +226,7 @@ class Acting:
 
     def _merge(self, action: Merge, done: Done, now: datetime) -> None:
         note = self._read(action.path, action.hash)
-        fetched = self._fetch(action.path)
+        fetched = self._fetch(action.path, now)
         self._keep(action.path, note.raw, now)
         if fetched.raw == note.raw:
             self._agree(action.path, note.raw, _as_stored(fetched))
@@ -252,8 +255,17 @@ class Acting:
         self._put(action.path, fetched.raw, None, now)
         self._agree(action.path, fetched.raw, _as_stored(fetched))
 
-    def _fetch(self, path: str) -> Fetched:
+    def _fetch(self, path: str, now: datetime) -> Fetched:
+        """What the server holds; what looks like the first part of an upload is believed when it stays so."""
         fetched = self._remote.get(path, max_bytes=self._largest)
+        was = self._book.agreed(path)
+        with self._writing() as writer:
+            last = writer.snapshots.bytes_of(was.hash) if isinstance(was, BaseFile) else None
+        if _cut_off(fetched.raw, last):
+            with self._book.writing():
+                since = self._book.doubted(path, fetched.etag, now)
+            if now.timestamp() - since < HOLD_SECONDS:
+                raise Again
         with self._book.writing():
             self._book.fetched(path, fetched.etag, revision_of(fetched.raw))
         return fetched
@@ -419,6 +431,13 @@ class Acting:
     def _unsent(self, action: Action) -> None:
         if isinstance(action, Upload | Merge):
             self._sent(action.path)
+
+
+def _cut_off(raw: bytes, last: bytes | None) -> bool:
+    """Whether this may be the first part of a text that another device's upload was cut off in."""
+    if last is None or len(raw) >= len(last):
+        return not raw and last is None
+    return half_saved(raw, last) or (last.endswith(b"\n") and not raw.endswith(b"\n"))
 
 
 def _as_stored(fetched: Fetched) -> Stored:

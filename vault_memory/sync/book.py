@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from vault_memory.database import Connection, DatabaseDamaged, Migration, connect, migrate
@@ -151,6 +152,14 @@ class Book:
     def fetched(self, path: str, tag: str, hashed: str) -> None:
         """These bytes stand behind this tag."""
         self._connection.execute("INSERT OR REPLACE INTO behind VALUES (?, ?, ?)", (path, tag, hashed))
+
+    def doubted(self, path: str, tag: str, now: datetime) -> float:
+        """Since when the bytes behind this tag have been in doubt: Unix seconds."""
+        known = self.said(f"doubt {path}")
+        if not isinstance(known, list) or known[0] != tag:
+            known = [tag, now.timestamp()]
+            self.say(f"doubt {path}", known)
+        return float(str(known[1]))
 
     # absence, which is believed when it was seen twice
 
