@@ -24,6 +24,7 @@ class Deadlines:
     _running: set[Exchange] = field(default_factory=set)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _thread: threading.Thread | None = None
+    _asleep: bool = False
 
     def start(self) -> Exchange:
         exchange = Exchange(time.monotonic() + self.seconds)
@@ -32,7 +33,7 @@ class Deadlines:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._watch, name="remote-deadlines", daemon=True)
                 self._thread.start()
-            elif len(self._running) == 1:
+            elif self._asleep:
                 self._changed.notify()
         return exchange
 
@@ -48,14 +49,19 @@ class Deadlines:
             thread.join()
 
     def _watch(self) -> None:
+        idle = False
         with self._changed:
             while self._thread is threading.current_thread():
                 now = time.monotonic()
                 for exchange in [exchange for exchange in self._running if exchange.ends <= now]:
                     self._running.discard(exchange)
                     _cut(exchange)
-                ends = min((exchange.ends for exchange in self._running), default=None)
-                self._changed.wait(None if ends is None else max(0.01, ends - now))
+                ends = min((exchange.ends for exchange in self._running), default=now + self.seconds)
+                # All last equally long, so none that starts during the wait ends before it: nobody needs to wake us.
+                self._asleep = idle and not self._running
+                idle = not self._running
+                self._changed.wait(None if self._asleep else max(0.01, ends - now))
+                self._asleep = False
 
 
 def _cut(exchange: Exchange) -> None:
