@@ -82,7 +82,7 @@ def test_a_name_that_is_only_odd_is_there_and_unknown(href: str, name: str) -> N
 @example("..", "%2f", "..")
 @example("", "/", "")
 def test_no_href_ever_becomes_a_path_outside(start: str, middle: str, end: str) -> None:
-    at = Address("http://h:80", "/vault")
+    at = Address("http://h", "/vault")
 
     try:
         path = at.inside(f"/vault/{start}{middle}{end}")
@@ -96,7 +96,7 @@ def test_no_href_ever_becomes_a_path_outside(start: str, middle: str, end: str) 
 @example("a%2eb.md")
 @example("ü/日本")
 def test_a_path_goes_out_and_comes_back_or_is_refused(path: str) -> None:
-    at = Address("http://h:80", "/vault ü%20")
+    at = Address("http://h", "/vault ü%20")
 
     try:
         target = at.target(path)
@@ -104,6 +104,15 @@ def test_a_path_goes_out_and_comes_back_or_is_refused(path: str) -> None:
         return
     assert at.inside(target) == path
     assert at.inside(f"http://h{target}/") == path
+
+
+@pytest.mark.parametrize("url", ["https://Cloud.Example/dav", "HTTPS://cloud.example:443/dav/"])
+def test_the_usual_port_is_left_out_and_known(url: str) -> None:
+    at = address(url)
+
+    assert at.origin == "https://cloud.example"
+    assert at.inside("https://CLOUD.example:443/dav/a.md") == at.inside("https://cloud.example/dav/a.md") == "a.md"
+    assert address("https://[::1]:8443/").origin == "https://[::1]:8443"
 
 
 @pytest.mark.scenario("E88")

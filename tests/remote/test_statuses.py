@@ -291,3 +291,26 @@ def test_a_412_is_tried_again_only_while_the_very_tag_is_weak(etag: str, tries: 
 
     assert [head.split()[0] for head in server.heard].count("PUT") == tries
     assert len(slept) == tries - 1
+
+
+@pytest.mark.parametrize("answers", ["one level", "403", "207 cut short of folders"])
+def test_a_deep_listing_that_is_shallow_or_refused_is_made_up_for_level_by_level(answers: str) -> None:
+    inner = (line("/vault/a/", folder=True), line("/vault/a/n.md"), line("/vault/a/b/", folder=True))
+
+    def say(head: str) -> list[bytes]:
+        target, deep = head.split()[1], "Depth: infinity" in head
+        if deep and answers == "403":
+            return [answer(403)]
+        if deep and answers != "one level":
+            return [listing(ROOT, line("/vault/a/b/n.md"))]
+        levels = {"/vault/": (ROOT, inner[0]), "/vault/a/": inner, "/vault/a/b/": (line("/vault/a/b/", folder=True),)}
+        return [listing(*levels[target])]
+
+    with wire(say) as server:
+        remote = WebDav(f"{server.origin}/vault", traits=Traits(infinity=True))
+        if answers == "207 cut short of folders":
+            with pytest.raises(NotUnderstood):
+                remote.list(deep=True)
+        else:
+            assert [entry.path for entry in remote.list(deep=True).entries] == ["a", "a/b", "a/n.md"]
+        remote.close()

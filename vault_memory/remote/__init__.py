@@ -24,6 +24,7 @@ from vault_memory.remote.errors import (
 if TYPE_CHECKING:
     from vault_memory.remote.login import Granted, Login
     from vault_memory.remote.nextcloud import Nextcloud
+    from vault_memory.remote.opening import find, open_remote
     from vault_memory.remote.ram import RamRemote, RamServer
     from vault_memory.remote.transport import Account
     from vault_memory.remote.webdav import WebDav
@@ -58,6 +59,8 @@ __all__ = [
     "Traits",
     "Unauthorised",
     "WebDav",
+    "find",
+    "open_remote",
 ]
 
 _HOMES = {
@@ -68,6 +71,8 @@ _HOMES = {
     "RamRemote": "ram",
     "RamServer": "ram",
     "WebDav": "webdav",
+    "find": "opening",
+    "open_remote": "opening",
 }
 
 

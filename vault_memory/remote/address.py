@@ -19,7 +19,7 @@ class Address:
     """The URL of a folder, taken apart."""
 
     origin: str
-    """Scheme, host and port, e.g. ``https://cloud.example:443``"""
+    """Scheme, host, and the port unless it is the usual one: some servers compare it with ``Host`` letter by letter"""
     base: str
     """The decoded path, without a slash at its end; "" for the whole server"""
 
@@ -89,9 +89,10 @@ def _origin(url: str) -> str | None:
     parts = urlsplit(url)
     if "@" in parts.netloc or not parts.hostname:
         return None
+    scheme = parts.scheme.lower()
     try:
-        port = parts.port or _PORTS[parts.scheme.lower()]
-    except (KeyError, ValueError):
+        port = parts.port
+    except ValueError:
         return None
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme.lower()}://{host.lower()}:{port}"
+    return f"{scheme}://{host.lower()}" + ("" if port in (None, _PORTS.get(scheme)) else f":{port}")

@@ -19,7 +19,7 @@ from webdav3.client import Client
 from vault_memory.remote.connections import Adapter, Forbidden, here
 from vault_memory.remote.deadline import Deadlines, Exchange
 
-SILENCE = 30.0
+SILENCE = 60.0
 """Seconds without a byte"""
 _PIECE = 65_536
 _CAP_OF_ERRORS = 2**20

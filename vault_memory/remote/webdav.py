@@ -28,8 +28,8 @@ from vault_memory.remote.transport import Account, Answer, NoAnswer, NotSent, Tr
 if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
-DEADLINE = 120.0
-"""Seconds for one exchange as a whole"""
+DEADLINE = 300.0
+"""Seconds for one exchange as a whole: 8 MiB at 28 kB/s"""
 LONGEST_PATH = 4096
 BINARY = "Content-Type: application/octet-stream"
 _WEAK_SECOND = 1.1
@@ -76,10 +76,10 @@ class WebDav:
         """All in a folder, or in all below it: in one request where the server can be trusted with that."""
         if not deep:
             return self._level(folder)
-        if not self.traits.infinity:
+        whole = self._all_at_once(folder) if self.traits.infinity else None
+        if whole is None:
             top = self._level(folder)
             return self._walk(top, [entry.path for entry in top.entries if entry.is_folder])
-        whole = self._level(folder, deep=True)
         above = {entry.path.rpartition("/")[0] for entry in whole.entries}
         empty = [entry.path for entry in whole.entries if entry.is_folder and entry.path not in above]
         # Some servers list one level only when asked for all; Nextcloud shows a lost storage as an empty folder.
@@ -225,7 +225,8 @@ class WebDav:
             raise NotUnderstood(str(error), path=path) from None
         with self._counting:
             self.traffic.received += answer.size
-        self._stopped = answer.status == 401
+        if answer.status == 401:
+            self._stopped = True
         return answer
 
     def refuse(self, action: str, path: str, answer: Answer) -> NoReturn:
@@ -291,6 +292,13 @@ class WebDav:
             dropped += seen.dropped
             queue += [entry.path for entry in seen.entries if entry.is_folder]
         return Listing(top.folder, tuple(sorted(entries, key=lambda entry: entry.path)), unknown, dropped)
+
+    def _all_at_once(self, folder: str) -> Listing | None:
+        """None when the server will not do that, or no longer."""
+        try:
+            return self._level(folder, deep=True)
+        except (Refused, RootMissing):
+            return None
 
     def _level(self, folder: str, *, deep: bool = False) -> Listing:
         lines, date = self.propfind(folder, depth="infinity" if deep else "1")
