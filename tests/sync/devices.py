@@ -68,7 +68,7 @@ class Device:
             reports += round_
             if all(report.quiet for report in round_):
                 return reports
-        raise AssertionError([report for report in reports[-4:]])
+        raise AssertionError(reports[-4:])
 
     def save(self, path: str, text: str | bytes) -> None:
         file = self.vault / path

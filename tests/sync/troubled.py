@@ -24,9 +24,11 @@ from vault_memory.remote import (
 class Troubled:
     """Passes everything on, but for what the chance of a seed puts in the way."""
 
-    def __init__(self, remote: Remote, seed: int, *, rate: float, meanwhile: Callable[[], None]) -> None:
+    def __init__(self, remote: Remote, seed: int, *, rate: float, cuts: bool, meanwhile: Callable[[], None]) -> None:
         self._remote, self._rate, self._meanwhile = remote, rate, meanwhile
         self.random = random.Random(seed)
+        self.cuts = cuts
+        """whether a server that is killed leaves half an upload"""
         self.calm = False
         """no more trouble: the end of a run"""
 
@@ -67,7 +69,9 @@ class Troubled:
         found = self._remote.list(folder, deep=deep)
         if not self.calm and found.entries and self.random.random() < self._rate / 4:  # eventual consistency
             left_out = self.random.choice([entry.path for entry in found.entries])
-            kept = tuple(one for one in found.entries if one.path != left_out and not one.path.startswith(left_out + "/"))
+            kept = tuple(
+                one for one in found.entries if one.path != left_out and not one.path.startswith(left_out + "/")
+            )
             return Listing(found.folder, kept, found.unknown, found.dropped)
         return found
 
@@ -83,7 +87,7 @@ class Troubled:
         self._before(path)
         if not self.calm and self.random.random() < self._rate / 4:
             raise RemoteFull(path)
-        if not self.calm and raw and self.random.random() < self._rate / 4:
+        if self.cuts and not self.calm and raw and self.random.random() < self._rate / 4:
             self._remote.put(path, raw[: self.random.randrange(len(raw))], expected=expected)
             raise OutcomeUnknown(path, "the server was killed while it wrote")
         stored = self._remote.put(path, raw, expected=expected)
@@ -117,4 +121,3 @@ class Troubled:
 
     def close(self) -> None:
         self._remote.close()
-
