@@ -157,6 +157,8 @@ def _toml(value: object) -> str:
 def _type(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return " or ".join(f"`{choice}`" for choice in get_args(kind))
+    if get_args(kind)[:1] == (str,):
+        return "list of texts"
     if inner := _item(kind):
         return f"list of [{inner.__name__}](#{inner.__name__.lower()})"
     names = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}

@@ -79,6 +79,21 @@ class Curation:
 
     human_items: Literal["propose", "edit"] = "propose"
     """Items that a person wrote or changed: the bot's edits of them are proposed, or made at once"""
+    summary_url: str = ""
+    """Where to post one line about each edit of the bot, as `{"text": "USER.md curated: +2 appended"}`; no note's text
+    is in it"""
+    summary_command: tuple[str, ...] = ()
+    """A command and its arguments, run without a shell, that gets the same line on its standard input"""
+    summary_timeout_seconds: float = 10.0
+    """How long either may take; no edit waits for it"""
+
+
+@dataclass(frozen=True, slots=True)
+class SleepCycle:
+    """What the bot does at night."""
+
+    curation_log_summary: bool = True
+    """Tell what was done to notes to `summary_url` and `summary_command` of `[curation]`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +114,7 @@ class Config:
     embedding: Embedding = Embedding()
     recall: Recall = Recall()
     curation: Curation = Curation()
+    sleep_cycle: SleepCycle = SleepCycle()
     watch: Watch = Watch()
 
 

@@ -2,6 +2,12 @@
 
 import json
 import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -173,6 +179,20 @@ def test_thirty_copies_are_resolved_one_by_one_none_is_lost_and_nothing_grows(be
     before = beside.desk.raw()
     assert beside.settle() == []
     assert beside.desk.raw() == before
+
+
+def test_of_copies_that_are_gone_nothing_is_kept_for_ever(beside: Beside):
+    beside.copy(line("from the phone"))
+    beside.settle()
+    snapshots = beside.desk.curator.writer.snapshots
+    assert snapshots.chain(NEXTCLOUD)
+
+    for week in range(1, 15):  # a clock that leaps is not believed
+        beside.desk.curator.prune(beside.desk.now + timedelta(weeks=week))
+
+    assert snapshots.chain(NEXTCLOUD) == []
+    assert beside.trash() == []
+    assert snapshots.chain("USER.md")
 
 
 @pytest.mark.scenario("D79")
@@ -381,3 +401,64 @@ def test_a_copy_that_cannot_be_read_is_listed_with_the_reason_and_stays(beside: 
     assert beside.conflicts.discard(copy, beside.desk.now).outcome == "conflict"
     assert beside.desk.curator.waiting() == []
     assert (beside.desk.vault / NEXTCLOUD).is_symlink()
+
+
+SETTLING = """
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from vault_memory.curate import Conflicts, Curator
+from vault_memory.memory import Layout
+from vault_memory.vault import Folder
+folder = Folder(sys.argv[1])
+curator = Curator(folder, Layout([]), Path(sys.argv[2]))
+print("ready", flush=True)
+Conflicts(curator, folder, Layout([])).settle(datetime.now(UTC) + timedelta(hours=1))
+"""
+
+
+@pytest.mark.scenario("D70", "D71")
+def test_killed_at_random_moments_each_copy_is_merged_once_and_only_then_gone(beside: Beside):
+    dice, desk = random.Random(7), beside.desk
+    desk.append("black", source="tool")
+    for number in range(24):
+        beside.copy(line(f"thought {number}"), f"USER.sync-conflict-20261121-2033{number:02}-ABCDEF7.md")
+    desk.close()
+
+    for _ in range(8):
+        command = [sys.executable, "-c", SETTLING, str(desk.vault), str(desk.state)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+            time.sleep(dice.uniform(0.0, 0.12))
+            process.send_signal(signal.SIGKILL)
+        live = desk.text() + "".join(path.read_text() for path in desk.vault.glob("*sync-conflict*"))
+        assert all(f"- thought {number}\n" in live for number in range(24))
+    beside.settle()
+
+    said = desk.text().splitlines()
+    assert [said.count(f"- thought {number}") for number in range(24)] == [1] * 24
+    assert (said.count("- green"), said.count("- black")) == (1, 1)
+    assert beside.names() == ["USER.md"]
+    merges = [record["applied"][0]["op"]["copy"] for record in desk.records() if record["source"] == "merge"]
+    assert len(merges) == len(set(merges)) == 24
+    assert len(beside.trash()) == 24
+
+
+@pytest.mark.scenario("D69", "D70")
+def test_a_client_that_puts_the_local_text_aside_and_the_servers_in_its_place_costs_no_line(beside: Beside):
+    """The copy holds what stood here, the bot's line too; what the client put there has seen neither."""
+    beside.desk.append("from the bot", source="tool")
+    beside.desk.save(line("saved here", beside.desk.text()))
+    beside.keep()
+    (beside.desk.vault / "USER.md").rename(beside.desk.vault / NEXTCLOUD)
+    beside.desk.save(line("from the server"))
+    beside.keep()
+
+    beside.settle()
+
+    said = beside.desk.text().splitlines()
+    assert [said.count(f"- {one}") for one in ("green", "from the bot", "saved here", "from the server")] == [1] * 4
+    assert beside.names() == ["USER.md"]
+    beside.desk.curator.inbox.review("USER.md", beside.desk.now)
+    assert [one for one in beside.desk.curator.inbox.proposals() if one.state == "open"] == []

@@ -94,6 +94,13 @@ def test_without_a_common_version_nothing_is_deleted_and_lines_that_are_alike_ar
     assert alike.state == "conflict"
 
 
+def test_a_line_that_was_corrected_since_the_copy_stood_there_is_for_a_person():
+    copy = with_line(ROOT, "call Anne on Monday")
+    note = with_line(ROOT, "call Annie on Monday")
+
+    assert fold(note, copy, numbered(ROOT, copy, note), day=DAY).state == "conflict"
+
+
 def test_a_merge_that_would_take_many_lines_away_is_for_a_person():
     long = ROOT + b"".join(b"- boat %d\n" % number for number in range(12))
     copy = ROOT
@@ -110,7 +117,7 @@ def test_the_same_bytes_are_identical_whatever_they_are():
 
 
 lines = st.lists(st.sampled_from(["- ant", "- bee", "- cat", "- dog", "- elk", "- fox"]), max_size=6, unique=True)
-texts = lines.map(lambda said: "\n".join(["## Tea", "", *said, ""]).encode()) | st.binary(max_size=60)
+texts = lines.map(lambda said: "\n".join(["## Tea", "", *said, ""]).encode())
 
 
 @given(texts, texts, st.lists(texts, max_size=4))
@@ -123,6 +130,14 @@ def test_no_line_of_either_side_goes_unless_a_common_version_had_it(note: bytes,
     if folded.state in ("mergeable", "contained", "identical"):
         result = note if folded.result is None else folded.result
         assert not set((_lines(note) | _lines(copy)) - had) - set(_lines(result))
+
+
+@given(st.binary(max_size=60), st.binary(max_size=60), st.lists(st.binary(max_size=60), max_size=3))
+def test_any_bytes_are_a_note_and_a_copy(note: bytes, copy: bytes, older: list[bytes]):
+    folded = fold(note, copy, numbered(*older, note), day=DAY)
+
+    assert (folded.state == "identical") == (note == copy)
+    assert folded.state != "mergeable" or folded.result is not None
 
 
 def _lines(raw: bytes) -> Counter[bytes]:

@@ -125,6 +125,8 @@ def test_a_proposal_that_fits_no_more_is_struck_through(desk: Desk):
 
 def test_what_nobody_decides_expires(desk: Desk):
     propose(desk)
+    for week in range(1, 5):
+        desk.curator.prune(desk.now + timedelta(weeks=week))
 
     desk.curator.inbox.carry_out(PAGE, desk.now + timedelta(days=31))
 
@@ -167,3 +169,14 @@ def test_other_text_of_the_page_stays(desk: Desk):
 
     assert desk.text(PAGE).startswith("# My inbox\n\n- [x] buy milk\n")
     assert "green" not in desk.text()
+
+
+def test_a_page_that_a_person_saved_is_not_looked_at_for_ever(desk: Desk):
+    propose(desk)
+    desk.save(desk.text(PAGE).replace("- [ ]", "- [-]"), PAGE)
+    desk.curator.keep([desk.curator.folder.read(PAGE)], desk.now)
+
+    desk.curator.tend(desk.now)
+
+    assert desk.curator.writer.snapshots.unjudged() == []
+    assert not desk.curator.is_due(desk.now)

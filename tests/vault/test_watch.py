@@ -478,7 +478,7 @@ def test_while_arming_anew_has_to_wait_nothing_spins(vault, watching):
     assert len(asked) < 30
 
 
-@pytest.mark.scenario("C51")
+@pytest.mark.scenario("B51")
 def test_after_a_sleep_everything_is_listed_again(vault, watching):
     slept = [0.0]
     watcher = watching(vault, wall=lambda: time.time() + slept[0])

@@ -10,6 +10,7 @@ from vault_memory.recall import Hit
 
 if TYPE_CHECKING:
     from vault_memory.app.conflicts import ThrownNote
+    from vault_memory.app.forgetting import Forgotten
     from vault_memory.curate import ConflictCopy, Edit, NoteVersion, Resolved
     from vault_memory.memory import Proposal, Record
 
@@ -146,6 +147,16 @@ def of_trash(thrown: "Iterable[ThrownNote]") -> dict[str, Any]:
 
 def of_history(versions: "Sequence[NoteVersion]") -> dict[str, Any]:
     return {"versions": [asdict(version) for version in versions]}
+
+
+def of_forgotten(forgotten: "Forgotten") -> dict[str, Any]:
+    """`forget`: the receipt says nothing of the text."""
+    return {
+        "matches": forgotten.matches,
+        "removed": [asdict(one) for one in forgotten.removed],
+        "remaining": [asdict(one) for one in forgotten.remaining] or 0,
+        "receipt": asdict(forgotten.receipt) if forgotten.receipt else None,
+    }
 
 
 def read_ops(text: str | bytes) -> list[object]:

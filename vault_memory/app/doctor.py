@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from vault_memory.app.results import Check
 from vault_memory.database import DatabaseError
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
+from vault_memory.ingest import ENDED_TWICE
 from vault_memory.memory import awkward, bots, clashes
 
 if TYPE_CHECKING:
     from vault_memory.app.memory import VaultMemory
 
+SEVERAL = 3
+"""Notes that must have gone back before it is remarkable: one or two are somebody's second thoughts"""
 SHOWN = 5
 """Names listed in one sentence"""
 
@@ -81,7 +84,26 @@ def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
 
 def _parked(memory: "VaultMemory") -> Iterator[Check]:
     for path, (reason, _) in memory.indexing.index().parked().items():
-        yield Check("parked", "warn", f"`{path}` is not read: {reason}", "split it into smaller notes")
+        fix = f"vault-memory index {path}" if reason == ENDED_TWICE else "split it into smaller notes"
+        yield Check("parked", "warn", f"`{path}` is not read: {reason}", fix)
+
+
+def _past(memory: "VaultMemory") -> Iterator[Check]:
+    """Was the vault put back from a backup? Was the audit edited?"""
+    older = memory.went_back()
+    if len(older) >= SEVERAL:
+        yield Check(
+            "earlier versions", "warn",
+            f"{len(older)} notes went back to earlier versions, and stand so: {_some(sorted(older))}",
+            "the newer ones are kept: `vault-memory history NOTE` lists them, `vault-memory restore NOTE REVISION`"
+            " brings one back",
+        )  # fmt: skip
+    for note, bad in memory.gaps().items():
+        what = f"{bad} lines are no records" if bad else "records were taken out"
+        yield Check(
+            "audit", "warn", f"the audit of `{note}` has a gap: {what}",
+            "what is missing cannot be undone from the audit; `vault-memory history` shows the versions that are kept",
+        )  # fmt: skip
 
 
 def _names(memory: "VaultMemory") -> Iterator[Check]:
@@ -94,7 +116,12 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
     for path, reason in listing.unknown.items():
         yield Check("names", "warn", f"`{path}` cannot be looked at: {reason}", "")
     if listing.copies:
-        yield Check("conflict copies", "warn", f"{_some(listing.copies)} wait for you", "merge them by hand")
+        yield Check(
+            "conflict copies",
+            "warn",
+            f"{_some(listing.copies)} wait for you",
+            "`vault-memory conflicts` shows and settles them",
+        )
     several = bots(listing.entries)
     if len(several) > 1 and not memory.config.layout.bot:
         yield Check("bots", "warn", f"folders of {_some(sorted(several))} are all read", "set `bot` in [layout]")
@@ -120,7 +147,7 @@ def _watcher(memory: "VaultMemory") -> Iterator[Check]:
         yield Check("watcher", "ok", "the system tells of changes", "")
 
 
-_LOOKS = (_vault, _state_folder, _index, _index_equals_notes, _parked, _names, _embedder, _watcher)
+_LOOKS = (_vault, _state_folder, _index, _index_equals_notes, _parked, _past, _names, _embedder, _watcher)
 
 
 def _some(names: list[str]) -> str:

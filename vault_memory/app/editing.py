@@ -19,7 +19,7 @@ from vault_memory.vault import Folder
 if TYPE_CHECKING:
     from vault_memory.app.indexing import Indexing
     from vault_memory.app.state import StateFolder
-    from vault_memory.curate import Curator, Edit, NoteVersion, Run, Waiting
+    from vault_memory.curate import Announcer, Curator, Edit, NoteVersion, Run, Waiting
     from vault_memory.memory import Op, Proposal, Record
 
 logger = logging.getLogger(__name__)
@@ -40,6 +40,7 @@ class Editing:
     indexing: "Indexing"
     _lock: threading.RLock
     _curator: "Curator | None" = None
+    _announcer: "Announcer | None" = None
 
     def __init__(self) -> None:
         self._editing = threading.RLock()
@@ -48,11 +49,16 @@ class Editing:
     def curator(self) -> "Curator":
         """What carries out edits; made when it is first needed."""
         if self._curator is None:
-            from vault_memory.curate import Curator
+            from vault_memory.curate import Announcer, Curator
 
-            human_items = self.config.curation.human_items
+            asked = self.config.curation
+            if self.config.sleep_cycle.curation_log_summary:
+                self._announcer = Announcer(
+                    asked.summary_url, asked.summary_command, timeout=asked.summary_timeout_seconds
+                )  # fmt: skip
             self._curator = Curator(
-                self.folder, self.layout, self.state.path, human_items=human_items, learn=self._learn
+                self.folder, self.layout, self.state.path, human_items=asked.human_items, learn=self._learn,
+                tell=self._announcer.tell if self._announcer else lambda record: None,
             )  # fmt: skip
         return self._curator
 
@@ -166,6 +172,19 @@ class Editing:
         with self._editing:
             return self.curator.waiting()
 
+    def went_back(self) -> dict[str, str]:
+        """The notes that stand as they had stood before something newer, which is kept: its revision."""
+        if not (self.state.path / JOURNAL).exists():
+            return {}
+        held = {path: known.revision for path, known in self.indexing.index().held().items()}
+        with self._editing:
+            return self.curator.went_back(held)
+
+    def gaps(self) -> dict[str, int]:
+        """The notes from whose audit records are missing, each with how many lines of it are no records."""
+        with self._editing:
+            return self.curator.gaps() if (self.state.path / JOURNAL).exists() else {}
+
     def tend(self, now: datetime | None = None) -> int:
         """Do what is due: writes that wait, displaced files. Returns how many runs were recorded. A daemon calls it."""
         at = _moment(now)
@@ -236,6 +255,9 @@ class Editing:
             if self._curator is not None:
                 self._curator.close()
                 self._curator = None
+            if self._announcer is not None:
+                self._announcer.close()
+                self._announcer = None
 
 
 def _moment(now: datetime | None) -> datetime:

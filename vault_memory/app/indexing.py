@@ -104,6 +104,8 @@ class Indexing:
             self._take(index)
         else:
             self.folder.check_identity(self.marker.vault)
+            for path in paths:
+                self.ingest().try_again(path)
             report = self.ingest().scan(within=tuple(paths) or ("",), progress=_telling(progress))
         if report.young or report.doubtful:
             time.sleep(PATIENCE_SECONDS)

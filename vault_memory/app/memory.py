@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from vault_memory import config as configuration
 from vault_memory.app import inspection
@@ -25,6 +25,9 @@ from vault_memory.ingest import PendingIndex
 from vault_memory.memory import Layout, Pattern, inside
 from vault_memory.recall import Answer, Matrices, search
 from vault_memory.vault import Folder, Marker, read_marker
+
+if TYPE_CHECKING:
+    from vault_memory.app.forgetting import Forgotten
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
@@ -292,6 +295,18 @@ class VaultMemory(Resolving):
         """Counts by kind, scope and source."""
         self.indexing.refresh()
         return inspection.stats(self.indexing.index())
+
+    def forget(
+        self, text: str, *, scopes: Sequence[str] | None = None, now: datetime | None = None, dry_run: bool = False
+    ) -> "Forgotten":
+        """Take `text` out of all that is kept, and look whether it is gone; `scopes` None means all of the vault.
+
+        Raises TextTooShort, UsageError, JournalUnavailable.
+        """
+        from vault_memory.app.forgetting import forget
+
+        with self._there(), self._lock:
+            return forget(self, text, scopes=scopes, now=now, dry_run=dry_run)
 
     def doctor(self, *, fix: bool = False) -> list[Check]:
         """Look at everything that could be wrong; with `fix`, mend what can be mended without touching a note."""

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "undo": ("past", "Take back what one record of the log did."),
     "history": ("past", "List the versions of a note that are kept."),
     "restore": ("past", "Put a version of a note there again."),
+    "forget": ("forget", "Take a text out of everything that is kept, and make sure."),
     "inbox": ("past", "List what waits for your decision, approve or reject it."),
     "conflicts": ("conflicts", "List copies that sync programs left beside notes, merge or discard them."),
     "trash": ("conflicts", "List what was thrown away, and bring it back."),

@@ -59,6 +59,8 @@ def record_block(record: "Record") -> str:
     lines = [click.style(head, bold=True)]
     if record.undoes:
         lines.append(f"undoes {record.undoes}")
+    if record.redacted:
+        lines.append("what was changed was forgotten")
     if record.why:
         lines.append(f"why: {record.why}")
     if record.diff:
@@ -94,4 +96,6 @@ def in_words(op: object) -> str:
             return f"undo {in_words(op.get('of'))}"
         case "restore":
             return f"restore {str(op.get('revision'))[:12]}"
+        case "merge":
+            return f"merge {op.get('copy') or 'what was saved'}"
     return str(name)

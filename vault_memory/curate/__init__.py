@@ -4,12 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vault_memory.curate.announce import Announcer
     from vault_memory.curate.conflicts import Conflicts
     from vault_memory.curate.copies import ConflictCopy, Resolved
     from vault_memory.curate.curator import CURATED, UNATTENDED, Curator
     from vault_memory.curate.edit import AppliedOp, Edit, PendingOp, ProposedOp, RejectedOp
     from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded, UnclearId
-    from vault_memory.curate.forget import Forgetter, Forgetting
     from vault_memory.curate.forget import Forgetter, Forgetting
     from vault_memory.curate.plan import Run
     from vault_memory.curate.versions import NoteVersion, Waiting
@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 __all__ = [
     "CURATED",
     "UNATTENDED",
+    "Announcer",
     "AppliedOp",
     "ConflictCopy",
     "Conflicts",
     "Curator",
     "Edit",
-    "Forgetter",
-    "Forgetting",
     "Forgetter",
     "Forgetting",
     "NotCurated",
@@ -40,12 +39,12 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Announcer": "announce",
     **dict.fromkeys(("CURATED", "UNATTENDED", "Curator"), "curator"),
     **dict.fromkeys(("ConflictCopy", "Resolved"), "copies"),
     "Conflicts": "conflicts",
     **dict.fromkeys(("AppliedOp", "Edit", "PendingOp", "ProposedOp", "RejectedOp"), "edit"),
     **dict.fromkeys(("NoteChanged", "NotCurated", "NotRecorded", "UnclearId"), "errors"),
-    **dict.fromkeys(("Forgetter", "Forgetting"), "forget"),
     **dict.fromkeys(("Forgetter", "Forgetting"), "forget"),
     "Run": "plan",
     **dict.fromkeys(("NoteVersion", "Waiting"), "versions"),

@@ -9,7 +9,7 @@ import fcntl
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -22,6 +22,7 @@ from vault_memory.curate.inbox import Inbox
 from vault_memory.curate.lease import Lease
 from vault_memory.curate.meant import meant, reappeared
 from vault_memory.curate.plan import Known, Plan, Run, plan_run
+from vault_memory.curate.restored import after_opening, gaps, note_gap, went_back
 from vault_memory.curate.returning import Returning
 from vault_memory.curate.trail import Trail
 from vault_memory.curate.versions import NoteVersion, Waiting, revision_named, versions_of
@@ -49,7 +50,7 @@ PASSING = frozenset({"hot", "truncated", "in_editor", "busy"})
 
 
 class Curator:
-    """For one vault; one call at a time. `learn` is told the path of each note that was written."""
+    """For one vault; one call at a time. `learn` is told the path of each note that was written, `tell` each record."""
 
     def __init__(
         self,
@@ -59,10 +60,11 @@ class Curator:
         *,
         human_items: Literal["propose", "edit"] = "propose",
         learn: Callable[[str], None] = lambda path: None,
+        tell: Callable[[Record], None] = lambda record: None,
     ) -> None:
         self.folder = folder
         self.trail = Trail(folder, state)
-        self._layout, self._state, self._learn = layout, state, learn
+        self._layout, self._state, self._learn, self._tell = layout, state, learn, tell
         self.inbox = Inbox(self, folder, layout)
         self._returning = Returning(self)
         self._lease = Lease(Path(folder.root), self.trail)
@@ -77,6 +79,7 @@ class Curator:
         """Opened when first needed: who only reads the audit needs no journal."""
         if self._open is None:
             self._open = Writer.open(self.folder.root, self._state, self._merge, barred=self._lease.barred)
+            after_opening(self._open, self.trail, self.folder)
         return self._open
 
     def close(self) -> None:
@@ -149,9 +152,8 @@ class Curator:
 
     def is_due(self, now: datetime) -> bool:
         """Whether `tend` has anything to do; cheap."""
-        due = self.writer.next_due()
         waiting = self.writer.pending() or self.writer.finished() or self.writer.snapshots.unjudged()
-        return (due is not None and due <= now.timestamp()) or bool(waiting)
+        return bool(waiting) or self.writer.is_due(now.timestamp())
 
     def waiting(self) -> list[Waiting]:
         """The writes that wait for their notes."""
@@ -181,6 +183,14 @@ class Curator:
             return False
         head = self.writer.snapshots.head(path)
         return head is None or head.revision != revision
+
+    def went_back(self, live: Mapping[str, str]) -> dict[str, str]:
+        """The notes that stand, `live`, as they had before something newer, which is kept: its revision."""
+        return went_back(self.writer.snapshots, live)
+
+    def gaps(self) -> dict[str, int]:
+        """The notes whose audit was edited, so that records are missing; how many lines are none."""
+        return gaps(self.writer, self.trail)
 
     def prune(self, now: datetime) -> None:
         """Let go of versions that are older than they are kept."""
@@ -265,6 +275,7 @@ class Curator:
         self.inbox.show(record)
         self.trail.add(record)
         self.inbox.clear(record)
+        self._tell(record)
         return edit_of(record, recorded=True)
 
     def _finish(self) -> dict[str, Record]:
@@ -283,6 +294,7 @@ class Curator:
                     continue
                 records[run.id] = record
                 self.inbox.show(record)
+                note_gap(self.writer, self.trail, run.note)
                 try:
                     self.trail.add(record)
                 except NotRecorded as error:
@@ -291,7 +303,8 @@ class Curator:
                 finally:
                     self._learn(op.path)
                 self.inbox.clear(record)
-            self.writer.acknowledge([op.op_id])
+                self._tell(record)
+            self.writer.acknowledge([op.op_id], run.note if run else "")
         return records
 
     def _record_of(self, run: Run, op: WriteOp) -> Record:

@@ -5,9 +5,11 @@ several fit equally the oldest is taken, because then what is in doubt stays. Ne
 as it stands can be that version: the one may have stood under the note's name before the other was put there.
 """
 
+from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from typing import Literal
 
 from vault_memory.curate.plan import Known, Plan, Run
@@ -21,6 +23,10 @@ SHARE_GONE = 0.3
 PAIRS = 2000
 """Of differing lines that are compared; where there are more, a person looks"""
 
+HARDLY = 0.85
+"""The share of letters that two lines have in common of which one corrects the other"""
+
+Same = Callable[[str, str], bool]
 State = Literal["identical", "contained", "mergeable", "conflict"]
 
 
@@ -51,8 +57,8 @@ def fold(note: bytes, copy: bytes, versions: Iterable[tuple[str, bytes]], *, day
         return Folded("conflict", None, revision, why="the two texts cannot be merged")
     if merged.result == note and not merged.conflicts:
         return Folded("contained", None, revision, why="the note has all that it says")
-    doubtful = base is None or any(raw == copy for _, raw in known)
-    why = _doubt(note, copy, merged.result, merged.conflicts, doubtful=doubtful)
+    same = alike if base is None else _hardly_differ if any(raw == copy for _, raw in known) else None
+    why = _doubt(note, copy, merged.result, merged.conflicts, same)
     state: State = "conflict" if why else "mergeable"
     return Folded(state, merged.result, revision, merged.conflicts, why or "both changed other lines")
 
@@ -70,12 +76,15 @@ def base_of(note: bytes, copy: bytes, versions: Sequence[tuple[str, bytes]]) -> 
     return best[1:] if best else None
 
 
-def _doubt(note: bytes, copy: bytes, result: bytes, conflicts: Sequence[Conflict], *, doubtful: bool) -> str:
-    """Why a person is to look at this first; empty when there is no need."""
+def _doubt(note: bytes, copy: bytes, result: bytes, conflicts: Sequence[Conflict], same: Same | None) -> str:
+    """Why a person is to look at this first; empty when there is no need.
+
+    `same` tells whether two lines may be versions of one, where the version that both go back to does not.
+    """
     if conflicts:
         number = len(conflicts)
         return "both changed the same place" if number == 1 else f"both changed the same {number} places"
-    if doubtful and _rivals(note, copy):
+    if same and _rivals(note, copy, same):
         return "nobody can tell which of two lines that are alike replaces the other"
     before, after = _lines(note), _lines(result)
     gone = (before - after).total() - (after - before).total()
@@ -84,12 +93,18 @@ def _doubt(note: bytes, copy: bytes, result: bytes, conflicts: Sequence[Conflict
     return ""
 
 
-def _rivals(note: bytes, copy: bytes) -> bool:
+def _rivals(note: bytes, copy: bytes, same: Same) -> bool:
     mine, its = _lines(note), _lines(copy)
     ours, theirs = [*(mine - its)], [*(its - mine)]
     if len(ours) * len(theirs) > PAIRS:
         return True
-    return any(alike(_text(one), _text(other)) for one in ours for other in theirs)
+    return any(same(_text(one), _text(other)) for one in ours for other in theirs)
+
+
+def _hardly_differ(one: str, other: str) -> bool:
+    """A copy that once was the note is rather what a sync program put aside than an old version of what replaced it."""
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.real_quick_ratio() >= HARDLY and matcher.quick_ratio() >= HARDLY and matcher.ratio() >= HARDLY
 
 
 def _apart(one: Counter[bytes], other: Counter[bytes]) -> int:
@@ -97,7 +112,7 @@ def _apart(one: Counter[bytes], other: Counter[bytes]) -> int:
 
 
 def _lines(raw: bytes) -> Counter[bytes]:
-    return Counter(line for line in (line.strip() for line in raw.splitlines()) if line)
+    return Counter(line for line in (line.strip() for line in raw.removeprefix(BOM_UTF8).splitlines()) if line)
 
 
 def _text(line: bytes) -> str:

@@ -7,7 +7,7 @@ says when and in which note something was forgotten, and nothing of what that wa
 import logging
 import secrets
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -16,16 +16,12 @@ from vault_memory.curate.plan import FORGET, Run
 from vault_memory.curate.trail import LARGEST
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.memory import Cut, Layout, Sought, conflict_copy, cut_audit, cut_note, cut_transcript
-from vault_memory.vault import Erased, Eraser, Note, Writer, Written, revision_of
+from vault_memory.vault import Eraser, Note, Writer, Written, revision_of
 
 logger = logging.getLogger(__name__)
 
-PATIENCE_SECONDS = 5.0
-"""For a file that is in use"""
 IN_USE = "it is in use; run `forget` again when it is not"
 LINGERS = "the file from before a write, which a program may have open; close it, and run `forget` again"
-_ORDER = ("audit", "transcript")
-"""Of kinds of files; INBOX pages come last, when nothing on them waits any more"""
 
 
 @dataclass(slots=True)
@@ -48,6 +44,7 @@ class Forgetter:
     def __init__(self, curator: Curator, layout: Layout, sought: Sought, scopes: Collection[str] | None = None) -> None:
         self._curator, self._layout, self._sought, self._scopes = curator, layout, sought, scopes
         self._revisions: Mapping[str, str] = {}
+        self._patience = 0.0
         self._eraser = Eraser(lambda path, raw: self.cut(path, raw).raw, self._told)
 
     def look(self, found: Forgetting) -> None:
@@ -57,26 +54,41 @@ class Forgetter:
 
     def look_back(self, found: Forgetting, now: datetime) -> None:
         """Only look, through what is kept outside the vault."""
-        self._count(self._curator.writer.erase(self._eraser, now, dry_run=True), found)
+        erased = self._curator.writer.erase(self._eraser, now, dry_run=True)
+        found.took("history", erased.versions)
+        found.took("trash", erased.trash)
+        found.took("waiting writes", erased.waiting)
 
-    def carry_out(self, found: Forgetting, now: datetime) -> None:
-        """Take it out of the files, then of what is kept of their past. Raises JournalUnavailable."""
-        writer = self._curator.writer
+    def carry_out(self, found: Forgetting, now: datetime, *, patience: float) -> None:
+        """Take it out of the files and of what is kept of their past. Raises JournalUnavailable.
+
+        `patience` is how many seconds to wait for a file that is in use.
+
+        The audits come first, so that nothing is proposed any more; the INBOX pages last, so that a line which goes
+        from them decides nothing.
+        """
+        writer, self._patience = self._curator.writer, patience
         with self._curator.turn(now):
             self._revisions = dict(writer.erase(self._eraser, now, dry_run=True).revisions)
             files = list(self._files(found))
             self._revisions |= {
                 note.revision: revision_of(cut.raw) for path, note in files if (cut := self.cut(path, note.raw)).count
             }
-            for path, note in sorted(files, key=lambda file: _rank(self._kind(file[0]))):
-                self._rewrite(writer, path, note, found, now)
+            audits = [file for file in files if self._kind(file[0]) == "audit"]
+            others = [file for file in files if self._kind(file[0]) != "audit"]
+            self._rewrite_all(audits, found, now)
+            writer.erase(self._eraser, now)  # before anything that waits could be written
+            self._rewrite_all(sorted(others, key=lambda file: self._kind(file[0]) == "inbox"), found, now)
         self._curator.tend(now)  # the records of what was written
         with self._curator.turn(now):
             erased = writer.erase(self._eraser, now)
-        self._count(erased, found)
         found.remaining.update(dict.fromkeys(erased.lingering, LINGERS))
         if not erased.compacted:
-            found.remaining["journal.sqlite"] = IN_USE
+            found.remaining["history"] = IN_USE
+
+    def holds(self, path: str) -> bool:
+        """Whether a file of the vault is one that forgetting looks into."""
+        return self._kind(path) != ""
 
     def cut(self, path: str, raw: bytes) -> Cut:
         """The bytes of a file of the vault without the text; the same when it is not in them, or out of scope."""
@@ -109,6 +121,10 @@ class Forgetter:
             except VaultMemoryError as error:
                 found.remaining[path] = error.message
 
+    def _rewrite_all(self, files: Sequence[tuple[str, Note]], found: Forgetting, now: datetime) -> None:
+        for path, note in files:
+            self._rewrite(self._curator.writer, path, note, found, now)
+
     def _rewrite(self, writer: Writer, path: str, note: Note, found: Forgetting, now: datetime) -> None:
         cut = self.cut(path, note.raw)
         if cut.raw == note.raw:
@@ -122,7 +138,6 @@ class Forgetter:
         )  # fmt: skip
         waits = self._wait(writer, written, now)
         if waits is None:
-            found.took(path, cut.count)
             found.remaining.pop(path, None)
         else:
             writer.discard(op_id)
@@ -132,7 +147,7 @@ class Forgetter:
         """None when it was written within our patience, else why not."""
         began = time.monotonic()
         op = next((one for one in writer.pending() if one.op_id == written.op_id), None)
-        while op is not None and op.reason in PASSING and (spent := time.monotonic() - began) < PATIENCE_SECONDS:
+        while op is not None and op.reason in PASSING and (spent := time.monotonic() - began) < self._patience:
             time.sleep(PAUSE_SECONDS)
             writer.tend(now + timedelta(seconds=spent))
             op = next((one for one in writer.pending() if one.op_id == written.op_id), None)
@@ -150,12 +165,3 @@ class Forgetter:
         if (kept, why) == (run.ops, run.why):
             return record
         return replace(run, ops=kept, why=why).as_bytes() if kept or not run.ops else None
-
-    def _count(self, erased: Erased, found: Forgetting) -> None:
-        found.took("history", erased.versions)
-        found.took("trash", erased.trash)
-        found.took("waiting writes", erased.waiting)
-
-
-def _rank(kind: str) -> int:
-    return len(_ORDER) + 1 if kind == "inbox" else _ORDER.index(kind) if kind in _ORDER else len(_ORDER)

@@ -88,7 +88,7 @@ class Inbox:
     def carry_out(self, page: str, now: datetime) -> bool:
         """Do what a person decided on a page; False when it was changed just now, and must be looked at again."""
         note = self._read(page)
-        if note is not None and now.timestamp() - note.stat.ctime_ns / 1e9 < SETTLED_SECONDS:
+        if note is not None and abs(now.timestamp() - note.stat.ctime_ns / 1e9) < SETTLED_SECONDS:
             return False
         waiting = self._curator.deciding()
         mine = [one for one in self._open() if one.id not in waiting and self.page_of(one.note) == page]
@@ -98,7 +98,7 @@ class Inbox:
         for proposal in mine:
             if state := decisions.get(proposal.id):
                 self.decide(proposal, state, now, patient=False)
-            elif expired(proposal, now):
+            elif expired(proposal, now) and self._curator.writer.believes(now):
                 self.decide(proposal, "expired", now, "nobody decided within 30 days", patient=False)
         return True
 

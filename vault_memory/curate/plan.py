@@ -153,7 +153,7 @@ def _plan_ops(run: Run, before: bytes | None, known: Known, base: bytes | None) 
     if base is not None and base != before:
         from vault_memory.memory import fitted
 
-        fit = fitted(ops, parse(base), parse(before or b""), run.note)
+        fit = fitted(ops, parse(base), parse(before or b""), run.note, by_bot=run.source in BOT_SOURCES)
         ops, asked = fit.ops, fit.proposed
     outcome, proposed = _by_policy(run, before, ops, known)
     did = any(done.outcome == "applied" for done in outcome.applied)
@@ -228,7 +228,7 @@ def _plan_rejoin(run: Run, versions: tuple[str, str, str], before: bytes | None,
 
 
 def _plan_undo(run: Run, before: bytes | None, known: Known) -> Plan:
-    from vault_memory.memory import undo
+    from vault_memory.memory import asked_about, undo
 
     record = next((record for record in known.records(run.note) if record.id == run.undoes), None)
     if record is None:
@@ -246,14 +246,16 @@ def _plan_undo(run: Run, before: bytes | None, known: Known) -> Plan:
     if undone is not None and undone.exact:
         return Plan(before, undone.raw if record.before else None, undone.applied or _all_of(record, True))
     merged = None
+    asked: tuple[Proposal, ...] = ()
     if versions is not None:
         from vault_memory.markdown import merge  # only here: it costs 40 ms, and most runs merge nothing
 
         older, newer = versions
-        merged = merge(newer, older, now).result
+        joined = merge(newer, older, now)
+        merged, asked = joined.result, asked_about(joined.conflicts, run.note, f"undo of {record.id}")
     if undone is None:
         raw = now if merged is None else merged
-        return Plan(before, raw, _all_of(record, raw != now))
+        return Plan(before, raw, _all_of(record, raw != now), (), asked)
     if merged is None or merged == now:
         merged = undone.raw
     return Plan(before, merged if before is not None or merged else None, undone.applied, (), undone.proposed)

@@ -11,6 +11,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from vault_memory.curate.errors import NotCurated
 from vault_memory.curate.plan import Plan
 from vault_memory.errors import VaultMemoryError
 from vault_memory.memory import Ownership, Seen, Verdict, gone_back, judge, offered, replay
@@ -55,6 +56,8 @@ class Returning:
         for version in snapshots.unjudged():
             try:
                 self._judge(version, now)
+            except NotCurated:
+                pass  # an INBOX page: what is missing there was decided
             except (VaultMemoryError, OSError) as error:
                 logger.warning("what `%s` lacks since it was saved cannot be told yet: %s", version.path, error)
                 continue

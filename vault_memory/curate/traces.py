@@ -3,7 +3,7 @@
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from vault_memory.database import DatabaseError, values_in
@@ -46,9 +46,11 @@ def tables_holding(file: Path, sought: Sought) -> list[str]:
     return sorted({table for table, value in values_in(file) if _holds(value, sought)})
 
 
-def traces(root: Path, sought: Sought) -> Iterator[tuple[str, str]]:
-    """Where it is below a folder: (path, why it counts)."""
+def traces(root: Path, sought: Sought, *, besides: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+    """Where it is below a folder, besides some of its paths: (path, why it counts)."""
     for path, file in files_below(root):
+        if besides(path):
+            continue
         if sought.stands_in(path):
             yield path, NAMED
         try:

@@ -6,7 +6,7 @@ that a sync program carries about. A device is known from a record or a file of 
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -64,7 +64,10 @@ class Trail:
 
     def all(self) -> tuple[Record, ...]:
         """The records of all notes, the oldest first."""
-        return self._union(path for path in self._folder.listing(suffixes=(".jsonl",)).entries if _note_of(path))
+        return self._union(self._paths())
+
+    def _paths(self) -> list[str]:
+        return [path for path in self._folder.listing(suffixes=(".jsonl",)).entries if _note_of(path)]
 
     def find(self, given: str) -> Record:
         """The one record whose id begins so. Raises UnclearId."""
@@ -89,6 +92,27 @@ class Trail:
 
     def last_of(self, path: str) -> Record | None:
         """The last record of one audit file, without reading all of it."""
+        return next(iter(self._tail(path)), None)
+
+    def last_own(self, note: str) -> Record | None:
+        """The last record of this device that changed the note, as far as it is among the last ones."""
+        for path in (own_log(note + ENDING, self.device), note + ENDING):
+            for record in self._tail(path):
+                if record.device == self.device and record.after and record.after != record.before:
+                    return record
+        return None
+
+    def bad_lines(self) -> dict[str, int]:
+        """How many lines of each note's audit are no records."""
+        counts: dict[str, int] = {}
+        for path in self._paths():
+            lines = [line for line in self._bytes(path).split(b"\n") if line.strip()]
+            bad = sum(read_line(line) is None for line in lines)
+            counts[_note_of(path)] = counts.get(_note_of(path), 0) + bad
+        return counts
+
+    def _tail(self, path: str) -> Iterator[Record]:
+        """The last records of one audit file, the last first."""
         folder_path, _, name = path.rpartition("/")
         files = RealFiles(self._folder.root)
         try:
@@ -102,8 +126,8 @@ class Trail:
             finally:
                 files.close(fd)
         except OSError:
-            return None
-        return next((record for line in reversed(raw.split(b"\n")) if (record := read_line(line))), None)
+            return
+        yield from (record for line in reversed(raw.split(b"\n")) if (record := read_line(line)))
 
     def held(self, record_id: str, note: str) -> Record | None:
         """The record, when the note's files have it already."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.index import Delta, Entry, Held, Index, State
+from vault_memory.ingest.crumbs import EndedTwice, forget_crumb, reading
 from vault_memory.ingest.notes import entry_of, forget_note, held_of, ingest_entries, ingest_note
 from vault_memory.ingest.plan import plan_ingest, stamp
 from vault_memory.memory import Layout, Place
@@ -115,7 +116,18 @@ class Ingest:
         place = self.layout.place(note.path)
         if place is None or not place.indexed:
             return None
-        return ingest_note(self.index, note, place, state, read_ns=self.clock())
+        try:
+            with reading(self.index, note):
+                return ingest_note(self.index, note, place, state, read_ns=self.clock())
+        except EndedTwice as error:
+            self._park(note.path, error.reason)
+            return None
+
+    def try_again(self, path: str) -> None:
+        """Somebody asks for a note that is parked: read it once more."""
+        forget_crumb(self.index, path)
+        if path in self.index.parked():
+            self.index.unpark(path)
 
     def _list(self, within: Sequence[str]) -> Listing:
         if within == ("",):
@@ -178,7 +190,12 @@ class Ingest:
     def _taken_in(self, note: Note, place: Place, state: State, now: int) -> Entry | None:
         """The entry; a fault of ours over one note must not cost the others, so that note is parked with its reason."""
         try:
-            return entry_of(note, place, state, read_ns=now)
+            with reading(self.index, note):
+                return entry_of(note, place, state, read_ns=now)
+        except EndedTwice as error:
+            logger.warning("%s", error)
+            self._park(note.path, error.reason)
+            return None
         except Exception as error:
             logger.exception("%s cannot be taken in", note.path)
             self._park(note.path, f"it cannot be taken in: {type(error).__name__}; this is a bug")

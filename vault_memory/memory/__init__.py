@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         strike_in_inbox,
     )
     from vault_memory.memory.items import NoteItem, Resolved, item_id, items_of, resolve
-    from vault_memory.memory.newer import Fitted, fitted
+    from vault_memory.memory.newer import Fitted, asked_about, fitted
     from vault_memory.memory.ops import (
         AddHeading,
         Append,
@@ -91,6 +91,7 @@ __all__ = [
     "add_to_inbox",
     "apply_ops",
     "as_json",
+    "asked_about",
     "awkward",
     "bots",
     "clash_key",
@@ -146,7 +147,7 @@ _MODULES = {
     **dict.fromkeys(("Cut", "Revisions", "cut_audit", "cut_note", "cut_transcript"), "forgetting"),
     **dict.fromkeys(("Sought", "TextTooShort"), "sought"),
     **dict.fromkeys(("read_line", "read_record"), "reading"),
-    **dict.fromkeys(("Fitted", "fitted"), "newer"),
+    **dict.fromkeys(("Fitted", "asked_about", "fitted"), "newer"),
     **dict.fromkeys(("Decisions", "add_to_inbox", "describe", "drop_from_inbox", "expired"), "inbox"),
     **dict.fromkeys(("read_inbox", "strike_in_inbox"), "inbox"),
     **dict.fromkeys(("Seen", "Verdict", "gone_back", "judge", "offered"), "buffers"),

@@ -1,16 +1,17 @@
 """Ops that were thought of for one text of a note, made to fit a newer one that a person saved meanwhile."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from vault_memory.markdown import SectionedDoc
+from vault_memory.markdown import Conflict, SectionedDoc, alike
 from vault_memory.memory.audit import Proposal, propose
-from vault_memory.memory.items import section_items, section_named
+from vault_memory.memory.items import NoteItem, folded, items_of, section_items, section_named, texts_in
 from vault_memory.memory.ops import AddHeading, Append, Op, Remove, Replace
 from vault_memory.memory.ownership import op_of
 
 SAME_SECTION = 0.5
 """The share of a section's items by which it is known under another name"""
+REWRITTEN = "a person changed the item while this was written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,13 @@ class Fitted:
     proposed: tuple[Proposal, ...] = ()
 
 
-def fitted(ops: Iterable[object], base: SectionedDoc, newer: SectionedDoc, note: str) -> Fitted:
+def fitted(
+    ops: Iterable[object], base: SectionedDoc, newer: SectionedDoc, note: str, *, by_bot: bool = False
+) -> Fitted:
     """The ops for `newer`: a section that was renamed is followed, an item that was moved too.
 
-    A section that was deleted comes back with just the new item, and INBOX asks whether that is right.
+    A section that was deleted comes back with just the new item, and INBOX asks whether that is right. An item that a
+    person changed stays as they changed it, and INBOX has what it was to become.
     """
     made: list[object] = []
     proposed: list[Proposal] = []
@@ -34,6 +38,10 @@ def fitted(ops: Iterable[object], base: SectionedDoc, newer: SectionedDoc, note:
             made.append(said)
             continue
         name = op.heading if section_named(newer, op.heading) is not None else renamed(op.heading, base, newer)
+        other = _rewritten(op, name, base, newer) if isinstance(op, Replace) else None
+        if isinstance(op, Replace) and other and (by_bot or folded(op.match) not in folded(other.text)):
+            proposed.append(propose(note, Replace(other.heading, other.text, op.line), REWRITTEN))
+            continue
         if isinstance(op, Remove | Replace):
             made.append(replace(op, heading=_where(op, name, newer)))
         elif name is not None:
@@ -43,6 +51,17 @@ def fitted(ops: Iterable[object], base: SectionedDoc, newer: SectionedDoc, note:
             why = f"its section {op.heading} was deleted while this was written"
             proposed.append(propose(note, Remove(op.heading, op.line), why))
     return Fitted(tuple(made), tuple(proposed))
+
+
+def asked_about(conflicts: Iterable[Conflict], note: str, why: str) -> tuple[Proposal, ...]:
+    """Items that somebody else changed too, and so stayed: each may become the other one, if a person says so."""
+    found = []
+    for one in conflicts:
+        kept, other = texts_in(one.kept), texts_in(one.other)
+        if one.kind == "item" and kept and other:
+            wish = op_of(Replace(one.section, kept[0], other[0]))
+            found += [propose(note, wish, why)] if wish else []
+    return tuple(found)
 
 
 def renamed(heading: str, base: SectionedDoc, newer: SectionedDoc) -> str | None:
@@ -59,6 +78,26 @@ def renamed(heading: str, base: SectionedDoc, newer: SectionedDoc) -> str | None
         if (body and section.body.strip() == body) or (texts and len(shared) > SAME_SECTION * len(texts)):
             return section.name
     return None
+
+
+def _rewritten(op: Replace, name: str | None, base: SectionedDoc, newer: SectionedDoc) -> NoteItem | None:
+    """What a person made of the item that is meant; None when it stands as it was, or nothing was made of it."""
+    old, now = items_of(base), items_of(newer)
+    meant = [item for item in old if item.heading == op.heading and folded(op.match) in folded(item.text)]
+    if len(meant) != 1 or meant[0].text in {item.text for item in now}:
+        return None
+    known = {item.text for item in old}
+    fresh = [item for item in now if item.text not in known]
+    fresh = [item for item in fresh if item.heading == name] or fresh
+    like = [item for item in fresh if alike(folded(meant[0].text), folded(item.text))]
+    found = like or _in_its_place(meant[0], old, [item for item in now if item.heading == name])
+    return found[0] if len(found) == 1 and found[0] in fresh else None
+
+
+def _in_its_place(meant: NoteItem, old: Sequence[NoteItem], now: Sequence[NoteItem]) -> list[NoteItem]:
+    """The item that stands where it stood, when the section has as many items as before."""
+    before = [item for item in old if item.section == meant.section]
+    return [now[before.index(meant)]] if len(before) == len(now) else []
 
 
 def _where(op: Remove | Replace, name: str | None, newer: SectionedDoc) -> str:

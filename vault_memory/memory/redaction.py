@@ -11,9 +11,12 @@ NAMES = frozenset({"append", "add_heading", "remove", "replace", "undo", "lift",
 
 
 def redact(record: Record, hides: Callable[[str], bool]) -> Record:
-    """The record without what `hides` says of a text that it must go; the same record when that is nothing."""
+    """The record without what `hides` says of a text that it must go; the same record when that is nothing.
+
+    A record that only shows it in its diff, among the lines around its own, still tells what it did.
+    """
     if not any(hides(text) for text in _texts(record)):
-        return record
+        return replace(record, diff=b"") if any(map(hides, _of_diff(record.diff))) else record
     return replace(
         record,
         applied=tuple(_done(done, hides) for done in record.applied),
@@ -27,7 +30,7 @@ def redact(record: Record, hides: Callable[[str], bool]) -> Record:
 
 def _texts(record: Record) -> Iterator[str]:
     """All that a record says, in pieces."""
-    yield from (record.why, *_of_diff(record.diff))
+    yield record.why
     for done in record.applied:
         yield from _of_done(done)
     for refused in record.rejected:

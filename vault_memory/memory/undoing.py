@@ -39,7 +39,7 @@ class Undone:
 def undo(record: Record, now: bytes) -> Undone:
     """What the note becomes. Raises NotUndoable for a record that says too little."""
     if record.redacted:
-        raise NotUndoable(f"what record {record.id} changed was forgotten", hint="the note's history may still have it")
+        raise NotUndoable(f"what record {record.id} changed was forgotten", hint="nothing brings it back")
     inverses = [(done, effect) for done in reversed(record.applied) if (effect := effect_of(done)) is not None]
     if not inverses and not record.diff:
         raise NotUndoable(f"record {record.id} changed nothing", hint="`vault-memory log` shows what each record did")

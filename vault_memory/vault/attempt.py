@@ -85,7 +85,7 @@ def _attempt(means: Means, folder: int, op: Op, merge: Merge, now: float) -> Op:
 def _must_wait(means: Means, folder: int, op: Op, live: Live | None, now: float) -> Reason | None:
     if live is None:
         awaited = op.side == "ours" and op.base is not None
-        return "absent" if awaited or (op.side == "theirs" and now - op.since < HOLD) else None
+        return "absent" if awaited or (op.side == "theirs" and abs(now - op.since) < HOLD) else None
     head = means.snapshots.head(op.path)
     known = head is not None and head.revision == live.revision
     last = None

@@ -75,7 +75,7 @@ def closed_because(
     """Why this note may not be replaced now, or None. ``last`` is its version before; ``own`` when we wrote it."""
     if reason := _unkeepable(files, live.found):
         return reason
-    if asked.now - asked.since < PATIENCE and _locked(files, folder, name):
+    if abs(asked.now - asked.since) < PATIENCE and _locked(files, folder, name):
         return "in_editor"
     if files.free_bytes(folder) < SPACE * asked.size:
         return "no_space"

@@ -19,6 +19,7 @@ from vault_memory.errors import VaultError
 from vault_memory.vault.reasons import Reason
 
 FILE = "journal.sqlite"
+RECORDED, GAP = "recorded:", "gap:"
 FORGOTTEN = "forgotten:"
 """Before a revision: the name of a state"""
 
@@ -173,6 +174,32 @@ class Journal:
 
     def remove(self, op_id: str) -> None:
         self.connection.execute("DELETE FROM ops WHERE op_id = ?", (op_id,))
+
+    def acknowledge(self, op_id: str, note: str) -> None:
+        """Forget an op whose record is safe in the audit of a note; that it was the last one there stays known."""
+        if note:
+            self.set_recorded(note, op_id)
+        self.remove(op_id)
+
+    def recorded(self) -> dict[str, str]:
+        """The last record that is known to be safe in the audit of each note."""
+        rows = self.connection.execute("SELECT name, value FROM state WHERE name LIKE ?", (f"{RECORDED}%",))
+        return {str(name).removeprefix(RECORDED): str(value) for name, value in rows}
+
+    def recorded_of(self, note: str) -> str:
+        """The same of one note, or "" """
+        return self.state(RECORDED + note) or ""
+
+    def gaps(self) -> set[str]:
+        """The notes from whose audit records were once missing."""
+        rows = self.connection.execute("SELECT name FROM state WHERE name LIKE ?", (f"{GAP}%",))
+        return {str(name).removeprefix(GAP) for (name,) in rows}
+
+    def set_gap(self, note: str, record_id: str) -> None:
+        self.set_state(GAP + note, record_id)
+
+    def set_recorded(self, note: str, record_id: str) -> None:
+        self.set_state(RECORDED + note, record_id)
 
     def supersede(self, op: Op) -> None:
         """Drop what was planned for earlier late text of the same displaced file."""

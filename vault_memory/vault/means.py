@@ -47,8 +47,8 @@ class Means:
     """Asked before each write of ours; what a person saved late is brought in anyway."""
     purged: set[str] = field(default_factory=set)
     """Displaced files that were taken away, their folder perhaps not yet synced: the journal still knows of them."""
-    acknowledged: set[str] = field(default_factory=set)
-    """Ops that the journal may forget at the next occasion."""
+    acknowledged: dict[str, str] = field(default_factory=dict)
+    """Ops that the journal may forget at the next occasion, each with the note whose audit has its record."""
     _forgettable: set[str] = field(default_factory=set)
     _known: dict[str, bytes] = field(default_factory=dict)
 
@@ -162,13 +162,14 @@ class Means:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """One commit, which also drops what may be forgotten."""
-        places, op_ids = set(self._forgettable), set(self.acknowledged)
+        places, done = set(self._forgettable), dict(self.acknowledged)
         with self.journal.transaction():
             for place in places:
                 self.journal.forget_displaced(place)
-            for op_id in op_ids:
-                self.journal.remove(op_id)
+            for op_id, note in done.items():
+                self.journal.acknowledge(op_id, note)
             yield
         self._forgettable -= places
         self.purged -= places
-        self.acknowledged -= op_ids
+        for op_id in done:
+            self.acknowledged.pop(op_id, None)

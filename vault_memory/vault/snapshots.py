@@ -2,7 +2,7 @@
 
 The bytes are kept once for each revision, compressed; a chain for each path says which revisions stood there, when,
 and who put them there. All versions of the last day are kept, one an hour for 90 days, and for 90 days each that a
-write of the bot was based on or led to. The newest version of a path is always kept.
+write of the bot was based on or led to. The newest version of a path is always kept, unless it was a conflict copy.
 """
 
 import zlib
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from vault_memory.memory import conflict_copy
 from vault_memory.vault.journal import By, Journal
 
 ALL_FOR = 24 * 3600.0
@@ -118,6 +119,34 @@ class Snapshots:
         with self._journal.transaction():
             self._connection.execute("DELETE FROM unjudged WHERE version = ?", (version.id,))
 
+    def paths(self) -> list[str]:
+        """All paths that have a chain."""
+        return [str(path) for (path,) in self._connection.execute("SELECT DISTINCT path FROM versions ORDER BY path")]
+
+    def adopt(self, versions: Iterable[tuple[str, bytes]], *, at: float) -> None:
+        """These stand at their paths now, however they came there: nothing is concluded from what they lack."""
+        with self._journal.transaction():
+            for path, raw in versions:
+                self.add(path, self.keep(raw), at=at, by="person", kept=True)
+            self._connection.execute("DELETE FROM unjudged")
+
+    def gone_back(self) -> list[tuple[str, str, str]]:
+        """The paths whose newest version had stood there before: with its revision, and that which it replaced."""
+        rows = self._connection.execute(
+            "WITH last AS (SELECT path, max(id) AS id FROM versions GROUP BY path)"
+            " SELECT path, one.revision, (SELECT revision FROM versions AS before WHERE before.path = one.path"
+            "  AND before.id < one.id ORDER BY before.id DESC LIMIT 1)"
+            " FROM last JOIN versions AS one USING (path, id) WHERE EXISTS (SELECT 1 FROM versions AS before"
+            "  WHERE before.path = one.path AND before.revision = one.revision AND before.id < one.id)"
+            " AND one.by = 'person' ORDER BY path"
+        )
+        return [(str(path), str(now), str(newer)) for path, now, newer in rows]
+
+    def newest(self) -> float | None:
+        """When the newest of all versions was seen."""
+        at = self._connection.execute("SELECT max(at) FROM versions WHERE id > (SELECT max(id) - 50 FROM versions)")
+        return next((float(seen) for (seen,) in at if seen is not None), None)
+
     def prune(self, now: float) -> int:
         """Let go of what is older than it is kept; returns how many versions went."""
         rows = self._connection.execute("SELECT id, path, at, kept FROM versions ORDER BY path, id DESC")
@@ -168,7 +197,8 @@ def _outdated(rows: Iterable[tuple[Any, ...]], now: float) -> list[int]:
             path, hour = its_path, -1
         age = now - at
         first_of_its_hour = int(at // AN_HOUR) != hour
-        if newest or age <= ALL_FOR or (age <= KEPT_FOR and (kept or first_of_its_hour)):
+        spared = newest and conflict_copy(its_path.rpartition("/")[2]) is None
+        if spared or age <= ALL_FOR or (age <= KEPT_FOR and (kept or first_of_its_hour)):
             hour = int(at // AN_HOUR) if age > ALL_FOR or newest else hour
             continue
         gone.append(one)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from vault_memory.memory import inside
 from vault_memory.vault.attempt import carry_out
+from vault_memory.vault.clock import Clock
 from vault_memory.vault.files import Files, RealFiles
 from vault_memory.vault.journal import By, Displaced, Op, open_journal
 from vault_memory.vault.linger import look
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from vault_memory.vault.erase import Erased, Eraser
 
 LOCK = "write.lock"
+CLOCK = "clock"
+FARTHEST = 120.0
+"""Seconds ahead in which the next look at a displaced file always lies"""
 _LINKS = 8
 _ROUNDS = 40
 
@@ -68,7 +72,7 @@ class Writer:
     def __init__(self, means: Means, merge: Merge, *, lock: Path | None = None) -> None:
         self._means, self._merge = means, merge
         self._lock = lock
-        self.snapshots = means.snapshots
+        self.snapshots, self.journal = means.snapshots, means.journal
 
     @classmethod
     def open(
@@ -165,9 +169,23 @@ class Writer:
             return erase(self._means, eraser)
 
     def prune(self, now: datetime) -> int:
-        """Let go of old versions and old trash; returns how many versions went."""
+        """Let go of old versions and old trash; returns how many versions went. Nothing, if the clock is in doubt."""
+        clock = self._clock(now)
+        with self.journal.transaction():
+            self.journal.set_state(CLOCK, f"{clock.seen} {clock.doubted_until}")
+        if not clock.believed:
+            return 0
         empty(self._means, now.timestamp())
         return self.snapshots.prune(now.timestamp())
+
+    def believes(self, now: datetime) -> bool:
+        """Whether the clock can be trusted as to the age of things."""
+        return self._clock(now).believed
+
+    def _clock(self, now: datetime) -> Clock:
+        kept = self.journal.state(CLOCK)
+        seen, doubted_until = map(float, kept.split()) if kept else (self.snapshots.newest(), float("-inf"))
+        return Clock(now.timestamp() if seen is None else seen, doubted_until).looked(now.timestamp())
 
     def tend(self, now: datetime) -> list[Written]:
         """What is due: writes that wait, displaced files. Returns the waiting writes that are now done."""
@@ -196,17 +214,22 @@ class Writer:
         """Writes that are done and whose records are not yet acknowledged, the oldest first."""
         return [op for op in self._means.journal.ops("done") if op.op_id not in self._means.acknowledged]
 
-    def acknowledge(self, op_ids: Iterable[str]) -> None:
-        """The records of these writes are safe; after a crash they may be handed back once more."""
-        self._means.acknowledged.update(op_ids)
+    def acknowledge(self, op_ids: Iterable[str], note: str = "") -> None:
+        """The records of these writes are safe in the note's audit; after a crash they may be handed back once more."""
+        self._means.acknowledged.update(dict.fromkeys(op_ids, note))
+
+    def recovered(self, now: datetime) -> list[Op]:
+        """The writes that wait, after what a crash cut short was finished or undone."""
+        with self._turn(now.timestamp()):
+            return self.pending()
 
     def displaced(self) -> list[Displaced]:
         """The files that are still watched."""
         return [entry for entry in self._means.journal.displaced() if entry.place not in self._means.purged]
 
-    def next_due(self) -> float | None:
-        """When `tend` will next have a displaced file to look at."""
-        return min((entry.next_look for entry in self.displaced()), default=None)
+    def is_due(self, at: float) -> bool:
+        """Whether `tend` has a displaced file to look at."""
+        return any(_is_due(entry, at) for entry in self.displaced())
 
     def close(self) -> None:
         """Let go of the journal; what is watched is watched again by the next who opens it."""
@@ -248,7 +271,7 @@ class Writer:
         """Look at displaced files until none is due; late texts displace others in turn."""
         at = now.timestamp()
         for _ in range(_ROUNDS):
-            due = [entry for entry in self.displaced() if entry.next_look <= at]
+            due = [entry for entry in self.displaced() if _is_due(entry, at)]
             if not due:
                 return
             for entry in due:
@@ -270,6 +293,11 @@ class Writer:
                 continue
             self._means.synced(folder_path)
         self._means.flush()
+
+
+def _is_due(entry: Displaced, at: float) -> bool:
+    """Also when the clock was set back since the last look."""
+    return entry.next_look <= at or entry.next_look > at + FARTHEST
 
 
 def real_path(files: Files, path: str) -> str | None:

@@ -1,0 +1,164 @@
+"""What goes with a forgotten text, and that nothing else does."""
+
+import json
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from vault_memory.memory import Sought, TextTooShort, cut_audit, cut_note, cut_transcript, read_line
+
+LANTERN = Sought.of("Green Lantern")
+
+
+def cut(text: str, sought: Sought = LANTERN, *, facts: bool = False) -> str:
+    return cut_note(text.encode(), sought, facts=facts).raw.decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("- a\n- the green lantern\n- b\n", "- a\n- b\n"),
+        ("- a\r\n- the GREEN   LANTERN\r\n- b\r\n", "- a\r\n- b\r\n"),
+        ("- a\n- the green\n  lantern\n- b", "- a\n- b"),
+        ("- a\n- the green\n\n  lantern\n- b", "- a\n- b"),
+        ("- green lantern\n  - nested\n- b\n", "- b\n"),
+        ("- a\n  - green lantern\n  - c\n", "- a\n  - c\n"),
+        ("1. [x] green lantern (2026-01-01)\n2. b\n", "2. b\n"),
+        ("## A\n\n### deep\n\n- green lantern\n- b\n", "## A\n\n### deep\n\n- b\n"),
+        ("one\ngreen lantern\nthree\n", "one\nthree\n"),
+        ("one green\nlantern two\nthree\n", "three\n"),
+        ("one green\n\nlantern two\n", "one green\n\nlantern two\n"),
+        ("> a green\n> lantern\n> c\n", "> c\n"),
+        ("---\ntopic: green lantern\nx: y\n---\n# A\n", "---\nx: y\n---\n# A\n"),
+        ("```green lantern\ncode\n```\n", "```\ncode\n```\n"),
+        ("```\nx = 'green lantern'\ny\n```\n", "```\ny\n```\n"),
+        ("## The green lantern\n\n- a\n", "## …\n\n- a\n"),
+        ("The green lantern\n---\n\n- a\n", "…\n---\n\n- a\n"),
+        ("| a |\n|---|\n| green lantern |\n| b |\n", "| a |\n|---|\n| b |\n"),
+        ("\ufeffgreen lantern\nb\n", "\ufeffb\n"),
+        ("greenlantern\n", "greenlantern\n"),
+    ],
+)
+def test_the_item_or_the_lines_go_that_say_it(before: str, after: str):
+    assert cut(before) == after
+
+
+def test_lines_that_come_to_stand_together_and_say_it_go_too():
+    assert cut("green\ngreen lantern\nlantern\nlast\n") == "last\n"
+
+
+def test_facts_go_with_their_subject_and_those_of_another_stay():
+    page = "## alice\n\n- likes: tea\n\n## green lantern\n\n- is_a: lamp\n\n## bob\n\n- owns: a boat\n"
+
+    assert cut(page, facts=True) == "## alice\n\n- likes: tea\n\n## bob\n\n- owns: a boat\n"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there"),
+    [
+        ("Café Müller", unicodedata.normalize("NFD", "café MÜLLER")),
+        (unicodedata.normalize("NFD", "Café"), "CAFÉ"),
+        ("straße", "STRASSE"),
+        ("한국어 메모", unicodedata.normalize("NFD", "한국어 메모")),
+        ("灯台の鍵", "あの灯台の鍵です"),
+        ("a\u00a0b c", "A b\tC"),
+    ],
+)
+def test_case_blanks_and_unicode_forms_do_not_count(wanted: str, there: str):
+    sought = Sought.of(wanted)
+    [(start, end)] = sought.spans(f"x {there} y")
+
+    assert sought.hides(there)
+    assert sought.stands_in(there)
+    assert sought.is_in_bytes(json.dumps([there]).encode())
+    assert Sought.of(wanted).hides(f"x {there} y"[start:end])
+
+
+@pytest.mark.parametrize("text", ["", "  ", "ab", "...", "- [ ]", "é!", "a b"[:2], "键"])
+def test_too_little_is_refused_and_not_repeated(text: str):
+    with pytest.raises(TextTooShort) as refused:
+        Sought.of(text)
+
+    assert not text.strip() or text not in refused.value.message + refused.value.hint
+
+
+def test_two_letters_of_a_script_without_blanks_are_enough():
+    assert Sought.of("灯台").hides("灯台の鍵")
+
+
+LINES = st.sampled_from(
+    [
+        "- tea", "  - nested", "* star", "green", "lantern", "- Green Lantern", "  green lantern", "a green\tlantern b",
+        "## A", "### green lantern", "green lantern\n---", "", "", "  ", "```", "```green lantern", "> green",
+        "> lantern", "---", "| green lantern |", "<div>", "1. one", "2) gre\u0301en", "last\x0cpage", "<!-- green",
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(LINES, st.sampled_from(["\n", "\r\n", "\r"]))), st.binary(max_size=6), st.booleans())
+@example([("green", "\n"), ("- lantern", "\n")], b"", False)
+@example([("- a", "\n"), ("lantern", "\n")], b"\xff\xfe", True)
+def test_what_is_left_are_lines_of_the_note_as_they_were_and_none_says_it(
+    parts: list[tuple[str, str]], tail: bytes, facts: bool
+):
+    raw = "".join(text + end for text, end in parts).encode() + tail
+    done = cut_note(raw, LANTERN, facts=facts)
+
+    assert not LANTERN.stands_in(done.raw.decode("utf-8", "replace"))
+    assert (done.count == 0) == (done.raw == raw)
+    rest = iter(raw.splitlines(keepends=True))
+    for line in done.raw.splitlines(keepends=True):
+        bare = line.strip()
+        assert bare.startswith((b"```", "…".encode(), "### …".encode())) or line in rest, (line, done.raw)
+    assert cut_note(done.raw, LANTERN, facts=facts).raw == done.raw
+
+
+def test_a_turn_that_said_it_stays_without_its_text():
+    said = {"id": "7", "ts": "2026-01-01T10:00:00+00:00", "role": "user", "text": "my green\nlantern", "source": "talk"}
+    other = '{"id":"8","text":"hello",  "role":"bot"}'
+    raw = f"{json.dumps(said)}\n{other}\ntorn green lantern\n".encode()
+
+    done = cut_transcript(raw, LANTERN)
+
+    first, second, end = done.raw.decode().split("\n")
+    assert json.loads(first) == {**said, "text": ""}
+    assert (second, end, done.count) == (other, "", 2)
+
+
+def test_an_audit_tells_that_something_was_done_and_not_what():
+    old, new = "a" * 64, "b" * 64
+    line = {
+        "id": "01", "ts": "2026-01-01T10:00:00+00:00", "user_id": "main", "source": "tool", "note": "USER.md",
+        "applied": [{"op": {"op": "append", "heading": "Tea", "line": "green lantern"}, "outcome": "applied"},
+                    {"op": {"op": "append", "heading": "Tea", "line": "oolong"}, "outcome": "applied"}],
+        "rejected": [], "before": old, "after": new, "diff": "@@ @@\n+- green lantern\n+- oolong\n", "why": "",
+    }  # fmt: skip
+    untouched = '{"id":"02","ts":"2026-01-02T10:00:00+00:00","note":"USER.md","after":"' + old + '","applied":[]}'
+
+    done = cut_audit(f"{json.dumps(line)}\n{untouched}\n".encode(), LANTERN, {old: "c" * 64})
+
+    first, second, _ = done.raw.split(b"\n")
+    record = read_line(first)
+    assert record is not None
+    assert record.redacted
+    assert [dict(one.op) for one in record.applied] == [
+        {"op": "append"}, {"op": "append", "heading": "Tea", "line": "oolong"},
+    ]  # fmt: skip
+    assert (record.before, record.after, record.diff) == ("c" * 64, new, b"")
+    assert second == untouched.replace(old, "c" * 64).encode()
+
+
+def test_a_text_that_goes_on_in_the_next_line_of_a_diff_is_found():
+    line = {
+        "id": "01", "ts": "2026-01-01T10:00:00+00:00", "source": "cli", "note": "USER.md", "before": "", "after": "",
+        "applied": [{"op": {"op": "append", "heading": "Tea", "line": "oolong"}, "outcome": "applied"}],
+        "diff": "@@ @@\n - green\n   lantern\n+- oolong\n",
+    }  # fmt: skip
+
+    done = cut_audit(json.dumps(line).encode(), LANTERN, {})
+
+    record = read_line(done.raw)
+    assert record is not None
+    assert (record.diff, record.redacted, len(record.applied)) == (b"", False, 1)

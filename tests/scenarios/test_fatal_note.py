@@ -1,0 +1,86 @@
+"""A note that ends the program while it is read is left alone after the second time; the rest of the vault works."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.outside import Outside, until
+
+BIG = "memory/big.md"
+WAITING = "the program ended twice while it was read"
+
+
+def big(word: str = "") -> str:
+    return "".join(f"- item {number} says something about tea {word}\n" for number in range(22_000))
+
+
+def crumbs(outside: Outside) -> list[Path]:
+    return list(outside.state.glob("index/reading/*"))
+
+
+def begun(outside: Outside) -> int:
+    """How often reading was begun and not ended; while it goes on, this time is among them."""
+    with suppress(OSError, ValueError, IndexError):
+        return int(json.loads(crumbs(outside)[0].read_bytes())["times"])
+    return 0
+
+
+def kill_while_it_reads(outside: Outside, begins: int) -> None:
+    """Start a command that brings the index up to date, and kill it while it takes the big note apart."""
+    command = outside.command("index", "--no-embed")
+    with subprocess.Popen(command, env=outside.environment, cwd=outside.home, stdout=subprocess.DEVNULL) as process:
+        until(lambda: process.poll() is not None or begun(outside) == begins, pause=0.0005)
+        assert process.poll() is None, "it ended by itself"
+        os.kill(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.scenario("B49")
+def test_a_note_that_ends_the_program_twice_is_parked_until_it_changes_or_is_asked_for(outside: Outside) -> None:
+    outside.quick = True
+    outside.write("USER.md", "- likes sencha\n")
+    outside.ok("index", "--no-embed")
+    path = outside.write(BIG, big())
+    time.sleep(0.06)  # older than one tick of the file system's clock
+
+    for times in (1, 2):
+        kill_while_it_reads(outside, times)
+
+    report = outside.ok("status")
+    assert report["index"]["parked"] == {BIG: WAITING}
+    assert outside.finds("sencha")
+    assert not outside.finds("says something")
+    checks = [check for check in outside.ok("doctor")["checks"] if check["name"] == "parked"]
+    assert [check["state"] for check in checks] == ["warn"]
+    assert f"vault-memory index {BIG}" in checks[0]["fix"]
+
+    os.utime(path)  # the same bytes
+    assert outside.ok("status")["index"]["parked"] == {BIG: WAITING}
+
+    outside.ok("index", "--no-embed", BIG)
+    assert outside.ok("status")["index"]["parked"] == {}
+    assert outside.finds("says something")
+    assert crumbs(outside) == []
+
+
+@pytest.mark.scenario("B49")
+def test_a_parked_note_with_other_bytes_is_read_and_one_death_parks_nothing(outside: Outside) -> None:
+    outside.quick = True
+    outside.write("USER.md", "- likes sencha\n")
+    outside.ok("index", "--no-embed")
+    outside.write(BIG, big())
+    for times in (1, 2):
+        kill_while_it_reads(outside, times)
+    assert outside.ok("status")["index"]["parked"] == {BIG: WAITING}
+
+    outside.write(BIG, big("again"))
+    kill_while_it_reads(outside, 1)
+
+    assert outside.ok("status")["index"]["parked"] == {}
+    assert outside.finds("tea again")
+    assert crumbs(outside) == []

@@ -1,0 +1,282 @@
+"""Forgetting, from outside: afterwards the text stands nowhere, and all else is as it was."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.forgotten import KEPT, TEXT, Everywhere, fill, says, traces, tree
+from tests.scenarios.index_dump import dump, rows
+from tests.scenarios.outside import Outside
+from vault_memory.brain.models import installed_minilm
+from vault_memory.memory import Cut
+from vault_memory.vault import erase as erasing
+
+KIND = "onnx" if installed_minilm() else "off"
+
+
+@pytest.fixture
+def everywhere(outside: Outside) -> Everywhere:
+    outside.quick = True
+    return fill(outside)
+
+
+def test_nothing_of_it_is_left_in_any_file_or_row(outside: Outside):
+    everywhere = fill(outside, kind=KIND)
+    before = traces(outside.vault, outside.state)
+    assert {
+        "USER.md: bytes", "USER.md.audit.jsonl: bytes", "USER.INBOX.md: bytes", "SOUL.md: bytes",
+        "journal.sqlite: blobs", "journal.sqlite: ops", "index-1.sqlite.damaged: chunk", "index-77.sqlite: chunk",
+    } <= {*before}  # fmt: skip
+
+    done = outside.run("forget", TEXT, "--yes", "--json")
+
+    assert traces(outside.vault, outside.state) == []
+    assert done.code == 0, done
+    said = done.json
+    assert said["remaining"] == 0
+    assert said["matches"] == sum(one["count"] for one in said["removed"]) > 20
+    assert {"USER.md", "USER.INBOX.md", "FACTS.md", "SOUL.md", "transcripts/2026-03-01.jsonl", "history", "trash",
+            "waiting writes", "index"} <= {one["place"] for one in said["removed"]}  # fmt: skip
+    assert not says(done.out.encode() + done.err.encode())
+    assert rows(outside.state, "SELECT count(*) FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)") == [
+        (0,)
+    ]
+    assert (rows(outside.state, "SELECT count(*) FROM vector")[0][0] > 0) == (KIND == "onnx")
+    assert_the_rest_is_there(everywhere)
+
+
+def assert_the_rest_is_there(everywhere: Everywhere) -> None:
+    outside = everywhere.outside
+    text = (outside.vault / "USER.md").read_text()
+    assert text == f"# Page\n\n## Tea\n\n- green\n- {KEPT}\n\n## Boats\n\nbut one.\n"
+    assert (outside.vault / "MEMORY.md").read_bytes().count(b"\r\n") == 11
+    assert (outside.vault / "FACTS.md").read_text() == "## ann\n\n- likes: tea\n"
+    assert (outside.vault / "SOUL.md").read_text() == "I am calm.\n"
+    turns = (outside.vault / "transcripts/2026-03-01.jsonl").read_text().splitlines()
+    assert [json.loads(turn)["text"] for turn in turns] == ["", KEPT]
+    with everywhere.open() as memory:
+        assert memory.search(TEXT, scopes=memory.scopes()).hits == ()
+        assert any(KEPT in hit.text for hit in memory.search("harbour seal", scopes=memory.scopes()).hits)
+        assert not any(one.state == "open" for one in memory.inbox())
+        [thrown] = [one for one in memory.curator.writer.thrown() if one.path == "memory/gone.md"]
+        assert memory.curator.writer.snapshots.bytes_of(thrown.revision) == f"# Gone\n\n- {KEPT}\n".encode()
+
+
+def test_neither_history_nor_undo_nor_the_trash_brings_it_back(everywhere: Everywhere):
+    outside = everywhere.outside
+    outside.ok("forget", TEXT, "--yes")
+
+    with everywhere.open() as memory:
+        assert len(memory.history("USER.md")) > 1
+        for version in memory.history("USER.md"):
+            assert not says(memory.read_version("USER.md", version.revision).text.encode())
+            memory.restore("USER.md", version.revision)
+        for record in memory.log():
+            outside.here("undo", record.id)
+        for thrown in memory.curator.writer.thrown():
+            memory.curator.writer.untrash(thrown.id, now=everywhere.soon(), op_id=f"back-{thrown.id}")
+    assert traces(outside.vault, outside.state) == []
+
+
+def test_its_records_stay_and_one_tells_of_the_forgetting(everywhere: Everywhere):
+    outside = everywhere.outside
+    ids = [record["id"] for record in outside.ok("log")["records"]]
+
+    outside.ok("forget", TEXT, "--yes")
+
+    records = outside.ok("log")["records"]
+    assert [record["id"] for record in records if record["source"] != "forget"] == ids
+    told = [record for record in records if record["source"] == "forget"]
+    assert {"USER.md", "MEMORY.md", "FACTS.md"} <= {record["note"] for record in told}
+    assert all(record["redacted"] and not record["diff"] and not record["before"] for record in told)
+    refused = outside.run("undo", everywhere.note_ids["USER.md"], "--json")
+    assert refused.error["code"] == "not_undoable"
+
+
+def test_the_index_is_what_it_would_be_if_it_were_built_anew(everywhere: Everywhere):
+    outside = everywhere.outside
+    outside.ok("forget", TEXT, "--yes")
+    kept = dump(outside.state)
+
+    shutil.rmtree(outside.state / "index")
+    outside.ok("index")
+
+    assert dump(outside.state) == kept
+
+
+def test_a_dry_run_tells_where_it_is_and_changes_no_byte(everywhere: Everywhere):
+    outside = everywhere.outside
+    before = tree(outside.vault, outside.state)
+
+    found = outside.ok("forget", TEXT, "--dry-run")
+
+    assert tree(outside.vault, outside.state) == before
+    assert (found["receipt"], found["remaining"]) == (None, 0)
+    assert found["matches"] == outside.ok("forget", TEXT, "--yes")["matches"]
+
+
+def test_a_second_time_there_is_nothing_to_be_done(everywhere: Everywhere):
+    everywhere.outside.ok("forget", TEXT, "--yes")
+    before = tree(everywhere.outside.vault)
+
+    again = everywhere.outside.ok("forget", TEXT, "--yes")
+
+    assert (again["matches"], again["removed"], again["remaining"]) == (0, [], 0)
+    assert tree(everywhere.outside.vault) == before
+
+
+def test_it_asks_and_where_nobody_can_be_asked_it_does_nothing(everywhere: Everywhere):
+    outside = everywhere.outside
+    before = tree(outside.vault, outside.state)
+
+    done = outside.run("forget", TEXT, "--json")
+
+    assert (done.code, done.error["code"]) == (2, "cannot_ask")
+    assert "--yes" in done.error["hint"]
+    assert tree(outside.vault, outside.state) == before
+
+
+def test_the_text_may_come_from_standard_input_so_that_no_shell_keeps_it(everywhere: Everywhere):
+    outside = everywhere.outside
+    with subprocess.Popen(
+        outside.command("forget", "-", "--yes", "--quiet"), env=outside.environment, cwd=outside.home,
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        process.communicate(f"{TEXT}\n".encode(), timeout=60)
+
+    assert process.returncode == 0
+    assert traces(outside.vault, outside.state) == []
+
+
+def test_too_short_a_text_is_refused_and_not_repeated(outside: Outside):
+    done = outside.run("forget", "qx", "--yes", "--json")
+
+    assert (done.code, done.error["code"]) == (2, "text_too_short")
+    assert "qx" not in done.out
+
+
+def test_only_the_scope_that_is_named_forgets(outside: Outside):
+    outside.write("Users/ann/bot/config/USER.md", f"# Ann\n\n- {TEXT}\n")
+    outside.write("Users/ben/bot/config/USER.md", f"# Ben\n\n- {TEXT}\n")
+    outside.ok("index")
+
+    outside.ok("forget", TEXT, "--yes", "--user", "ann")
+
+    assert (outside.vault / "Users/ann/bot/config/USER.md").read_text() == "# Ann\n\n"
+    assert (outside.vault / "Users/ben/bot/config/USER.md").read_text() == f"# Ben\n\n- {TEXT}\n"
+    assert outside.search(TEXT, "--user", "ann")["hits"] == []
+    assert outside.search(TEXT, "--user", "ben")["hits"]
+
+
+def test_where_it_is_not_ours_to_change_it_is_named_and_the_command_fails(everywhere: Everywhere):
+    outside = everywhere.outside
+    outside.write("README.md", f"not memory: {TEXT}\n")
+    outside.write("notes/.draft.md.swp", f"\0\0{TEXT}\0")
+    outside.write(f"memory/{TEXT}.md", "# nothing\n")
+
+    done = outside.run("forget", TEXT, "--yes", "--json")
+
+    assert done.code == 1
+    assert {one["place"] for one in done.json["remaining"]} >= {"README.md", "notes/.draft.md.swp", "memory/….md"}
+    assert not says(done.out.encode())
+
+
+def test_a_note_that_is_open_in_an_editor_is_left_and_named(everywhere: Everywhere):
+    outside = everywhere.outside
+    lock = outside.write("memory/.2026-03-01.md.swp", "")
+
+    done = outside.run("forget", TEXT, "--yes", "--json")
+
+    assert done.code == 1
+    assert {one["place"] for one in done.json["remaining"]} >= {"memory/2026-03-01.md"}
+    lock.unlink()
+    assert outside.ok("forget", TEXT, "--yes")["remaining"] == 0
+    assert traces(outside.vault, outside.state) == []
+
+
+def test_a_file_that_a_program_has_open_from_before_is_left_until_it_is_closed(everywhere: Everywhere):
+    outside = everywhere.outside
+    with (outside.vault / "USER.md").open("rb"):
+        done = outside.run("forget", TEXT, "--yes", "--json")
+        assert done.code == 1
+        assert all("open" in one["why"] for one in done.json["remaining"]), done.json
+        assert not says((outside.vault / "USER.md").read_bytes())
+
+    assert outside.ok("forget", TEXT, "--yes")["remaining"] == 0
+    assert traces(outside.vault, outside.state) == []
+
+
+def test_a_running_daemon_forgets_too(everywhere: Everywhere):
+    outside = everywhere.outside
+    with outside.daemon() as daemon:
+        assert daemon.finds(TEXT)
+
+        assert outside.ok("forget", TEXT, "--yes")["remaining"] == 0
+
+        assert not daemon.finds(TEXT)
+        assert traces(outside.vault, outside.state) == []
+        outside.write("MEMORY.md", f"# Page\n\n## Tea\n\n- {KEPT} again\n")
+        daemon.until_found(f"{KEPT} again")
+        assert traces(outside.vault, outside.state) == []
+        assert not says("".join(daemon.errors + daemon.lines).encode())
+    assert traces(outside.vault, outside.state) == []
+
+
+def test_cut_short_at_any_moment_it_is_finished_by_the_next_run(everywhere: Everywhere, tmp_path: Path):
+    kills(everywhere, tmp_path, 3)
+
+
+@pytest.mark.deep
+def test_cut_short_at_very_many_moments_it_is_finished_by_the_next_run(everywhere: Everywhere, tmp_path: Path):
+    kills(everywhere, tmp_path, 80)
+
+
+def kills(everywhere: Everywhere, aside: Path, times: int) -> None:
+    outside = everywhere.outside
+    for folder in (outside.vault, outside.state):
+        shutil.copytree(folder, aside / "kept" / folder.name)
+    started = time.monotonic()
+    outside.ok("forget", TEXT, "--yes")
+    takes = time.monotonic() - started
+    unfinished = 0
+    for number in range(times):
+        for folder in (outside.vault, outside.state):
+            shutil.rmtree(folder)
+            shutil.copytree(aside / "kept" / folder.name, folder)
+        with subprocess.Popen(
+            outside.command("forget", TEXT, "--yes"), env=outside.environment, cwd=outside.home,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        ) as process:  # fmt: skip
+            time.sleep(takes * (number + 1) / (times + 1))
+            os.kill(process.pid, signal.SIGKILL)
+        unfinished += bool(traces(outside.vault, outside.state))
+
+        assert outside.ok("forget", TEXT, "--yes")["remaining"] == 0
+        assert traces(outside.vault, outside.state) == []
+        assert_the_rest_is_there(everywhere)
+    assert unfinished
+
+
+@pytest.mark.parametrize("broken", ["history", "index", "notes", "audit"])
+def test_what_is_not_taken_out_is_noticed(everywhere: Everywhere, monkeypatch: pytest.MonkeyPatch, broken: str):
+    match broken:
+        case "history":
+            monkeypatch.setattr(erasing, "erase", lambda means, eraser: erasing.look_through(means.journal, eraser))
+        case "index":
+            monkeypatch.setattr("vault_memory.index.erase.sweep", lambda index: True)
+        case "notes":
+            monkeypatch.setattr("vault_memory.curate.forget.Forgetter._rewrite", lambda *_: None)
+        case "audit":
+            monkeypatch.setattr("vault_memory.curate.forget.cut_audit", lambda raw, *_: Cut(raw))
+
+    with everywhere.open() as memory:
+        done = memory.forget(TEXT)
+
+    assert done.remaining
+    assert traces(everywhere.outside.vault, everywhere.outside.state)
