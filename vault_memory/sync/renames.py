@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from vault_memory.sync.actions import Move, MoveBase, MoveLocal, MoveRemote, Side
 from vault_memory.sync.names import MOVING, beside, moving
 from vault_memory.sync.settings import Settings
-from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Node, Tree, View, ancestors, unchanged, within
+from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Node, Tree, View, ancestors, depth, unchanged, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,18 @@ def plan_renames(view: View, settings: Settings, taken: set[str]) -> Renames:
         return Renames()
     if undone := _circle(here, there, view):
         return Renames((undone,), frozenset({undone.path, undone.to}))
+    every = {*here.items(), *there.items()}
     both, here, there = _met(here, there, view, taken)
     to_local = _brought(there, "local", view, settings, taken)
+    arriving = {move.to for move in to_local}
+    both = [move for move in both if not any(within(move.to, into) for into in arriving)]
     met = {path for move in both for path in _ends(move)}
     blocked = met | {path for move in to_local for path in (move.path, move.to)}
     free = {src: dst for src, dst in here.items() if not _overlaps((src, dst), blocked)}
     to_remote = _brought(free, "remote", view, settings, taken)
     moves = (*both, *to_local, *to_remote)
     ends = {path for move in moves for path in _ends(move)}
-    late = {path for src, dst in (*here.items(), *there.items()) if _overlaps((src, dst), ends) for path in (src, dst)}
+    late = {path for src, dst in every if _overlaps((src, dst), ends) for path in (src, dst)}
     return Renames(moves, frozenset(ends | late) if moves else frozenset())
 
 
@@ -208,12 +211,13 @@ def _ordered(waiting: list[Pair], taken: set[str], *, fold: bool) -> list[Pair]:
         ready = next(
             (pair for pair in waiting if not any(_before(each, pair) for each in waiting if each != pair)), None
         )
-        pair = ready or waiting[0]
+        pair = ready or max(waiting, key=lambda each: depth(each.src))
         waiting.remove(pair)
         if ready and not (fold and pair.src.casefold() == pair.dst.casefold()):
             done.append(pair)
             continue
-        between = beside(pair.src, MOVING, taken)
+        settled = not any(within(pair.dst, each.dst) for each in waiting)
+        between = beside(pair.dst if settled else pair.src, MOVING, taken)
         taken.add(between)
         done.append(Pair(pair.src, between))
         waiting.append(Pair(between, pair.dst))
