@@ -132,6 +132,26 @@ def test_lines_that_tell_too_little_make_their_own_file_unknown_and_no_other() -
     assert dropped == 0
 
 
+@pytest.mark.scenario("E101")
+@pytest.mark.parametrize(
+    ("date", "confirmed"),
+    [
+        ("Thu, 01 Jan 1970 00:00:00 GMT", True),
+        ("Mon, 01 Jan 2106 00:00:00 GMT", True),
+        ("Sun, 22 Nov 2026 12:00:01 GMT", False),
+        ("Sun, 22 Nov 2026 11:59:59 GMT", False),
+        ("-1", False),
+        ("", False),
+        ("Mon, 99 Foo 99999 99:99:99 GMT", False),
+    ],
+)
+def test_an_odd_time_hides_no_file_and_only_says_how_young_a_tag_may_be(date: str, confirmed: bool) -> None:
+    entries, unknown, _ = listed(line("/vault/a.md").replace("Sun, 22 Nov 2026 11:00:00 GMT", date))
+
+    assert [(entry.path, entry.confirmed) for entry in entries] == [("a.md", confirmed)]
+    assert not unknown
+
+
 @pytest.mark.scenario("E88")
 @pytest.mark.parametrize("own", ["", line("/vault/"), line("/other/", folder=True), line("/vault/", folder=True) * 2])
 def test_a_listing_without_its_own_folder_just_once_is_refused(own: str) -> None:

@@ -1,5 +1,6 @@
 """What is done differently for Nextcloud, on the fake one with the traits that were measured on a real one."""
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 
@@ -226,6 +227,18 @@ def test_a_session_lives_on_cookies(nextcloud: FakeNextcloud, nextcloud_url: str
     remote.close()
 
     assert ["cookie" in seen.headers for seen in puts(nextcloud)] == [False, True, True, False]
+
+
+def test_a_thread_that_ended_leaves_no_connection_behind(nextcloud: FakeNextcloud, nextcloud_url: str) -> None:
+    remote = Nextcloud(nextcloud_url, Account(nextcloud.user, nextcloud.app_password))
+    for _ in range(4):
+        thread = threading.Thread(target=remote.list)
+        thread.start()
+        thread.join()
+    gc.collect()
+
+    assert len(remote._transport._sessions) == 0
+    remote.close()
 
 
 @pytest.mark.scenario("E81")

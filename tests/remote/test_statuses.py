@@ -77,8 +77,16 @@ def test_a_status_becomes_an_error_that_says_what_is_known(status: int, verb: st
 
 @pytest.mark.scenario("E87", "E98")
 @pytest.mark.parametrize("verb", sorted(VERBS))
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("to", ["/login", "https://elsewhere.example/dav/", "http://169.254.169.254/latest/"])
+@pytest.mark.parametrize(
+    ("status", "to"),
+    [
+        (302, "/login"),
+        (301, "https://elsewhere.example/dav/"),
+        (308, "http://169.254.169.254/"),
+        (303, ""),
+        (307, "/vault"),
+    ],
+)
 def test_nobody_is_followed_to_another_place(verb: str, status: int, to: str) -> None:
     with wire(answer(status, b"", f"Location: {to}")) as server:
         remote = WebDav(f"{server.origin}/vault")

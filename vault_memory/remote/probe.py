@@ -5,8 +5,8 @@ import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vault_memory.remote.base import Entry, Traits
-from vault_memory.remote.errors import NotUnderstood, Refused, RemoteError
+from vault_memory.remote.base import Traits
+from vault_memory.remote.errors import NotUnderstood, Refused, RemoteChanged
 
 if TYPE_CHECKING:
     from vault_memory.remote.webdav import WebDav
@@ -18,7 +18,7 @@ _COMPOSED, _DECOMPOSED = unicodedata.normalize("NFC", "n-\u00fc.md"), unicodedat
 def probe(remote: "WebDav") -> Traits:
     """Some twenty requests; raises when not even plain files can be stored."""
     known, remote.traits = remote.traits, Traits(infinity=False)
-    scratch = f"vault-memory-probe-{secrets.token_hex(6)}"
+    scratch = f"vault-memory-probe-{secrets.token_hex(6)}.tmp"  # a name that is no memory, should it be left behind
     try:
         remote.mkcol(scratch)
         try:
@@ -65,7 +65,7 @@ def _matches(remote: "WebDav", path: str) -> bool:
     """Whether the right tag is taken for right, be it after a second."""
     try:
         remote.put(path, b"fourth\n", expected=remote.look(path).etag)
-    except RemoteError:
+    except RemoteChanged:
         return False
     return True
 
@@ -89,7 +89,7 @@ def _sees_all(remote: "WebDav", scratch: str) -> bool:
 def _normalises(remote: "WebDav", scratch: str) -> bool:
     try:
         remote.put(f"{scratch}/{_DECOMPOSED}", b"name\n", expected=None)
-    except RemoteError:
+    except Refused:
         return False
     names = [entry.path.rpartition("/")[2] for entry in remote.list(scratch).entries]
     return _COMPOSED in names and _DECOMPOSED not in names
@@ -101,8 +101,3 @@ def _succeeds(remote: "WebDav", action: str, path: str, body: bytes | None, *hea
     if answer.status != 412 and not 200 <= answer.status < 300:
         remote.refuse(action, path, answer)
     return answer.status != 412
-
-
-def is_scratch(entry: Entry) -> bool:
-    """Whether it was left behind by a probe that was cut off."""
-    return entry.is_folder and entry.path.startswith("vault-memory-probe-")

@@ -7,6 +7,7 @@ a cap and a deadline, and nobody is told a password. Errors here say only whethe
 import base64
 import socket
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -72,7 +73,8 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
     def __init__(self, origin: str, account: Account, *, deadline: float, adapter: BaseAdapter | None = None) -> None:
         self._adapter = adapter
         self._mine = threading.local()
-        self._sessions: list[requests.Session] = []
+        self._sessions: weakref.WeakSet[requests.Session] = weakref.WeakSet()  # one goes with its thread
+        self._opening = threading.Lock()
         self._account = account
         self._silence = min(SILENCE, deadline)
         self._deadlines = Deadlines(deadline)
@@ -84,7 +86,8 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         session: requests.Session | None = getattr(self._mine, "session", None)
         if session is None:
             session = self._mine.session = self._new_session()
-            self._sessions.append(session)
+            with self._opening:
+                self._sessions.add(session)
         return session
 
     @session.setter
@@ -154,7 +157,9 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
                 response.close()
 
     def close(self) -> None:
-        for session in self._sessions:
+        with self._opening:
+            sessions = list(self._sessions)
+        for session in sessions:
             session.close()
         self._deadlines.close()
 
