@@ -11,7 +11,7 @@ from tests.sync.devices import Clock
 from tests.sync.world import World
 from vault_memory.remote import RamRemote, RamServer, RemoteError, Stored
 from vault_memory.remote.ram import NEXTCLOUD, PLAIN
-from vault_memory.sync.acting import Acting
+from vault_memory.sync.carrying import Carrying
 
 MEMORY = Path("/dev/shm")
 """Where files cost no disk: a test of thousands of passes is about their order, not about the disk"""
@@ -91,7 +91,7 @@ def test_a_sync_without_preconditions_is_caught(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_sync_in_which_the_last_writer_wins_is_caught(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Acting, "_joined", lambda self, action, mine, its, now: its)
+    monkeypatch.setattr(Carrying, "_joined", lambda self, action, mine, its, now: its)
 
     assert caught(range(200, 220)) is not None
 

@@ -13,15 +13,18 @@ from pathlib import Path
 from vault_memory.markdown import SectionedDoc, normalised, parse
 from vault_memory.remote import Remote
 from vault_memory.sync import brakes
-from vault_memory.sync.acting import Acting, Done, Writing
+from vault_memory.sync.acting import Acting
 from vault_memory.sync.actions import Action, Look
 from vault_memory.sync.book import Book, open_book
+from vault_memory.sync.carrying import Done
 from vault_memory.sync.disk import Disk
 from vault_memory.sync.distant import ROOT_TAG, Distant, There, nodes_of
 from vault_memory.sync.errors import AnotherClient, NotTwoWay
 from vault_memory.sync.local import Here, Local
 from vault_memory.sync.plan import Plan, plan
+from vault_memory.sync.repairing import repair
 from vault_memory.sync.settings import Names, Settings
+from vault_memory.sync.sides import Sides, Writing
 from vault_memory.sync.trees import Base, BaseFile, File, Node, Tree, Unknown
 from vault_memory.vault import Folder
 
@@ -101,9 +104,8 @@ class Sync:
         self.book: Book = open_book(state)
         self._local = Local(folder, self.book, largest=settings.largest)
         self._distant = Distant(remote, self.book)
-        self._acting = Acting(
-            self._local, remote, self.book, writing, Disk(folder.root), largest=settings.largest
-        )  # fmt: skip
+        self._sides = Sides(self._local, remote, self.book, writing, Disk(folder.root), settings.largest)
+        self._acting = Acting(self._sides)
         self._known = False
         """whether it is known what the server can do"""
         self._asked: float | None = None
@@ -123,7 +125,7 @@ class Sync:
         before = self._remote.traffic.requests
         if not self._known:
             self._meet()
-        open_uploads = {} if dry_run else self._acting.repair(now)
+        open_uploads = {} if dry_run else repair(self._sides, now)
         at = now.timestamp()
         here = self._local.look(at)
         there = self._distant.look(again=self._doubtful()) if ask else self._distant.glance()
@@ -149,7 +151,7 @@ class Sync:
             path: Unknown(reason) for path, reason in open_uploads.items()
         }
         local, remote = self._tree("local", here.nodes, base, at), self._tree("remote", theirs, base, at, there.fresh)
-        self._acting.young = frozenset(path for path, entry in there.entries.items() if not entry.confirmed)
+        self._sides.young = frozenset(path for path, entry in there.entries.items() if not entry.confirmed)
         last = self.book.said("last_good")
         settings = Settings(
             **{name: getattr(self._settings, name) for name in Settings.__dataclass_fields__}

@@ -1,0 +1,131 @@
+"""Files that travel, are merged, deleted, or kept twice. What an action rests on is looked at again first."""
+
+import secrets
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from vault_memory.markdown import merge
+from vault_memory.remote import Fetched, Stored
+from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal, Upload
+from vault_memory.sync.book import Sent
+from vault_memory.sync.sides import RECORDS, TEXT, Again, Sides
+from vault_memory.sync.trees import BaseFile
+from vault_memory.vault import merge_records, nearest, revision_of
+
+VERSIONS = 60
+"""How many earlier versions may have been what the other side started from"""
+
+
+@dataclass(slots=True)
+class Done:
+    """What was done in a pass."""
+
+    uploaded: list[str] = field(default_factory=list)
+    downloaded: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)
+    deleted_local: list[str] = field(default_factory=list)
+    deleted_remote: list[str] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    """copies that were made because two texts could not become one"""
+    failed: dict[str, str] = field(default_factory=dict)
+    """paths on which something could not be done, and why"""
+    again: set[str] = field(default_factory=set)
+    """paths to be looked at anew"""
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    """for a person to review: path and text"""
+    acted: int = 0
+
+
+class Carrying:
+    """For one vault and one remote."""
+
+    def __init__(self, sides: Sides) -> None:
+        self._sides = sides
+
+    def upload(self, action: Upload, done: Done, now: datetime) -> None:
+        note = self._sides.read(action.path, action.hash)
+        self._sides.keep(action.path, note.raw, now)
+        self._sides.agree(action.path, note.raw, self._sides.remote.put(action.path, note.raw, expected=action.tag))
+        self._sides.rewrote(action.path, "us", now)
+        done.uploaded.append(action.path)
+
+    def download(self, action: Download, done: Done, now: datetime) -> None:
+        fetched = self._sides.fetch(action.path, now)
+        if self._sides.put(action.path, fetched.raw, action.hash, now) == "copied":
+            done.conflicts.append(action.path)
+            raise Again
+        self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
+        self._sides.rewrote(action.path, "them", now)
+        done.downloaded.append(action.path)
+
+    def merge(self, action: Merge, done: Done, now: datetime) -> None:
+        note = self._sides.read(action.path, action.hash)
+        fetched = self._sides.fetch(action.path, now)
+        self._sides.keep(action.path, note.raw, now)
+        if fetched.raw == note.raw:
+            self._sides.agree(action.path, note.raw, _as_stored(fetched))
+            return
+        joined = self._joined(action, note.raw, fetched.raw, now)
+        if joined is None:
+            self._part(action, fetched, done, now)
+            return
+        self._sides.keep(action.path, fetched.raw, now, by="sync")
+        self._sides.keep(action.path, note.raw, now)
+        if joined != note.raw and self._sides.put(action.path, joined, action.hash, now) == "copied":
+            raise Again
+        self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
+        self._sides.rewrote(action.path, "them", now)
+        if joined != fetched.raw and action.upload:
+            with self._sides.book.writing():
+                self._sides.book.send([Sent(action.path, revision_of(joined), len(joined), fetched.etag)])
+            self._sides.agree(action.path, joined, self._sides.remote.put(action.path, joined, expected=fetched.etag))
+        done.merged.append(action.path)
+
+    def _part(self, action: Merge, fetched: Fetched, done: Done, now: datetime) -> None:
+        """Two texts that cannot become one: the server's keeps the name, the local one lies beside it."""
+        self._sides.disk.rename(action.path, action.copy, hashed=action.hash)
+        done.conflicts.append(action.copy)
+        done.notes.append((action.path, f"it was changed on both sides; what was here is `{action.copy}`"))
+        self._sides.put(action.path, fetched.raw, None, now)
+        self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
+
+    def _joined(self, action: Merge, mine: bytes, its: bytes, now: datetime) -> bytes | None:
+        """One text out of two, or None where that cannot be."""
+        if action.path.endswith(RECORDS):
+            return merge_records([mine, its])
+        if not action.path.endswith(TEXT):
+            return None
+        with self._sides.writing() as writer:
+            snapshots = writer.snapshots
+            base = snapshots.bytes_of(action.base)
+            if base is None:
+                chain = snapshots.chain(action.path)[1 : VERSIONS + 1]
+                texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in chain}
+                base = texts.get(nearest(its, texts.items()) or "") if action.base else None
+        return merge(base, mine, its, between_people=True, date=f"{now:%Y-%m-%d}").result
+
+    def trash(self, action: TrashLocal, now: datetime) -> None:
+        self._sides.read(action.path, action.hash)
+        with self._sides.writing() as writer:
+            written = writer.trash(action.path, expected=action.hash, now=now, op_id=f"sync-{secrets.token_hex(8)}")
+            if written.outcome == "pending":
+                writer.discard(written.op_id)
+                raise Again
+        if written.outcome != "trashed":
+            raise Again
+        self._sides.forget(action.path)
+
+    def keep_both(self, action: KeepBoth, done: Done, now: datetime) -> None:
+        if action.side == "local":
+            self._sides.disk.rename(action.path, action.copy, hashed=action.hash)
+        else:
+            self._sides.remote.move(action.path, action.copy, expected=action.tag or None)
+        with self._sides.book.writing():
+            if isinstance(self._sides.book.agreed(action.path), BaseFile):
+                self._sides.book.forget(action.path)
+            self._sides.book.drop_entry(action.path)
+        done.conflicts.append(action.copy)
+
+
+def _as_stored(fetched: Fetched) -> Stored:
+    return Stored(fetched.etag, confirmed=fetched.confirmed)
