@@ -24,12 +24,14 @@ from vault_memory.sync.actions import (
 from vault_memory.sync.brakes import Rewrite, fights, missing, stamp
 from vault_memory.sync.engine import Report, Sync, refuse_others
 from vault_memory.sync.errors import AnotherClient, NotTwoWay
+from vault_memory.sync.local import BEING_SAVED
 from vault_memory.sync.order import batches
 from vault_memory.sync.plan import Held, Note, Plan, plan
 from vault_memory.sync.settings import Mode, Names, Settings
 from vault_memory.sync.trees import Base, BaseDir, BaseFile, Dir, File, Link, Node, Special, Tree, Unknown
 
 __all__ = [
+    "BEING_SAVED",
     "Action",
     "Adopt",
     "AnotherClient",

@@ -5,7 +5,7 @@ versions of what travels are kept, so that the next merge has a text to start fr
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from vault_memory.errors import VaultError, VaultMemoryError
@@ -49,6 +49,13 @@ from vault_memory.vault import Note, revision_of
 
 logger = logging.getLogger(__name__)
 
+Progress = Callable[[int, int], None]
+"""Is told how many actions of how many are done"""
+
+
+def untold(done: int, total: int) -> None:
+    """Nobody wants to know."""
+
 
 class Acting:
     """For one vault and one remote."""
@@ -57,14 +64,15 @@ class Acting:
         self._sides = sides
         self._files = Carrying(sides)
 
-    def do(self, actions: Sequence[Action], now: datetime) -> Done:
+    def do(self, actions: Sequence[Action], now: datetime, progress: Progress = untold) -> Done:
         """All of them as far as it goes. Raises what concerns the whole server, e.g. Unauthorised."""
         done = Done()
         sizes = [Sent(one.path, one.hash, 0, one.tag) for one in actions if isinstance(one, Upload)]
         if sizes:
             with self._sides.book.writing():
                 self._sides.book.send(sizes)
-        for action in actions:
+        for number, action in enumerate(actions):
+            progress(number, len(actions))
             try:
                 self._one(action, done, now)
                 done.acted += 1

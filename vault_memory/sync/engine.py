@@ -13,7 +13,7 @@ from pathlib import Path
 from vault_memory.markdown import SectionedDoc, normalised, parse
 from vault_memory.remote import Remote
 from vault_memory.sync import brakes
-from vault_memory.sync.acting import Acting
+from vault_memory.sync.acting import Acting, Progress, untold
 from vault_memory.sync.actions import Action, Look
 from vault_memory.sync.book import Book, open_book
 from vault_memory.sync.carrying import Done
@@ -30,6 +30,7 @@ from vault_memory.vault import Folder
 
 logger = logging.getLogger(__name__)
 
+NOTHING: Mapping[str, str] = {}
 TWICE_SECONDS = 3.0
 """Between the two observations that prove an absence"""
 MINUTE_SECONDS = 60.0
@@ -116,9 +117,19 @@ class Sync:
         """Give back the files; the remote stays open."""
         self.book.close()
 
-    def turn(self, now: datetime, *, dry_run: bool = False, approve_deletes: bool = False, ask: bool = True) -> Report:
+    def turn(
+        self,
+        now: datetime,
+        *,
+        dry_run: bool = False,
+        approve_deletes: bool = False,
+        ask: bool = True,
+        resting: Mapping[str, str] = NOTHING,
+        progress: Progress = untold,
+    ) -> Report:
         """One pass; without `ask` upon the server as it was last listed, for an edit that is to go up at once.
 
+        The paths of `resting` are left alone, for the reasons given. `progress` may raise, to end the pass early.
         Raises AnotherClient, NotTwoWay, VaultUnreachable, and RemoteError for what concerns all of the server.
         """
         refuse_others(Path(self._folder.root))
@@ -129,11 +140,11 @@ class Sync:
         at = now.timestamp()
         here = self._local.look(at)
         there = self._distant.look(again=self._doubtful()) if ask else self._distant.glance()
-        made, base = self._planned(here, there, open_uploads, now, approve_deletes)
+        made, base = self._planned(here, there, {**resting, **open_uploads}, now, approve_deletes)
         actions = (*made.actions, *self._second_looks(there, base, made))
         if dry_run:
             return self._report(made, Done(), before, here, planned=made.actions)
-        done = self._acting.do(actions, now)
+        done = self._acting.do(actions, now, progress)
         report = self._report(made, done, before, here)
         with self.book.writing():
             if done.acted > len(actions) - len(made.actions):
@@ -204,16 +215,15 @@ class Sync:
 
     def _meet(self) -> None:
         """Who is this server? Raises NotTwoWay."""
-        if self.book.said("traits") is None:
-            traits = self._remote.probe()
-            with self.book.writing():
-                self.book.say("traits", asdict(traits))
-        else:
-            known = self.book.said("traits")
-            assert isinstance(known, dict)
+        known = self.book.said("traits")
+        if isinstance(known, dict):
             self._remote.traits = type(self._remote.traits)(**known)
+        else:
+            self._remote.probe()
         if self._settings.mode == "both" and not self._remote.traits.two_way and not self._insist:
             raise NotTwoWay
+        with self.book.writing():
+            self.book.say("traits", asdict(self._remote.traits))
         self._known = True
 
     def _suspicious(self, at: float, approved: bool) -> str:
@@ -266,9 +276,10 @@ class Sync:
 
 def refuse_others(root: Path) -> None:
     """Raises AnotherClient when another program keeps this folder in step."""
+    root = root.resolve()
     for folder in (root, *root.parents):
         for pattern, client in CLIENTS:
-            if found := next(iter(folder.glob(pattern)), None):
+            if (found := next(iter(folder.glob(pattern)), None)) and not (client == "Dropbox" and found.is_dir()):
                 raise AnotherClient(str(folder), found.name, client)
 
 
