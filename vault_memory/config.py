@@ -169,7 +169,7 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
             _overlay(raw, name, value, problems)
     config: Config = _build(Config, raw, "", source, problems) if raw else Config()
     if not problems and config.remote.url:
-        problems += [f"{source}: `remote.url`: {reason}" for reason in _wrong_with(config.remote)]
+        problems += [f"{source}: `remote.url`: {reason}" for reason in wrong_with(config.remote)]
     if problems:
         raise ConfigError(
             "the configuration has problems:\n" + "\n".join(f"  - {problem}" for problem in problems),
@@ -257,7 +257,7 @@ def _convert(values: dict[str, Any], name: str, value: object, wanted: Any, wher
         problems.append(f"{where}: Expected a number above 0")
 
 
-def _wrong_with(remote: Remote) -> list[str]:
+def wrong_with(remote: Remote) -> list[str]:
     """What is wrong with the address; it is not repeated, since a password may stand in it."""
     from urllib.parse import urlsplit  # only here: few vaults have a remote
 

@@ -15,7 +15,7 @@ from vault_memory.config import Remote as RemoteConfig
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.memory import Layout
 from vault_memory.remote import Unauthorised
-from vault_memory.sync import Report, Settings, Sync, refuse_others
+from vault_memory.sync import AnotherClient, NotTwoWay, Report, Settings, Sync, refuse_others
 from vault_memory.vault import Folder, Writer, device_of
 
 if TYPE_CHECKING:
@@ -182,6 +182,11 @@ def kept_back(report: Report) -> tuple[Remark, ...]:
 
 def _is_braked(reason: str) -> bool:
     return not reason.endswith(" is only read")
+
+
+def needs_a_person(error: Exception) -> bool:
+    """Whether waiting does not help."""
+    return isinstance(error, Unauthorised | AnotherClient | NotTwoWay | ConfigError)
 
 
 def in_words(error: Exception) -> str:

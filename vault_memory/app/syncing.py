@@ -14,6 +14,8 @@ from vault_memory.app.conflicts import Resolving
 from vault_memory.app.editing import _moment
 from vault_memory.app.results import Remark, SyncReport
 from vault_memory.app.standing import as_status, change_standing, read_standing
+from vault_memory.database import DatabaseError
+from vault_memory.errors import VaultMemoryError
 
 if TYPE_CHECKING:
     from vault_memory.app.exchange import Exchange
@@ -54,24 +56,39 @@ class InStep(Resolving):
         """
         from vault_memory.app.exchange import alone
 
-        started, began = _moment(now), time.monotonic()
-        tell = (lambda done, total: progress("syncing", done, total)) if progress else (lambda done, total: None)
-        whole = SyncReport()
         with alone(self.state.path, patience=QUEUE_SECONDS):
-            for pause in _pauses():
-                at = started + timedelta(seconds=time.monotonic() - began)
-                report = self.exchange().turn(
-                    at, dry_run=dry_run, approve_deletes=approve_deletes, progress=tell
-                )  # fmt: skip
-                whole = _together(whole, report)
-                late = time.monotonic() - began > PATIENCE_SECONDS
-                if dry_run or not once or report.quiet or late or (report.failed and not report.acted):
-                    break
-                if report.waiting:
-                    sleep(pause)
+            try:
+                whole = self._passes(_moment(now), progress, sleep, once, dry_run, approve_deletes)
+            except (VaultMemoryError, DatabaseError, OSError) as error:
+                self.end_exchange()
+                self._note_trouble(error)
+                raise
             if not dry_run:
                 self.tend(_moment(now))
                 self._note_end(whole)
+        return whole
+
+    def _passes(
+        self,
+        started: datetime,
+        progress: "Progress | None",
+        sleep: Callable[[float], None],
+        once: bool,
+        dry_run: bool,
+        approve_deletes: bool,
+    ) -> SyncReport:
+        began = time.monotonic()
+        tell = (lambda done, total: progress("syncing", done, total)) if progress else (lambda done, total: None)
+        whole = SyncReport()
+        for pause in _pauses():
+            at = started + timedelta(seconds=time.monotonic() - began)
+            report = self.exchange().turn(at, dry_run=dry_run, approve_deletes=approve_deletes, progress=tell)
+            whole = _together(whole, report)
+            late = time.monotonic() - began > PATIENCE_SECONDS
+            if dry_run or not once or report.quiet or late or (report.failed and not report.acted):
+                break
+            if report.waiting:
+                sleep(pause)
         return whole
 
     def sync_status(self) -> Mapping[str, Any] | None:
@@ -108,6 +125,14 @@ class InStep(Resolving):
         """The writer, for the moment of one write: the server is never waited for within."""
         with self._there():
             yield self.curator.writer
+
+    def _note_trouble(self, error: Exception) -> None:
+        from vault_memory.app.exchange import NoRemote, in_words, needs_a_person
+
+        if not isinstance(error, NoRemote):
+            state = "stopped" if needs_a_person(error) else "waiting"
+            reason = in_words(error)
+            change_standing(self.state.path, state=state, reason=reason, errors=(Remark("", reason),))
 
     def _note_end(self, report: SyncReport) -> None:
         """For `status` of whoever asks later."""

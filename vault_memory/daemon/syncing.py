@@ -51,6 +51,7 @@ class Syncing:
         self._pace: Pace | None = None
         self._resting: Resting | None = None
         self._written = float("-inf")
+        self._known = self._signature()
         self._thread = threading.Thread(target=self._run, name="syncing", daemon=True)
         self._thread.start()
 
@@ -79,11 +80,10 @@ class Syncing:
             self._memory.close()
 
     def _run(self) -> None:
-        signature = self._signature()
         while not self._stop.is_set():
             try:
-                if (fresh := self._signature()) != signature:
-                    signature = fresh
+                if (fresh := self._signature()) != self._known:
+                    self._known = fresh
                     self._renew()
                 wait = self._turn()
             except Ending:
@@ -154,6 +154,8 @@ class Syncing:
                 self._standing = replace(self._standing, queue=total - done)
 
         with alone(self._memory.state.path, patience=0.0):
+            if self._signature() != self._known:
+                raise Locked("the remote was changed just now")
             pace.begin()
             now = datetime.now(UTC).astimezone()
             report = self._memory.exchange().turn(
@@ -179,18 +181,15 @@ class Syncing:
         )
 
     def _give_up(self, error: Exception, pace: "Pace") -> None:
-        from vault_memory.app.exchange import in_words
-        from vault_memory.remote import Unauthorised
-        from vault_memory.sync import AnotherClient, NotTwoWay
+        from vault_memory.app.exchange import in_words, needs_a_person
 
         self._memory.end_exchange()
         pace.failed(error, time.monotonic())
         reason = in_words(error)
         if reason != self._standing.reason:
             logger.warning("not in step: %s", reason)
-        is_final = isinstance(error, Unauthorised | AnotherClient | NotTwoWay | ConfigError)
         self._become(
-            state="stopped" if is_final else "waiting",
+            state="stopped" if needs_a_person(error) else "waiting",
             reason=reason,
             errors=(Remark("", reason),),
             next_try=_moment_of(pace.next()[0]),
