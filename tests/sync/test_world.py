@@ -2,26 +2,16 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.sync.conftest import MEMORY
 from tests.sync.devices import Clock
 from tests.sync.world import World
 from vault_memory.remote import RamRemote, RamServer, RemoteError, Stored
 from vault_memory.remote.ram import NEXTCLOUD, PLAIN
 from vault_memory.sync.carrying import Carrying
-
-MEMORY = Path("/dev/shm")
-"""Where files cost no disk: a test of thousands of passes is about their order, not about the disk"""
-
-
-@pytest.fixture
-def base() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
-    yield folder
-    shutil.rmtree(folder)
 
 
 def run(

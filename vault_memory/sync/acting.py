@@ -12,6 +12,7 @@ from vault_memory.errors import VaultError, VaultMemoryError
 from vault_memory.remote import (
     Entry,
     FolderNotEmpty,
+    NotUnderstood,
     OutcomeUnknown,
     ParentMissing,
     Refused,
@@ -45,7 +46,7 @@ from vault_memory.sync.book import Sent
 from vault_memory.sync.carrying import Carrying, Done
 from vault_memory.sync.sides import Again, Sides
 from vault_memory.sync.trees import BaseDir, BaseFile
-from vault_memory.vault import Note, revision_of
+from vault_memory.vault import Note
 
 logger = logging.getLogger(__name__)
 
@@ -84,9 +85,9 @@ class Acting:
                 logger.info("%s; it is looked at anew", error.message)
                 done.again.add(action.path)
                 self._unsent(action)
-            except (Refused, RemoteLocked, RemoteFull, OutcomeUnknown) as error:
+            except (Refused, RemoteLocked, RemoteFull, NotUnderstood, OutcomeUnknown) as error:
                 done.failed[action.path] = error.message
-                if not isinstance(error, OutcomeUnknown):
+                if not isinstance(error, OutcomeUnknown | NotUnderstood):
                     self._unsent(action)
             except RemoteBusy as error:
                 if error.everywhere:
@@ -109,11 +110,12 @@ class Acting:
                 self._files.merge(action, done, now)
             case Look():
                 fetched = self._sides.remote.get(action.path, max_bytes=self._sides.largest)
-                with self._sides.book.writing():
-                    self._sides.book.fetched(action.path, fetched.etag, revision_of(fetched.raw))
-                    if fetched.etag == action.tag and fetched.confirmed:
+                self._sides.fetched(action.path, fetched)
+                if fetched.etag == action.tag and fetched.confirmed:
+                    with self._sides.book.writing():
                         self._sides.book.calm(action.path)
             case DeleteRemote():
+                self._sides.certain(action.path, action.tag, now)
                 self._sides.remote.delete(action.path, expected=action.tag)
                 self._sides.forget(action.path)
                 done.deleted_remote.append(action.path)

@@ -43,7 +43,13 @@ class Carrying:
         self._sides = sides
 
     def upload(self, action: Upload, done: Done, now: datetime) -> None:
-        note = self._sides.read(action.path, action.hash)
+        try:
+            note = self._sides.read(action.path, action.hash)
+            if action.tag is not None:
+                self._sides.certain(action.path, action.tag, now)
+        except Again:
+            self._sides.sent(action.path)
+            raise
         self._sides.keep(action.path, note.raw, now)
         self._sides.agree(action.path, note.raw, self._sides.remote.put(action.path, note.raw, expected=action.tag))
         self._sides.rewrote(action.path, "us", now)
@@ -76,6 +82,8 @@ class Carrying:
         self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
         self._sides.rewrote(action.path, "them", now)
         if joined != fetched.raw and action.upload:
+            if not fetched.confirmed:
+                raise Again
             with self._sides.book.writing():
                 self._sides.book.send([Sent(action.path, revision_of(joined), len(joined), fetched.etag)])
             self._sides.agree(action.path, joined, self._sides.remote.put(action.path, joined, expected=fetched.etag))
@@ -101,7 +109,8 @@ class Carrying:
             if base is None:
                 chain = snapshots.chain(action.path)[1 : VERSIONS + 1]
                 texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in chain}
-                base = texts.get(nearest(its, texts.items()) or "") if action.base else None
+                same = revision_of(its) if revision_of(its) in texts else ""
+                base = texts.get(same or (nearest(its, texts.items()) if action.base else "") or "")
         return merge(base, mine, its, between_people=True, date=f"{now:%Y-%m-%d}").result
 
     def trash(self, action: TrashLocal, now: datetime) -> None:

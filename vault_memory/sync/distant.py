@@ -99,13 +99,13 @@ class Distant:
 
 def nodes_of(there: There, base: Mapping[str, BaseNode], behind: Mapping[str, tuple[str, str]]) -> dict[str, Node]:
     """The tree for the planner: where the bytes behind a tag are known, their hash is."""
-    nodes: dict[str, Node] = {path: Unknown(reason) for path, reason in there.unknown.items()}
+    nodes: dict[str, Node] = {}
     for path, entry in there.entries.items():
         if entry.is_folder:
             nodes[path] = Dir(entry.fileid)
         else:
             nodes[path] = File(_hash(entry, base.get(path), behind.get(path)), entry.etag, entry.fileid, entry.size)
-    return nodes
+    return nodes | {path: Unknown(reason) for path, reason in there.unknown.items()}
 
 
 def _hash(entry: Entry, was: BaseNode | None, fetched: tuple[str, str] | None) -> str | None:

@@ -6,7 +6,7 @@ Nothing is deleted unless its absence was seen twice, in complete listings, on a
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -19,13 +19,14 @@ from vault_memory.sync.book import Book, open_book
 from vault_memory.sync.carrying import Done
 from vault_memory.sync.disk import Disk
 from vault_memory.sync.distant import ROOT_TAG, Distant, There, nodes_of
-from vault_memory.sync.errors import AnotherClient, NotTwoWay
+from vault_memory.sync.errors import AnotherClient
 from vault_memory.sync.local import Here, Local
+from vault_memory.sync.meeting import Meeting
 from vault_memory.sync.plan import Plan, plan
 from vault_memory.sync.repairing import repair
 from vault_memory.sync.settings import Names, Settings
 from vault_memory.sync.sides import Sides, Writing
-from vault_memory.sync.trees import Base, BaseFile, File, Node, Tree, Unknown
+from vault_memory.sync.trees import Base, BaseFile, File, Node, Tree, Unknown, ancestors
 from vault_memory.vault import Folder
 
 logger = logging.getLogger(__name__)
@@ -35,7 +36,6 @@ TWICE_SECONDS = 3.0
 """Between the two observations that prove an absence"""
 MINUTE_SECONDS = 60.0
 """The same for notes that must exist"""
-HOUR_SECONDS = 3600.0
 RENAMED_SHARE = 0.5
 """The share of its items that a note keeps when it is renamed and edited"""
 CLIENTS = (
@@ -101,17 +101,13 @@ class Sync:
         insist: bool = False,
     ) -> None:
         self._folder, self._remote, self._settings, self._writing = folder, remote, settings, writing
-        self._must_exist, self._insist = must_exist, insist
+        self._must_exist = must_exist
         self.book: Book = open_book(state)
         self._local = Local(folder, self.book, largest=settings.largest)
         self._distant = Distant(remote, self.book)
         self._sides = Sides(self._local, remote, self.book, writing, Disk(folder.root), settings.largest)
         self._acting = Acting(self._sides)
-        self._known = False
-        """whether it is known what the server can do"""
-        self._asked: float | None = None
-        """when the server was last asked who it is"""
-        self._changed: list[str] = []
+        self._meeting = Meeting(remote, self.book, settings.mode, insist=insist)
 
     def close(self) -> None:
         """Give back the files; the remote stays open."""
@@ -134,13 +130,18 @@ class Sync:
         """
         refuse_others(Path(self._folder.root))
         before = self._remote.traffic.requests
-        if not self._known:
-            self._meet()
+        self._meeting.begin()
         open_uploads = {} if dry_run else repair(self._sides, now)
         at = now.timestamp()
         here = self._local.look(at)
         there = self._distant.look(again=self._doubtful()) if ask else self._distant.glance()
+        if another := self._meeting.another(at, there.entries, approved=approve_deletes):
+            return self._report(Plan(halted=another), Done(), before, here)
         made, base = self._planned(here, there, {**resting, **open_uploads}, now, approve_deletes)
+        if self._meeting.worth_asking(at, made):
+            if another := self._meeting.another(at, there.entries, approved=False):
+                return self._report(Plan(halted=another), Done(), before, here)
+            made, base = self._planned(here, there, {**resting, **open_uploads}, now, approve_deletes)
         actions = (*made.actions, *self._second_looks(there, base, made))
         if dry_run:
             return self._report(made, Done(), before, here, planned=made.actions)
@@ -168,7 +169,6 @@ class Sync:
             **{name: getattr(self._settings, name) for name in Settings.__dataclass_fields__}
             | {
                 "approve_deletes": approve_deletes,
-                "no_deletes": self._suspicious(at, approve_deletes),
                 "must_exist": frozenset(path for path in base if self._must_exist(path)),
                 "fights": brakes.fights(self.book.rewrites(at), at),
                 "alike": self._alike(base, here.nodes),
@@ -179,13 +179,13 @@ class Sync:
         return plan(base, local, remote, settings), base
 
     def _tree(self, side: str, nodes: Mapping[str, Node], base: Base, at: float, fresh: bool = True) -> Tree:
-        """One side, with how long what is missing has been missing."""
-        missing = [path for path in base if path not in nodes]
+        """One side, with how long what is missing has been missing; what was not looked at anew proves nothing."""
+        unseen = {path for path, node in nodes.items() if isinstance(node, Unknown)}
+        missing = [path for path in base if path not in nodes and unseen.isdisjoint(("", *ancestors(path)))]
+        since: dict[str, float] = {}
         if fresh:
             with self.book.writing():
                 since = self.book.absent(side, missing, at)
-        else:
-            since = self.book.missed(side)
         return Tree(
             nodes,
             frozenset(path for path, first in since.items() if at - first >= TWICE_SECONDS),
@@ -212,32 +212,6 @@ class Sync:
             else:
                 looks.append(Look(path=path, tag=entry.etag, row="racy"))
         return tuple(looks)
-
-    def _meet(self) -> None:
-        """Who is this server? Raises NotTwoWay."""
-        known = self.book.said("traits")
-        if isinstance(known, dict):
-            self._remote.traits = type(self._remote.traits)(**known)
-        else:
-            self._remote.probe()
-        if self._settings.mode == "both" and not self._remote.traits.two_way and not self._insist:
-            raise NotTwoWay
-        with self.book.writing():
-            self.book.say("traits", asdict(self._remote.traits))
-        self._known = True
-
-    def _suspicious(self, at: float, approved: bool) -> str:
-        """Why nothing may be deleted: the server is not the one it was. Asked at the start, and each hour."""
-        if self._asked is None or not 0 <= at - self._asked < HOUR_SECONDS or approved:
-            identity = asdict(self._remote.identity())
-            known = self.book.said("identity")
-            if not isinstance(known, dict) or approved:
-                known = identity
-                with self.book.writing():
-                    self.book.say("identity", identity)
-            self._changed = [name for name, value in identity.items() if known.get(name) != value]
-            self._asked = at
-        return f"the server is not as it was: another {', '.join(self._changed)}" if self._changed else ""
 
     def _alike(self, base: Base, nodes: Mapping[str, Node]) -> frozenset[tuple[str, str]]:
         """Notes that were renamed and edited at once: gone from one path, and much of them new at another."""

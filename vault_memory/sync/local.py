@@ -34,9 +34,9 @@ class Local:
     def look(self, now: float) -> Here:
         """All that lies in the vault. Raises VaultUnreachable."""
         listing = self._folder.listing(suffixes=("",))
-        nodes: dict[str, Node] = {path: Unknown(reason) for path, reason in listing.unknown.items()}
+        nodes: dict[str, Node] = {path: Dir() for path in listing.folders if path}
         nodes |= {path: Link() for path in listing.links}
-        nodes |= {path: Dir() for path in listing.folders if path}
+        nodes |= {path: Unknown(reason) for path, reason in listing.unknown.items()}
         known = self._book.hashes()
         fresh: list[tuple[str, int, int, int, int, str]] = []
         hot: dict[str, str] = {}

@@ -4,6 +4,7 @@ import logging
 from datetime import datetime
 
 from vault_memory.remote import (
+    NotUnderstood,
     OutcomeUnknown,
     ParentMissing,
     Refused,
@@ -30,7 +31,7 @@ def repair(sides: Sides, now: datetime) -> dict[str, str]:
     for sent in sides.book.unsettled():
         try:
             _settle(sides, sent, now)
-        except (RemoteLocked, RemoteBusy, OutcomeUnknown) as error:
+        except (RemoteLocked, RemoteBusy, OutcomeUnknown, NotUnderstood) as error:
             still[sent.path] = error.message
         except (RemoteChanged, RemoteMissing, ParentMissing, Refused, RemoteFull) as error:
             logger.info("%s; it is looked at anew", error.message)
@@ -48,6 +49,8 @@ def _settle(sides: Sides, sent: Sent, now: datetime) -> None:
     if revision_of(there.raw) == sent.hash:
         sides.agree(sent.path, there.raw, Stored(there.etag, confirmed=there.confirmed))
     elif ours is not None and ours.startswith(there.raw) and there.etag != sent.tag:
+        if not there.confirmed:
+            raise RemoteLocked(sent.path)
         sides.agree(sent.path, ours, sides.remote.put(sent.path, ours, expected=there.etag))
     sides.sent(sent.path)
 

@@ -18,6 +18,8 @@ TEXT = (".md",)
 RECORDS = (".jsonl",)
 HOLD_SECONDS = 120.0
 """For which a text on the server that looks cut off is left to the device that sent it"""
+SECOND_LOOK = 3.0
+"""After which a tag is relied on where the server does not tell how old it is"""
 
 Writing = Callable[[], AbstractContextManager[Writer]]
 
@@ -53,9 +55,32 @@ class Sides:
                 since = self.book.doubted(path, fetched.etag, now)
             if now.timestamp() - since < HOLD_SECONDS:
                 raise Again
-        with self.book.writing():
-            self.book.fetched(path, fetched.etag, revision_of(fetched.raw))
+        self.fetched(path, fetched)
         return fetched
+
+    def fetched(self, path: str, fetched: Fetched) -> None:
+        """Remember what stands behind a tag, unless it may come to stand for other bytes."""
+        if fetched.confirmed:
+            with self.book.writing():
+                self.book.fetched(path, fetched.etag, revision_of(fetched.raw))
+
+    def certain(self, path: str, tag: str, now: datetime) -> None:
+        """Before the file that both sides agree on is overwritten or deleted on the server: is it still the same?
+
+        Where the tag was recorded young, another write may hide behind it. Then the bytes are asked for once it is
+        older than the second that it stands for.
+        """
+        if path not in self.book.racy():
+            return
+        fetched, was = self.remote.get(path, max_bytes=self.largest), self.book.agreed(path)
+        self.fetched(path, fetched)
+        same = isinstance(was, BaseFile) and (was.hash, tag) == (revision_of(fetched.raw), fetched.etag)
+        with self.book.writing():
+            since = self.book.doubted(path, fetched.etag, now)
+        if not same or not (fetched.confirmed or now.timestamp() - since >= SECOND_LOOK):
+            raise Again
+        with self.book.writing():
+            self.book.calm(path)
 
     def put(self, path: str, raw: bytes, expected: str | None, now: datetime) -> str:
         """Swap bytes in; what somebody saved meanwhile is merged into them, or stays beside them.
