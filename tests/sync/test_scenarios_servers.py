@@ -76,6 +76,25 @@ def test_a_write_of_another_in_the_same_second_under_the_same_tag_is_not_overwri
     assert {"- black", "- white", "- red"} <= set(cloud.together()["USER.md"].decode().splitlines())
 
 
+@pytest.mark.parametrize("renamed", [True, False])
+def test_nor_is_it_overlooked_when_the_note_gets_another_name_or_id(cloud: Cloud, renamed: bool):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- black\n")
+    cloud.laptop.turn()
+    cloud.fake.other_client_put("USER.md", f"{TEXT}- white\n".encode())
+    user = cloud.laptop.vault / "USER.md"
+    if renamed:
+        cloud.clock.pass_by(5)
+        cloud.laptop.turn()
+        user.rename(cloud.laptop.vault / "ann.md")
+    else:
+        fresh = cloud.laptop.vault / ".fresh"
+        fresh.write_bytes(user.read_bytes())
+        fresh.replace(user)
+
+    assert f"{TEXT}- white\n".encode() in cloud.together().values()
+
+
 def test_nor_is_it_deleted(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", b"## Tea\n\n- black\n")

@@ -175,7 +175,8 @@ class Acting:
             if isinstance(note, Note) and note.revision == action.base.hash:
                 self._sides.keep(action.path, note.raw, now)
         with self._sides.book.writing():
-            self._sides.book.agree(action.path, action.base, racy=action.path in self._sides.young)
+            racy = action.path in self._sides.young or action.path in self._sides.book.racy()
+            self._sides.book.agree(action.path, action.base, racy=racy)
             self._sides.book.sent(action.path)
 
     def _unsent(self, action: Action) -> None:

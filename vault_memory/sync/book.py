@@ -96,9 +96,10 @@ class Book:
     def move(self, path: str, to: str) -> None:
         """What was agreed on for a path, and for all below it, holds for another from now on."""
         for was in [one for one in self.base() if within(one, path)]:
-            self._connection.execute(
-                "UPDATE OR REPLACE base SET path = ? WHERE path = ?", (to + was.removeprefix(path), was)
-            )
+            for table in ("base", "behind"):
+                self._connection.execute(
+                    f"UPDATE OR REPLACE {table} SET path = ? WHERE path = ?", (to + was.removeprefix(path), was)
+                )
 
     def racy(self) -> frozenset[str]:
         """Paths whose tag must be looked at once more."""
