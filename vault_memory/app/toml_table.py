@@ -35,19 +35,19 @@ def without_table(text: str, table: str) -> str:
     start, end = _place(lines, table)
     if start is None:
         return text
-    while end < len(lines) and end > start + 1 and lines[end - 1].lstrip().startswith("#"):
-        end -= 1
     del lines[start:end]
     return _sure(text, lines, table, None)
 
 
 def _place(lines: Sequence[str], table: str) -> tuple[int | None, int]:
-    """The line of the table's header, and the line after its last."""
+    """The line of the table's header, and the line after its last; comments above the next table are that one's."""
     header = re.compile(rf"^\s*\[\s*{table}\s*\]\s*(#.*)?$")
     start = next((number for number, line in enumerate(lines) if header.match(line)), None)
     if start is None:
         return None, len(lines)
     end = next((number for number in range(start + 1, len(lines)) if _HEADER.match(lines[number])), len(lines))
+    while start + 1 < end < len(lines) and lines[end - 1].lstrip().startswith("#"):
+        end -= 1
     return start, end
 
 
