@@ -299,6 +299,28 @@ def test_with_a_daemon_sync_asks_it_and_once_waits_for_its_turn(cloud: Cloud, tm
         assert cloud.files()["USER.md"] == b"- tea\n"
 
 
+def test_doctor_tells_of_the_sync_without_asking_the_server(vault: Outside, cloud: Cloud):
+    def checks() -> list[tuple[str, str]]:
+        return [
+            (one["state"], one["reason"])
+            for one in vault.run("doctor", "--json").json["checks"]
+            if one["name"] == "sync"
+        ]
+
+    assert checks() == [("ok", "no remote is set up")]
+    added(vault, cloud)
+    vault.ok("sync", "--once")
+    assert checks()[0][1].startswith(f"{cloud.url}: last in step 20")
+
+    cloud.server.maintenance()
+    vault.run("sync", "--once")
+    asked = len(cloud.server.log)
+    assert checks() == [("warn", "the server is in maintenance")]
+    (vault.home / "secret").chmod(0o644)
+    assert checks()[0][0] == "fail"
+    assert len(cloud.server.log) == asked
+
+
 def test_without_a_remote_everything_says_how_to_get_one(vault: Outside):
     for command in (("sync",), ("sync", "--once"), ("remote", "test"), ("remote", "status"), ("remote", "remove")):
         done = vault.run(*command)
