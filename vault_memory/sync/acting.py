@@ -7,6 +7,8 @@ versions of what travels are kept, so that the next merge has a text to start fr
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 
 from vault_memory.errors import VaultError, VaultMemoryError
 from vault_memory.remote import (
@@ -46,10 +48,12 @@ from vault_memory.sync.book import Sent
 from vault_memory.sync.carrying import Carrying, Done
 from vault_memory.sync.sides import Again, Sides
 from vault_memory.sync.trees import BaseDir, BaseFile
+from vault_memory.sync.uploading import TOGETHER, Uploading
 from vault_memory.vault import Note
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Is told how many actions of how many are done"""
 
@@ -64,46 +68,66 @@ class Acting:
     def __init__(self, sides: Sides) -> None:
         self._sides = sides
         self._files = Carrying(sides)
+        self._uploading = Uploading(sides)
 
     def do(self, actions: Sequence[Action], now: datetime, progress: Progress = untold) -> Done:
         """All of them as far as it goes. Raises what concerns the whole server, e.g. Unauthorised."""
         done = Done()
-        sizes = [Sent(one.path, one.hash, 0, one.tag) for one in actions if isinstance(one, Upload)]
-        if sizes:
+        uploads = [one for one in actions if isinstance(one, Upload)]
+        if uploads:
             with self._sides.book.writing():
-                self._sides.book.send(sizes)
-        for number, action in enumerate(actions):
-            progress(number, len(actions))
-            try:
-                self._one(action, done, now)
-                done.acted += 1
-                if action.note:
-                    done.notes.append((action.path, action.note))
-            except Again:
-                done.again.add(action.path)
-            except (RemoteChanged, RemoteMissing, ParentMissing, FolderNotEmpty) as error:
-                logger.info("%s; it is looked at anew", error.message)
-                done.again.add(action.path)
-                self._unsent(action)
-            except (Refused, RemoteLocked, RemoteFull, NotUnderstood, OutcomeUnknown) as error:
-                done.failed[action.path] = error.message
-                if not isinstance(error, OutcomeUnknown | NotUnderstood):
-                    self._unsent(action)
-            except RemoteBusy as error:
-                if error.everywhere:
-                    raise
-                done.failed[action.path] = error.message
-                self._unsent(action)
-            except (VaultError, OSError) as error:
-                done.failed[action.path] = error.message if isinstance(error, VaultMemoryError) else str(error)
-                self._unsent(action)
+                self._sides.book.send([Sent(one.path, one.hash, 0, one.tag) for one in uploads])
+        rest = [one for one in actions if not isinstance(one, Upload)]
+        uploads_at = next((at for at, one in enumerate(actions) if isinstance(one, Upload)), 0)
+        for number, action in enumerate(rest):
+            if number == uploads_at:
+                self._upload(uploads, done, now, progress, total=len(actions))
+            progress(number + (len(uploads) if number >= uploads_at else 0), len(actions))
+            self._attempt(action, partial(self._whole, action, done, now), done)
+        if uploads_at >= len(rest):
+            self._upload(uploads, done, now, progress, total=len(actions))
         self._sides.give_up_old()
         return done
 
+    def _upload(self, uploads: Sequence[Upload], done: Done, now: datetime, progress: Progress, *, total: int) -> None:
+        """All that goes up, in groups: their order is of no importance."""
+        for start in range(0, len(uploads), TOGETHER):
+            progress(min(start, total), total)
+            attempt = partial(self._attempt, done=done)
+            self._uploading.together(uploads[start : start + TOGETHER], attempt, done, now)
+
+    def _whole(self, action: Action, done: Done, now: datetime) -> None:
+        self._one(action, done, now)
+        done.acted += 1
+        if action.note:
+            done.notes.append((action.path, action.note))
+
+    def _attempt(self, action: Action, work: Callable[[], T], done: Done) -> T | None:
+        """Do it, and file what goes wrong on this path alone; None then."""
+        try:
+            return work()
+        except Again:
+            done.again.add(action.path)
+        except (RemoteChanged, RemoteMissing, ParentMissing, FolderNotEmpty) as error:
+            logger.info("%s; it is looked at anew", error.message)
+            done.again.add(action.path)
+            self._unsent(action)
+        except (Refused, RemoteLocked, RemoteFull, NotUnderstood, OutcomeUnknown) as error:
+            done.failed[action.path] = error.message
+            if not isinstance(error, OutcomeUnknown | NotUnderstood):
+                self._unsent(action)
+        except RemoteBusy as error:
+            if error.everywhere:
+                raise
+            done.failed[action.path] = error.message
+            self._unsent(action)
+        except (VaultError, OSError) as error:
+            done.failed[action.path] = error.message if isinstance(error, VaultMemoryError) else str(error)
+            self._unsent(action)
+        return None
+
     def _one(self, action: Action, done: Done, now: datetime) -> None:
         match action:
-            case Upload():
-                self._files.upload(action, done, now)
             case Download():
                 self._files.download(action, done, now)
             case Merge():

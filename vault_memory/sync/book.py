@@ -17,6 +17,8 @@ from vault_memory.sync.brakes import WITHIN, Rewrite
 from vault_memory.sync.trees import BaseDir, BaseFile, BaseNode, within
 
 FILE = "sync.sqlite"
+YOUNG, NEW = 1, 2
+"""Why a tag must be looked at once more: other bytes may come to stand behind it; the same, of a file we have made"""
 
 STEPS = (
     """
@@ -79,8 +81,8 @@ class Book:
         rows = self._connection.execute("SELECT hash, tag, local_id, remote_id FROM base WHERE path = ?", (path,))
         return next((_agreed(*row) for row in rows), None)
 
-    def agree(self, path: str, node: BaseNode, *, racy: bool = False) -> None:
-        """Both sides hold this; `racy`: under a tag that may come to stand for other bytes within the same second."""
+    def agree(self, path: str, node: BaseNode, *, racy: int = 0) -> None:
+        """Both sides hold this; `racy` (YOUNG, NEW): under a tag that other bytes may get within the same second."""
         hashed, tag = (node.hash, node.tag) if isinstance(node, BaseFile) else (None, "")
         self._connection.execute(
             "INSERT OR REPLACE INTO base VALUES (?, ?, ?, ?, ?, ?)",
@@ -103,11 +105,19 @@ class Book:
 
     def racy(self) -> frozenset[str]:
         """Paths whose tag must be looked at once more."""
-        return frozenset(path for (path,) in self._connection.execute("SELECT path FROM base WHERE racy"))
+        return frozenset(path for (path,) in self._connection.execute("SELECT path FROM base WHERE racy > 0"))
+
+    def made(self) -> frozenset[str]:
+        """Of those, files that we have made: nobody but us can have known of them when they got their tag."""
+        return frozenset(path for (path,) in self._connection.execute("SELECT path FROM base WHERE racy = ?", (NEW,)))
 
     def calm(self, path: str) -> None:
         """The tag was looked at again, and stood for the same bytes."""
         self._connection.execute("UPDATE base SET racy = 0 WHERE path = ?", (path,))
+
+    def calm_all(self, paths: Iterable[str]) -> None:
+        """The same for many."""
+        self._connection.executemany("UPDATE base SET racy = 0 WHERE path = ?", [(path,) for path in paths])
 
     # what was seen on disk
 

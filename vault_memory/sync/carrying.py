@@ -6,7 +6,7 @@ from datetime import datetime
 
 from vault_memory.markdown import merge
 from vault_memory.remote import Fetched, Stored
-from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal, Upload
+from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
 from vault_memory.sync.book import Sent
 from vault_memory.sync.sides import RECORDS, TEXT, Again, Sides
 from vault_memory.sync.trees import BaseFile
@@ -42,26 +42,14 @@ class Carrying:
     def __init__(self, sides: Sides) -> None:
         self._sides = sides
 
-    def upload(self, action: Upload, done: Done, now: datetime) -> None:
-        try:
-            note = self._sides.read(action.path, action.hash)
-            if action.tag is not None:
-                self._sides.certain(action.path, action.tag, now)
-        except Again:
-            self._sides.sent(action.path)
-            raise
-        self._sides.keep(action.path, note.raw, now)
-        self._sides.agree(action.path, note.raw, self._sides.remote.put(action.path, note.raw, expected=action.tag))
-        self._sides.rewrote(action.path, "us", now)
-        done.uploaded.append(action.path)
-
     def download(self, action: Download, done: Done, now: datetime) -> None:
         fetched = self._sides.fetch(action.path, now)
         if self._sides.put(action.path, fetched.raw, action.hash, now) == "copied":
             done.conflicts.append(action.path)
             raise Again
-        self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
-        self._sides.rewrote(action.path, "them", now)
+        with self._sides.book.writing():
+            self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
+            self._sides.rewrote(action.path, "them", now)
         done.downloaded.append(action.path)
 
     def merge(self, action: Merge, done: Done, now: datetime) -> None:

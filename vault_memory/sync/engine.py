@@ -142,7 +142,7 @@ class Sync:
             if another := self._meeting.another(at, there.entries, approved=False):
                 return self._report(Plan(halted=another), Done(), before, here)
             made, base = self._planned(here, there, {**resting, **open_uploads}, now, approve_deletes)
-        actions = (*made.actions, *self._second_looks(there, base, made))
+        actions = (*made.actions, *self._second_looks(here, there, base, made))
         if dry_run:
             return self._report(made, Done(), before, here, planned=made.actions)
         done = self._acting.do(actions, now, progress)
@@ -196,21 +196,25 @@ class Sync:
         """Whether the server must be listed even if its tag says that nothing changed."""
         return bool(self.book.racy()) or bool(self.book.missed("remote"))
 
-    def _second_looks(self, there: There, base: Base, made: Plan) -> tuple[Look, ...]:
+    def _second_looks(self, here: Here, there: There, base: Base, made: Plan) -> tuple[Look, ...]:
         """Tags that were recorded so young that other bytes could hide behind them; their age is past now."""
         if not there.fresh or made.halted:
             return ()
         busy = {action.path for action in made.actions}
-        looks = []
+        ours = self.book.made() if not self._remote.traits.checksums else frozenset()
+        calm, looks = [], []
         for path in sorted(self.book.racy() - busy):
-            was, entry = base.get(path), there.entries.get(path)
+            was, entry, node = base.get(path), there.entries.get(path), here.nodes.get(path)
             if not isinstance(was, BaseFile) or entry is None or not entry.confirmed or entry.etag != was.tag:
                 continue
-            if entry.checksum == was.hash:
-                with self.book.writing():
-                    self.book.calm(path)
+            same_size = isinstance(node, File) and node.hash == was.hash and node.size == entry.size
+            if entry.checksum == was.hash or (path in ours and same_size):
+                calm.append(path)
             else:
                 looks.append(Look(path=path, tag=entry.etag, row="racy"))
+        if calm:
+            with self.book.writing():
+                self.book.calm_all(calm)
         return tuple(looks)
 
     def _alike(self, base: Base, nodes: Mapping[str, Node]) -> frozenset[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """Both sides of a sync, and what is recorded about them: the steps that all actions share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,11 +8,11 @@ from hashlib import sha256
 
 from vault_memory.markdown import merge
 from vault_memory.remote import Entry, Fetched, Remote, Stored
-from vault_memory.sync.book import Book
+from vault_memory.sync.book import NEW, YOUNG, Book
 from vault_memory.sync.disk import Disk
 from vault_memory.sync.local import Local
 from vault_memory.sync.trees import BaseFile
-from vault_memory.vault import By, Note, Writer, half_saved, merge_records, revision_of
+from vault_memory.vault import By, Note, Version, Writer, half_saved, merge_records, revision_of
 
 TEXT = (".md",)
 RECORDS = (".jsonl",)
@@ -114,8 +114,8 @@ class Sides:
                     writer.discard(op.op_id)
         self._patient.clear()
 
-    def agree(self, path: str, raw: bytes, stored: Stored) -> None:
-        """Both sides hold these bytes. A server that did not tell the tag is asked for it."""
+    def agree(self, path: str, raw: bytes, stored: Stored, *, made: bool = False) -> None:
+        """Both sides hold these bytes, in a file that we have `made`. A server that told no tag is asked for it."""
         tag, fileid, confirmed = stored.etag, stored.fileid, stored.confirmed
         if not tag:
             entry = self.remote.look(path)
@@ -126,7 +126,7 @@ class Sides:
         remote_id = fileid or (was.remote_id if was else "")
         with self.book.writing():
             agreed = BaseFile(revision_of(raw), tag, self.disk.id_of(path), remote_id)
-            self.book.agree(path, agreed, racy=not confirmed)
+            self.book.agree(path, agreed, racy=0 if confirmed else NEW if made else YOUNG)
             self.book.entry(Entry(path, False, tag, len(raw), fileid=remote_id))
             self.book.sent(path)
 
@@ -139,6 +139,15 @@ class Sides:
         if path.endswith((*TEXT, *RECORDS)):
             with self.writing() as writer:
                 writer.snapshots.record(path, raw, at=now.timestamp(), by=by)
+
+    def keep_all(self, versions: Sequence[tuple[str, bytes]], now: datetime) -> None:
+        """Keep these versions at once."""
+        texts = [(path, raw) for path, raw in versions if path.endswith((*TEXT, *RECORDS))]
+        with self.writing() as writer:
+            heads = {path: writer.snapshots.head(path) for path, _ in texts}
+            fresh = [(path, raw) for path, raw in texts if not _is_head(heads[path], raw)]
+            if fresh:
+                writer.snapshots.record_all(fresh, at=now.timestamp())
 
     def read(self, path: str, hashed: str) -> Note:
         note = self.local.read(path)
@@ -154,6 +163,10 @@ class Sides:
     def sent(self, path: str) -> None:
         with self.book.writing():
             self.book.sent(path)
+
+
+def _is_head(head: Version | None, raw: bytes) -> bool:
+    return head is not None and head.revision == revision_of(raw)
 
 
 def _cut_off(raw: bytes, last: bytes | None) -> bool:
