@@ -104,7 +104,7 @@ class Daemon:
 
     def _hear(self, hints: Hints) -> None:
         now = time.monotonic()
-        if hints:
+        if hints.paths or hints.subtrees:
             self.syncing.heard()
         if self.trouble or hints.rescan or hints.subtrees:
             vault = self.memory.indexing.marker.vault
@@ -129,6 +129,8 @@ class Daemon:
         if sweep:
             for path in (*report.changed, *report.removed):
                 self.watcher.note_missed(path)
+        if report.changed or report.removed:
+            self.syncing.heard()
         self._keeping.later(report.changed)
         self._keeping.look_at_all_pages()
         if report.changed:
