@@ -8,7 +8,7 @@ from importlib import import_module
 from benchmarks.place import temporary
 from benchmarks.table import head, line
 
-MODULES = ("indexing", "saving", "searching", "starting", "idle", "vectors", "edits", "merge")
+MODULES = ("indexing", "saving", "searching", "starting", "idle", "vectors", "edits", "merge", "syncing")
 
 
 def main(names: list[str]) -> None:
