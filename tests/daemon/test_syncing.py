@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -166,17 +167,20 @@ def test_a_folder_of_another_client_is_not_synced_and_everything_else_runs(cloud
     assert one.run("sync", "--once").code == 3
 
 
-def test_a_daemon_that_syncs_ends_within_a_second_or_two(cloud: Cloud, tmp_path: Path):
-    one = cloud.vault(tmp_path)
-    for number in range(200):
-        one.write(f"notes/n{number}.md", f"- {number}\n")
-    with one.daemon() as daemon:
-        until(lambda: cloud.files(), says="the first upload")
-        code, seconds = daemon.stop()
+def test_a_daemon_ends_at_once_though_the_server_never_answers(cloud: Cloud, tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}/notes"
+        one = cloud.vault(tmp_path, VAULT_MEMORY_REMOTE_URL=url)
+        one.write("USER.md", NOTE)
+        with one.daemon() as daemon:
+            connection, _ = deaf.accept()
+            with connection:
+                assert sync_of(daemon)["state"] == "working"
+                assert daemon.finds("green"), "and nothing else waits for it"
+                code, seconds = daemon.stop()
 
     assert code == 0
     assert seconds < 5  # 1 s for the sync, on a machine that has nothing else to do
-    assert len(cloud.files()) < 200, "it was in the midst of it"
 
 
 def test_daemons_that_are_killed_in_the_midst_of_a_sync_converge(cloud: Cloud, tmp_path: Path):
@@ -198,7 +202,8 @@ def test_daemons_that_are_killed_in_the_midst_of_a_sync_converge(cloud: Cloud, t
         found = (path for path in vault.vault.rglob("*") if path.is_file() and not path.name.startswith("."))
         return {path.relative_to(vault.vault).as_posix(): path.read_bytes() for path in found}
 
-    assert files(one) == files(other) == cloud.files()
+    there = {path: raw for path, raw in cloud.files().items() if not path.startswith("vault-memory-probe-")}
+    assert files(one) == files(other) == there
     assert len(files(one)) == 60
     assert files(one)["notes/n1.md"] == b"- edited 4\n"
 
@@ -217,7 +222,7 @@ def test_the_password_stands_in_no_log_error_status_audit_or_process_list(cloud:
         told.append(json.dumps(daemon.ask("status")))
         one.run("append", "USER.md", "Tea", "lapsang")
         cloud.server.revoke(cloud.server.app_password)
-        for command in (("sync", "--once"), ("remote", "test"), ("remote", "status"), ("doctor",), ("status",)):
+        for command in (("sync", "--once"), ("remote", "test"), ("doctor",)):
             done = one.run("--verbose", *command)
             told += [done.out, done.err]
         until_sync(daemon, lambda sync: sync["state"] == "stopped")
