@@ -58,6 +58,10 @@ Progress = Callable[[int, int], None]
 """Is told how many actions of how many are done"""
 
 
+class Stays(Exception):
+    """A folder cannot go as long as something that is not synced lies in it: nothing was done."""
+
+
 def untold(done: int, total: int) -> None:
     """Nobody wants to know."""
 
@@ -106,6 +110,8 @@ class Acting:
         """Do it, and file what goes wrong on this path alone; None then."""
         try:
             return work()
+        except Stays:
+            logger.debug("`%s` stays: something is in it that is not synced", action.path)
         except Again:
             done.again.add(action.path)
         except (RemoteChanged, RemoteMissing, ParentMissing, FolderNotEmpty) as error:
@@ -173,8 +179,9 @@ class Acting:
                 self._sides.remote.rmcol(action.path)
                 self._sides.forget(action.path)
             case RemoveLocalDir():
-                if self._sides.disk.remove_folder(action.path):
-                    self._sides.forget(action.path)
+                if not self._sides.disk.remove_folder(action.path):
+                    raise Stays
+                self._sides.forget(action.path)
 
     def _move(self, action: MoveRemote | MoveLocal | MoveBase) -> None:
         tag: str | None = None

@@ -162,7 +162,8 @@ class Sync:
         theirs = nodes_of(there, base, self.book.behind()) | {
             path: Unknown(reason) for path, reason in open_uploads.items()
         }
-        local, remote = self._tree("local", here.nodes, base, at), self._tree("remote", theirs, base, at, there.fresh)
+        ours = here.nodes | self._local.put_off({*base, *theirs} - here.nodes.keys())
+        local, remote = self._tree("local", ours, base, at), self._tree("remote", theirs, base, at, there.fresh)
         self._sides.young = frozenset(path for path, entry in there.entries.items() if not entry.confirmed)
         last = self.book.said("last_good")
         settings = Settings(

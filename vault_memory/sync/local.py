@@ -1,6 +1,7 @@
 """The vault as it is now: every regular file with its hash, read again only when the system says that it changed."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
@@ -71,6 +72,11 @@ class Local:
             fresh.append((path, stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino, note.revision))
         return File(note.revision, "", str(note.stat.ino), len(note.raw))
 
+    def put_off(self, paths: Iterable[str]) -> dict[str, Node]:
+        """Of paths that are not there, those that another program holds elsewhere and loads when they are opened."""
+        root = self._folder.root
+        return {path: Unknown(NOT_LOADED) for path in paths if os.path.lexists(os.path.join(root, _placeholder(path)))}
+
     def read(self, path: str) -> Note | Unknown | None:
         """One file now; None when it is absent."""
         try:
@@ -81,4 +87,11 @@ class Local:
             return Unknown(error.message)
 
 
+def _placeholder(path: str) -> str:
+    """What iCloud leaves in the place of a file that it has put off loading."""
+    above, _, name = path.rpartition("/")
+    return f"{above}/.{name}.icloud".lstrip("/")
+
+
+NOT_LOADED = "another program has not loaded it yet"
 BEING_SAVED = "it is being saved just now"
