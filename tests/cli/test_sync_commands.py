@@ -111,6 +111,33 @@ def test_a_note_that_is_locked_waits_with_75(vault: Outside, cloud: Cloud):
     assert "failed: USER.md: `USER.md` is locked on the server" in done.out
 
 
+def test_when_the_account_is_full_downloads_go_on(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    cloud.server.other_client_put("Notes/MEMORY.md", b"- gulls\n")
+    cloud.server.quota(10)
+    vault.write("USER.md", "- tea, and a good deal of it\n")
+
+    done = vault.run("sync", "--once", "--json")
+
+    assert (done.code, done.json.get("error")) == (75, None), done
+    assert (vault.vault / "MEMORY.md").read_bytes() == b"- gulls\n"
+    assert done.json["failed"] == [{"path": "USER.md", "reason": "the server has no room left for this account"}]
+    assert vault.ok("status")["sync"]["queue"] == 1
+
+
+@pytest.mark.scenario("E99")
+def test_a_server_that_has_had_enough_is_told_so_and_left_alone(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    for _ in range(12):
+        cloud.server.door._wrong.setdefault("127.0.0.1", []).append(cloud.server.clock())
+    asked = len(cloud.server.log)
+
+    done = vault.run("sync", "--once", "--json")
+
+    assert (done.code, done.error["code"]) == (75, "remote_busy")
+    assert len(cloud.server.log) - asked <= 2
+
+
 def test_add_keeps_what_stands_in_the_configuration_and_test_says_what_the_server_does(vault: Outside, cloud: Cloud):
     vault.ok("status")
     config = vault.state / "vault-memory.toml"

@@ -15,7 +15,7 @@ from vault_memory.app.toml_table import with_table, without_table
 from vault_memory.config import Remote, wrong_with
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.remote import RootMissing, Traits, Unauthorised
-from vault_memory.sync import NotTwoWay, refuse_others
+from vault_memory.sync import NotTwoWay, open_book, refuse_others
 
 if TYPE_CHECKING:
     from vault_memory.app.memory import VaultMemory
@@ -135,6 +135,7 @@ def add(memory: "VaultMemory", remote: Remote, password: str) -> Tried:
         _write(file, with_table(text, TABLE, _to_write(before, remote)))
         if (before.url, before.user) != (remote.url, remote.user):
             _forget_book(memory)
+        _learn(memory, tried.traits)
         forget_refusals(memory.state.path)
     return tried
 
@@ -151,6 +152,7 @@ def test(memory: "VaultMemory") -> Tried:
         note_refusal(memory.state.path, mark_of(remote.url, remote.user, password), datetime.now(UTC))
         raise
     forget_refusals(memory.state.path)
+    _learn(memory, tried.traits)
     return tried
 
 
@@ -213,6 +215,16 @@ def _made(opened: "WebDav", remote: Remote, password: str) -> bool:
             parent.close()
         return True
     return False
+
+
+def _learn(memory: "VaultMemory", traits: Traits) -> None:
+    """The first sync need not find it out again."""
+    book = open_book(memory.state.path)
+    try:
+        with book.writing():
+            book.say("traits", asdict(traits))
+    finally:
+        book.close()
 
 
 def _forget_book(memory: "VaultMemory") -> None:

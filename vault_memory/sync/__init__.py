@@ -21,6 +21,7 @@ from vault_memory.sync.actions import (
     Upload,
     changes,
 )
+from vault_memory.sync.book import open_book
 from vault_memory.sync.brakes import Rewrite, fights, missing, stamp
 from vault_memory.sync.engine import Report, Sync, refuse_others
 from vault_memory.sync.errors import AnotherClient, NotTwoWay
@@ -75,6 +76,7 @@ __all__ = [
     "changes",
     "fights",
     "missing",
+    "open_book",
     "plan",
     "refuse_others",
     "stamp",
