@@ -34,8 +34,8 @@ class Device:
     def __init__(self, base: Path, name: str, remote: Remote, clock: Clock, settings: Settings | None = None) -> None:
         self.name, self.clock, self.remote = name, clock, remote
         self.vault, self.state = base / name / "vault", base / name / "state"
-        self.vault.mkdir(parents=True)
-        self.state.mkdir()
+        self.vault.mkdir(parents=True, exist_ok=True)
+        self.state.mkdir(exist_ok=True)
         self.settings = replace(settings or Settings(), device=name)
         self.writer: Writer | None = None
         self.start()
