@@ -154,6 +154,24 @@ def test_a_locked_note_waits_and_the_others_travel(cloud: Cloud, tmp_path: Path)
         until(lambda: b"white" in cloud.files()["USER.md"])
 
 
+def test_another_folder_at_the_same_address_is_left_alone_until_a_person_approves(cloud: Cloud, tmp_path: Path):
+    one = cloud.vault(tmp_path)
+    for number in range(4):
+        one.write(f"notes/n{number}.md", f"- {number}\n")
+    with one.daemon() as daemon:
+        until(lambda: len(cloud.files()) == 4)
+        cloud.server.other_client_delete("Notes")
+        cloud.server.other_client_mkcol("Notes")
+        cloud.server.other_client_put("Notes/its.md", b"- its\n")
+        until_sync(daemon, lambda sync: str(sync["reason"]).startswith("the server is not as it was"))
+
+        assert set(cloud.files()) == {"its.md"}
+        assert one.run("sync", "--once").code == 5
+        assert one.run("sync", "--approve-deletes").code == 0
+        until_sync(daemon, lambda sync: sync["state"] == "ok" and not sync["held"])
+    assert len(cloud.files()) == len(list(one.vault.rglob("*.md"))) == 5, "both folders become one, and nothing is lost"
+
+
 def test_a_folder_of_another_client_is_not_synced_and_everything_else_runs(cloud: Cloud, tmp_path: Path):
     one = cloud.vault(tmp_path)
     one.write("USER.md", NOTE)
