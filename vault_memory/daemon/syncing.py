@@ -125,8 +125,8 @@ class Syncing:
             pace.done(report, time.monotonic(), asked=ask)
             pace.ask_by(resting.next())
             self._note(report, pace)
-            if report.halted:
-                self._memory.end_exchange()  # so that what a person approves elsewhere is known here at the next poll
+            if self._standing.held:
+                self._memory.end_exchange()  # so that the server is asked who it is, and a yes is heard
             if report.acted:
                 logger.info("synced in %.1f s: %s", time.monotonic() - started, _counts(report))
                 self._tell(report)
