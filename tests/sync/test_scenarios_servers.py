@@ -364,6 +364,64 @@ def test_new_tags_on_everything_move_nothing(cloud: Cloud, told: bool):
     assert reports[-1].requests == 1
 
 
+@pytest.mark.scenario("E91")
+@pytest.mark.parametrize("edited", [True, False])
+def test_other_bytes_under_the_same_tag_are_found_in_time_and_merged(cloud: Cloud, edited: bool):
+    cloud.agreed(**{f"n{number}": f"- {number}\n" for number in range(12)})
+    cloud.laptop.turn()
+    cloud.fake.other_content_same_tag("n7.md", b"- 7\n- x\n")
+
+    for _ in range(4):
+        cloud.clock.pass_by(3601)
+        cloud.laptop.turn()
+    if edited:
+        cloud.laptop.save("n7.md", "- mine\n" + cloud.laptop.text("n7.md"))
+    for _ in range(4):
+        cloud.clock.pass_by(61)
+        cloud.laptop.turn()
+
+    lines = cloud.laptop.text("n7.md").splitlines()
+    assert {"- 7", "- x"} <= set(lines)
+    assert ("- mine" in lines) == edited
+
+
+@pytest.mark.scenario("E91")
+def test_another_size_under_the_same_tag_is_found_by_the_next_listing(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_content_same_tag("tea.md", b"- tea\n- longer\n")
+    cloud.fake.other_client_put("more.md", b"- more\n")
+    cloud.laptop.turn()
+    cloud.clock.pass_by(15)
+    cloud.laptop.turn()
+
+    assert cloud.laptop.text("tea.md") == "- tea\n- longer\n"
+
+
+@pytest.mark.scenario("E102")
+def test_a_write_that_passed_the_same_precondition_just_after_ours_is_merged(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", TEXT + "- mine\n")
+    cloud.laptop.turn()
+    cloud.clock.pass_by(3)
+    cloud.fake.other_client_put("USER.md", f"## Boats\n\n- its\n\n{TEXT}".encode())
+
+    cloud.clock.pass_by(10)
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its"} <= set(cloud.together()["USER.md"].decode().splitlines())
+
+
+@pytest.mark.scenario("E102")
+def test_an_earlier_version_that_is_put_back_stands(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", TEXT + "- mine\n")
+    cloud.laptop.turn()
+    cloud.clock.pass_by(3)
+    cloud.fake.other_client_put("USER.md", TEXT.encode())
+
+    assert cloud.together()["USER.md"] == TEXT.encode()
+
+
 @pytest.mark.scenario("E92")
 def test_a_note_that_arrives_cut_off_is_not_taken(cloud: Cloud):
     cloud.agreed()

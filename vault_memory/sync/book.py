@@ -214,6 +214,10 @@ class Book:
         self._connection.execute("DELETE FROM rewrites WHERE at < ? OR at > ?", (now - WITHIN, now))
         return [Rewrite(*row) for row in self._connection.execute("SELECT path, at, by FROM rewrites ORDER BY at")]
 
+    def uploaded_lately(self, path: str, now: float) -> bool:
+        """Whether the last that wrote to a path, within the last minute, was us."""
+        return next((one.by == "us" for one in reversed(self.rewrites(now)) if one.path == path), False)
+
     # single facts
 
     def say(self, name: str, value: object) -> None:

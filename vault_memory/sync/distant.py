@@ -30,6 +30,8 @@ class There:
     unknown: dict[str, str] = field(default_factory=dict)
     fresh: bool = True
     """False: nothing had changed, so nothing was listed"""
+    resized: frozenset[str] = frozenset()
+    """files of another size under the tag that they had when they were listed last"""
 
 
 class Distant:
@@ -49,6 +51,7 @@ class Distant:
         if traits.recursive_etags and last and not again and self._remote.look("").etag == last:
             return There(known, fresh=False)
         there = self._all() if traits.infinity else self._by_folders(known if not again else {})
+        there.resized = frozenset(path for path, one in there.entries.items() if _resized(one, known.get(path)))
         sure = not there.unknown and all(entry.confirmed for entry in there.entries.values())
         with self._book.writing():
             if not there.unknown:
@@ -114,6 +117,10 @@ def _hash(entry: Entry, was: BaseNode | None, fetched: tuple[str, str] | None) -
     if isinstance(was, BaseFile) and (entry.etag == was.tag or entry.checksum == was.hash):
         return was.hash
     return None
+
+
+def _resized(entry: Entry, last: Entry | None) -> bool:
+    return last is not None and not entry.is_folder and entry.etag == last.etag and entry.size != last.size
 
 
 def _taken(there: There, listing: Listing) -> There:

@@ -26,6 +26,7 @@ from vault_memory.sync.plan import Plan, plan
 from vault_memory.sync.repairing import repair
 from vault_memory.sync.settings import Names, Settings
 from vault_memory.sync.sides import Sides, Writing
+from vault_memory.sync.sweeping import sweep
 from vault_memory.sync.trees import Base, BaseFile, File, Node, Tree, Unknown, ancestors
 from vault_memory.vault import Folder
 
@@ -142,7 +143,11 @@ class Sync:
             if another := self._meeting.another(at, there.entries, approved=False):
                 return self._report(Plan(halted=another), Done(), before, here)
             made, base = self._planned(here, there, {**resting, **open_uploads}, now, approve_deletes)
-        actions = (*made.actions, *self._second_looks(here, there, base, made))
+        looks = self._second_looks(here, there, base, made)
+        busy = {action.path for action in (*made.actions, *looks)}
+        if ask and not (dry_run or made.halted):
+            looks += sweep(self.book, there, base, busy, at)
+        actions = (*made.actions, *looks)
         if dry_run:
             return self._report(made, Done(), before, here, planned=made.actions)
         done = self._acting.do(actions, now, progress)
