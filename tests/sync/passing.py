@@ -12,16 +12,16 @@ from tests.sync.devices import AHEAD, Clock, Device
 from vault_memory.errors import VaultMemoryError
 from vault_memory.remote import Account, Nextcloud, WebDav
 
-CALM_PASSES = 2
+CALM_PASSES = 1
 
 
 def main(folder: str, name: str, url: str, user: str, password: str, kind: str) -> int:
-    """0 when two passes in a row had nothing to do."""
+    """0 when a pass had nothing to do."""
     clock = Clock(datetime.now(UTC) + AHEAD)
     make = Nextcloud if kind == "nextcloud" else WebDav
     device = Device(Path(folder), name, make(url, Account(user, password)), clock)
     calm = 0
-    for _ in range(60):
+    for _ in range(120):
         clock.pass_by(61)
         try:
             calm = calm + 1 if device.turn(approve_deletes=True).quiet else 0
@@ -30,7 +30,7 @@ def main(folder: str, name: str, url: str, user: str, password: str, kind: str) 
         if calm == CALM_PASSES:
             device.stop()
             return 0
-        time.sleep(0.2)
+        time.sleep(0.1)
     return 1
 
 

@@ -86,11 +86,11 @@ def lived_through(base: Path, counting: Counting, who: tuple[str, str, str, str]
     home.finished("laptop")  # what it leaves of its first contact, when killed in it, is not what this is about
     for number in range(KILLS):
         home.write("laptop")
-        if number % 3 == 2:
+        if number % 5 == 2:
             home.write("phone")
             home.finished("phone")
         home.killed()
-    for name in ("laptop", "phone", "laptop", "phone"):
+    for name in ("laptop", "phone", "laptop"):
         home.finished(name)
     here, there = home.files("laptop"), home.files("phone")
     assert here == there

@@ -3,7 +3,9 @@
 Nothing is deleted unless its absence was seen twice, in complete listings, on a server that is known to be the same.
 """
 
+import fnmatch
 import logging
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -262,9 +264,13 @@ def refuse_others(root: Path) -> None:
     """Raises AnotherClient when another program keeps this folder in step."""
     root = root.resolve()
     for folder in (root, *root.parents):
+        try:
+            names = [name for name in os.listdir(folder) if name.startswith(".")]
+        except OSError:
+            continue
         for pattern, client in CLIENTS:
-            if (found := next(iter(folder.glob(pattern)), None)) and not (client == "Dropbox" and found.is_dir()):
-                raise AnotherClient(str(folder), found.name, client)
+            if found := fnmatch.filter(names, pattern):
+                raise AnotherClient(str(folder), found[0], client)
 
 
 def _share(old: bytes, new: bytes) -> float:
