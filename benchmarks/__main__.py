@@ -8,7 +8,9 @@ from importlib import import_module
 from benchmarks.place import temporary
 from benchmarks.table import head, line
 
-MODULES = ("indexing", "saving", "searching", "starting", "idle", "vectors", "edits", "merge", "writing")
+MODULES = (
+    "indexing", "saving", "searching", "starting", "idle", "vectors", "edits", "merge", "writing", "syncing",
+)  # fmt: skip
 
 
 def main(names: list[str]) -> None:

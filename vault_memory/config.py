@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from vault_memory.errors import ConfigError
 
 ENVIRONMENT_PREFIX = "VAULT_MEMORY_"
-RESERVED = frozenset({"VAULT", "CONFIG", "STATE", "CACHE", "EMBEDDING_API_KEY", "TEST_LLM_URL"})
+RESERVED = frozenset({"VAULT", "CONFIG", "STATE", "CACHE", "EMBEDDING_API_KEY", "REMOTE_PASSWORD", "TEST_LLM_URL"})
 """Names after the prefix that say where things are, or a secret, and are not settings."""
 
 
@@ -97,6 +97,34 @@ class SleepCycle:
 
 
 @dataclass(frozen=True, slots=True)
+class Remote:
+    """The folder on a Nextcloud or another WebDAV server with which the vault is kept in step."""
+
+    url: str = ""
+    """Address of the folder, without user and password; empty: no sync"""
+    user: str = ""
+    """Name of the account there"""
+    password_file: str = ""
+    """A file outside the vault that only its owner can read, with the app password in it"""
+    poll_seconds: float = 15.0
+    """How often the server is asked for changes; once a minute after an hour without any"""
+    mode: Literal["two-way", "pull", "push"] = "two-way"
+    """pull only brings the server's changes here, push only takes the changes from here there"""
+    include: tuple[str, ...] = ()
+    """Patterns of what is synced, such as `Users/mira`; none: everything"""
+    exclude: tuple[str, ...] = ()
+    """Patterns of what is not synced, such as `*.mp4`; they win over `include`"""
+    insist: bool = False
+    """Sync both ways even if the server ignores preconditions: only where no other device ever writes"""
+    allow_http: bool = False
+    """Send the password over http:// to another machine, where everybody on the way can read it"""
+    ca_file: str = ""
+    """The certificates that the server's is checked against, if not those of the system"""
+    proxy: str = ""
+    """A proxy on the way there; that of the environment is not heeded"""
+
+
+@dataclass(frozen=True, slots=True)
 class Watch:
     """How `run` notices changes."""
 
@@ -115,11 +143,15 @@ class Config:
     recall: Recall = Recall()
     curation: Curation = Curation()
     sleep_cycle: SleepCycle = SleepCycle()
+    remote: Remote = Remote()
     watch: Watch = Watch()
 
 
 ZERO_SAYS_NONE = frozenset({"dimensions"})
 """Numbers that may be 0; all others are counts and seconds of something"""
+
+HERE = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names of this machine, to which http:// is as good as https://"""
 
 SECTIONS = tuple(field.name for field in fields(Config))
 
@@ -136,6 +168,8 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
         if name.startswith(ENVIRONMENT_PREFIX):
             _overlay(raw, name, value, problems)
     config: Config = _build(Config, raw, "", source, problems) if raw else Config()
+    if not problems and config.remote.url:
+        problems += [f"{source}: `remote.url`: {reason}" for reason in wrong_with(config.remote)]
     if problems:
         raise ConfigError(
             "the configuration has problems:\n" + "\n".join(f"  - {problem}" for problem in problems),
@@ -221,6 +255,27 @@ def _convert(values: dict[str, Any], name: str, value: object, wanted: Any, wher
         and not 0 < found < 1e9
     ):
         problems.append(f"{where}: Expected a number above 0")
+
+
+def wrong_with(remote: Remote) -> list[str]:
+    """What is wrong with the address; it is not repeated, since a password may stand in it."""
+    from urllib.parse import urlsplit  # only here: few vaults have a remote
+
+    try:
+        parts = urlsplit(remote.url)
+        host = parts.hostname or ""
+    except ValueError:
+        return ["it is no address"]
+    if "@" in parts.netloc:
+        return ["it holds a user or password; put them into `remote.user` and `remote.password_file`"]
+    if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
+        return ["it is no address of a WebDAV folder; such an address begins with https://"]
+    if parts.scheme == "http" and not remote.allow_http and host not in HERE:
+        return [
+            "http:// would send the password to another machine in plain sight; use https://, or set "
+            "`allow_http = true` where the network itself is private"
+        ]
+    return []
 
 
 def _guess(name: str, known: Mapping[str, object]) -> str:

@@ -2,7 +2,7 @@
 
 from vault_memory.app.locate import locate
 from vault_memory.app.memory import VaultMemory
-from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
+from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer, SyncReport
 from vault_memory.app.state import StateFolder, TwoCopies, claim, state_of, state_root
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "NoteText",
     "SearchAnswer",
     "StateFolder",
+    "SyncReport",
     "TwoCopies",
     "VaultMemory",
     "claim",

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from vault_memory import config as configuration
 from vault_memory.app import inspection
-from vault_memory.app.conflicts import Resolving
 from vault_memory.app.indexing import Indexing, Progress
 from vault_memory.app.locate import locate
 from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
 from vault_memory.app.semantic import Semantic
 from vault_memory.app.state import StateFolder, cache_root, first_marker, state_of
+from vault_memory.app.syncing import InStep
 from vault_memory.database import DatabaseError, is_damage
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index import Index, vectors
@@ -50,7 +50,7 @@ def mended(call: Call) -> Call:
     return cast(Call, run)
 
 
-class VaultMemory(Resolving):
+class VaultMemory(InStep):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(
@@ -95,8 +95,13 @@ class VaultMemory(Resolving):
             named = config or env.get("VAULT_MEMORY_CONFIG")
             if named and not Path(named).exists():
                 raise configuration.missing(Path(named))
-            config = configuration.load(Path(named) if named else state.config_file, env)
-        return cls(root, marker, config, state, cache_root(env))
+            file = Path(named) if named else state.config_file
+            config = configuration.load(file, env)
+        else:
+            file = None
+        memory = cls(root, marker, config, state, cache_root(env))
+        memory.environment, memory.config_file = env, file
+        return memory
 
     def close(self) -> None:
         """Give back the files. The object is not to be used afterwards."""
@@ -149,6 +154,7 @@ class VaultMemory(Resolving):
         """
         other = VaultMemory(self.root, self.indexing.marker, self.config, self.state, self.semantic.cache)
         other.semantic = self.semantic
+        other.environment, other.config_file = self.environment, self.config_file
         other.dirty = lambda: self.dirty()
         if resident:
             other.matrices = Matrices()

@@ -33,6 +33,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "forget": ("forget", "Take a text out of everything that is kept, and make sure."),
     "inbox": ("past", "List what waits for your decision, approve or reject it."),
     "conflicts": ("conflicts", "List copies that sync programs left beside notes, merge or discard them."),
+    "sync": ("sync", "Bring the vault and its remote in step."),
+    "remote": ("remote", "Set up the Nextcloud or WebDAV folder to keep in step with."),
     "trash": ("conflicts", "List what was thrown away, and bring it back."),
     "status": ("state", "Say what is indexed, watched and fresh."),
     "stats": ("state", "Count notes and chunks by kind and scope."),
