@@ -8,19 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vault_memory.cli.options import Context, common
-from vault_memory.errors import UsageError
+from vault_memory.errors import CannotAsk, UsageError
 
 if TYPE_CHECKING:
     from vault_memory.app import VaultMemory
     from vault_memory.app.remotes import Tried
     from vault_memory.config import Remote
-
-
-class CannotAsk(UsageError):
-    """Nobody is there to be asked for the password, or the folder."""
-
-    def __init__(self, what: str, hint: str) -> None:
-        super().__init__(f"`remote add` asks for {what}, and there is no terminal to ask on", hint=hint)
 
 
 @click.command()
@@ -110,7 +103,7 @@ def _wanted(before: "Remote", options: Mapping[str, Any]) -> "Remote":
 
 def _folder(memory: "VaultMemory", found: str) -> str:
     if not sys.stdin.isatty():
-        raise CannotAsk("a folder in your files", "name one with `--folder`")
+        raise CannotAsk("`remote add` asks for a folder in your files", "name one with `--folder`")
     default = memory.root.resolve().name
     folder: str = click.prompt(f"Folder below {found}", default=default, err=True)
     return folder
@@ -126,7 +119,10 @@ def _password(memory: "VaultMemory", wanted: "Remote") -> "tuple[Remote, str]":
     except PasswordUnsafe:
         pass
     if not sys.stdin.isatty():
-        raise CannotAsk("the password", "use `--password-file FILE`, `--login`, or VAULT_MEMORY_REMOTE_PASSWORD")
+        raise CannotAsk(
+            "`remote add` asks for the password",
+            "use `--password-file FILE`, `--login`, or VAULT_MEMORY_REMOTE_PASSWORD",
+        )
     return wanted, click.prompt(f"App password of {wanted.user}", hide_input=True, err=True)
 
 
