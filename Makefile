@@ -9,7 +9,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: run test test-deep test-installed check bench bench-recall docs clean editors
+.PHONY: run test test-deep test-installed check bench bench-recall docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -78,6 +78,24 @@ editors:
 	fi; \
 	echo "note: $${missing[*]} not found; the tests that save with them will be skipped"
 
+# Real WebDAV servers and clients; the tests start and end them, and those of an absent one are skipped.
+APT := env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get -qq
+servers: $(STAMPS)/dev
+	@wanted="$$($(BIN)/python -m tests.remote.servers.real)"; \
+	if [ -z "$$wanted" ]; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then why="there is no apt-get here"; \
+	elif [ "$$(id -u)" != 0 ]; then why="only root may install them"; \
+	else \
+		echo "==> installing" $$wanted "for the tests with real WebDAV servers and clients"; \
+		why="apt-get could not install them"; \
+		{ $(APT) update && $(APT) install -y --no-install-recommends $$wanted; } >/dev/null 2>&1 || \
+		while read -r packages; do \
+			$(APT) install -y --no-install-recommends $$packages >/dev/null 2>&1 || true; \
+		done <<<"$$wanted"; \
+	fi; \
+	left="$$($(BIN)/python -m tests.remote.servers.real)"; \
+	if [ -n "$$left" ]; then echo "note: not installed:" $$left "($$why); the tests with them will be skipped"; fi
+
 
 # --- What is done ------------------------------------------------------------------------------------------------
 
@@ -91,7 +109,7 @@ run: $(STAMPS)/package $(STAMPS)/models
 	echo "  $(BIN)/vault-memory search \"where is the spare key of the lighthouse?\" --vault \"$$vault\""; \
 	exec $(BIN)/vault-memory run --vault "$$vault"
 
-test: $(TEST_STAMPS) editors
+test: $(TEST_STAMPS) editors servers
 ifeq ($(CI)$(WITH_TORCH),)
 	@echo "note: the tests of sentence-transformers and of the multilingual model are skipped, which are large; WITH_TORCH=1 runs them"
 endif
@@ -100,7 +118,7 @@ endif
 	$(call say,running the tests)
 	@$(PYTEST)
 
-test-deep: $(TEST_STAMPS) editors
+test-deep: $(TEST_STAMPS) editors servers
 	$(call say,running the long tests)
 	@$(PYTEST) -m deep --timeout 7200
 

@@ -8,7 +8,10 @@ from importlib import import_module
 from benchmarks.place import temporary
 from benchmarks.table import head, line
 
-MODULES = ("indexing", "saving", "searching", "starting", "idle", "vectors", "edits", "merge", "writing", "recording")
+MODULES = (
+    "indexing", "saving", "searching", "starting", "idle", "vectors", "edits", "merge", "writing", "syncing",
+    "recording",
+)  # fmt: skip
 
 
 def main(names: list[str]) -> None:

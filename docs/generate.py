@@ -178,7 +178,7 @@ def error_classes() -> str:
         "from version to version; the sentences may change.",
     ]
     named = {kind for kind in _descendants(errors.VaultMemoryError) if "code" not in vars(kind)}
-    kinds = sorted(named, key=_code)
+    kinds = sorted(named, key=lambda kind: (_code(kind), kind.__module__))
     rows = [
         "| Code | Exit | HTTP | Situation |",
         "|---|---|---|---|",

@@ -36,6 +36,13 @@ class UsageError(VaultMemoryError):
     http_status = 400
 
 
+class CannotAsk(UsageError):
+    """Nobody is there to be asked, because there is no terminal."""
+
+    def __init__(self, what: str, hint: str) -> None:
+        super().__init__(f"{what}, and there is no terminal to ask on", hint=hint)
+
+
 class ConfigError(VaultMemoryError):
     """The configuration, or the lack of one, does not say what to do."""
 

@@ -132,7 +132,7 @@ def test_a_person_may_take_the_copy_and_the_former_text_stays_in_the_history(bes
     assert done.outcome == "taken"
     assert beside.desk.text() == "# Quite another\n"
     assert beside.names() == ["USER.md"]
-    assert [one.by for one in beside.desk.curator.history("USER.md")] == ["cli", "person"]
+    assert [one.by for one in beside.desk.curator.past.history("USER.md")] == ["cli", "person"]
 
 
 def test_a_person_may_discard_the_copy_and_take_it_out_of_the_trash(beside: Beside):
@@ -188,7 +188,7 @@ def test_of_copies_that_are_gone_nothing_is_kept_for_ever(beside: Beside):
     assert snapshots.chain(NEXTCLOUD)
 
     for week in range(1, 15):  # a clock that leaps is not believed
-        beside.desk.curator.prune(beside.desk.now + timedelta(weeks=week))
+        beside.desk.curator.past.prune(beside.desk.now + timedelta(weeks=week))
 
     assert snapshots.chain(NEXTCLOUD) == []
     assert beside.trash() == []

@@ -58,7 +58,7 @@ def contend(vault: Path, saves: int, ops: int, seed: int) -> None:
     items = [line for line in lines if line.startswith("- ")]
     assert len(items) == len(set(items))
     records = [json.loads(line) for line in (vault / f"{NOTE}.audit.jsonl").read_bytes().splitlines()]
-    done = [one["op"]["line"] for record in records for one in record["applied"] if one["outcome"] == "applied"]
+    done = [one["op"].get("line", "") for record in records for one in record["applied"] if one["outcome"] == "applied"]
     assert sorted(line for line in done if line.startswith("bot")) == sorted(ours)
     assert {path.name for path in vault.iterdir()} <= {
         NOTE, PAGE, f"{NOTE}.audit.jsonl", ".vault-memory", ".vault-memory.lease",

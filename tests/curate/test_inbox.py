@@ -130,7 +130,7 @@ def test_a_proposal_that_fits_no_more_is_struck_through(desk: Desk):
 def test_what_nobody_decides_expires(desk: Desk):
     propose(desk)
     for week in range(1, 5):
-        desk.curator.prune(desk.now + timedelta(weeks=week))
+        desk.curator.past.prune(desk.now + timedelta(weeks=week))
 
     desk.curator.inbox.carry_out(PAGE, desk.now + timedelta(days=31))
 

@@ -165,7 +165,7 @@ def test_the_lease_is_not_written_through_a_link(laptop: Desk, tablet: Desk, tmp
 
 def test_who_only_looks_takes_no_lease(laptop: Desk, tablet: Desk) -> None:
     laptop.append("sencha")
-    tablet.curator.history("USER.md")
+    tablet.curator.past.history("USER.md")
     tablet.do({"op": "append", "heading": "Tea", "line": "x"}, dry_run=True)
 
     assert isinstance(tablet.curator.writer, Writer)

@@ -104,7 +104,7 @@ def test_history_has_each_version_and_who_made_it(desk: Desk):
     desk.save(desk.text() + "\n- mine\n")
     desk.append("white")
 
-    versions = desk.curator.history("USER.md")
+    versions = desk.curator.past.history("USER.md")
 
     assert [version.by for version in versions] == ["cli", "person", "tool", "person"]
     assert versions[0].bytes == len(desk.raw())
@@ -114,7 +114,7 @@ def test_history_knows_the_version_that_stands_there_although_nobody_kept_it(des
     desk.append("black", source="tool")
     desk.save("## Tea\n")
 
-    assert [version.by for version in desk.curator.history("USER.md")] == ["person", "tool", "person"]
+    assert [version.by for version in desk.curator.past.history("USER.md")] == ["person", "tool", "person"]
 
 
 def test_a_version_can_be_put_there_again_and_that_taken_back(desk: Desk):
@@ -122,10 +122,10 @@ def test_a_version_can_be_put_there_again_and_that_taken_back(desk: Desk):
     desk.append("black")
     desk.append("white")
     latest = desk.raw()
-    revision = desk.curator.history("USER.md")[-1].revision
+    revision = desk.curator.past.history("USER.md")[-1].revision
     now = desk.now
 
-    run = desk.curator.new_run("USER.md", "cli", now, restores=desk.curator.version("USER.md", revision[:12])[0])
+    run = desk.curator.new_run("USER.md", "cli", now, restores=desk.curator.past.version("USER.md", revision[:12])[0])
     edit = desk.curator.run(run, now)
     assert desk.raw() == first
     desk.undo(edit.audit_id)
@@ -147,4 +147,4 @@ def test_records_of_other_devices_and_torn_lines_are_read(desk: Desk):
 
 def test_the_history_of_what_is_no_note_is_refused(desk: Desk):
     with pytest.raises(NotCurated):
-        desk.curator.history("SOUL.md")
+        desk.curator.past.history("SOUL.md")

@@ -297,3 +297,17 @@ def test_a_note_that_is_gone_for_good_is_not_waited_for_long(desk: Desk):
     run = desk.curator.new_run("USER.md", "tool", now, ops=({"op": "append", "heading": "Tea", "line": "oolong"},))
 
     assert [refused.reason for refused in desk.curator.run(run, now).rejected] == ["heading_missing"]
+
+
+@pytest.mark.scenario("A3")
+def test_a_note_that_is_empty_while_it_is_saved_for_the_first_time_is_waited_for(desk: Desk):
+    """Nothing is known of the note yet: that it is empty can only be told to be half a save by waiting."""
+    desk.ahead = timedelta()
+    (desk.vault / "USER.md").write_bytes(b"")
+    threading.Timer(0.3, lambda: (desk.vault / "USER.md").write_text(TEA)).start()
+
+    edit = desk.append("black", source="tool")
+
+    assert not edit.rejected
+    desk.curator.tend(desk.now + timedelta(seconds=5))
+    assert "- white\n- black\n" in desk.text()

@@ -157,20 +157,20 @@ def test_a_vault_put_back_stands_as_it_is_and_the_newer_texts_can_be_had(desk: D
     put_back(desk.vault)
 
     live = {note: Folder(desk.vault).read(note).revision for note in notes}
-    assert sorted(desk.curator.went_back(live)) == notes
+    assert sorted(desk.curator.past.went_back(live)) == notes
 
     for note in notes:
         seen(desk, note)
     desk.curator.tend(desk.now)
 
     assert [desk.text(note) for note in notes] == ["## Tea\n\n- green\n- sencha\n"] * 4
-    went_back = desk.curator.went_back({})
+    went_back = desk.curator.past.went_back({})
     assert sorted(went_back) == notes
     for note, text in zip(notes, newer, strict=True):
         run = desk.curator.new_run(note, "cli", desk.now, restores=went_back[note])
         desk.curator.run(run, desk.now)
         assert desk.raw(note) == text
-    assert desk.curator.went_back({}) == {}
+    assert desk.curator.past.went_back({}) == {}
 
 
 @pytest.mark.scenario("B50")
@@ -179,15 +179,15 @@ def test_a_clock_that_jumps_keeps_every_version_and_every_proposal(desk: Desk, d
     for line in ("sencha", "matcha", "bancha"):
         desk.append(line, source="tool")
     desk.do({"op": "remove", "heading": "Tea", "match": "green"}, source="tool")
-    desk.curator.prune(desk.now)
+    desk.curator.past.prune(desk.now)
     kept = len(desk.curator.writer.snapshots.chain("USER.md"))
 
     for hour in range(24):
         desk.ahead = AHEAD + timedelta(days=days, hours=hour)
-        desk.curator.prune(desk.now)
+        desk.curator.past.prune(desk.now)
         assert desk.curator.inbox.carry_out("USER.INBOX.md", desk.now)
     desk.ahead = AHEAD + timedelta(days=1)
-    desk.curator.prune(desk.now)
+    desk.curator.past.prune(desk.now)
 
     assert len(desk.curator.writer.snapshots.chain("USER.md")) == kept
     assert [one.state for one in desk.curator.inbox.proposals()] == ["open"]
@@ -215,13 +215,13 @@ def test_an_audit_that_somebody_edited_is_gone_on_with(desk: Desk, spoil: str) -
 
     assert "- bancha" in desk.text()
     assert desk.curator.trail.of("USER.md")[-1].id == edit.audit_id
-    assert desk.curator.gaps() == NOTED[spoil]
+    assert desk.curator.past.gaps() == NOTED[spoil]
     assert desk.undo(edit.audit_id).changed
-    assert desk.curator.history("USER.md")
+    assert desk.curator.past.history("USER.md")
     assert first
     desk.append("hojicha", source="tool")
     desk.close()
-    assert desk.curator.gaps() == NOTED[spoil], "what is missing stays known"
+    assert desk.curator.past.gaps() == NOTED[spoil], "what is missing stays known"
 
 
 def test_layouts_place_no_lease_and_no_state() -> None:

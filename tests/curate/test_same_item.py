@@ -122,7 +122,7 @@ def test_undo_of_what_a_person_changed_since_waits_in_the_inbox(of_both: Desk):
 
 
 def test_undo_of_a_restored_version_proposes_what_a_person_changed_since(of_both: Desk):
-    newest = of_both.curator.history("USER.md")[0].revision
+    newest = of_both.curator.past.history("USER.md")[0].revision
     rewrite(of_both, source="cli")
     run = of_both.curator.new_run("USER.md", "cli", of_both.now, restores=newest)
     back = of_both.curator.run(run, of_both.now)

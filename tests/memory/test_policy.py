@@ -271,6 +271,7 @@ def test_ops_that_could_not_be_carried_out_are_not_proposed():
     [
         (remove("x"), note("x"), ""),
         (remove("x"), note("y"), "the item was changed or is gone"),
+        (remove("x"), note("x, but not on Sundays"), "the item was changed or is gone"),
         (remove("x"), note("x1", "x2"), "several items say this now"),
         (append("x"), note("x"), "it is there already"),
         (append("x"), parse(b""), "the section is gone"),

@@ -17,7 +17,9 @@ def test_the_daemon_merges_what_merges_cleanly_and_leaves_the_rest_apart(outside
         outside.write("USER (Ann's conflicted copy 2026-11-21).md", NOTE + "- xylophone from the phone\n")
         outside.write(COPY, note.read_text())
         stubborn.write_text("## Tides\n\n- high at seven, quokka\n")
-        rival = outside.write("memory/tides (conflicted copy 2026-11-21 203312).md", "## Tides\n\n- high at eight, wombat\n")
+        rival = outside.write(
+            "memory/tides (conflicted copy 2026-11-21 203312).md", "## Tides\n\n- high at eight, wombat\n"
+        )
         assert not daemon.finds("wombat"), "a copy is never searched as if it were the note"
 
         until(lambda: [path.name for path in outside.vault.glob("*.md")] == ["USER.md"], says=lambda: daemon.errors)

@@ -8,13 +8,16 @@ from tests.simulated.disk import NOTE, PAGE, Disk
 from tests.simulated.ledger import Ledger, items_in
 
 WORDS = "tea coffee garden books music trains rain cats bread maps chess spring".split()
+OTHER_WORDS = "boats paint winter cheese radio stamps hills jazz soup clay orchids skating".split()
+"""The bot's: what it writes is no rewording of what a person wrote"""
 BACKUP = NOTE + "~"
 LOCK = f".{NOTE}.swp"
 
 
 def new_item(who: str, number: int) -> bytes:
     """An item that nobody wrote before."""
-    words = " ".join(WORDS[number * step % len(WORDS)] for step in (5, 7, 11))
+    known = OTHER_WORDS if who == "bot" else WORDS
+    words = " ".join(known[(number * step + step + number // len(known) * 5) % len(known)] for step in (5, 7, 11))
     return f"- {who}-{number:03d} {words}".encode()
 
 

@@ -68,7 +68,7 @@ def human_order(disk: Disk, ledger: Ledger) -> None:
             raise Violation("O6 human order", f"{one!r} stands before {other!r}, as nobody ever saved it")
 
 
-def audit(disk: Disk, ledger: Ledger, engine: Engine) -> None:
+def audit(disk: Disk, ledger: Ledger, engine: Engine, *, alone: bool, halves: bool) -> None:
     """O8: each run has at most one record, each record gives back what was there, and all the bot wrote has one."""
     records = engine.records()
     if records is None:
@@ -77,7 +77,7 @@ def audit(disk: Disk, ledger: Ledger, engine: Engine) -> None:
     _one_record_each(disk)
     for record in records:
         _tells_the_truth(record, engine)
-    _nothing_vanished(disk, ledger, engine, records)
+    _nothing_vanished(disk, ledger, engine, records, alone=alone and not halves, halves=halves)
 
 
 def _one_record_each(disk: Disk) -> None:
@@ -115,21 +115,29 @@ def _rewritten_later(item: bytes, record: Record) -> bool:
     return any(isinstance(op, Remove | Replace) and op.match.encode() in item for op in ops)
 
 
-def _nothing_vanished(disk: Disk, ledger: Ledger, engine: Real, records: tuple[Record, ...]) -> None:
-    """O1 for the bot: what it wrote is there, or somebody or the bot took it away."""
+def _nothing_vanished(
+    disk: Disk, ledger: Ledger, engine: Real, records: tuple[Record, ...], *, alone: bool, halves: bool
+) -> None:
+    """O1 for the bot: what it wrote is there, or somebody or the bot took it away.
+
+    What was written over unseen is proposed again where one person is alone with the bot; where there are more, some
+    of them may have seen it and others not, and it need only be in the history; so, too, where half a save may have
+    been taken for a whole one.
+    """
     written: set[bytes] = set()
     for record in records:
         for line in _added(record):
             written.add(line)
     live = set(items_in(disk.text(NOTE)))
     beside = b"\n".join(disk.others_texts().values())
+    proposed = "\n".join(str(one.op) for record in records for one in record.proposed).encode()
+    shown = proposed + (disk.text(PAGE) or b"")
     past = b"\n".join(engine.versions())
     for item in written - live:
         if item in ledger.deleted or item in ledger.dismissed or item in beside:
             continue
-        if (item in ledger.overwritten or item in ledger.missed) and (
-            item in past or item[2:] in (disk.text(PAGE) or b"")
-        ):
+        unseen = item in ledger.overwritten or item in ledger.missed or halves
+        if unseen and (item[2:] in shown or (not alone and item in past)):
             continue
         raise Violation("O1 no loss", f"`{item.decode()}`, written by the bot, is nowhere")
     unrecorded = [item for item in live if item in ledger.asked and item not in written]

@@ -275,13 +275,16 @@ class World:
     def judge(self) -> None:
         """Everything that must be true in the end."""
         oracles.no_loss(self.disk, self.ledger, self.engine)
-        if not self.setting.features & {"slow", "coarse"}:  # there, half a save may be taken for a whole one
+        features = self.setting.features
+        alone = not features & {"bob", "log", "sync"}
+        halves = bool(features & {"slow", "coarse"})
+        if not halves:  # there, half a save may be taken for a whole one
             oracles.each_once(self.disk)
             oracles.no_halves(self.disk, self.ledger)
-            if not self.setting.features & {"bob", "log", "sync"}:
+            if alone:
                 oracles.human_order(self.disk, self.ledger)
         oracles.nothing_left(self.disk, self.engine)
-        oracles.audit(self.disk, self.ledger, self.engine)
+        oracles.audit(self.disk, self.ledger, self.engine, alone=alone, halves=halves)
 
     def digest(self) -> str:
         """Equal for runs in which the same happened."""

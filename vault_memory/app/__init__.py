@@ -11,6 +11,7 @@ from vault_memory.app.results import (
     NoteText,
     Recorded,
     SearchAnswer,
+    SyncReport,
 )
 from vault_memory.app.state import StateFolder, TwoCopies, claim, state_of, state_root
 
@@ -24,6 +25,7 @@ __all__ = [
     "Recorded",
     "SearchAnswer",
     "StateFolder",
+    "SyncReport",
     "TwoCopies",
     "VaultMemory",
     "claim",

@@ -175,6 +175,29 @@ def _watcher(memory: "VaultMemory") -> Iterator[Check]:
         yield Check("watcher", "ok", "the system tells of changes", "")
 
 
+def _sync(memory: "VaultMemory") -> Iterator[Check]:
+    """What is known of the sync on this side; the server is not asked."""
+    remote = memory.config.remote
+    if not remote.url:
+        yield Check("sync", "ok", "no remote is set up", "")
+        return
+    from vault_memory.app.password import password_of
+    from vault_memory.app.standing import read_standing
+    from vault_memory.sync import refuse_others
+
+    refuse_others(memory.root)
+    password_of(remote, memory.environment, memory.root)
+    standing = read_standing(memory.state.path)
+    for error in standing.errors:
+        about = f"`{error.path}`: " if error.path else ""
+        yield Check("sync", "warn", f"{about}{error.reason}", "vault-memory remote test")
+    if standing.held:
+        yield Check("sync", "warn", standing.held[0].reason, "look, then `vault-memory sync --approve-deletes`")
+    if not (standing.errors or standing.held):
+        last = f"last in step {standing.last_good}" if standing.last_good else "not synced yet"
+        yield Check("sync", "ok", f"{remote.url}: {last}", "")
+
+
 _LOOKS = (
     _vault,
     _state_folder,
@@ -187,6 +210,7 @@ _LOOKS = (
     _embedder,
     _brain,
     _watcher,
+    _sync,
 )
 
 

@@ -108,7 +108,7 @@ class Editing:
         """Put a version from the note's history there again. Raises UnclearId, NoteChanged."""
         at = _moment(now)
         with self._there():
-            whole, _ = self.curator.version(inside(note), revision)
+            whole, _ = self.curator.past.version(inside(note), revision)
             run = self.curator.new_run(note, "cli", at, restores=whole)
             return self._run(run, at, expected=expected, dry_run=dry_run)
 
@@ -121,14 +121,14 @@ class Editing:
     def history(self, note: str) -> "list[NoteVersion]":
         """The versions of a note that are kept, the newest first. Raises NoteNotFound."""
         with self._there():
-            return self.curator.history(inside(note))
+            return self.curator.past.history(inside(note))
 
     def read_version(self, note: str, revision: str) -> NoteText:
         """A version of a note as it was. Raises UnclearId, NoteNotFound."""
         from vault_memory.markdown import parse
 
         with self._there():
-            whole, raw = self.curator.version(inside(note), revision)
+            whole, raw = self.curator.past.version(inside(note), revision)
         sections = tuple(section.name for section in parse(raw).sections)
         return NoteText(note, whole, raw.decode("utf-8", errors="replace"), sections)
 
@@ -178,12 +178,12 @@ class Editing:
             return {}
         held = {path: known.revision for path, known in self.indexing.index().held().items()}
         with self._editing:
-            return self.curator.went_back(held)
+            return self.curator.past.went_back(held)
 
     def gaps(self) -> dict[str, int]:
         """The notes from whose audit records are missing, each with how many lines of it are no records."""
         with self._editing:
-            return self.curator.gaps() if (self.state.path / JOURNAL).exists() else {}
+            return self.curator.past.gaps() if (self.state.path / JOURNAL).exists() else {}
 
     def tend(self, now: datetime | None = None) -> int:
         """Do what is due: writes that wait, displaced files. Returns how many runs were recorded. A daemon calls it."""
@@ -204,7 +204,7 @@ class Editing:
     def prune(self) -> None:
         """Let go of versions of notes that are older than they are kept."""
         with self._editing:
-            self.curator.prune(_moment(None))
+            self.curator.past.prune(_moment(None))
 
     def keep_versions(self, paths: Sequence[str]) -> None:
         """Keep the versions of these notes that the index has settled on, as far as they are not kept."""

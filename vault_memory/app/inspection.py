@@ -61,7 +61,7 @@ def status(memory: "VaultMemory") -> dict[str, object]:
         "semantic": fresh.semantic,
         "reason": fresh.reason,
         "watcher": {"mode": "off", "healthy": False, "reason": "no daemon"},
-        "sync": None,
+        "sync": memory.sync_status(),
         "night": _night(memory),
         "inbox_open": _inbox_open(memory),
         "conflicts": _conflicts(memory),

@@ -21,6 +21,7 @@ from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, No
 from vault_memory.app.semantic import Semantic
 from vault_memory.app.sleeping import Sleeping
 from vault_memory.app.state import StateFolder, cache_root, first_marker, state_of
+from vault_memory.app.syncing import InStep
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index import Index, vectors
 from vault_memory.ingest import PendingIndex
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
 
-class VaultMemory(Knowing, Sleeping, Recording):
+class VaultMemory(Knowing, Sleeping, Recording, InStep):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(
@@ -79,8 +80,13 @@ class VaultMemory(Knowing, Sleeping, Recording):
             named = config or env.get("VAULT_MEMORY_CONFIG")
             if named and not Path(named).exists():
                 raise configuration.missing(Path(named))
-            config = configuration.load(Path(named) if named else state.config_file, env)
-        return cls(root, marker, config, state, cache_root(env))
+            file = Path(named) if named else state.config_file
+            config = configuration.load(file, env)
+        else:
+            file = None
+        memory = cls(root, marker, config, state, cache_root(env))
+        memory.environment, memory.config_file = env, file
+        return memory
 
     def close(self) -> None:
         """Give back the files. The object is not to be used afterwards."""
@@ -133,6 +139,7 @@ class VaultMemory(Knowing, Sleeping, Recording):
         """
         other = VaultMemory(self.root, self.indexing.marker, self.config, self.state, self.semantic.cache)
         other.semantic = self.semantic
+        other.environment, other.config_file = self.environment, self.config_file
         other.dirty = lambda: self.dirty()
         if resident:
             other.matrices = Matrices()

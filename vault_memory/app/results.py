@@ -92,3 +92,37 @@ class Check:
     state: Literal["ok", "warn", "fail"]
     reason: str
     fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something about one path; the path is empty when it is about all of them."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What a sync did on both sides, and what is left."""
+
+    uploaded: int = 0
+    downloaded: int = 0
+    merged: int = 0
+    deleted_local: int = 0
+    deleted_remote: int = 0
+    conflicts: int = 0
+    copies: tuple[str, ...] = ()
+    """the conflict copies that were made, because two texts could not become one"""
+    requests: int = 0
+    skipped: tuple[Remark, ...] = ()
+    """what is not synced at all"""
+    held: tuple[Remark, ...] = ()
+    """what a brake stopped, until a person approves"""
+    waiting: tuple[Remark, ...] = ()
+    """what a later sync decides about"""
+    failed: tuple[Remark, ...] = ()
+    notes: tuple[Remark, ...] = ()
+    """for a person to look at"""
+    planned: tuple[Remark, ...] = ()
+    """what a dry run would do"""

@@ -37,6 +37,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "remember": ("sleep", "Keep a text for good, at once."),
     "inbox": ("past", "List what waits for your decision, approve or reject it."),
     "conflicts": ("conflicts", "List copies that sync programs left beside notes, merge or discard them."),
+    "sync": ("sync", "Bring the vault and its remote in step."),
+    "remote": ("remote", "Set up the Nextcloud or WebDAV folder to keep in step with."),
     "trash": ("conflicts", "List what was thrown away, and bring it back."),
     "facts": ("facts", "List the facts that hold now."),
     "timeline": ("facts", "List all that is or was known of somebody or something."),

@@ -9,7 +9,7 @@ import fcntl
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -21,11 +21,12 @@ from vault_memory.curate.errors import NotCurated, NoteChanged, NotRecorded
 from vault_memory.curate.inbox import Inbox
 from vault_memory.curate.lease import Lease
 from vault_memory.curate.meant import meant, reappeared
+from vault_memory.curate.past import Past
 from vault_memory.curate.plan import Known, Plan, Run, plan_run
-from vault_memory.curate.restored import after_opening, gaps, note_gap, went_back
+from vault_memory.curate.restored import after_opening, note_gap
 from vault_memory.curate.returning import Returning
 from vault_memory.curate.trail import Trail
-from vault_memory.curate.versions import NoteVersion, Waiting, revision_named, versions_of
+from vault_memory.curate.versions import Waiting
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.memory import Layout, NotUndoable, Place, Record
 from vault_memory.vault import LARGEST_STORED, Folder, Note, RealFiles, Writer, Written, real_path, revision_of
@@ -66,6 +67,7 @@ class Curator:
         self.trail = Trail(folder, state)
         self._layout, self._state, self._learn, self._tell = layout, state, learn, tell
         self.inbox = Inbox(self, folder, layout)
+        self.past = Past(self)
         self._returning = Returning(self)
         self._lease = Lease(Path(folder.root), self.trail)
         self._open: Writer | None = None
@@ -184,32 +186,6 @@ class Curator:
             return False
         head = self.writer.snapshots.head(path)
         return head is None or head.revision != revision
-
-    def went_back(self, live: Mapping[str, str]) -> dict[str, str]:
-        """The notes that stand, `live`, as they had before something newer, which is kept: its revision."""
-        return went_back(self.writer.snapshots, live)
-
-    def gaps(self) -> dict[str, int]:
-        """The notes whose audit was edited, so that records are missing; how many lines are none."""
-        return gaps(self.writer, self.trail)
-
-    def prune(self, now: datetime) -> None:
-        """Let go of versions that are older than they are kept."""
-        self.writer.prune(now)
-
-    def history(self, path: str) -> list[NoteVersion]:
-        """The versions of a note, the newest first."""
-        note = self._read(path)
-        found = versions_of(note, self.writer.snapshots.chain(self._real(path)), self.trail.of(path))
-        if not found:
-            raise NoteNotFound(path)
-        return found
-
-    def version(self, path: str, given: str) -> tuple[str, bytes]:
-        """A version of a note by its revision, or the beginning of it. Raises UnclearId."""
-        revision = revision_named(given, self.history(path))
-        raw = self.writer.snapshots.bytes_of(revision)
-        return revision, self._bytes(path) if raw is None else raw
 
     def _written(
         self, run: Run, plan: Plan, expected: str | None, base: bytes | None, now: datetime, patience: float
@@ -351,24 +327,20 @@ class Curator:
         """The note as it stands, where a link within the vault leads; None when it is absent."""
         self.place(path)
         try:
-            return self.folder.read(self._real(path), max_bytes=LARGEST_STORED)
+            return self.folder.read(self.real(path), max_bytes=LARGEST_STORED)
         except NoteNotFound:
             return None
 
     def _meant(self, path: str, note: Note | None, now: datetime, patience: float) -> Note | None:
         """The note that a plan is made for."""
         snapshots = self.writer.snapshots
-        if note is None and patience and snapshots.head(self._real(path)) is not None:
-            note = reappeared(lambda: self._read(path), Path(self.folder.root, path).parent, now)
+        known = snapshots.head(self.real(path)) is not None
+        if patience and (known if note is None else not (known or note.raw)):
+            note = reappeared(lambda: self._read(path), Path(self.folder.root, path), now) or note
         return None if note is None else meant(note, snapshots, now)
 
-    def _bytes(self, path: str) -> bytes:
-        note = self._read(path)
-        if note is None:
-            raise NoteNotFound(path)
-        return note.raw
-
-    def _real(self, path: str) -> str:
+    def real(self, path: str) -> str:
+        """Where a link within the vault leads; the path itself where there is none."""
         return real_path(self._files, path) or path
 
     def _has_folder(self, path: str) -> bool:

@@ -4,7 +4,6 @@ An editor that saves in place leaves the note empty for a moment, one that makes
 on that would be refused for sections that are only not there yet.
 """
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,18 +24,20 @@ def meant(note: Note, snapshots: Snapshots, now: datetime) -> Note:
     return replace(note, raw=last, revision=head.revision) if last and half_saved(note.raw, last) else note
 
 
-def reappeared(look: Callable[[], Note | None], folder: Path, now: datetime) -> Note | None:
-    """A note that is absent, when it comes back soon; waited for only where its folder was changed just now."""
+def reappeared(look: Callable[[], Note | None], path: Path, now: datetime) -> Note | None:
+    """A note that is absent or empty, when its text comes back soon; waited for only where it went just now."""
     until = time.monotonic() + HOLD
-    while time.monotonic() < until and _changed_just_now(folder, now):
+    while time.monotonic() < until and _changed_just_now(path, now):
         time.sleep(PAUSE_SECONDS)
-        if (note := look()) is not None:
+        if (note := look()) is not None and note.raw:
             return note
     return None
 
 
-def _changed_just_now(folder: Path, now: datetime) -> bool:
+def _changed_just_now(path: Path, now: datetime) -> bool:
+    """Whether the file, or its folder where it is gone, was changed so lately that a save may be under way."""
     try:
-        return now.timestamp() - os.stat(folder).st_mtime < HOLD
+        changed = (path if path.exists() else path.parent).stat().st_mtime
     except OSError:
         return False
+    return now.timestamp() - changed < HOLD

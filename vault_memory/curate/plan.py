@@ -211,10 +211,11 @@ def _plan_decisions(run: Run, before: bytes | None, known: Known) -> Plan:
             continue
         if state == "approved":
             outcome = apply_ops(doc, [dict(proposal.op)])
-            done = [one for one in outcome.applied if one.outcome != "noop_no_match"]
-            if not done:
-                state, reason = "stale", why_stale(proposal, doc)
-            doc, applied = outcome.doc, [*applied, *done]
+            stale = why_stale(proposal, doc)
+            if stale and not any(one.outcome == "noop_dup" for one in outcome.applied):
+                state, reason = "stale", stale
+            else:
+                doc, applied = outcome.doc, [*applied, *outcome.applied]
         decided.append(replace(proposal, state=state, reason=reason))
     did = any(done.outcome == "applied" for done in applied)
     return Plan(before, render(doc) if did else before, tuple(applied), (), tuple(decided))

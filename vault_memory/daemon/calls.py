@@ -22,7 +22,12 @@ class Calls:
         self._lock = threading.Lock()
 
     def table(self) -> dict[str, Call]:
-        return {"search": self._search, "status": self._status, "scopes": self._scopes}
+        return {
+            "search": self._search,
+            "status": self._status,
+            "scopes": self._scopes,
+            "sync": self._daemon.syncing.now,
+        }
 
     def _search(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         wanted = contract.search_arguments(arguments)
@@ -38,4 +43,5 @@ class Calls:
     def _status(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         with self._lock:
             found = self._memory.status(refresh=False)
+        found["sync"] = self._daemon.syncing.status()
         return {**found, "watcher": self._daemon.status(), "daemon": {"running": True, "pid": os.getpid()}}

@@ -15,6 +15,7 @@ from vault_memory.daemon.listening import Listening
 from vault_memory.daemon.lock import DaemonLock
 from vault_memory.daemon.nights import Nights
 from vault_memory.daemon.server import Server
+from vault_memory.daemon.syncing import Syncing
 from vault_memory.database import DatabaseError
 from vault_memory.errors import NoteUnreadable, VaultMemoryError
 from vault_memory.index import Delta, State
@@ -68,6 +69,7 @@ class Daemon:
             try:
                 self.memory.indexing.index()
                 self._embedding = Embedding(self.memory.fork())
+                self.syncing = Syncing(self.memory.fork())
                 server = Server(self.memory.state.socket, Calls(self).table())
                 nights = Nights(self.memory.fork())
                 try:
@@ -80,6 +82,7 @@ class Daemon:
                 finally:
                     server.close()
                     nights.close()
+                    self.syncing.close()
                     self._embedding.close()
             finally:
                 self.watcher.stop()
@@ -107,6 +110,8 @@ class Daemon:
 
     def _hear(self, hints: Hints) -> None:
         now = time.monotonic()
+        if hints.paths or hints.subtrees:
+            self.syncing.heard()
         if self.trouble or hints.rescan or hints.subtrees:
             vault = self.memory.indexing.marker.vault
             if self.memory.folder.check_identity(vault) is Identity.REPLACED:
@@ -130,6 +135,8 @@ class Daemon:
         if sweep:
             for path in (*report.changed, *report.removed):
                 self.watcher.note_missed(path)
+        if report.changed or report.removed:
+            self.syncing.heard()
         self._keeping.later(report.changed)
         self._keeping.look_at_all_pages()
         if report.changed:

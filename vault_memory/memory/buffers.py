@@ -51,7 +51,9 @@ def judge(saved: bytes, since: Sequence[Seen], owned: Ownership, *, older: bool)
     head, base = since[0].raw, since[-1].raw
     added = _lacking(owned.bots_items(parse(head)), base)
     missing = _lacking(added, saved)
-    if not missing or len(missing) < len(added) or _reworded(missing, saved, head):  # who knew one of them knew all
+    if not missing or len(missing) < len(added):  # who knew one of them knew all
+        return ACCEPTED
+    if _reworded(missing, saved, head, base):
         return ACCEPTED
     if older or _lost_of_people(saved, head, base, added):
         return Verdict("stale", missing)
@@ -107,9 +109,9 @@ def _lacking(items: Iterable[NoteItem], raw: bytes) -> tuple[NoteItem, ...]:
     return tuple(item for item in items if item.key[1] not in there)
 
 
-def _reworded(missing: Iterable[NoteItem], saved: bytes, head: bytes) -> bool:
-    """Whether one of these items stands there with a part of its words."""
-    fresh = _texts(saved) - _texts(head)
+def _reworded(missing: Iterable[NoteItem], saved: bytes, head: bytes, base: bytes) -> bool:
+    """Whether one of these items stands there with a part of its words; what had been loaded is no new wording."""
+    fresh = _texts(saved) - _texts(head) - _texts(base)
     return any(alike(item.key[1], text) for item in missing for text in fresh)
 
 

@@ -203,7 +203,17 @@ def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
     outcome = apply_ops(doc, [dict(proposal.op)])
     if outcome.rejected:
         return _STALE.get(outcome.rejected[0].reason, f"it does not fit any more ({outcome.rejected[0].reason})")
-    return _STALE.get(outcome.applied[0].outcome, "")
+    done = outcome.applied[0]
+    if done.outcome == "applied" and isinstance(done.op, Remove | Replace) and not _names_whole(done.op, doc):
+        return _STALE["noop_no_match"]
+    return _STALE.get(done.outcome, "")
+
+
+def _names_whole(op: Remove | Replace, doc: SectionedDoc) -> bool:
+    """Whether the item that an op finds says what it names and no more: else somebody has written on since."""
+    at = section_named(doc, op.heading)
+    wanted = folded(op.match)
+    return at is not None and any(folded(item.text) == wanted for item in section_items(doc, at))
 
 
 _STALE = {

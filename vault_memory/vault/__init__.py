@@ -10,13 +10,14 @@ from vault_memory.vault.walk import Listing, Stat
 
 if TYPE_CHECKING:
     from vault_memory.vault.append import Appended, Records, append_record, append_records, merge_records, read_records
+    from vault_memory.vault.attempt import make_folders
     from vault_memory.vault.copies import copy_name
     from vault_memory.vault.device import device_of, is_device, own_log
     from vault_memory.vault.erase import Erased, Eraser
-    from vault_memory.vault.files import Files, RealFiles
+    from vault_memory.vault.files import Files, RealFiles, move_between
     from vault_memory.vault.gate import HOLD, editor_locks, half_saved
     from vault_memory.vault.hints import Hints
-    from vault_memory.vault.journal import Displaced, JournalUnavailable, Op
+    from vault_memory.vault.journal import By, Displaced, JournalUnavailable, Op
     from vault_memory.vault.means import Merge
     from vault_memory.vault.mounts import watchable
     from vault_memory.vault.settle import Settled, Settling, Verdict
@@ -32,6 +33,7 @@ __all__ = [
     "LARGEST_STORED",
     "MARKER",
     "Appended",
+    "By",
     "Displaced",
     "Erased",
     "Eraser",
@@ -67,7 +69,9 @@ __all__ = [
     "ensure_marker",
     "half_saved",
     "is_device",
+    "make_folders",
     "merge_records",
+    "move_between",
     "nearest",
     "own_log",
     "read_marker",
@@ -80,13 +84,14 @@ __all__ = [
 # What a search needs not is loaded when it is first asked for.
 _WHEN_NEEDED = {
     "append": ("Appended", "Records", "append_record", "append_records", "merge_records", "read_records"),
+    "attempt": ("make_folders",),
     "copies": ("copy_name",),
     "device": ("device_of", "is_device", "own_log"),
     "erase": ("Erased", "Eraser"),
-    "files": ("Files", "RealFiles"),
+    "files": ("Files", "RealFiles", "move_between"),
     "gate": ("HOLD", "editor_locks", "half_saved"),
     "hints": ("Hints",),
-    "journal": ("Displaced", "JournalUnavailable", "Op"),
+    "journal": ("By", "Displaced", "JournalUnavailable", "Op"),
     "means": ("Merge",),
     "mounts": ("watchable",),
     "settle": ("Settled", "Settling", "Verdict"),

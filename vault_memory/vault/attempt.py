@@ -92,7 +92,7 @@ def _must_wait(means: Means, folder: int, op: Op, live: Live | None, now: float)
     if not known:
         last = means.snapshots.bytes_of(head.revision if head else op.base)
     asked = Asked(max(live.found.size, len(means.content(op))), op.since, op.quiet, now)
-    own = known and head is not None and head.by == "bot"
+    own = known and head is not None and head.by != "person"
     return closed_because(means.files, folder, op.name, live, asked, last, own=own)
 
 

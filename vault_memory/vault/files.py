@@ -253,8 +253,20 @@ def _ours(fd: int) -> bool:
     return os.geteuid() in (0, os.fstat(fd).st_uid)
 
 
+def move_between(old_folder: int, old: str, new_folder: int, new: str) -> None:
+    """Give a file or a folder another name in another folder, unless that name is taken (FileExistsError)."""
+    try:
+        _exchanging.call(old_folder, old, new_folder, new, _NOREPLACE)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED or stat.S_ISDIR(os.lstat(old, dir_fd=old_folder).st_mode):
+            raise
+        os.link(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder, follow_symlinks=False)
+        os.fsync(new_folder)
+        os.unlink(old, dir_fd=old_folder)
+
+
 def _renameat2(folder: int, old: str, new: str, flags: int) -> None:
-    _exchanging.call(folder, old, new, flags)
+    _exchanging.call(folder, old, folder, new, flags)
 
 
 class _Renameat2:
@@ -263,7 +275,7 @@ class _Renameat2:
     def __init__(self) -> None:
         self._syscall: Callable[..., int] | None = None
 
-    def call(self, folder: int, old: str, new: str, flags: int) -> None:
+    def call(self, old_folder: int, old: str, new_folder: int, new: str, flags: int) -> None:
         import ctypes
 
         number = _NR_RENAMEAT2.get(os.uname().machine) if sys.platform == "linux" else None
@@ -276,7 +288,7 @@ class _Renameat2:
                 ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint,
             )  # fmt: skip
             self._syscall = libc.syscall
-        if self._syscall(number, folder, os.fsencode(old), folder, os.fsencode(new), flags) < 0:
+        if self._syscall(number, old_folder, os.fsencode(old), new_folder, os.fsencode(new), flags) < 0:
             said = ctypes.get_errno()
             raise OSError(said, os.strerror(said), old, None, new)
 

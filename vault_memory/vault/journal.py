@@ -25,6 +25,8 @@ FORGOTTEN = "forgotten:"
 
 Phase = Literal["pending", "planned", "done"]
 Side = Literal["ours", "theirs"]
+By = Literal["person", "bot", "sync"]
+"""Who put a version there; ``sync`` brought it from the server"""
 Outcome = Literal["", "written", "merged", "copied", "unchanged", "trashed"]
 
 STEPS = (
@@ -48,6 +50,7 @@ STEPS = (
     CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
     "CREATE TABLE unjudged(version INTEGER PRIMARY KEY);",
+    "ALTER TABLE ops ADD COLUMN by TEXT NOT NULL DEFAULT 'bot';",
 )
 
 
@@ -95,6 +98,8 @@ class Op:
     """Name of the temporary of this attempt, in the folder of the note."""
     outcome: Outcome = ""
     after: str | None = None
+    by: By = "bot"
+    """On whose behalf."""
 
     @property
     def folder(self) -> str:

@@ -108,7 +108,7 @@ class Means:
             if revision is not None and self.snapshots.knows(revision):
                 self.snapshots.add(op.path, revision, at=now, by="person", kept=True)
         if after is not None and self.snapshots.knows(after):
-            self.snapshots.add(op.path, after, at=now, by="bot", kept=True)
+            self.snapshots.add(op.path, after, at=now, by=op.by, kept=True)
 
     def displace(self, op: Op, name: str, now: float) -> None:
         """Watch a file that had the note's name; within a transaction."""

@@ -9,18 +9,16 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
 from vault_memory.memory import conflict_copy
-from vault_memory.vault.journal import Journal
+from vault_memory.vault.journal import By, Journal
 
 ALL_FOR = 24 * 3600.0
 KEPT_FOR = 90 * 24 * 3600.0
 AN_HOUR = 3600.0
 LEVEL = 3
 """Of compression: higher ones cost several times as much and save little on notes."""
-
-By = Literal["person", "bot"]
 
 
 def revision_of(raw: bytes) -> str:

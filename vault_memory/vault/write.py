@@ -20,7 +20,7 @@ from vault_memory.memory import inside
 from vault_memory.vault.attempt import carry_out
 from vault_memory.vault.clock import Clock
 from vault_memory.vault.files import Files, RealFiles
-from vault_memory.vault.journal import Displaced, Op, open_journal
+from vault_memory.vault.journal import By, Displaced, Op, open_journal
 from vault_memory.vault.linger import look
 from vault_memory.vault.means import Barred, Means, Merge, never
 from vault_memory.vault.reasons import WORDS
@@ -101,6 +101,7 @@ class Writer:
         merge: Merge | None = None,
         quiet: float = 0.3,
         record: bytes = b"",
+        by: By = "bot",
     ) -> Written:
         """Put ``content``, made from the revision ``expected`` (None: a new note), under the note's name.
 
@@ -113,7 +114,7 @@ class Writer:
                 return Written.of(known)
             op = Op(
                 op_id, path, "ours", expected, revision_of(content), now.timestamp(), f"{now:%Y-%m-%d %H%M%S}", quiet,
-                record,
+                record, by=by,
             )  # fmt: skip
             self._means.know(op_id, content)
             real = real_path(self._means.files, path)

@@ -211,7 +211,10 @@ class Oracle:
         else:
             section = theirs if theirs != base else ours
         assert section
-        return self._names(section)
+        return self._any_name() if self._may_be_renamed(section) else self._names(section)
+
+    def _any_name(self) -> set[str]:
+        return {one.name for one in [*self.triple.ours.sections, *self.triple.theirs.sections]}
 
     def _names(self, section: int) -> set[str]:
         notes = self.triple.base, self.triple.ours, self.triple.theirs
@@ -261,7 +264,7 @@ class Oracle:
         for section in note.sections:
             names = {section.name} if section.id in did.new_sections else self._names(section.id)
             if self._may_be_renamed(section.id):
-                names = {one.name for one in [*self.triple.ours.sections, *self.triple.theirs.sections]}
+                names = self._any_name()
             found += [(item, names) for item in section.items if item.id in set(did.added)]
         return found
 

@@ -98,7 +98,8 @@ def check(bot: Bot, style: str, saves: int) -> None:
     left = [path.name for path in bot.path.parent.iterdir() if not path.name.endswith("~")]  # vim's own backups
     assert left == [NOTE]
     print(
-        f"{style}: {saves} saves, {len(written)} of {len(bot.written)} writes at once, {len(unseen)} lines unseen by a save"
+        f"{style}: {saves} saves, {len(written)} of {len(bot.written)} writes at once, "
+        f"{len(unseen)} lines unseen by a save"
     )
 
 

@@ -7,20 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.options import Context, common, named_scopes, scoped
-from vault_memory.errors import UsageError
+from vault_memory.errors import CannotAsk
 
 if TYPE_CHECKING:
     from vault_memory.app.forgetting import Forgotten
-
-
-class CannotAsk(UsageError):
-    """Nobody is there to be asked."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "`forget` asks before it takes anything out, and there is no terminal to ask on",
-            hint="say `--yes` to do it, or `--dry-run` to see what it would do",
-        )
 
 
 @click.command()
@@ -47,7 +37,10 @@ def forget(
     wanted = sys.stdin.read() if text == "-" else text
     scopes = named_scopes(users, channels, groups) or None
     if not (yes or dry_run) and (text == "-" or not sys.stdin.isatty()):
-        raise CannotAsk
+        raise CannotAsk(
+            "`forget` asks before it takes anything out",
+            "say `--yes` to do it, or `--dry-run` to see what it would do",
+        )
     with context.open() as memory:
         if dry_run or not yes:
             found = memory.forget(wanted, scopes=scopes, now=context.now, dry_run=True)

@@ -22,7 +22,7 @@ def status(context: Context) -> None:
         with context.open() as memory:
             without_daemon(memory)
             found = memory.status()
-    context.emit(found, lambda: "\n".join(_lines(found)))
+    context.emit(found, lambda: "\n".join(told(found)))
 
 
 @click.command()
@@ -32,7 +32,7 @@ def stats(context: Context) -> None:
     """Count notes and chunks by kind, scope and source."""
     with context.open() as memory:
         found = memory.stats()
-    context.emit(found, lambda: "\n".join(_lines(found)))
+    context.emit(found, lambda: "\n".join(told(found)))
 
 
 @click.command()
@@ -60,12 +60,17 @@ def doctor(context: Context, fix: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _lines(found: Mapping[str, Any], before: str = "") -> Iterator[str]:
+def told(found: Mapping[str, Any], before: str = "") -> Iterator[str]:
     """A nested answer as indented lines, what is empty left out."""
     for name, value in found.items():
         if isinstance(value, dict) and value:
             yield f"{before}{name.replace('_', ' ')}:"
-            yield from _lines(value, before + "  ")
+            yield from told(value, before + "  ")
         elif value not in (None, "", [], {}):
-            shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+            shown = ", ".join(map(_one, value)) if isinstance(value, list) else value
             yield f"{before}{name.replace('_', ' ')}: {shown}"
+
+
+def _one(value: object) -> str:
+    """One of a list: a remark about a path as `path: reason`."""
+    return ": ".join(str(part) for part in value.values() if part) if isinstance(value, dict) else str(value)

@@ -1,18 +1,7 @@
-"""The configuration: a TOML file, the environment over it, flags over that.
+"""The sections of the configuration: what can be set, what it means, and what it is unless it is set."""
 
-Everything has a default, so that no file is needed. All problems are reported at once, each with its place.
-"""
-
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from pathlib import Path
-from typing import Any, Literal, get_args
-
-from vault_memory.errors import ConfigError
-
-ENVIRONMENT_PREFIX = "VAULT_MEMORY_"
-RESERVED = frozenset({"VAULT", "CONFIG", "STATE", "CACHE", "EMBEDDING_API_KEY", "BRAIN_API_KEY", "TEST_LLM_URL"})
-"""Names after the prefix that say where things are, or a secret, and are not settings."""
+from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +184,34 @@ class Sessions:
 
 
 @dataclass(frozen=True, slots=True)
+class Remote:
+    """The folder on a Nextcloud or another WebDAV server with which the vault is kept in step."""
+
+    url: str = ""
+    """Address of the folder, without user and password; empty: no sync"""
+    user: str = ""
+    """Name of the account there"""
+    password_file: str = ""
+    """A file outside the vault that only its owner can read, with the app password in it"""
+    poll_seconds: float = 15.0
+    """How often the server is asked for changes; once a minute after an hour without any"""
+    mode: Literal["two-way", "pull", "push"] = "two-way"
+    """pull only brings the server's changes here, push only takes the changes from here there"""
+    include: tuple[str, ...] = ()
+    """Patterns of what is synced, such as `Users/mira`; none: everything"""
+    exclude: tuple[str, ...] = ()
+    """Patterns of what is not synced, such as `*.mp4`; they win over `include`"""
+    insist: bool = False
+    """Sync both ways even if the server ignores preconditions: only where no other device ever writes"""
+    allow_http: bool = False
+    """Send the password over http:// to another machine, where everybody on the way can read it"""
+    ca_file: str = ""
+    """The certificates that the server's is checked against, if not those of the system"""
+    proxy: str = ""
+    """A proxy on the way there; that of the environment is not heeded"""
+
+
+@dataclass(frozen=True, slots=True)
 class Watch:
     """How `run` notices changes."""
 
@@ -218,149 +235,5 @@ class Config:
     channel_sleep_cycle: ChannelSleepCycle = ChannelSleepCycle()
     retention: Retention = Retention()
     sessions: Sessions = Sessions()
+    remote: Remote = Remote()
     watch: Watch = Watch()
-
-
-ZERO_SAYS_NONE = frozenset(
-    {"max_knowledge_facts", "dimensions", "memory_retention_days", "auto_load_dated_days", "transcript_days"}
-)  # fmt: skip
-"""Numbers that may be 0; all others are counts and seconds of something"""
-
-SECTIONS = tuple(field.name for field in fields(Config))
-
-
-def load(file: Path | None, environment: Mapping[str, str]) -> Config:
-    """The configuration from `file` (it may be absent) with the environment over it.
-
-    Raises ConfigError that lists every problem with its place.
-    """
-    problems: list[str] = []
-    raw = _read(file) if file is not None else {}
-    source = str(file) if file is not None else "configuration"
-    for name, value in sorted(environment.items()):
-        if name.startswith(ENVIRONMENT_PREFIX):
-            _overlay(raw, name, value, problems)
-    config: Config = _build(Config, raw, "", source, problems) if raw else Config()
-    if problems:
-        raise ConfigError(
-            "the configuration has problems:\n" + "\n".join(f"  - {problem}" for problem in problems),
-            hint="`docs/reference/configuration.md` lists every key",
-            problems=problems,
-        )
-    return config
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ConfigError(f"`{file}` cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"`{file}` is not UTF-8: {error}", hint="save it as UTF-8") from None
-    import tomllib  # only here: most starts have no file to read
-
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(
-            f"`{file}` is not valid TOML: {error}", hint="mend that line, or move the file away"
-        ) from None
-
-
-def _overlay(raw: dict[str, Any], variable: str, value: str, problems: list[str]) -> None:
-    """``VAULT_MEMORY_EMBEDDING_KIND=off`` is ``[embedding] kind = "off"``."""
-    name = variable.removeprefix(ENVIRONMENT_PREFIX)
-    if name in RESERVED:
-        return
-    for section in SECTIONS:
-        if name.startswith(section.upper() + "_"):
-            table = raw.setdefault(section, {})
-            if isinstance(table, dict):
-                table[name[len(section) + 1 :].lower()] = value
-            return
-    known = ", ".join(ENVIRONMENT_PREFIX + section.upper() + "_…" for section in SECTIONS)
-    problems.append(f"environment: {variable} belongs to no section; known: {known}")
-
-
-def _build(kind: Any, raw: object, place: str, source: str, problems: list[str]) -> Any:
-    """One table of settings, as `kind`; None when it lacks what has no default."""
-    if not isinstance(raw, dict):
-        problems.append(f"{source}: [{place}] is a table of settings, not {raw!r}")
-        raw = {}
-    known = {field.name: field for field in fields(kind)}
-    values: dict[str, Any] = {}
-    for name, value in raw.items():
-        where = f"{place}.{name}" if place else str(name)
-        if name not in known:
-            problems.append(f"{source}: `{where}` is not known{_guess(name, known)}; known: {', '.join(known)}")
-            continue
-        wanted: Any = known[name].type
-        rows = get_args(wanted)
-        if is_dataclass(wanted):
-            values[name] = _build(wanted, value, where, source, problems)
-        elif rows and is_dataclass(rows[0]) and isinstance(value, list):
-            tables = [_build(rows[0], row, f"{where}[{at}]", source, problems) for at, row in enumerate(value)]
-            values[name] = tuple(table for table in tables if table is not None)
-        else:
-            _convert(values, name, value, wanted, f"{source}: `{where}` = {value!r}", problems)
-    lacking = [name for name, field in known.items() if field.default is MISSING and name not in values]
-    problems += [f"{source}: `{place}.{name}` is missing" for name in lacking]
-    return None if lacking else kind(**values)
-
-
-def _convert(values: dict[str, Any], name: str, value: object, wanted: Any, where: str, problems: list[str]) -> None:
-    import msgspec  # only here: it costs a short-lived command 40 ms, and most have nothing to convert
-
-    try:
-        values[name] = msgspec.convert(value, wanted, strict=not isinstance(value, str))
-    except msgspec.ValidationError as error:
-        problems.append(f"{where}: {error}")
-        return
-    found = values[name]
-    if (
-        isinstance(found, (int, float))
-        and not isinstance(found, bool)
-        and name not in ZERO_SAYS_NONE
-        and not 0 < found < 1e9
-    ):
-        problems.append(f"{where}: Expected a number above 0")
-    if isinstance(found, str) and (check := _CHECKS.get(name)) and (expected := check(found)):
-        problems.append(f"{where}: {expected}")
-
-
-def _check_schedule(text: str) -> str:
-    """What is wrong with a schedule; empty when nothing is."""
-    minute, _, rest = text.strip().partition(" ")
-    hour, _, stars = rest.strip().partition(" ")
-    numbers = minute.isdecimal() and hour.isdecimal() and int(minute) < 60 and int(hour) < 24
-    right = numbers and stars.split() == ["*", "*", "*"]
-    return "" if right else "Expected `MINUTE HOUR * * *`, such as `30 2 * * *`; there is one night a day"
-
-
-def _check_zone(text: str) -> str:
-    import zoneinfo
-
-    try:
-        if text:
-            zoneinfo.ZoneInfo(text)
-    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        return "Expected a name of the time zone database, such as `Europe/Lisbon`"
-    return ""
-
-
-_CHECKS = {"cron": _check_schedule, "zone": _check_zone}
-"""By the name of a key: what says how its text must be"""
-
-
-def _guess(name: str, known: Mapping[str, object]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f", did you mean `{near[0]}`?" if near else ""
-
-
-def missing(file: Path) -> ConfigError:
-    """A configuration file that was named and is not there."""
-    return ConfigError(f"the configuration file `{file}` does not exist", hint="name another, or leave it out")

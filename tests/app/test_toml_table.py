@@ -1,0 +1,64 @@
+"""A table of the configuration is changed by program, and the person's own lines stay."""
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vault_memory.app.toml_table import with_table, without_table
+from vault_memory.errors import ConfigError
+
+FILE = """# mine
+[recall]
+limit = 3   # few
+
+[remote] # home
+url = "https://old.example.org/dav"
+# every minute
+poll_seconds = 60
+exclude = ["*.mp4"]
+
+# how it embeds
+[embedding]
+kind = "off"
+"""
+
+
+def test_a_key_is_changed_in_its_place_and_a_new_one_follows():
+    changed = with_table(FILE, "remote", {"url": "https://new.example.org", "user": "mira"})
+
+    assert changed == FILE.replace("https://old.example.org/dav", "https://new.example.org").replace(
+        'exclude = ["*.mp4"]\n', 'exclude = ["*.mp4"]\nuser = "mira"\n'
+    )
+
+
+def test_a_table_that_is_not_there_comes_at_the_end():
+    assert with_table("# mine\n[recall]\nlimit = 3\n", "remote", {"url": "https://x", "insist": True}) == (
+        '# mine\n[recall]\nlimit = 3\n\n[remote]\nurl = "https://x"\ninsist = true\n'
+    )
+    assert with_table("", "remote", {"poll_seconds": 2.5}) == "[remote]\npoll_seconds = 2.5\n"
+
+
+def test_without_the_table_the_rest_stands_as_it_was():
+    left = without_table(FILE, "remote")
+
+    assert left == '# mine\n[recall]\nlimit = 3   # few\n\n# how it embeds\n[embedding]\nkind = "off"\n'
+    assert without_table(left, "remote") == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['remote = { url = "https://x" }\n', 'remote.url = "https://x"\n', '[remote]\nurl = """\nhttps://x"""\n'],
+)
+def test_what_cannot_be_changed_for_certain_is_left_to_the_person(text: str):
+    with pytest.raises(ConfigError):
+        with_table(text, "remote", {"url": "https://y"})
+
+
+@given(st.text(st.characters(blacklist_categories=["Cs", "Cc"])))
+def test_any_text_comes_back_as_it_was(value: str):
+    changed = with_table(FILE, "remote", {"user": value})
+
+    assert tomllib.loads(changed)["remote"]["user"] == value
+    assert tomllib.loads(changed)["recall"] == {"limit": 3}

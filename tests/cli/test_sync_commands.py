@@ -1,0 +1,356 @@
+"""`sync` and `remote` as a person gives them: exit codes, JSON, plain words, and what is written where."""
+
+import os
+import pty
+import re
+import stat
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.remote.servers import real
+from tests.scenarios.cloud import Cloud, running_cloud
+from tests.scenarios.outside import Outside, until
+
+
+@pytest.fixture
+def cloud() -> Iterator[Cloud]:
+    with running_cloud() as cloud:
+        yield cloud
+
+
+@pytest.fixture
+def vault(outside: Outside) -> Outside:
+    """Without a remote."""
+    outside.quick = True
+    return outside
+
+
+def added(vault: Outside, cloud: Cloud, *options: str) -> dict[str, object]:
+    file = cloud.password_file(vault.home)
+    command = ("remote", "add", cloud.url, "--user", cloud.server.user, "--password-file", str(file), *options)
+    return dict(vault.ok(*command))
+
+
+def test_sync_says_in_json_what_it_did(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    vault.write("USER.md", "- tea\n")
+
+    report = vault.ok("sync", "--once")
+
+    counts = ("uploaded", "downloaded", "merged", "deleted_local", "deleted_remote", "conflicts", "requests")
+    assert all(type(report[name]) is int for name in counts)
+    assert all(type(report[name]) is list for name in ("skipped", "held", "waiting", "failed", "notes", "copies"))
+    assert (report["uploaded"], cloud.files()) == (1, {"USER.md": b"- tea\n"})
+
+
+def test_deletes_that_are_held_end_with_5_and_are_let_go_with_a_word(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    paths = [vault.write(f"n{number}.md", f"- {number}\n") for number in range(12)]
+    vault.ok("sync", "--once")
+    for path in paths[:11]:
+        path.unlink()
+
+    done = vault.run("sync", "--once")
+
+    assert done.code == 5
+    assert "held: n0.md: delete remote: 11 of 12 files would be deleted at once" in done.out
+    assert "--approve-deletes" in done.out
+    assert vault.run("sync", "--once", "--json").json["held"][0]["path"] == "n0.md"
+    assert vault.ok("sync", "--approve-deletes")["deleted_remote"] == 11
+
+
+def test_two_texts_for_one_line_become_a_copy_that_is_told(vault: Outside, cloud: Cloud, tmp_path: Path):
+    other = cloud.vault(tmp_path / "other")
+    added(vault, cloud)
+    vault.write("picture.png", b"one")
+    vault.ok("sync", "--once")
+    other.ok("sync", "--once")
+    vault.write("picture.png", b"mine")
+    other.write("picture.png", b"its")
+    other.ok("sync", "--once")
+
+    report = vault.ok("sync", "--once")
+
+    assert report["conflicts"] == 1
+    assert (vault.vault / report["copies"][0]).read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code", "name"),
+    [("away", 4, "remote_unreachable"), ("refused", 3, "unauthorised"), ("maintenance", 75, "remote_busy")],
+)
+def test_trouble_has_its_exit_code_and_its_name(vault: Outside, cloud: Cloud, trouble: str, code: int, name: str):
+    added(vault, cloud)
+    if trouble == "refused":
+        cloud.server.revoke(cloud.server.app_password)
+    if trouble == "maintenance":
+        cloud.server.maintenance()
+    if trouble == "away":
+        vault.settings["VAULT_MEMORY_REMOTE_URL"] = "http://127.0.0.1:9/notes"
+
+    done = vault.run("sync", "--once", "--json")
+
+    assert (done.code, done.error["code"]) == (code, name)
+    assert done.error["hint"]
+
+
+def test_a_note_that_is_locked_waits_with_75(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    vault.write("USER.md", "- tea\n")
+    vault.ok("sync", "--once")
+    cloud.server.lock("Notes/USER.md")
+    vault.write("USER.md", "- tea\n- bread\n")
+
+    done = vault.run("sync", "--once")
+
+    assert done.code == 75
+    assert "failed: USER.md: `USER.md` is locked on the server" in done.out
+
+
+def test_when_the_account_is_full_downloads_go_on(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    cloud.server.other_client_put("Notes/MEMORY.md", b"- gulls\n")
+    cloud.server.quota(10)
+    vault.write("USER.md", "- tea, and a good deal of it\n")
+
+    done = vault.run("sync", "--once", "--json")
+
+    assert (done.code, done.json.get("error")) == (75, None), done
+    assert (vault.vault / "MEMORY.md").read_bytes() == b"- gulls\n"
+    assert done.json["failed"] == [{"path": "USER.md", "reason": "the server has no room left for this account"}]
+    assert vault.ok("status")["sync"]["queue"] == 1
+
+
+@pytest.mark.scenario("E99")
+def test_a_server_that_has_had_enough_is_told_so_and_left_alone(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    for _ in range(12):
+        cloud.server.door._wrong.setdefault("127.0.0.1", []).append(cloud.server.clock())
+    asked = len(cloud.server.log)
+
+    done = vault.run("sync", "--once", "--json")
+
+    assert (done.code, done.error["code"]) == (75, "remote_busy")
+    assert len(cloud.server.log) - asked <= 2
+
+
+def test_add_keeps_what_stands_in_the_configuration_and_test_says_what_the_server_does(vault: Outside, cloud: Cloud):
+    vault.ok("status")
+    config = vault.state / "vault-memory.toml"
+    config.write_text("# my own\n[recall]\nlimit = 4\n")
+
+    tried = added(vault, cloud)
+
+    assert tried["two_way"] is True
+    assert config.read_text().startswith("# my own\n[recall]\nlimit = 4\n\n[remote]\nurl = ")
+    said = vault.run("remote", "test").out
+    assert "an edit never overwrites a newer one" in said
+    assert "safe to sync both ways" in said
+    assert vault.ok("remote", "status")["server"] == cloud.url
+    assert vault.ok("remote", "remove") == {"removed": cloud.url}
+    assert config.read_text().rstrip() == "# my own\n[recall]\nlimit = 4"
+    assert vault.run("remote", "status").code == 3
+
+
+def test_of_a_nextcloud_the_folder_in_the_files_is_made(vault: Outside, cloud: Cloud):
+    file = cloud.password_file(vault.home)
+
+    tried = vault.ok(
+        "remote", "add", cloud.start, "--user", "mira", "--password-file", str(file), "--folder", "Gull Rock"
+    )
+
+    assert tried["server"] == f"{cloud.start}/remote.php/dav/files/mira/Gull%20Rock"
+    assert (tried["kind"], tried["created"]) == ("Nextcloud", True)
+    vault.write("USER.md", "- tea\n")
+    assert vault.ok("sync", "--once")["uploaded"] == 1
+    assert cloud.server.files()["Gull Rock/USER.md"] == b"- tea\n"
+
+
+def test_the_login_in_a_browser_gives_an_app_password_that_nobody_sees(outside: Outside, cloud: Cloud):
+    command = outside.command("remote", "add", cloud.start, "--login", "--folder", "Notes")
+    process = subprocess.Popen(
+        command, env=outside.environment, cwd=outside.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    said = [process.stderr.readline(), process.stderr.readline()]
+    page = said[1].strip()
+    assert page.startswith(cloud.start)
+
+    cloud.server.grant(page)
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 0, err
+    password = (outside.state / "remote-password").read_text().strip()
+    assert cloud.server.door.app_passwords[password] == "mira"
+    assert stat.S_IMODE((outside.state / "remote-password").stat().st_mode) == 0o600
+    assert password not in out + err + "".join(said)
+    assert password not in (outside.state / "vault-memory.toml").read_text()
+    assert outside.ok("sync", "--once")["failed"] == []
+    outside.ok("remote", "remove")
+    assert not (outside.state / "remote-password").exists()
+
+
+def test_on_a_terminal_the_password_is_asked_for_and_not_shown(outside: Outside, cloud: Cloud):
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        outside.command("remote", "add", cloud.url, "--user", "mira"),
+        env=outside.environment, cwd=outside.home, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+    )  # fmt: skip
+    os.close(slave)
+    shown = bytearray()
+
+    def drain() -> None:
+        try:
+            while piece := os.read(master, 4096):
+                shown.extend(piece)
+        except OSError:
+            return
+
+    thread = threading.Thread(target=drain, daemon=True)
+    thread.start()
+    until(lambda: b"App password of mira" in shown, says=lambda: bytes(shown))
+    os.write(master, cloud.server.app_password.encode() + b"\n")
+    assert process.wait(60) == 0, bytes(shown)
+    thread.join(5)
+    os.close(master)
+
+    assert cloud.server.app_password.encode() not in shown
+    assert (outside.state / "remote-password").read_text().strip() == cloud.server.app_password
+
+
+def test_off_a_terminal_nothing_is_asked(vault: Outside, cloud: Cloud):
+    done = vault.run("remote", "add", cloud.url, "--user", "mira", "--json", stdin=subprocess.DEVNULL)
+
+    assert (done.code, done.error["code"]) == (2, "cannot_ask")
+    assert "--password-file" in done.error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("https://mira:hunter2@example.org/dav", "user or password"),
+        ("http://example.org/dav", "plain sight"),
+        ("example.org", "no address"),
+    ],
+)
+def test_an_address_that_will_not_do_is_refused_and_a_password_in_it_not_repeated(vault: Outside, url: str, words: str):
+    done = vault.run("remote", "add", url, "--user", "mira")
+
+    assert done.code == 3
+    assert words in done.err
+    assert "hunter2" not in done.out + done.err
+
+
+def test_a_wrong_password_is_not_stored(vault: Outside, cloud: Cloud):
+    file = cloud.password_file(vault.home)
+    file.write_text("wrong")
+
+    done = vault.run("remote", "add", cloud.url, "--user", "mira", "--password-file", str(file), "--json")
+
+    assert (done.code, done.error["code"]) == (3, "unauthorised")
+    assert not (vault.state / "vault-memory.toml").exists()
+
+
+def test_a_server_that_ignores_preconditions_is_refused_for_both_ways(vault: Outside):
+    if reason := real.missing("nginx"):
+        pytest.skip(reason)
+    server = real.start("nginx")
+    try:
+        secret = vault.home / "secret"
+        secret.write_text(server.password)
+        secret.chmod(0o600)
+        url = server.make_folder("notes")
+        command = ("remote", "add", url, "--user", server.user, "--password-file", str(secret))
+
+        assert vault.run(*command, "--json").error["code"] == "not_two_way"
+        assert vault.ok(*command, "--mode", "push")["two_way"] is False
+        assert "not safe to sync both ways" in vault.run("remote", "test").out
+    finally:
+        server.stop()
+
+
+def test_another_server_begins_with_an_empty_book(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    vault.write("USER.md", "- tea\n")
+    vault.ok("sync", "--once")
+    cloud.server.other_client_mkcol("Elsewhere")
+    file = cloud.password_file(vault.home)
+    elsewhere = re.sub("Notes$", "Elsewhere", cloud.url)
+
+    vault.ok("remote", "add", elsewhere, "--user", "mira", "--password-file", str(file))
+
+    assert vault.ok("sync", "--once")["uploaded"] == 1
+    assert (vault.vault / "USER.md").exists()
+
+
+def test_sync_goes_on_in_the_foreground_until_it_is_stopped(cloud: Cloud, tmp_path: Path):
+    one, other = cloud.vault(tmp_path / "one"), cloud.vault(tmp_path / "other", quick=True)
+    one.write("USER.md", "- tea\n")
+    process = subprocess.Popen(
+        one.command("sync"),
+        env=one.environment,
+        cwd=one.home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        until(lambda: "USER.md" in cloud.files())
+        one.write("USER.md", "- tea\n- bread\n")
+        until(lambda: b"bread" in cloud.files()["USER.md"])
+        other.write("MEMORY.md", "- gulls\n")
+        other.ok("sync", "--once")
+        until(lambda: (one.vault / "MEMORY.md").exists())
+    finally:
+        process.terminate()
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "1 uploaded" in out
+    assert "stopped" in err
+
+
+def test_with_a_daemon_sync_asks_it_and_once_waits_for_its_turn(cloud: Cloud, tmp_path: Path):
+    one = cloud.vault(tmp_path, VAULT_MEMORY_REMOTE_POLL_SECONDS="600")
+    with one.daemon() as daemon:
+        until(lambda: daemon.ask("status")["sync"]["last_good"])
+        cloud.server.other_client_put("Notes/MEMORY.md", b"- gulls\n")
+
+        assert "the daemon syncs" in one.run("sync").out
+        daemon.until_found("gulls")
+        one.write("USER.md", "- tea\n")
+        assert one.run("sync", "--once").code == 0
+        assert cloud.files()["USER.md"] == b"- tea\n"
+
+
+def test_doctor_tells_of_the_sync_without_asking_the_server(vault: Outside, cloud: Cloud):
+    def checks() -> list[tuple[str, str]]:
+        return [
+            (one["state"], one["reason"])
+            for one in vault.run("doctor", "--json").json["checks"]
+            if one["name"] == "sync"
+        ]
+
+    assert checks() == [("ok", "no remote is set up")]
+    added(vault, cloud)
+    vault.ok("sync", "--once")
+    assert checks()[0][1].startswith(f"{cloud.url}: last in step 20")
+
+    cloud.server.maintenance()
+    vault.run("sync", "--once")
+    asked = len(cloud.server.log)
+    assert checks() == [("warn", "the server is in maintenance")]
+    (vault.home / "secret").chmod(0o644)
+    assert checks()[0][0] == "fail"
+    assert len(cloud.server.log) == asked
+
+
+def test_without_a_remote_everything_says_how_to_get_one(vault: Outside):
+    for command in (("sync",), ("sync", "--once"), ("remote", "test"), ("remote", "status"), ("remote", "remove")):
+        done = vault.run(*command)
+        assert done.code == 3, command
+        assert "remote add" in done.err
+    assert vault.ok("status")["sync"] is None

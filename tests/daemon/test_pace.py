@@ -1,0 +1,150 @@
+"""When the server is asked, and when it is left alone."""
+
+import pytest
+
+from vault_memory.daemon.pace import IDLE_POLL, LONGEST, Pace, Resting
+from vault_memory.remote import RemoteBusy, RemoteUnreachable, Unauthorised
+from vault_memory.sync import BEING_SAVED, AnotherClient, Report
+
+QUIET = Report()
+POLL = 15.0
+
+
+def pace(at: float = 0.0) -> Pace:
+    return Pace(POLL, at, draw=lambda: 0.5)
+
+
+def after_a_pass(at: float = 0.0, report: Report = QUIET) -> Pace:
+    started = pace(at)
+    started.begin()
+    started.done(report, at, asked=True)
+    return started
+
+
+def test_the_first_pass_is_made_at_once_and_lists_the_server():
+    assert pace(7.0).next() == (7.0, True)
+
+
+def test_the_server_is_asked_every_poll_seconds():
+    assert after_a_pass(100.0).next() == (115.0, True)
+
+
+def test_after_an_hour_without_changes_once_a_minute_is_enough():
+    quiet = after_a_pass(0.0, Report(uploaded=1))
+
+    quiet.done(QUIET, 3599.0, asked=True)
+    assert quiet.next() == (3599.0 + POLL, True)
+    quiet.done(QUIET, 3600.0, asked=True)
+    assert quiet.next() == (3600.0 + IDLE_POLL, True)
+    quiet.done(Report(downloaded=1), 3660.0, asked=True)
+    assert quiet.next() == (3660.0 + POLL, True)
+
+
+def test_a_local_edit_goes_up_within_two_seconds_without_a_listing():
+    edited = after_a_pass()
+
+    for tenth in range(100):
+        edited.heard(5.0 + tenth / 10)
+    when, ask = edited.next()
+
+    assert (when, ask) == (7.0, False), "also when somebody goes on saving"
+
+
+def test_before_the_server_was_listed_once_nothing_goes_up():
+    fresh = pace(0.0)
+
+    fresh.heard(0.0)
+
+    assert fresh.next() == (0.0, True)
+
+
+def test_what_was_heard_before_a_pass_is_in_it():
+    edited = after_a_pass()
+    edited.heard(5.0)
+
+    edited.begin()
+    edited.done(QUIET, 6.0, asked=False)
+
+    assert edited.next() == (POLL, True)
+
+
+def test_what_waits_is_looked_at_soon_then_less_and_less():
+    waiting = Report(waiting=(("a.md", "it was seen once"),))
+    looked = pace()
+    gaps = []
+
+    for _ in range(7):
+        at, ask = looked.next()
+        assert ask
+        looked.done(waiting, at, asked=True)
+        gaps.append(looked.next()[0] - at)
+
+    assert gaps == pytest.approx([0.6, 1.2, 2.4, 4.8, 9.6, POLL, POLL])
+
+
+def test_a_note_that_is_being_saved_costs_the_server_nothing():
+    looked = after_a_pass(0.0)
+
+    looked.heard(1.0)
+    looked.begin()
+    looked.done(Report(waiting=(("a.md", BEING_SAVED),)), 1.6, asked=False)
+
+    assert looked.next() == (pytest.approx(2.2), False)
+
+
+@pytest.mark.scenario("E97", "E99")
+def test_the_server_says_how_long_to_wait():
+    busy = after_a_pass()
+
+    busy.failed(RemoteBusy("maintenance", retry_after=120.0, everywhere=True), 10.0)
+    busy.heard(11.0)
+    busy.ask_by(12.0)
+
+    when, _ = busy.next()
+    assert 130.0 <= when <= 142.0, "an edit or a wish is no reason to ask earlier"
+
+
+def test_a_server_that_is_away_is_tried_less_and_less():
+    away = after_a_pass()
+    now, gaps = 100.0, []
+
+    for _ in range(9):
+        away.failed(RemoteUnreachable("nothing listens there"), now)
+        gaps.append(away.next()[0] - now)
+        now = away.next()[0]
+
+    assert gaps == [5.0, 10.0, 20.0, 40.0, 80.0, 160.0, LONGEST, LONGEST, LONGEST]
+    away.done(QUIET, now, asked=True)
+    away.failed(RemoteUnreachable("nothing listens there"), now)
+    assert away.next()[0] - now == POLL, "it begins anew once all was well"
+
+
+def test_what_only_a_person_can_change_is_left_alone():
+    for error, seconds in ((Unauthorised(), 3600.0), (AnotherClient("/vault", ".stfolder", "Syncthing"), 60.0)):
+        stopped = pace(0.0)
+        stopped.failed(error, 0.0)
+        assert stopped.next()[0] == seconds
+
+
+def test_a_path_that_fails_rests_for_seconds_then_minutes_then_up_to_an_hour():
+    resting, now, gaps = Resting(draw=lambda: 0.5), 0.0, []
+
+    for _ in range(9):
+        resting.note({"a.md": "it is locked"}, now)
+        assert resting.at(now) == {"a.md": "it is locked"}
+        gaps.append(resting.next() - now)
+        now = resting.next()
+
+    assert gaps == [5.0, 15.0, 45.0, 135.0, 405.0, 1215.0, 3600.0, 3600.0, 3600.0]
+
+
+def test_a_path_that_goes_again_is_forgotten_and_one_that_rests_is_not():
+    resting = Resting(draw=lambda: 0.5)
+    resting.note({"a.md": "it is locked", "b.md": "it is locked"}, 0.0)
+
+    resting.note({"a.md": "it is locked", "b.md": "it is locked"}, 1.0)
+    assert resting.next() == 5.0, "what rests did not fail anew"
+    resting.note({"b.md": "it is locked"}, 6.0)
+
+    assert set(resting.at(6.0)) == {"b.md"}
+    assert resting.next() == 21.0

@@ -1,0 +1,1 @@
+"""WebDAV servers for the tests: real ones, a fake Nextcloud, and faults to put in front of either."""

@@ -1,0 +1,274 @@
+"""The fake Nextcloud has the traits of the real one that the table of all servers does not show."""
+
+import gzip
+import json
+from concurrent.futures import ThreadPoolExecutor
+from xml.etree import ElementTree
+
+import pytest
+import requests
+
+from tests.remote.servers.asking import FILES, ORIGIN, UPLOADS, ask, basic, error, prop
+from tests.remote.servers.exchange import ConnectionLost, Response
+from tests.remote.servers.nextcloud import Clock, FakeNextcloud
+
+
+@pytest.fixture
+def cloud(nextcloud: FakeNextcloud) -> FakeNextcloud:
+    return nextcloud
+
+
+class TestTags:
+    def test_a_second_overwrite_in_one_second_keeps_the_tag_whatever_its_size_and_checksum(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        cloud.other_client_put("a.md", b"first\n")
+        clock.pass_(100)
+        base = ask(cloud, "PUT", "a.md", b"second\n").headers["ETag"]
+
+        clock.pass_(0.4)
+        again = ask(cloud, "PUT", "a.md", b"longer than before\n", OC_Checksum="SHA1:1")
+
+        assert again.headers["ETag"] == base
+        assert ask(cloud, "PUT", "a.md", b"lost without a word\n", If_Match=base).status == 204
+        clock.pass_(1)
+        assert ask(cloud, "PUT", "a.md", b"a second later\n").headers["ETag"] != base
+
+    def test_a_tag_follows_the_time_a_client_gives_and_the_size(self, cloud: FakeNextcloud, clock: Clock) -> None:
+        def put(body: bytes, mtime: int) -> str:
+            clock.pass_(2)
+            return ask(cloud, "PUT", "a.md", body, X_OC_Mtime=str(mtime)).headers["ETag"]
+
+        first = put(b"12345", 1_700_000_000)
+
+        assert put(b"54321", 1_700_000_000) == first
+        assert put(b"54321", 1_700_000_001) != first
+        assert put(b"123456", 1_700_000_000) != first
+
+    def test_every_folder_above_gets_a_new_tag_also_when_the_file_keeps_its_own(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        cloud.other_client_put("x/y/a.md", b"1")
+        before = [cloud.tree.at(path).etag for path in ("", "x", "x/y", "x/y/a.md")]
+
+        ask(cloud, "PUT", "x/y/a.md", b"2")
+        after = [cloud.tree.at(path).etag for path in ("", "x", "x/y", "x/y/a.md")]
+
+        assert [old == new for old, new in zip(before, after, strict=True)] == [False, False, False, True]
+
+    def test_the_id_stays_through_put_move_and_the_trash(self, cloud: FakeNextcloud) -> None:
+        number = ask(cloud, "PUT", "a.md", b"1").headers["OC-FileId"]
+
+        assert ask(cloud, "PUT", "a.md", b"2").headers["OC-FileId"] == number
+        moved = ask(cloud, "MOVE", "a.md", Destination=f"{ORIGIN}{FILES}/b.md")
+        assert (moved.status, moved.headers["OC-FileId"]) == (201, number)
+        ask(cloud, "DELETE", "b.md")
+        entry = next(iter(cloud.tree.trash))
+        trash = f"/remote.php/dav/trashbin/mira/trash/{entry}"
+        restored = ask(cloud, "MOVE", trash, Destination=f"{ORIGIN}/remote.php/dav/trashbin/mira/restore/{entry}")
+        assert restored.status == 201
+        assert prop(cloud, "b.md", "id") == number
+
+    def test_a_file_moved_over_another_puts_it_in_the_trash_and_brings_its_own_id(self, cloud: FakeNextcloud) -> None:
+        ask(cloud, "PUT", "note.md", b"old")
+        number = ask(cloud, "PUT", "temporary.md", b"new").headers["OC-FileId"]
+
+        assert ask(cloud, "MOVE", "temporary.md", Destination=f"{ORIGIN}{FILES}/note.md").status == 204
+        assert prop(cloud, "note.md", "id") == number
+        assert [entry.node.name for entry in cloud.tree.trash.values()] == ["note.md"]
+
+    def test_a_folder_moves_with_the_tags_and_ids_below_it(self, cloud: FakeNextcloud) -> None:
+        cloud.other_client_put("x/a.md", b"1")
+        before = [(node.id, node.etag) for node in (cloud.tree.at("x"), cloud.tree.at("x/a.md"))]
+
+        ask(cloud, "MOVE", "x", Destination=f"{ORIGIN}{FILES}/y")
+
+        assert [(node.id, node.etag) for node in (cloud.tree.at("y"), cloud.tree.at("y/a.md"))] == before
+
+    def test_compression_changes_the_tag_and_only_the_other_header_can_be_used(self, clock: Clock) -> None:
+        cloud = FakeNextcloud(clock=clock, deflates=True)
+        ask(cloud, "PUT", "a.md", b"text\n")
+
+        packed = ask(cloud, "GET", "a.md", Accept_Encoding="gzip")
+
+        assert gzip.decompress(packed.body) == b"text\n"
+        assert packed.headers["ETag"] == packed.headers["OC-ETag"][:-1] + '-gzip"'
+        assert ask(cloud, "PUT", "a.md", b"2", If_Match=packed.headers["ETag"]).status == 412
+        assert ask(cloud, "GET", "a.md", If_None_Match=packed.headers["ETag"]).status == 200
+        assert ask(cloud, "GET", "a.md", If_None_Match=packed.headers["OC-ETag"]).status == 304
+        assert ask(cloud, "GET", "a.md", Accept_Encoding="identity").headers["ETag"] == packed.headers["OC-ETag"]
+
+    def test_a_checksum_is_kept_as_given_until_a_put_without_one(self, cloud: FakeNextcloud) -> None:
+        ask(cloud, "PUT", "a.md", b"1", OC_Checksum="SHA1:wrong")
+        assert prop(cloud, "a.md", "checksums") == "SHA1:wrong"
+
+        ask(cloud, "PUT", "a.md", b"2")
+        assert prop(cloud, "a.md", "checksums") is None
+
+    def test_a_change_on_the_disk_shows_when_the_file_is_read(self, cloud: FakeNextcloud, clock: Clock) -> None:
+        tag = ask(cloud, "PUT", "a.md", b"1").headers["ETag"]
+        clock.pass_(5)
+
+        cloud.write_behind("a.md", b"from behind")
+        listed = f'"{cloud.tree.at("a.md").etag}"'
+        read = ask(cloud, "GET", "a.md")
+
+        assert listed == tag
+        assert read.body == b"from behind"
+        assert read.headers["ETag"] != tag
+
+
+class TestWrites:
+    def test_a_killed_overwrite_leaves_a_part_under_a_new_tag_and_the_whole_in_versions(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        first = ask(cloud, "PUT", "a.md", b"the old text\n")
+        clock.pass_(5)
+        cloud.kill_next_put_at(4)
+
+        with pytest.raises(ConnectionLost):
+            ask(cloud, "PUT", "a.md", b"the new text, longer\n", If_Match=first.headers["ETag"])
+
+        now = ask(cloud, "GET", "a.md")
+        assert now.body == b"the "
+        assert now.headers["ETag"] != first.headers["ETag"]
+        assert now.headers["OC-FileId"] == first.headers["OC-FileId"]
+        assert list(cloud.tree.file("a.md").versions.values()) == [b"the old text\n"]
+        assert cloud.log[-2].status == 0
+
+    def test_a_killed_create_leaves_nothing(self, cloud: FakeNextcloud) -> None:
+        cloud.kill_next_put_at(4)
+
+        with pytest.raises(ConnectionLost):
+            ask(cloud, "PUT", "a.md", b"text\n")
+
+        assert ask(cloud, "GET", "a.md").status == 404
+
+    def test_an_upload_in_one_chunk_writes_over_a_file_only_if_it_has_the_tag(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        before = ask(cloud, "PUT", "a.md", b"old").headers
+        target = f"{ORIGIN}{FILES}/a.md"
+        clock.pass_(5)
+
+        def upload(name: str, **headers: str) -> Response:
+            assert ask(cloud, "MKCOL", f"{UPLOADS}/{name}", Destination=target).status == 201
+            assert ask(cloud, "PUT", f"{UPLOADS}/{name}/00001", b"new ", Destination=target).status == 201
+            assert ask(cloud, "PUT", f"{UPLOADS}/{name}/00002", b"text", Destination=target).status == 201
+            return ask(cloud, "MOVE", f"{UPLOADS}/{name}/.file", b"", Destination=target, **headers)
+
+        assert upload("one", If=f'<{target}> (["wrong"])').status == 412
+        assert upload("two", If_Match=before["ETag"]).status == 412
+        assert upload("three", Overwrite="F").status == 412
+        assert upload("four", OC_Total_Length="7").status == 400
+        assert cloud.files() == {"a.md": b"old"}
+        done = upload("five", If=f"<{target}> ([{before['ETag']}])", OC_Total_Length="8", X_OC_Mtime="1700000000")
+        assert (done.status, done.headers["X-OC-MTime"]) == (204, "accepted")
+        assert cloud.files() == {"a.md": b"new text"}
+        assert done.headers["OC-FileId"] == before["OC-FileId"]
+        assert prop(cloud, "a.md", "getetag", "DAV:") == done.headers["OC-ETag"]
+
+    def test_a_process_killed_over_the_chunks_truncates_as_well(self, cloud: FakeNextcloud) -> None:
+        cloud.other_client_put("a.md", b"old text\n")
+        ask(cloud, "MKCOL", f"{UPLOADS}/u")
+        ask(cloud, "PUT", f"{UPLOADS}/u/1", b"new text\n")
+        cloud.kill_next_assembly_at(3)
+
+        with pytest.raises(ConnectionLost):
+            ask(cloud, "MOVE", f"{UPLOADS}/u/.file", Destination=f"{ORIGIN}{FILES}/a.md")
+
+        assert cloud.files() == {"a.md": b"new"}
+
+    def test_bulk_upload_writes_over_whatever_is_there(self, cloud: FakeNextcloud) -> None:
+        cloud.other_client_put("a.md", b"an edit nobody has seen\n")
+        parts = [
+            b"--sep\r\nX-File-Path: /%s\r\nX-OC-Mtime: 1700000000\r\nContent-Length: %d\r\n\r\n%s\r\n"
+            % (name, len(body), body)
+            for name, body in ((b"a.md", b"from the desktop\n"), (b"b.md", b""), (b"none/c.md", b"1"))
+        ]
+
+        body = b"".join(parts) + b"--sep--\r\n"
+        answer = ask(cloud, "POST", "/remote.php/dav/bulk", body, Content_Type="multipart/related; boundary=sep")
+
+        said = json.loads(answer.body)
+        assert {path: one["error"] for path, one in said.items()} == {
+            "/a.md": False,
+            "/b.md": False,
+            "/none/c.md": True,
+        }
+        assert cloud.files() == {"a.md": b"from the desktop\n", "b.md": b""}
+        assert list(cloud.tree.file("a.md").versions.values()) == [b"an edit nobody has seen\n"]
+
+    def test_an_unusable_time_is_found_after_the_bytes_are_stored(self, cloud: FakeNextcloud) -> None:
+        assert ask(cloud, "PUT", "a.md", b"1", X_OC_Mtime="0").status == 500
+        assert cloud.files() == {"a.md": b"1"}
+
+    def test_above_the_quota_nothing_is_written(self, cloud: FakeNextcloud) -> None:
+        cloud.other_client_put("a.md", b"12345")
+        cloud.quota(8)
+
+        refused = ask(cloud, "PUT", "b.md", b"1234")
+
+        assert (refused.status, error(refused)) == (507, "InsufficientStorage")
+        assert ask(cloud, "PUT", "b.md", b"123").status == 201
+
+    def test_a_locked_file_answers_423_and_never_when_to_come_back(self, cloud: FakeNextcloud, clock: Clock) -> None:
+        cloud.other_client_put("x/a.md", b"1")
+        cloud.lock("x/a.md", 3588)
+
+        answers = [ask(cloud, method, "x/a.md", b"2") for method in ("GET", "PUT", "DELETE")]
+        answers.append(ask(cloud, "DELETE", "x"))
+
+        assert {answer.status for answer in answers} == {423}
+        assert {error(answer) for answer in answers} == {"FileLocked"}
+        assert not any("Retry-After" in answer.headers for answer in answers)
+        clock.pass_(3589)
+        assert ask(cloud, "PUT", "x/a.md", b"2").status == 204
+
+    def test_versions_hold_what_was_written_over_with_the_content_of_now(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        for text in (b"one", b"two", b"three"):
+            number = int(ask(cloud, "PUT", "a.md", text).headers["OC-FileId"].partition("oc")[0])
+            clock.pass_(1)
+        folder = f"/remote.php/dav/versions/mira/versions/{number}"
+
+        listing = ElementTree.fromstring(ask(cloud, "PROPFIND", folder, Depth="1").body)
+        stamps = [(href.text or "").rpartition("/")[2] for href in listing.iter("{DAV:}href")][1:]
+
+        assert [ask(cloud, "GET", f"{folder}/{stamp}").body for stamp in stamps] == [b"three", b"two", b"one"]
+        target = f"{ORIGIN}/remote.php/dav/versions/mira/restore/target"
+        assert ask(cloud, "MOVE", f"{folder}/{stamps[-1]}", Destination=target).status == 201
+        assert cloud.files() == {"a.md": b"one"}
+
+
+@pytest.mark.parametrize("condition", ["If-Match", "If-None-Match"])
+def test_of_writers_with_the_same_condition_one_wins(
+    nextcloud: FakeNextcloud, nextcloud_url: str, clock: Clock, condition: str
+) -> None:
+    value = "*"
+    if condition == "If-Match":
+        value = ask(nextcloud, "PUT", "a.md", b"old").headers["ETag"]
+        clock.pass_(5)
+    else:
+        nextcloud.other_client_put("b.md", b"1")
+
+    def write(number: int) -> int:
+        headers = {condition: value, **basic("mira", nextcloud.app_password)}
+        return requests.put(f"{nextcloud_url}a.md", data=b"text %d" % number, headers=headers, timeout=10).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = sorted(pool.map(write, range(8)))
+
+    assert statuses[0] in (201, 204)
+    assert set(statuses[1:]) <= {412, 423}
+
+
+def test_the_same_requests_get_the_same_answers_byte_for_byte() -> None:
+    def run() -> list[tuple[int, dict[str, str], bytes]]:
+        cloud = FakeNextcloud(clock=Clock(), seed="7")
+        cloud.other_client_put("x/a.md", b"1")
+        answers = [ask(cloud, "PUT", "b.md", b"2"), ask(cloud, "DELETE", "x"), ask(cloud, "PROPFIND", "", Depth="1")]
+        return [(answer.status, answer.headers, answer.body) for answer in answers]
+
+    assert run() == run()

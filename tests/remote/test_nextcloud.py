@@ -1,0 +1,333 @@
+"""What is done differently for Nextcloud, on the fake one with the traits that were measured on a real one."""
+
+import gc
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.remote.servers.direct import DirectAdapter
+from tests.remote.servers.exchange import Seen
+from tests.remote.servers.faults import Answer, Faulty, LoseAnswer, Rule, Script
+from tests.remote.servers.nextcloud import Clock, FakeNextcloud
+from tests.remote.wire import answer, wire
+from vault_memory.remote import (
+    Account,
+    Login,
+    Nextcloud,
+    NotUnderstood,
+    OutcomeUnknown,
+    Refused,
+    RemoteBusy,
+    RemoteChanged,
+    RemoteFull,
+    RemoteLocked,
+    RemoteUnreachable,
+    Unauthorised,
+    WebDav,
+)
+
+LONG = b"a line of a long note\n" * 2000
+
+
+def on(fake: FakeNextcloud, clock: Clock, *, script: Script | None = None, folder: str = "") -> Nextcloud:
+    app = Faulty(fake, script) if script else fake
+    account = Account(fake.user, fake.app_password)
+    return Nextcloud(
+        f"http://cloud.example{fake.dav_path}{folder}", account, adapter=DirectAdapter(app), sleep=clock.pass_
+    )
+
+
+@pytest.fixture
+def cloud(nextcloud: FakeNextcloud, clock: Clock) -> Iterator[Nextcloud]:
+    remote = on(nextcloud, clock)
+    yield remote
+    remote.close()
+
+
+def puts(fake: FakeNextcloud) -> list[Seen]:
+    return fake.requests("PUT")
+
+
+def test_an_idle_look_is_one_request_and_tells_of_any_change_below(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
+    nextcloud.other_client_put("a/b/note.md", b"1")
+    before = cloud.look("").etag
+    requests = len(nextcloud.log)
+
+    assert cloud.look("").etag == before
+    assert len(nextcloud.log) == requests + 1
+
+    nextcloud.other_client_put("a/b/note.md", b"2")
+    assert cloud.look("").etag != before
+
+
+def test_a_note_keeps_its_id_through_overwriting_and_renaming(cloud: Nextcloud) -> None:
+    first = cloud.put("a.md", b"1", expected=None)
+    second = cloud.put("a.md", LONG, expected=first.etag)
+    cloud.move("a.md", "b.md", expected=second.etag)
+
+    entry = cloud.look("b.md")
+    assert first.fileid == second.fileid == entry.fileid != ""
+    assert entry.checksum == second.checksum != first.checksum
+
+
+def test_two_writes_in_one_second_end_with_two_tags(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
+    first = cloud.put("a.md", b"one", expected=None)
+    second = cloud.put("a.md", b"two, and longer", expected=first.etag)
+
+    assert second.etag != first.etag
+    assert cloud.look("a.md").etag == second.etag
+    with pytest.raises(RemoteChanged):
+        cloud.put("a.md", b"three", expected=first.etag)
+    assert nextcloud.files() == {"a.md": b"two, and longer"}
+
+
+def test_a_tag_is_confirmed_only_once_its_second_is_over(cloud: Nextcloud, clock: Clock) -> None:
+    cloud.put("a.md", b"one", expected=None)
+
+    assert not cloud.look("a.md").confirmed
+    clock.pass_(1)
+    assert not cloud.look("a.md").confirmed
+    clock.pass_(1)
+    assert cloud.look("a.md").confirmed
+    assert cloud.get("a.md", max_bytes=9).confirmed
+
+
+def test_a_long_overwrite_that_breaks_off_leaves_the_old_note_whole(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
+    stored = cloud.put("a.md", b"the old note", expected=None)
+    nextcloud.kill_next_put_at(20_000)
+
+    with pytest.raises(OutcomeUnknown):
+        cloud.put("a.md", LONG, expected=stored.etag)
+
+    assert nextcloud.files() == {"a.md": b"the old note"}
+    assert cloud.put("a.md", LONG, expected=cloud.look("a.md").etag).checksum
+    assert nextcloud.files() == {"a.md": LONG}
+
+
+def test_a_long_overwrite_over_somebody_elses_changes_nothing_and_leaves_nothing(
+    cloud: Nextcloud, nextcloud: FakeNextcloud, clock: Clock
+) -> None:
+    stored = cloud.put("a.md", b"first", expected=None)
+    clock.pass_(5)
+    nextcloud.other_client_put("a.md", b"theirs")
+
+    with pytest.raises(RemoteChanged):
+        cloud.put("a.md", LONG, expected=stored.etag)
+
+    assert nextcloud.files() == {"a.md": b"theirs"}
+    assert not nextcloud.account.uploads
+
+
+def test_requests_for_one_edit_are_counted(cloud: Nextcloud, nextcloud: FakeNextcloud, clock: Clock) -> None:
+    stored = cloud.put("a.md", b"first", expected=None)
+    clock.pass_(5)
+    nextcloud.log.clear()
+
+    stored = cloud.put("a.md", b"second", expected=stored.etag)
+    assert [seen.method for seen in nextcloud.log] == ["PUT"]
+
+    clock.pass_(5)
+    nextcloud.log.clear()
+    cloud.put("a.md", LONG, expected=stored.etag)
+    assert [seen.method for seen in nextcloud.log] == ["MKCOL", "PUT", "MOVE"]
+
+
+def test_spelling_of_names_is_the_servers(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
+    cloud.put("u\u0308ber.md", b"x", expected=None)
+
+    assert [entry.path for entry in cloud.list().entries] == ["\u00fcber.md"]
+    with pytest.raises(RemoteChanged):
+        cloud.put("\u00fcber.md", b"y", expected=None)
+    assert nextcloud.files() == {"\u00fcber.md": b"x"}
+
+
+@pytest.mark.parametrize("name", ["n" * 248 + ".md", "ü" * 124 + ".md", "x.part", ".htaccess", "a\\b", "a\nb.md"])
+def test_names_it_does_not_take_are_refused_before_they_are_sent(
+    name: str, cloud: Nextcloud, nextcloud: FakeNextcloud
+) -> None:
+    acts: list[Callable[[], object]] = [
+        lambda: cloud.put(name, b"x", expected=None),
+        lambda: cloud.mkcol(name),
+        lambda: cloud.move("a.md", name, expected='"t"'),
+    ]
+    for act in acts:
+        with pytest.raises(Refused):
+            act()
+    assert nextcloud.log == []
+
+
+@pytest.mark.scenario("E97")
+def test_maintenance_is_of_the_whole_server_and_says_how_long_to_wait(
+    cloud: Nextcloud, nextcloud: FakeNextcloud
+) -> None:
+    nextcloud.maintenance()
+
+    acts: list[Callable[[], object]] = [cloud.list, lambda: cloud.put("a.md", b"x", expected=None)]
+    for act in acts:
+        with pytest.raises(RemoteBusy, match="maintenance") as caught:
+            act()
+        assert caught.value.everywhere
+        assert caught.value.retry_after
+
+    nextcloud.maintenance(False)
+    assert cloud.list().entries == ()
+
+
+@pytest.mark.scenario("E83", "E96")
+def test_locks_quotas_and_lost_storages_are_told_apart(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
+    nextcloud.other_client_put("ext/note.md", b"x")
+    stored = cloud.put("a.md", b"x", expected=None)
+    nextcloud.lock("a.md")
+    with pytest.raises(RemoteLocked):
+        cloud.get("a.md", max_bytes=9)
+    with pytest.raises(RemoteLocked):
+        cloud.put("a.md", b"y", expected=stored.etag)
+
+    nextcloud.quota(10)
+    with pytest.raises(RemoteFull):
+        cloud.put("b.md", b"x" * 100, expected=None)
+
+    nextcloud.mount("ext")
+    nextcloud.storage_gone("ext")
+    with pytest.raises(RemoteBusy) as caught:
+        cloud.list("ext")
+    assert not caught.value.everywhere
+    assert list(cloud.list(deep=True).unknown) == ["ext"], "although a deep listing shows it as an empty folder"
+
+
+def test_where_no_chunks_are_taken_a_long_note_goes_up_at_once(nextcloud: FakeNextcloud, clock: Clock) -> None:
+    cloud = on(nextcloud, clock, script=Script([Rule(Answer(404), "MKCOL", "/uploads/")]))
+    stored = cloud.put("a.md", b"first", expected=None)
+
+    cloud.put("a.md", LONG, expected=stored.etag)
+
+    assert nextcloud.files() == {"a.md": LONG}
+    cloud.close()
+
+
+@pytest.mark.scenario("E84")
+def test_a_revoked_password_is_tried_once_and_locks_nobody_out(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
+    nextcloud.revoke(nextcloud.app_password)
+
+    for _ in range(20):
+        with pytest.raises(Unauthorised):
+            cloud.list()
+
+    assert len(nextcloud.log) == 1
+
+
+def test_a_session_lives_on_cookies(nextcloud: FakeNextcloud, nextcloud_url: str) -> None:
+    remote = Nextcloud(nextcloud_url, Account(nextcloud.user, nextcloud.app_password))
+    for number in range(3):
+        remote.put(f"{number}.md", b"x", expected=None)
+    thread = threading.Thread(target=lambda: remote.put("other.md", b"x", expected=None))
+    thread.start()
+    thread.join()
+    remote.close()
+
+    assert ["cookie" in seen.headers for seen in puts(nextcloud)] == [False, True, True, False]
+
+
+def test_a_thread_that_ended_leaves_no_connection_behind(nextcloud: FakeNextcloud, nextcloud_url: str) -> None:
+    remote = Nextcloud(nextcloud_url, Account(nextcloud.user, nextcloud.app_password))
+    for _ in range(4):
+        thread = threading.Thread(target=remote.list)
+        thread.start()
+        thread.join()
+    gc.collect()
+
+    assert len(remote._transport._sessions) == 0
+    remote.close()
+
+
+@pytest.mark.scenario("E81")
+def test_when_the_answer_to_a_put_is_lost_nobody_claims_to_know(nextcloud: FakeNextcloud, clock: Clock) -> None:
+    script = Script([Rule(LoseAnswer(), "PUT")])
+    cloud = on(nextcloud, clock, script=script)
+
+    with pytest.raises(OutcomeUnknown):
+        cloud.put("a.md", b"arrived", expected=None)
+
+    assert len(puts(nextcloud)) == 1
+    assert cloud.get("a.md", max_bytes=99).raw == b"arrived"
+    cloud.close()
+
+
+def test_a_403_of_two_creates_at_once_is_tried_once_more(nextcloud: FakeNextcloud, clock: Clock) -> None:
+    script = Script([Rule(Answer(403), "PUT")])
+    cloud = on(nextcloud, clock, script=script)
+
+    cloud.put("a.md", b"x", expected=None)
+
+    script.rules.append(Rule(Answer(403), "PUT", times=None))
+    with pytest.raises(Refused):
+        cloud.put("b.md", b"x", expected=None)
+    cloud.close()
+
+
+@pytest.mark.scenario("E94", "E95")
+def test_another_server_user_folder_or_backup_is_another_identity(nextcloud: FakeNextcloud, clock: Clock) -> None:
+    nextcloud.other_client_mkcol("a")
+    nextcloud.other_client_mkcol("b")
+    nextcloud.back_up()
+    seen = {on(nextcloud, clock).identity(), on(nextcloud, clock, folder="a").identity()}
+    seen.add(on(nextcloud, clock, folder="b").identity())
+    nextcloud.restore_from_backup()
+    seen.add(on(nextcloud, clock).identity())
+
+    assert len(seen) == 4
+    assert on(nextcloud, clock).identity() == on(nextcloud, clock).identity()
+
+
+def test_the_plain_remote_works_with_it_too(nextcloud: FakeNextcloud, clock: Clock) -> None:
+    account = Account(nextcloud.user, nextcloud.app_password)
+    remote = WebDav(f"http://cloud.example{nextcloud.dav_path}", account, adapter=DirectAdapter(nextcloud))
+
+    traits = remote.probe()
+
+    assert traits.two_way
+    assert traits.recursive_etags
+    assert nextcloud.files() == {}
+    remote.close()
+
+
+def test_a_person_grants_a_login_in_the_browser(nextcloud: FakeNextcloud, nextcloud_url: str) -> None:
+    login = Login(nextcloud_url)
+    assert login.page.startswith("http://127.0.0.1:")
+    assert login.poll() is None
+
+    nextcloud.grant(login.page)
+    granted = login.poll()
+
+    assert granted is not None
+    assert granted.url == nextcloud_url.rstrip("/")
+    assert granted.password not in repr(granted)
+    remote = Nextcloud(granted.url, Account(granted.user, granted.password))
+    assert remote.list().entries == ()
+    remote.close()
+    assert login.poll() is None
+    login.close()
+
+
+@pytest.mark.scenario("H125")
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"poll": {"token": "t", "endpoint": "http://169.254.169.254/poll"}, "login": "http://169.254.169.254/x"}',
+        b'{"poll": {"token": "t", "endpoint": "https://elsewhere.example/poll"}, "login": "https://elsewhere.example/x"}',
+        b'{"poll": 1}',
+        b"[]",
+        b"<html>",
+    ],
+)
+def test_a_login_that_leads_elsewhere_is_not_begun(body: bytes) -> None:
+    with wire(answer(200, body, "Content-Type: application/json")) as server, pytest.raises(NotUnderstood):
+        Login(server.origin)
+
+
+def test_a_login_where_nobody_listens_says_so() -> None:
+    with wire(b"") as server:
+        origin = server.origin
+    with pytest.raises(RemoteUnreachable):
+        Login(origin)

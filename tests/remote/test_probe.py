@@ -1,0 +1,46 @@
+"""The trying-out at first contact: what it costs, and that it leaves nothing, also when it breaks off."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.remote.servers.direct import DirectAdapter
+from tests.remote.servers.faults import Answer, CutResponse, Faulty, Rule, Script
+from tests.remote.servers.nextcloud import FakeNextcloud
+from vault_memory.memory import ignored
+from vault_memory.remote import Account, Nextcloud, RemoteError
+
+
+def on(fake: FakeNextcloud, script: Script) -> Nextcloud:
+    app = DirectAdapter(Faulty(fake, script))
+    return Nextcloud(f"http://cloud.example{fake.dav_path}", Account(fake.user, fake.app_password), adapter=app)
+
+
+def test_it_costs_a_handful_of_requests_and_leaves_nothing(nextcloud: FakeNextcloud) -> None:
+    remote = on(nextcloud, Script())
+
+    remote.probe()
+
+    assert remote.traffic.requests <= 25
+    assert nextcloud.files() == {}
+    assert nextcloud.folders() == set()
+    remote.close()
+
+
+@pytest.mark.parametrize("number", range(0, 20, 3))
+@pytest.mark.parametrize("fault", [Answer(503), Answer(423), CutResponse(30)], ids=["503", "423", "cut"])
+def test_when_any_step_of_it_fails_nothing_is_claimed(
+    number: int, fault: Answer | CutResponse, nextcloud: FakeNextcloud
+) -> None:
+    remote = on(nextcloud, Script([Rule(fault, skip=number)]))
+    before = remote.traits
+
+    try:
+        traits = remote.probe()
+    except RemoteError:
+        assert remote.traits == before
+    else:
+        assert traits == remote.traits
+        assert replace(traits, infinity=True) == Nextcloud.default_traits
+    assert all(ignored(folder.partition("/")[0]) for folder in nextcloud.folders())
+    remote.close()

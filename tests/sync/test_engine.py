@@ -1,0 +1,148 @@
+"""Two vaults and a server: what is done on one side arrives on the other, and nothing is lost on the way."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.sync.devices import Device, pair
+from vault_memory.remote import RamServer
+from vault_memory.remote.ram import NEXTCLOUD, PLAIN
+
+
+@pytest.fixture(params=["plain", "nextcloud"])
+def two(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Device, Device]:
+    one, other, _ = pair(tmp_path, RamServer(traits=NEXTCLOUD if request.param == "nextcloud" else PLAIN))
+    return one, other
+
+
+def test_what_is_written_here_arrives_there(two: tuple[Device, Device]):
+    one, other = two
+    one.save("users/ann/USER.md", "## Tea\n\n- green\n")
+    one.save("picture.png", b"\x89PNG\x00")
+
+    one.settle((other,))
+
+    assert other.files() == one.files() == {"users/ann/USER.md": b"## Tea\n\n- green\n", "picture.png": b"\x89PNG\x00"}
+
+
+def test_an_edit_on_either_side_arrives_on_the_other(two: tuple[Device, Device]):
+    one, other = two
+    one.save("USER.md", "## Tea\n\n- green\n")
+    one.settle((other,))
+
+    other.save("USER.md", "## Tea\n\n- green\n- black\n")
+    one.settle((other,))
+
+    assert one.text("USER.md") == "## Tea\n\n- green\n- black\n"
+
+
+@pytest.mark.scenario("E83")
+def test_edits_on_both_sides_are_merged(two: tuple[Device, Device]):
+    one, other = two
+    one.save("USER.md", "## Tea\n\n- green\n")
+    one.settle((other,))
+
+    one.save("USER.md", "## Tea\n\n- green\n- black\n")
+    other.save("USER.md", "## Tea\n\n- green\n\n## Bread\n\n- rye\n")
+    one.settle((other,))
+
+    assert one.files() == other.files()
+    assert {"- green", "- black", "- rye"} <= set(one.text("USER.md").splitlines())
+
+
+def test_what_is_no_note_and_was_changed_on_both_sides_stays_twice(two: tuple[Device, Device]):
+    one, other = two
+    one.save("picture.png", b"one")
+    one.settle((other,))
+
+    one.save("picture.png", b"mine")
+    other.save("picture.png", b"its")
+    one.settle((other,))
+
+    assert one.files() == other.files()
+    assert sorted(one.files().values()) == [b"its", b"mine"]
+
+
+def test_a_deletion_arrives_and_lies_in_the_trash(two: tuple[Device, Device]):
+    one, other = two
+    one.save("a.md", "- a\n")
+    one.save("b.md", "- b\n")
+    one.settle((other,))
+
+    (one.vault / "a.md").unlink()
+    one.settle((other,))
+
+    assert other.files() == {"b.md": b"- b\n"}
+    assert other.writer is not None
+    assert [thrown.path for thrown in other.writer.thrown()] == ["a.md"]
+
+
+def test_an_edit_beats_a_deletion(two: tuple[Device, Device]):
+    one, other = two
+    one.save("a.md", "- a\n")
+    one.save("b.md", "- b\n")
+    one.settle((other,))
+
+    (one.vault / "a.md").unlink()
+    other.save("a.md", "- a\n- more\n")
+    one.settle((other,))
+
+    assert one.files() == other.files() == {"a.md": b"- a\n- more\n", "b.md": b"- b\n"}
+
+
+def test_a_rename_arrives_as_one(two: tuple[Device, Device]):
+    one, other = two
+    one.save("notes/a.md", "- a\n")
+    one.save("b.md", "- b\n")
+    one.settle((other,))
+
+    (one.vault / "notes/a.md").rename(one.vault / "notes/c.md")
+    one.settle((other,))
+
+    assert one.files() == other.files() == {"notes/c.md": b"- a\n", "b.md": b"- b\n"}
+
+
+def test_a_second_pass_asks_only_whether_anything_changed(two: tuple[Device, Device]):
+    one, other = two
+    for number in range(10):
+        one.save(f"notes/{number}.md", f"- {number}\n")
+    one.settle((other,))
+
+    one.clock.pass_by(15)
+    assert one.turn().requests == 1
+    assert other.turn().requests == 1
+
+
+def test_a_dry_run_changes_nothing(two: tuple[Device, Device]):
+    one, other = two
+    one.save("a.md", "- a\n")
+
+    report = one.turn(dry_run=True)
+
+    assert report.planned == (("a.md", "upload"),)
+    other.settle()
+    assert other.files() == {}
+
+
+def test_many_deletions_at_once_wait_for_a_person(two: tuple[Device, Device]):
+    one, other = two
+    for number in range(30):
+        one.save(f"n{number}.md", f"- {number}\n")
+    one.settle((other,))
+
+    for number in range(20):
+        (one.vault / f"n{number}.md").unlink()
+    one.clock.pass_by(10)
+    one.turn()
+    one.clock.pass_by(10)
+    report = one.turn()
+
+    assert len(report.held) == 20
+    other.settle()
+    assert len(other.files()) == 30
+    one.turn(approve_deletes=True)
+    other.settle()
+    assert len(other.files()) == 30
+    other.turn(approve_deletes=True)
+    other.settle((one,))
+    assert len(other.files()) == 10

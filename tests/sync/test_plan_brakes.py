@@ -1,0 +1,190 @@
+"""Each brake brakes, and lets go when it is told to."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from vault_memory.sync import (
+    Action,
+    Base,
+    BaseDir,
+    BaseFile,
+    DeleteRemote,
+    Dir,
+    Download,
+    File,
+    Look,
+    Plan,
+    Refresh,
+    RemoveRemoteDir,
+    Rewrite,
+    Settings,
+    TrashLocal,
+    Tree,
+    Upload,
+    fights,
+    missing,
+    plan,
+    stamp,
+)
+
+
+def vault(files: int, folder: str = "") -> tuple[Base, dict[str, File | Dir], dict[str, File | Dir]]:
+    """So many notes that are in step, in a folder when one is named, and nothing else."""
+    prefix = folder and folder + "/"
+    names = [f"{prefix}{number}.md" for number in range(files)]
+    base: dict[str, BaseFile | BaseDir] = {name: BaseFile(name, f"t{name}", f"l{name}", f"r{name}") for name in names}
+    here: dict[str, File | Dir] = {name: File(name, id=f"l{name}") for name in names}
+    there: dict[str, File | Dir] = {name: File(None, f"t{name}", f"r{name}") for name in names}
+    if folder:
+        base[folder], here[folder], there[folder] = BaseDir("ld", "rd"), Dir("ld"), Dir("rd")
+    return base, here, there
+
+
+def without(nodes: dict[str, File | Dir], *gone: str) -> Tree:
+    return Tree({path: node for path, node in nodes.items() if path not in gone}, frozenset(gone))
+
+
+def kinds(actions: tuple[Action, ...]) -> set[type]:
+    return {type(action) for action in actions}
+
+
+def removed_here(files: int, gone: int, settings: Settings | None = None) -> Plan:
+    base, here, there = vault(files)
+    return plan(base, without(here, *(f"{number}.md" for number in range(gone))), Tree(there), settings)
+
+
+@pytest.mark.parametrize(
+    ("files", "gone", "brakes"), [(30, 10, False), (30, 11, True), (100, 20, False), (100, 21, True)]
+)
+def test_b1_more_than_ten_deletes_and_a_fifth_of_all_are_asked_about(files: int, gone: int, brakes: bool) -> None:
+    made = removed_here(files, gone)
+
+    assert bool(made.braked) == brakes
+    assert len(made.actions) == (0 if brakes else gone)
+    assert len(made.held) == (gone if brakes else 0)
+
+
+def test_b1_lets_many_deletes_go_when_a_person_says_so() -> None:
+    made = removed_here(30, 25, Settings(approve_deletes=True))
+
+    assert kinds(made.actions) == {DeleteRemote}
+    assert len(made.actions) == 25
+    assert not made.braked
+
+
+def test_b1_holds_on_the_side_of_the_vault_too_and_lets_everything_else_go_on() -> None:
+    base, here, there = vault(30)
+    gone = [f"{number}.md" for number in range(12)]
+    changed = here | {"29.md": File("edited", id="l29.md")}
+
+    made = plan(base, Tree(changed), without(there, *gone))
+
+    assert kinds(made.actions) == {Upload}
+    assert kinds(tuple(held.action for held in made.held)) == {TrashLocal}
+
+
+def test_b1_all_files_of_a_top_folder_are_asked_about_however_few() -> None:
+    base, here, there = vault(5, "memory")
+    other_base, other_here, other_there = vault(60)
+    gone = ["memory", *(f"memory/{number}.md" for number in range(5))]
+
+    made = plan(base | other_base, without(here | other_here, *gone), Tree(there | other_there))  # type: ignore[operator]
+
+    assert "memory" in made.braked
+    assert kinds(tuple(held.action for held in made.held)) == {DeleteRemote, RemoveRemoteDir}
+    assert not made.actions
+
+
+@pytest.mark.scenario("E94")
+def test_no_deletes_are_made_against_a_server_that_was_restored() -> None:
+    made = removed_here(30, 1, Settings(no_deletes="the server was restored", approve_deletes=True))
+
+    assert not made.actions
+    assert [held.reason for held in made.held] == ["the server was restored"]
+
+
+@pytest.mark.scenario("E95")
+@pytest.mark.parametrize("empty", ["local", "remote"])
+def test_b2_one_side_that_is_empty_halts_everything(empty: str) -> None:
+    base, here, there = vault(3)
+    nothing = Tree({".vault-memory": File("marker", "m")}, frozenset(base))
+
+    made = plan(base, *((nothing, Tree(there)) if empty == "local" else (Tree(here), nothing)))
+
+    assert made.halted
+    assert not made.actions
+
+
+def test_b2_does_not_mind_a_first_sync_nor_two_empty_sides_nor_what_a_person_approves() -> None:
+    base, here, there = vault(3)
+    gone = frozenset(base)
+
+    assert kinds(plan({}, Tree({}), Tree(there)).actions) == {Download}
+    assert kinds(plan({}, Tree(here), Tree({})).actions) == {Upload}
+    assert not plan(base, Tree({}, gone), Tree({}, gone)).halted
+    assert kinds(plan(base, Tree({}, gone), Tree(there), Settings(approve_deletes=True)).actions) == {DeleteRemote}
+
+
+@pytest.mark.scenario("E90")
+def test_b3_tags_that_all_moved_are_looked_behind_before_anything_is_moved() -> None:
+    base, here, there = vault(20)
+    retagged = {path: File(None, f"new{path}", f"r{path}") for path in there}
+    looked = {path: File(path, f"new{path}", f"r{path}") for path in there}
+
+    first, second = plan(base, Tree(here), Tree(retagged)), plan(base, Tree(here), Tree(looked))
+
+    assert kinds(first.actions) == {Look}
+    assert len(first.actions) == 20
+    assert kinds(second.actions) == {Refresh}
+
+
+def test_b4_a_note_that_must_exist_is_missing_only_after_a_minute() -> None:
+    base = {name: BaseFile(name, f"t{name}", name, name) for name in ("USER.md", "keep.md")}
+    here = {"keep.md": File("keep.md", id="keep.md")}
+    there = Tree({name: File(None, f"t{name}", name) for name in base})
+    gone, settings = frozenset({"USER.md"}), Settings(must_exist=frozenset({"USER.md"}))
+
+    soon = plan(base, Tree(here, gone), there, settings)
+    later = plan(base, Tree(here, gone, long_gone=gone), there, settings)
+
+    assert missing(here, settings.must_exist) == gone
+    assert not soon.actions
+    assert "USER.md" in soon.unknown
+    assert kinds(later.actions) == {DeleteRemote}
+
+
+@pytest.mark.scenario("D80")
+def test_b6_a_note_that_two_writers_keep_rewriting_is_left_alone() -> None:
+    turns = [Rewrite("USER.md", second, ("us", "them")[second % 2]) for second in range(7)]
+    alone = [Rewrite("log.md", second, "them") for second in range(50)]
+    slow = [Rewrite("slow.md", 20.0 * number, ("us", "them")[number % 2]) for number in range(7)]
+
+    found = fights([*turns, *alone, *slow], now=121.0 - 60.0)
+    base, here, there = vault(3)
+    made = plan(base, Tree(here | {"0.md": File("x", id="l0.md")}), Tree(there), Settings(fights=frozenset({"0.md"})))
+
+    assert found == frozenset()
+    assert fights([*turns, *alone, *slow], now=10.0) == {"USER.md"}
+    assert not made.actions
+    assert "0.md" in made.unknown
+
+
+def test_b7_a_clock_that_was_put_back_dates_no_copy_before_the_last() -> None:
+    last = datetime(2026, 11, 21, 20, 33, 12)
+
+    assert stamp(last - timedelta(days=365), last) == "2026-11-21 203312"
+    assert stamp(last + timedelta(seconds=1), last) == "2026-11-21 203313"
+    assert stamp(last, None) == "2026-11-21 203312"
+
+
+@pytest.mark.scenario("E89")
+def test_a_delete_waits_for_the_second_sighting_and_is_reported_meanwhile() -> None:
+    base, here, there = vault(3)
+    fewer = {path: node for path, node in there.items() if path != "0.md"}
+
+    once, twice = plan(base, Tree(here), Tree(fewer)), plan(base, Tree(here), Tree(fewer, frozenset({"0.md"})))
+
+    assert not once.actions
+    assert set(once.waiting) == {"0.md"}
+    assert kinds(twice.actions) == {TrashLocal}

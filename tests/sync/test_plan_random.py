@@ -1,0 +1,34 @@
+"""Random trees changed at random on both sides, with batches shuffled and actions failing, until all is quiet."""
+
+import pytest
+
+from tests.sync.histories import try_racing, try_random
+
+EACH_DAY = 20_000
+PARTS = 4
+
+
+@pytest.mark.scenario("F105")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_changes_come_together_whatever_fails_and_in_whatever_order(part: int) -> None:
+    for seed in range(part, EACH_DAY, PARTS):
+        assert try_random(seed).passes <= 100
+
+
+def test_where_nothing_fails_five_passes_are_enough() -> None:
+    assert max(try_random(seed, failing=0.0).passes for seed in range(1_000_000, 1_002_000)) <= 5
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("part", range(20))
+def test_a_million_random_changes_come_together(part: int) -> None:
+    for seed in range(2_000_000 + part, 3_000_000, 20):
+        try_random(seed, most=6)
+
+
+@pytest.mark.scenario("E93", "E100")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_people_who_go_on_while_a_plan_is_done_lose_nothing(part: int) -> None:
+    for seed in range(part, EACH_DAY // 2, PARTS):
+        try_racing(seed)

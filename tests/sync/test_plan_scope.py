@@ -1,0 +1,206 @@
+"""What does not travel is left alone on both sides; what is only read is only read."""
+
+from time import process_time
+
+import pytest
+
+from tests.sync.pretend import World, remove, rename, settle, write
+from vault_memory.sync import (
+    BaseDir,
+    BaseFile,
+    Dir,
+    Download,
+    File,
+    ForgetBase,
+    Link,
+    Merge,
+    Mode,
+    Node,
+    Settings,
+    Tree,
+    Unknown,
+    changes,
+    plan,
+)
+from vault_memory.sync.scope import matches
+
+KEEP = {"keep.md": BaseFile("k", "t0", "0", "0")}
+KEPT_HERE: dict[str, Node] = {"keep.md": File("k", id="0")}
+KEPT_THERE: dict[str, Node] = {"keep.md": File(None, "t0", "0")}
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "fits"),
+    [
+        ("memory/a.md", "memory", True),
+        ("memory/a.md", "memory/", True),
+        ("x/memory/a.md", "memory", True),
+        ("x/memory/a.md", "/memory/", False),
+        ("memory/a.md", "memory/*.md", True),
+        ("memory/x/a.md", "memory/*.md", False),
+        ("memory/x/a.md", "memory/**", True),
+        ("memory/x/a.md", "memory/**/a.md", True),
+        ("memory/a.md", "memory/**/a.md", True),
+        ("pics/a.png", "*.png", True),
+        ("a.pngs", "*.png", False),
+        ("a.md", "?.md", True),
+        ("line\nbreak.md", "*.md", True),
+    ],
+)
+def test_patterns_say_what_they_look_like(path: str, pattern: str, fits: bool) -> None:
+    assert matches(path, [pattern]) == fits
+
+
+@pytest.mark.scenario("F112")
+def test_a_note_that_becomes_excluded_is_forgotten_and_deleted_nowhere() -> None:
+    base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
+    gone = frozenset({"a.md"})
+
+    made = plan(
+        base, Tree(KEPT_HERE, gone), Tree(KEPT_THERE | {"a.md": File(None, "t", "1")}), Settings(exclude=("a.*",))
+    )
+
+    assert [type(action) for action in made.actions] == [ForgetBase]
+    assert "a.md" in made.skipped
+
+
+@pytest.mark.scenario("F112")
+def test_a_note_that_grew_too_large_stays_as_it_is_on_both_sides_and_in_the_record() -> None:
+    base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
+    large = File("b", id="1", size=8 * 1024 * 1024 + 1)
+
+    made = plan(base, Tree(KEPT_HERE | {"a.md": large}), Tree(KEPT_THERE), Settings())
+
+    assert not made.actions
+    assert "a.md" in made.skipped
+
+
+@pytest.mark.scenario("F111")
+def test_a_file_that_is_not_synced_keeps_its_folder_when_the_server_deletes_it() -> None:
+    world = World.of({"keep.md": "k", "d": None, "d/a.md": "a"})
+    world.local.put("d/.a.md.swp", frozenset({"unsaved"}))
+    remove(world.remote, "d", "")
+
+    settled = settle(world, Settings())
+
+    assert set(world.local.things) == {"keep.md", "d", "d/.a.md.swp"}
+    assert set(world.remote.things) == {"keep.md"}
+    assert settled.passes == 1
+
+
+def test_only_what_is_included_travels_with_the_folders_on_its_way() -> None:
+    here = {"d": Dir("1"), "d/a.md": File("a"), "d/b.png": File("b"), "e": Dir("2"), "e/c.png": File("c")}
+
+    made = plan({}, Tree(here), Tree({}), Settings(include=("*.md",), exclude=("secret/",)))
+
+    assert [action.path for action in made.actions] == ["d", "d/a.md"]
+    assert set(made.skipped) == {"d/b.png", "e/c.png"}
+
+
+@pytest.mark.scenario("E85")
+def test_nothing_below_what_could_not_be_seen_is_touched_and_the_rest_goes_on() -> None:
+    base = KEEP | {"d": BaseDir("1", "1"), "d/a.md": BaseFile("a", "t", "2", "2")}
+    here: dict[str, Node] = KEPT_HERE | {"d": Dir("1"), "d/a.md": File("changed", id="2"), "new.md": File("n")}
+    gone = frozenset({"d/a.md"})
+
+    made = plan(base, Tree(here), Tree(KEPT_THERE | {"d": Unknown("503")}, gone))
+
+    assert [action.path for action in made.actions] == ["new.md"]
+    assert made.unknown == {"d": "503"}
+
+
+@pytest.mark.scenario("E86")
+def test_a_side_that_could_not_be_seen_at_all_stops_everything() -> None:
+    base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
+    everything = frozenset(base)
+
+    made = plan(base, Tree(KEPT_HERE), Tree({"": Unknown("the root answers 404")}, everything))
+
+    assert not made.actions
+    assert made.unknown[""]
+
+
+@pytest.mark.scenario("E88")
+def test_a_file_that_is_listed_without_a_tag_is_unknown() -> None:
+    made = plan(KEEP, Tree(KEPT_HERE), Tree(KEPT_THERE | {"a.md": File(None)}))
+
+    assert not made.actions
+    assert "a.md" in made.unknown
+
+
+def test_a_link_in_place_of_a_note_is_told_and_neither_followed_nor_replaced() -> None:
+    base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
+
+    made = plan(base, Tree(KEPT_HERE | {"a.md": Link()}), Tree(KEPT_THERE | {"a.md": File("new", "t2", "1")}))
+
+    assert not made.actions
+    assert [note.path for note in made.notes] == ["a.md"]
+
+
+@pytest.mark.scenario("F110")
+def test_a_path_that_is_too_deep_is_reported_and_the_rest_goes_on() -> None:
+    deep = ["/".join(["d"] * number) for number in range(1, 2100)]
+    here: dict[str, Node] = {path: Dir(path) for path in deep}
+
+    made = plan({}, Tree(here | {"a.md": File("a")}), Tree({}))
+
+    assert made.unknown
+    assert max(len(action.path) for action in made.actions) <= 4096
+
+
+@pytest.mark.scenario("F110")
+def test_a_wide_tree_is_planned_without_a_step_that_grows_with_its_square() -> None:
+    here = {f"{number}.md": File("x", id=str(number)) for number in range(50_000)}
+    began = process_time()
+
+    made = plan({}, Tree(here), Tree({}))
+
+    assert len(made.actions) == 50_000
+    assert process_time() - began < 20
+
+
+@pytest.mark.parametrize("mode", ["pull", "push", "read-only"])
+def test_a_one_way_mode_writes_to_no_other_side_and_comes_to_rest(mode: Mode) -> None:
+    world = World.of({name: name for name in ("a.md", "b.md", "c.md", "d.md", "e.md", "f.md")})
+    for side in (world.local, world.remote):
+        write(side, "a.md", f"both {side.name}")
+        write(side, f"new {side.name}.md", "new")
+    write(world.local, "b.md", "mine")
+    write(world.remote, "c.md", "theirs")
+    remove(world.local, "d.md", "")
+    rename(world.remote, "e.md", "z.md")
+    before = world.copy()
+
+    settled = settle(world, Settings(mode=mode, approve_deletes=True))
+
+    assert not settled.last.actions
+    if mode != "push":
+        assert world.remote.shape() == before.remote.shape()
+    if mode != "pull":
+        assert world.local.shape() == before.local.shape()
+    assert (world.base == before.base) == (mode == "read-only")
+    if mode == "pull":
+        assert {"both L", "both R", "theirs", "new", "mine"} <= world.local.live()
+    if mode == "push":
+        assert {"both R", "mine"} <= world.remote.live(), "an edit there is not written over"
+
+
+def test_a_merge_where_the_server_is_only_read_is_not_sent() -> None:
+    base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
+    here, there = Tree(KEPT_HERE | {"a.md": File("x", id="1")}), Tree(KEPT_THERE | {"a.md": File("y", "t2", "1")})
+
+    (merge,) = plan(base, here, there, Settings(mode="pull")).actions
+
+    assert isinstance(merge, Merge)
+    assert changes(merge) == {"local"}
+
+
+@pytest.mark.scenario("E91")
+def test_other_bytes_under_the_same_tag_are_a_change() -> None:
+    base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
+
+    (action,) = plan(
+        base, Tree(KEPT_HERE | {"a.md": File("a", id="1")}), Tree(KEPT_THERE | {"a.md": File("b", "t", "1")})
+    ).actions
+
+    assert isinstance(action, Download)

@@ -1,0 +1,161 @@
+"""How many requests a pass makes: one when nothing happened, a handful for an edit, one a note for the first upload."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.remote.servers.direct import DirectAdapter
+from tests.remote.servers.front import Front
+from tests.remote.servers.nextcloud import FakeNextcloud
+from tests.sync.clouded import connected
+from tests.sync.devices import Clock, Device
+from vault_memory.remote import Account, Nextcloud, RamRemote, RamServer, Traits
+from vault_memory.remote.ram import PLAIN
+
+NOTES = {f"{folder}{number}.md": f"- {folder} {number}\n" for folder in ("", "a/", "a/b/") for number in range(3)}
+LEVELS = replace(PLAIN, infinity=False)
+"""As most servers: a listing is of one folder"""
+
+
+class LevelsOnly(RamRemote):
+    """Lists one folder in one request, also when asked for all."""
+
+    def list(self, folder: str = "", *, deep: bool = False):  # type: ignore[no-untyped-def]
+        assert not deep
+        return super().list(folder)
+
+
+def on_ram(base: Path, traits: Traits) -> Device:
+    clock = Clock()
+    server = RamServer(traits=traits, clock=clock.seconds)
+    return Device(base, "laptop", RamRemote(server) if traits.infinity else LevelsOnly(server), clock)
+
+
+def on_nextcloud(base: Path) -> Device:
+    clock = Clock()
+    return Device(base, "laptop", connected(FakeNextcloud(clock=clock.seconds)), clock)
+
+
+PLACES: dict[str, Callable[[Path], Device]] = {
+    "nextcloud": on_nextcloud,
+    "infinity": lambda base: on_ram(base, PLAIN),
+    "levels": lambda base: on_ram(base, LEVELS),
+}
+IDLE = {"nextcloud": 1, "infinity": 1, "levels": 3}
+"""Of the last one: the folder itself, and two in it"""
+
+
+@pytest.fixture(params=list(PLACES))
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def device(base: Path, kind: str) -> Device:
+    """In step, and nothing in doubt."""
+    device = PLACES[kind](base)
+    for path, text in NOTES.items():
+        device.save(path, text)
+    settled(device)
+    return device
+
+
+def settled(device: Device) -> None:
+    device.settle()
+    device.clock.pass_by(15)
+    device.turn()
+    device.clock.pass_by(15)
+
+
+def asked(device: Device, **how: bool) -> int:
+    device.clock.pass_by(15)
+    return device.turn(**how).requests
+
+
+def test_an_idle_pass_asks_once_or_once_for_each_folder(device: Device, kind: str):
+    assert asked(device) == IDLE[kind]
+    assert asked(device) == IDLE[kind]
+
+
+@pytest.mark.parametrize(("size", "most"), [(100, 3), (20_000, 4)])
+def test_an_edited_note_with_the_pass_that_verifies_it(device: Device, kind: str, size: int, most: int):
+    device.save("a/0.md", "- text\n" * (size // 7))
+    settled(device)
+    device.save("a/0.md", "- text\n" * (size // 7) + "- more\n")
+
+    first = device.turn(ask=False).requests
+    second = asked(device)
+
+    assert first + second <= most + IDLE[kind] - 1
+    assert asked(device) == IDLE[kind]
+
+
+def test_an_edit_on_the_server_costs_a_look_a_listing_and_a_download(device: Device, kind: str):
+    other = another(device)
+    other.sync.turn(other.clock.now)
+    settled(other)
+    other.save("a/b/0.md", "- text\n")
+    other.turn()
+    settled(other)
+
+    report = device.turn()
+
+    assert report.downloaded == 1
+    assert report.requests <= IDLE[kind] + (2 if kind == "nextcloud" else 1)
+    assert asked(device) == IDLE[kind]
+
+
+def another(device: Device) -> Device:
+    """Another device on the same server."""
+    remote = device.remote
+    base = device.vault.parent.parent
+    if isinstance(remote, RamRemote):
+        return Device(base, "phone", type(remote)(remote.server), device.clock)
+    assert isinstance(remote, Nextcloud)
+    adapter = remote._transport._adapter
+    assert isinstance(adapter, DirectAdapter)
+    assert isinstance(adapter.app, FakeNextcloud)
+    return Device(base, "phone", connected(adapter.app), device.clock)
+
+
+def test_where_folders_have_tags_and_all_of_it_is_too_much_an_edit_costs_two_and_its_depth(base: Path):
+    clock = Clock()
+    fake = FakeNextcloud(clock=clock.seconds)
+    device = Device(base, "laptop", connected(fake), clock)
+    for path, text in NOTES.items():
+        device.save(path, text)
+    settled(device)
+    device.remote.traits = replace(device.remote.traits, infinity=False)
+    fake.other_client_put("a/b/0.md", b"- text\n")
+    clock.pass_by(15)
+
+    report = device.turn()
+
+    assert report.downloaded == 1
+    assert report.requests <= 2 + 3
+
+
+def test_the_first_upload_of_a_thousand_notes_is_one_request_a_note_over_few_connections(base: Path):
+    fake = FakeNextcloud()
+    addresses = set()
+
+    class Seen:
+        def handle(self, method, path, headers, body=b"", *, address="127.0.0.1"):  # type: ignore[no-untyped-def]
+            addresses.add(threading.get_ident())
+            return fake.handle(method, path, headers, body, address=address)
+
+    with Front(Seen()) as front:
+        remote = Nextcloud(front.url + fake.dav_path, Account(fake.user, fake.app_password))
+        device = Device(base, "laptop", remote, Clock())
+        for number in range(1000):
+            device.save(f"{number % 20}/{number}.md", f"- {number}\n" * 80)
+        report = device.turn()
+        remote.close()
+
+    assert report.uploaded == 1000
+    assert report.requests <= 1100
+    assert len(addresses) <= 8
+    assert len(fake.files()) == 1000

@@ -1,0 +1,694 @@
+"""What servers and lines do to a pass, by the numbers of the scenarios."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.remote.servers.exchange import Response
+from tests.remote.servers.faults import (
+    LOGIN_WITH_200,
+    TOO_MANY,
+    UNAVAILABLE,
+    Answer,
+    CutRequest,
+    CutResponse,
+    Faulty,
+    LoseAnswer,
+    LoseRequest,
+    Meanwhile,
+    Rewrite,
+    Script,
+)
+from tests.remote.servers.nextcloud import FakeNextcloud
+from tests.sync.clouded import connected
+from tests.sync.devices import Clock, Device
+from vault_memory.remote import RemoteBusy, RemoteError, RootMissing, Unauthorised
+
+TEXT = "## Tea\n\n- green\n"
+
+
+class Cloud:
+    """A fake Nextcloud, a laptop that syncs with it over a line of its own, and a phone on a good one."""
+
+    def __init__(self, base: Path) -> None:
+        self.clock = Clock()
+        self.fake = FakeNextcloud(clock=self.clock.seconds)
+        self.script = Script()
+        self.laptop = Device(base, "laptop", connected(self.fake, Faulty(self.fake, self.script)), self.clock)
+        self.phone = Device(base, "phone", connected(self.fake), self.clock)
+
+    def agreed(self, **texts: str) -> None:
+        """Both devices and the server hold these, and nobody has anything left to do."""
+        for name, text in (texts or {"USER": TEXT, "tea": "- tea\n"}).items():
+            self.laptop.save(f"{name}.md", text)
+        self.laptop.settle((self.phone,))
+        self.clock.pass_by(60)
+        self.fake.log.clear()
+
+    def together(self) -> dict[str, bytes]:
+        """What all of them hold in the end."""
+        self.script.clear()
+        self.laptop.settle((self.phone,))
+        assert self.laptop.files() == self.phone.files() == self.fake.files()
+        return self.laptop.files()
+
+    def puts(self) -> int:
+        """How many uploads the server has taken."""
+        return len([seen for seen in self.fake.requests("PUT") if seen.status < 300])
+
+
+@pytest.fixture
+def cloud(base: Path) -> Cloud:
+    return Cloud(base)
+
+
+def test_a_write_of_another_in_the_same_second_under_the_same_tag_is_not_overwritten(cloud: Cloud):
+    cloud.agreed(USER=TEXT)
+    cloud.fake.other_client_put("USER.md", b"## Tea\n\n- green\n- black\n")
+    cloud.laptop.turn()
+    cloud.fake.other_client_put("USER.md", b"## Tea\n\n- green\n- black\n- white\n")
+    cloud.laptop.save("USER.md", cloud.laptop.text("USER.md") + "- red\n")
+
+    cloud.laptop.turn()
+
+    assert b"- white" in cloud.fake.files()["USER.md"]
+    assert {"- black", "- white", "- red"} <= set(cloud.together()["USER.md"].decode().splitlines())
+
+
+@pytest.mark.parametrize("renamed", [True, False])
+def test_nor_is_it_overlooked_when_the_note_gets_another_name_or_id(cloud: Cloud, renamed: bool):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- black\n")
+    cloud.laptop.turn()
+    cloud.fake.other_client_put("USER.md", f"{TEXT}- white\n".encode())
+    user = cloud.laptop.vault / "USER.md"
+    if renamed:
+        cloud.clock.pass_by(5)
+        cloud.laptop.turn()
+        user.rename(cloud.laptop.vault / "ann.md")
+    else:
+        fresh = cloud.laptop.vault / ".fresh"
+        fresh.write_bytes(user.read_bytes())
+        fresh.replace(user)
+
+    assert f"{TEXT}- white\n".encode() in cloud.together().values()
+
+
+def test_nor_is_it_deleted(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", b"## Tea\n\n- black\n")
+    cloud.laptop.turn()
+    (cloud.laptop.vault / "USER.md").unlink()
+    cloud.laptop.turn()
+    cloud.fake.other_client_put("USER.md", b"## Tea\n\n- black\n- white\n")
+
+    cloud.clock.pass_by(5)
+    cloud.laptop.turn()
+
+    assert b"- white" in cloud.together()["USER.md"]
+
+
+@pytest.mark.scenario("E81")
+def test_an_upload_that_was_stored_without_an_answer_is_done_once(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", TEXT + "- black\n")
+    cloud.script.add(LoseAnswer(silent=True), "PUT")
+
+    cloud.laptop.turn()
+    assert cloud.laptop.sync.book.unsettled()
+    cloud.clock.pass_by(5)
+    report = cloud.laptop.turn()
+
+    assert (cloud.puts(), report.merged, report.uploaded) == (1, 0, 0)
+    assert cloud.together()["USER.md"] == f"{TEXT}- black\n".encode()
+
+
+@pytest.mark.scenario("E82")
+def test_an_upload_that_never_arrived_is_sent_again_upon_the_same_tag(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", TEXT + "- black\n")
+    tag = cloud.fake.tree.file("USER.md").etag
+    cloud.script.add(LoseRequest(silent=True), "PUT")
+
+    cloud.laptop.turn()
+    assert cloud.puts() == 0
+    cloud.clock.pass_by(5)
+    cloud.laptop.turn()
+
+    assert [seen.headers["if-match"] for seen in cloud.fake.requests("PUT")] == [f'"{tag}"']
+    assert cloud.together()["USER.md"] == f"{TEXT}- black\n".encode()
+
+
+@pytest.mark.scenario("E83")
+def test_an_edit_in_the_middle_of_a_pass_is_merged_after_the_412(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", TEXT + "- black\n")
+    there = b"## Boats\n\n- dinghy\n\n" + TEXT.encode()
+    cloud.script.add(Meanwhile(lambda: cloud.fake.other_client_put("USER.md", there)), "PUT")
+
+    report = cloud.laptop.turn()
+
+    assert [seen.status for seen in cloud.fake.requests("PUT")] == [412]
+    assert "USER.md" in dict(report.waiting)
+    assert {"- green", "- black", "- dinghy"} <= set(cloud.together()["USER.md"].decode().splitlines())
+
+
+@pytest.mark.scenario("E83")
+def test_a_note_that_is_locked_waits_and_the_others_go_up(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.lock("USER.md", 600)
+    cloud.laptop.save("USER.md", TEXT + "- black\n")
+    cloud.laptop.save("new.md", "- new\n")
+
+    report = cloud.laptop.turn()
+
+    assert "locked" in dict(report.failed)["USER.md"]
+    assert cloud.fake.files()["new.md"] == b"- new\n"
+    cloud.fake.unlock("USER.md")
+    assert cloud.together()["USER.md"] == f"{TEXT}- black\n".encode()
+
+
+@pytest.mark.scenario("E83")
+def test_a_folder_that_went_away_before_the_upload_is_made_again(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("notes/new.md", "- new\n")
+    cloud.script.add(Meanwhile(lambda: cloud.fake.other_client_delete("notes")), "PUT")
+
+    report = cloud.laptop.turn()
+
+    assert "notes/new.md" in dict(report.waiting)
+    assert cloud.together()["notes/new.md"] == b"- new\n"
+
+
+@pytest.mark.scenario("E83")
+def test_without_room_the_upload_waits_and_says_why(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.quota(60)
+    cloud.laptop.save("long.md", "- long\n" * 100)
+
+    report = cloud.laptop.turn()
+
+    assert "room" in dict(report.failed)["long.md"]
+    cloud.fake.quota(None)
+    assert "long.md" in cloud.together()
+
+
+@pytest.mark.scenario("E84")
+def test_a_password_that_was_changed_stops_the_pass_and_nothing_is_deleted(cloud: Cloud):
+    cloud.agreed()
+    before = cloud.laptop.files()
+    cloud.fake.revoke(cloud.fake.app_password)
+
+    for _ in range(5):
+        cloud.clock.pass_by(15)
+        with pytest.raises(Unauthorised):
+            cloud.laptop.turn()
+
+    assert cloud.laptop.files() == before
+    assert len([seen for seen in cloud.fake.log if seen.status == 401]) <= 3
+
+
+@pytest.mark.scenario("E84")
+def test_a_password_that_is_refused_in_the_middle_ends_the_pass_at_once(cloud: Cloud):
+    cloud.agreed()
+    for number in range(5):
+        cloud.laptop.save(f"n{number}.md", f"- {number}\n")
+    cloud.script.add(Meanwhile(lambda: cloud.fake.revoke(cloud.fake.app_password)), "PUT", skip=2)
+
+    with pytest.raises(Unauthorised):
+        cloud.laptop.turn()
+
+    assert cloud.puts() == 2
+    assert len([seen for seen in cloud.fake.log if seen.status == 401]) == 1
+
+
+@pytest.mark.scenario("E85")
+@pytest.mark.parametrize("status", [403, 404, 500, 503, 200])
+def test_one_folder_that_cannot_be_listed_is_left_alone_and_the_rest_goes_on(cloud: Cloud, status: int):
+    cloud.laptop.save("far/a.md", "- a\n")
+    cloud.agreed()
+    cloud.laptop.remote.traits = replace(cloud.laptop.remote.traits, infinity=False)
+    cloud.laptop.save("far/new.md", "- here\n")
+    cloud.laptop.save("near.md", "- near\n")
+    cloud.fake.other_client_put("far/b.md", b"- b\n")
+    cloud.script.add(Answer(status, {"Content-Type": "text/html"}, b"<html></html>"), "PROPFIND", "/far", times=None)
+
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        report = cloud.laptop.turn()
+
+    assert cloud.fake.files()["near.md"] == b"- near\n"
+    assert cloud.laptop.text("far/a.md") == "- a\n"
+    assert "far/new.md" not in cloud.fake.files()
+    assert "far" in dict(report.skipped)
+    assert {"far/a.md", "far/b.md", "far/new.md"} <= cloud.together().keys()
+
+
+@pytest.mark.scenario("E86")
+def test_a_proxy_that_knows_nothing_of_the_folder_stops_everything(cloud: Cloud):
+    cloud.agreed()
+    before = cloud.laptop.files()
+    cloud.script.add(Answer(404, {"Content-Type": "text/html"}, b"<html>404</html>"), times=None)
+
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        with pytest.raises(RootMissing):
+            cloud.laptop.turn()
+
+    assert cloud.laptop.files() == before
+
+
+@pytest.mark.scenario("E87")
+@pytest.mark.parametrize("fault", [LOGIN_WITH_200, CutResponse(-200), Answer(207, {"Content-Type": "text/html"})])
+def test_a_listing_that_is_none_deletes_nothing(cloud: Cloud, fault: Answer | CutResponse):
+    cloud.agreed()
+    before = cloud.laptop.files()
+    cloud.fake.other_client_put("more.md", b"- more\n")
+    cloud.script.add(fault, "PROPFIND", times=None)
+
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        with pytest.raises(RemoteError):
+            cloud.laptop.turn()
+
+    assert cloud.laptop.files() == before
+    assert cloud.together().keys() == {*before, "more.md"}
+
+
+@pytest.mark.scenario("E88")
+@pytest.mark.parametrize("lost", ["getetag", "getcontentlength"])
+def test_an_entry_without_what_it_takes_is_unknown_not_gone(cloud: Cloud, lost: str):
+    cloud.agreed()
+    cloud.fake.other_client_put("more.md", b"- more\n")
+
+    def without(answer: Response) -> Response:
+        name = lost.encode()
+        return Response(answer.status, answer.headers, answer.body.replace(b"d:" + name, b"d:other"))
+
+    cloud.script.add(Rewrite(without), "PROPFIND", times=None)
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        try:
+            assert not cloud.laptop.turn().acted
+        except RemoteError:
+            continue
+
+    assert set(cloud.laptop.files()) == {"USER.md", "tea.md"}
+    assert len(cloud.together()) == 3
+
+
+@pytest.mark.scenario("E89")
+def test_a_listing_that_leaves_out_a_file_once_deletes_nothing(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_put("more.md", b"- more\n")
+    cloud.fake.list_omits_once("tea.md")
+
+    reports = [cloud.laptop.turn()]
+    cloud.clock.pass_by(61)
+    reports.append(cloud.laptop.turn())
+
+    assert "tea.md" in dict(reports[0].waiting)
+    assert not any(report.deleted_local for report in reports)
+    assert len(cloud.together()) == 3
+
+
+@pytest.mark.scenario("E89")
+def test_nor_does_a_pass_upon_that_listing_in_between(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_put("more.md", b"- more\n")
+    cloud.fake.list_omits_once("tea.md")
+
+    cloud.laptop.turn()
+    cloud.clock.pass_by(30)
+    report = cloud.laptop.turn(ask=False)
+
+    assert report.deleted_local == 0
+    assert len(cloud.together()) == 3
+
+
+@pytest.mark.scenario("E85")
+def test_what_was_missing_and_then_could_not_be_seen_is_not_missing_for_long(cloud: Cloud):
+    cloud.laptop.save("ext/a.md", "- a\n")
+    cloud.agreed()
+    cloud.fake.list_omits_once("ext/a.md")
+    cloud.fake.other_client_put("more.md", b"- more\n")
+    cloud.laptop.turn()
+    cloud.fake.storage_gone("ext")
+    cloud.clock.pass_by(61)
+    cloud.laptop.turn()
+    cloud.fake.storage_gone("ext", False)
+    cloud.fake.list_omits_once("ext/a.md")
+    cloud.clock.pass_by(61)
+
+    assert cloud.laptop.turn().deleted_local == 0
+    assert len(cloud.together()) == 4
+
+
+@pytest.mark.scenario("E90")
+@pytest.mark.parametrize("told", [True, False])
+def test_new_tags_on_everything_move_nothing(cloud: Cloud, told: bool):
+    cloud.agreed(**{f"n{number}": f"- {number}\n" for number in range(30)})
+    if not told:
+        for path in cloud.fake.files():
+            cloud.fake.tree.file(path).checksum = ""
+    cloud.fake.new_tags()
+    reports = []
+    for _ in range(3):
+        cloud.clock.pass_by(15)
+        reports.append(cloud.laptop.turn())
+
+    assert not any(report.uploaded + report.downloaded + report.merged for report in reports)
+    assert not any(report.conflicts for report in reports)
+    assert len(cloud.fake.requests("GET")) == (0 if told else 30)
+    assert reports[-1].requests == 1
+
+
+@pytest.mark.scenario("E91")
+@pytest.mark.parametrize("edited", [True, False])
+def test_other_bytes_under_the_same_tag_are_found_in_time_and_merged(cloud: Cloud, edited: bool):
+    cloud.agreed(**{f"n{number}": f"- {number}\n" for number in range(12)})
+    cloud.laptop.turn()
+    cloud.fake.other_content_same_tag("n7.md", b"- 7\n- x\n")
+
+    for _ in range(4):
+        cloud.clock.pass_by(3601)
+        cloud.laptop.turn()
+    if edited:
+        cloud.laptop.save("n7.md", "- mine\n" + cloud.laptop.text("n7.md"))
+    for _ in range(4):
+        cloud.clock.pass_by(61)
+        cloud.laptop.turn()
+
+    lines = cloud.laptop.text("n7.md").splitlines()
+    assert {"- 7", "- x"} <= set(lines)
+    assert ("- mine" in lines) == edited
+
+
+@pytest.mark.scenario("E91")
+def test_another_size_under_the_same_tag_is_found_by_the_next_listing(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_content_same_tag("tea.md", b"- tea\n- longer\n")
+    cloud.fake.other_client_put("more.md", b"- more\n")
+    cloud.laptop.turn()
+    cloud.clock.pass_by(15)
+    cloud.laptop.turn()
+
+    assert cloud.laptop.text("tea.md") == "- tea\n- longer\n"
+
+
+@pytest.mark.scenario("E102")
+def test_a_write_that_passed_the_same_precondition_just_after_ours_is_merged(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", TEXT + "- mine\n")
+    cloud.laptop.turn()
+    cloud.clock.pass_by(3)
+    cloud.fake.other_client_put("USER.md", f"## Boats\n\n- its\n\n{TEXT}".encode())
+
+    cloud.clock.pass_by(10)
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its"} <= set(cloud.together()["USER.md"].decode().splitlines())
+
+
+@pytest.mark.scenario("E102")
+def test_an_earlier_version_that_is_put_back_stands(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", TEXT + "- mine\n")
+    cloud.laptop.turn()
+    cloud.clock.pass_by(3)
+    cloud.fake.other_client_put("USER.md", TEXT.encode())
+
+    assert cloud.together()["USER.md"] == TEXT.encode()
+
+
+@pytest.mark.scenario("E92")
+def test_a_note_that_arrives_cut_off_is_not_taken(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", f"{TEXT}- black\n".encode())
+    cloud.script.add(CutResponse(-5), "GET", times=3)
+
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        cloud.laptop.turn()
+        assert cloud.laptop.text("USER.md") == TEXT
+
+    assert cloud.together()["USER.md"] == f"{TEXT}- black\n".encode()
+
+
+@pytest.mark.scenario("E93")
+def test_what_changed_between_the_listing_and_the_download_counts(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", f"{TEXT}- black\n".encode())
+    newer = f"{TEXT}- black\n- white\n".encode()
+
+    def later() -> None:
+        cloud.clock.pass_by(10)
+        cloud.fake.other_client_put("USER.md", newer)
+
+    cloud.script.add(Meanwhile(later), "GET")
+    cloud.laptop.turn()
+
+    assert cloud.laptop.files()["USER.md"] == newer
+    assert cloud.together()["USER.md"] == newer
+    assert not cloud.fake.requests("PUT")
+
+
+@pytest.mark.scenario("E94")
+def test_a_server_that_was_restored_deletes_nothing_and_gets_what_it_lost(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.back_up()
+    cloud.clock.pass_by(3600)
+    cloud.laptop.save("USER.md", TEXT + "- black\n")
+    cloud.laptop.save("new.md", "- new\n")
+    cloud.agreed(other="- other\n")
+    expected = cloud.laptop.files()
+
+    cloud.fake.restore_from_backup()
+    for _ in range(6):
+        cloud.clock.pass_by(3601)
+        report = cloud.laptop.turn()
+
+    assert cloud.laptop.files() == cloud.fake.files() == cloud.phone.files() == expected
+    assert report.deleted_local == 0
+    assert cloud.together() == expected
+
+
+@pytest.mark.scenario("E94")
+def test_a_restore_that_takes_one_note_back_is_noticed_before_it_is_deleted_here(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.back_up()
+    cloud.laptop.save("new.md", "- new\n")
+    cloud.agreed(other="- other\n")
+
+    cloud.fake.restore_from_backup()
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        cloud.laptop.turn()
+
+    assert {"new.md", "other.md"} <= cloud.fake.files().keys()
+    assert len(cloud.together()) == 4
+
+
+@pytest.mark.scenario("E95")
+def test_another_account_with_an_empty_home_deletes_nothing(cloud: Cloud):
+    cloud.agreed()
+    before = cloud.laptop.files()
+    cloud.fake.add_user("nell", "another")
+    cloud.laptop.stop()
+    other = FakeNextcloud("nell", clock=cloud.clock.seconds)
+    cloud.laptop.remote = connected(other)
+    cloud.laptop.start()
+
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        report = cloud.laptop.turn()
+
+    assert cloud.laptop.files() == before
+    assert "another" in report.halted
+    assert not other.files()
+
+
+@pytest.mark.scenario("E95")
+def test_another_account_with_notes_of_the_same_names_overwrites_nothing_before_a_person_says_so(cloud: Cloud):
+    cloud.agreed(USER=TEXT)
+    cloud.laptop.stop()
+    other = FakeNextcloud("nell", clock=cloud.clock.seconds)
+    other.other_client_put("USER.md", b"## Boats\n\n- dinghy\n")
+    cloud.laptop.remote = connected(other)
+    cloud.laptop.start()
+
+    cloud.clock.pass_by(61)
+    cloud.laptop.turn()
+    assert cloud.laptop.text("USER.md") == TEXT
+
+    cloud.laptop.turn(approve_deletes=True)
+    cloud.laptop.settle()
+    assert cloud.laptop.files() == other.files()
+    assert {"- green", "- dinghy"} <= set(cloud.laptop.text("USER.md").splitlines())
+
+
+@pytest.mark.scenario("E96")
+def test_a_storage_that_does_not_answer_is_unknown(cloud: Cloud):
+    cloud.laptop.save("ext/a.md", "- a\n")
+    cloud.laptop.save("ext/b.md", "- b\n")
+    cloud.agreed()
+    cloud.fake.mount("ext")
+    cloud.fake.storage_gone("ext")
+    cloud.fake.other_client_put("more.md", b"- more\n")
+
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        report = cloud.laptop.turn()
+
+    assert {"ext/a.md", "ext/b.md", "more.md"} <= cloud.laptop.files().keys()
+    assert "ext" in dict(report.skipped)
+    cloud.fake.storage_gone("ext", False)
+    assert len(cloud.together()) == 5
+
+
+@pytest.mark.scenario("E96")
+def test_a_share_that_was_revoked_takes_no_more_than_the_brake_allows(cloud: Cloud):
+    for number in range(6):
+        cloud.laptop.save(f"shared/{number}.md", f"- {number}\n")
+    cloud.agreed()
+    cloud.fake.share("shared")
+    cloud.clock.pass_by(60)
+    cloud.laptop.settle()
+    cloud.fake.revoke_share("shared")
+
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        report = cloud.laptop.turn()
+
+    assert len(cloud.laptop.files()) == 8
+    assert len(report.held) >= 6
+
+
+@pytest.mark.scenario("E97")
+def test_maintenance_is_waited_for(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("new.md", "- new\n")
+    cloud.fake.maintenance()
+
+    with pytest.raises(RemoteBusy) as busy:
+        cloud.laptop.turn()
+    assert busy.value.retry_after
+
+    cloud.fake.maintenance(False)
+    assert "new.md" in cloud.together()
+
+
+@pytest.mark.scenario("E98")
+def test_a_redirect_is_not_followed(cloud: Cloud):
+    cloud.agreed()
+    away = Answer(302, {"Location": "http://elsewhere.example/"})
+    cloud.script.add(away, times=None)
+    cloud.laptop.save("new.md", "- new\n")
+
+    with pytest.raises(RemoteError):
+        cloud.laptop.turn()
+
+    assert "new.md" not in cloud.fake.files()
+
+
+@pytest.mark.scenario("E99")
+def test_too_many_requests_end_the_pass(cloud: Cloud):
+    cloud.agreed()
+    for number in range(4):
+        cloud.laptop.save(f"n{number}.md", f"- {number}\n")
+    cloud.script.add(TOO_MANY, "PUT", skip=1, times=None)
+
+    with pytest.raises(RemoteBusy) as busy:
+        cloud.laptop.turn()
+
+    assert busy.value.retry_after == 7
+    assert len([one for one in cloud.script.happened if one[0] == "PUT"]) == 1
+
+
+@pytest.mark.scenario("E100")
+def test_a_name_that_was_taken_during_the_pass_is_not_moved_over(cloud: Cloud):
+    cloud.agreed()
+    (cloud.laptop.vault / "tea.md").rename(cloud.laptop.vault / "chai.md")
+    cloud.script.add(Meanwhile(lambda: cloud.fake.other_client_put("chai.md", b"- theirs\n")), "MOVE")
+
+    for _ in range(2):
+        cloud.clock.pass_by(5)
+        cloud.laptop.turn()
+
+    texts = b"".join(cloud.together().values())
+    assert b"- theirs" in texts
+    assert b"- tea" in texts
+
+
+@pytest.mark.scenario("E101")
+@pytest.mark.parametrize("mtime", [0, -1, 4_294_967_296, 1])
+def test_odd_times_on_the_server_decide_nothing(cloud: Cloud, mtime: int):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", f"{TEXT}- black\n".encode(), mtime=mtime)
+    cloud.laptop.turn()
+    cloud.laptop.save("USER.md", f"{TEXT}- black\n- white\n")
+
+    assert cloud.together()["USER.md"] == f"{TEXT}- black\n- white\n".encode()
+
+
+@pytest.mark.scenario("E101")
+@pytest.mark.parametrize("off", [3600.0, -3600.0])
+def test_a_server_whose_clock_is_wrong_syncs_all_the_same(base: Path, off: float):
+    clock = Clock()
+    fake = FakeNextcloud(clock=lambda: clock.seconds() + off)
+    one, other = (Device(base, name, connected(fake), clock) for name in ("laptop", "phone"))
+    one.save("USER.md", TEXT)
+    one.settle((other,))
+    other.save("USER.md", TEXT + "- black\n")
+    one.save("USER.md", "- white\n" + TEXT)
+
+    one.settle((other,))
+
+    assert one.files() == other.files() == fake.files()
+    assert {"- black", "- white", "- green"} <= set(one.text("USER.md").splitlines())
+
+
+@pytest.mark.scenario("E103")
+@pytest.mark.parametrize("where", [CutRequest, CutResponse])
+@pytest.mark.parametrize("edit", [True, False])
+def test_a_line_that_breaks_at_any_byte_loses_nothing(
+    base: Path, where: type[CutRequest] | type[CutResponse], edit: bool
+):
+    cloud = Cloud(base)
+    cloud.agreed()
+    for number, at in enumerate([*range(0, 900, 37), *range(-60, 0, 3)]):
+        mine, its = f"- mine{number}\n", f"- its{number}\n"
+        if edit:
+            cloud.laptop.save("USER.md", cloud.laptop.text("USER.md") + mine)
+        else:
+            cloud.laptop.save(f"m{number}.md", mine)
+        cloud.script.add(where(at), "PUT")
+        cloud.laptop.turn()
+        if number % 3 == 0:
+            there = cloud.fake.files()["tea.md"] + its.encode()
+            cloud.fake.other_client_put("tea.md", there)
+            cloud.script.add(where(at), "GET")
+        cloud.clock.pass_by(5)
+        cloud.laptop.turn()
+        cloud.clock.pass_by(130)
+        cloud.laptop.turn()
+
+    everything = b"".join(cloud.together().values()).decode()
+    assert not [number for number in range(number + 1) if f"- mine{number}\n" not in everything]
+    assert not [number for number in range(0, number + 1, 3) if f"- its{number}\n" not in everything]
+    assert not [path for path in cloud.laptop.files() if "copy" in path]
+
+
+@pytest.mark.scenario("E85")
+def test_one_note_that_cannot_be_read_does_not_hold_up_the_rest(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_put("bad.md", b"- bad\n")
+    cloud.fake.other_client_put("good.md", b"- good\n")
+    cloud.script.add(UNAVAILABLE, "GET", "bad.md", times=None)
+
+    report = cloud.laptop.turn()
+
+    assert cloud.laptop.text("good.md") == "- good\n"
+    assert "bad.md" in dict(report.failed)
+    assert "bad.md" in cloud.together()

@@ -1,0 +1,123 @@
+"""A remote that lets others do things in the middle of a pass, and that fails as servers and networks do."""
+
+import random
+from collections.abc import Callable
+
+from vault_memory.remote import (
+    Entry,
+    Fetched,
+    Identity,
+    Listing,
+    NotUnderstood,
+    OutcomeUnknown,
+    Remote,
+    RemoteBusy,
+    RemoteFull,
+    RemoteLocked,
+    RemoteUnreachable,
+    Stored,
+    Traffic,
+    Traits,
+)
+
+
+class Troubled:
+    """Passes everything on, but for what the chance of a seed puts in the way."""
+
+    def __init__(self, remote: Remote, seed: int, *, rate: float, cuts: bool, meanwhile: Callable[[], None]) -> None:
+        self._remote, self._rate, self._meanwhile = remote, rate, meanwhile
+        self.random = random.Random(seed)
+        self.cuts = cuts
+        """whether a server that is killed leaves half an upload"""
+        self.calm = False
+        """no more trouble: the end of a run"""
+
+    @property
+    def traits(self) -> Traits:
+        return self._remote.traits
+
+    @traits.setter
+    def traits(self, traits: Traits) -> None:
+        self._remote.traits = traits
+
+    @property
+    def traffic(self) -> Traffic:
+        return self._remote.traffic
+
+    def _before(self, path: str) -> None:
+        if self.calm:
+            return
+        if self.random.random() < self._rate:
+            self._meanwhile()
+        if self.random.random() < self._rate / 2:
+            raise self.random.choice(
+                [RemoteUnreachable("cut"), RemoteBusy("maintenance", everywhere=True), RemoteBusy("too much"),
+                 RemoteLocked(path), NotUnderstood("a login page")]
+            )  # fmt: skip
+
+    def _after(self, path: str) -> None:
+        """The server did it, and its answer was lost."""
+        if not self.calm and self.random.random() < self._rate / 2:
+            raise OutcomeUnknown(path, "the connection was cut")
+
+    def identity(self) -> Identity:
+        self._before("")
+        return self._remote.identity()
+
+    def list(self, folder: str = "", *, deep: bool = False) -> Listing:
+        self._before(folder)
+        found = self._remote.list(folder, deep=deep)
+        if not self.calm and found.entries and self.random.random() < self._rate / 4:  # eventual consistency
+            left_out = self.random.choice([entry.path for entry in found.entries])
+            kept = tuple(
+                one for one in found.entries if one.path != left_out and not one.path.startswith(left_out + "/")
+            )
+            return Listing(found.folder, kept, found.unknown, found.dropped)
+        return found
+
+    def look(self, path: str) -> Entry:
+        self._before(path)
+        return self._remote.look(path)
+
+    def get(self, path: str, *, max_bytes: int) -> Fetched:
+        self._before(path)
+        return self._remote.get(path, max_bytes=max_bytes)
+
+    def put(self, path: str, raw: bytes, *, expected: str | None) -> Stored:
+        self._before(path)
+        if not self.calm and self.random.random() < self._rate / 4:
+            raise RemoteFull(path)
+        if self.cuts and not self.calm and raw and self.random.random() < self._rate / 4:
+            self._remote.put(path, raw[: self.random.randrange(len(raw))], expected=expected)
+            raise OutcomeUnknown(path, "the server was killed while it wrote")
+        stored = self._remote.put(path, raw, expected=expected)
+        self._after(path)
+        return stored
+
+    def delete(self, path: str, *, expected: str) -> None:
+        self._before(path)
+        self._remote.delete(path, expected=expected)
+        self._after(path)
+
+    def move(self, path: str, to: str, *, expected: str | None) -> Stored:
+        self._before(path)
+        stored = self._remote.move(path, to, expected=expected)
+        self._after(path)
+        return stored
+
+    def mkcol(self, path: str) -> Stored:
+        self._before(path)
+        stored = self._remote.mkcol(path)
+        self._after(path)
+        return stored
+
+    def rmcol(self, path: str) -> None:
+        self._before(path)
+        self._remote.rmcol(path)
+        self._after(path)
+
+    def probe(self) -> Traits:
+        return self._remote.probe()
+
+    def close(self) -> None:
+        self._remote.close()

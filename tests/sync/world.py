@@ -1,0 +1,224 @@
+"""A random person and a random bot on two devices, a server with faults, restarts: run by a seed, checked by oracles.
+
+Every line that anybody saves is unique. At the end all devices hold the same files, and each line is in one of them,
+or was taken away by somebody whose editor showed it, or lies in the trash or among the kept versions of a device.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.sync.devices import Clock, Device
+from tests.sync.troubled import Troubled
+from vault_memory.errors import VaultMemoryError
+from vault_memory.remote import Remote
+
+NOTES = ("USER.md", "notes/tea.md", "notes/boats.md", "2026-04-01.md", "log.jsonl")
+HEADINGS = ("Tea", "Boats")
+
+
+@dataclass
+class Ledger:
+    """What was saved, and what was taken away by somebody who saw it."""
+
+    saved: set[str] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
+    number: int = 0
+
+    def line(self) -> str:
+        self.number += 1
+        self.saved.add(text := f"line{self.number}x")
+        return text
+
+
+class World:
+    """One run."""
+
+    def __init__(
+        self,
+        base: Path,
+        seed: int,
+        connect: Callable[[str], Remote],
+        clock: Clock,
+        *,
+        trouble: float = 0.0,
+        cuts: bool = False,
+    ) -> None:
+        self.random = random.Random(seed)
+        self.clock, self.ledger = clock, Ledger()
+        self.remotes = [
+            Troubled(
+                connect(name), seed + number, rate=trouble, cuts=cuts, meanwhile=lambda at=number: self._meanwhile(at)
+            )
+            for number, name in enumerate(("laptop", "phone"))
+        ]
+        self.devices = [
+            Device(base, name, remote, clock) for name, remote in zip(("laptop", "phone"), self.remotes, strict=True)
+        ]
+        self._deep = 0
+        self.troubles: list[str] = []
+        self.trace: list[str] = []
+        self.moves: tuple[Callable[[Device], None], ...] = (
+            self.person, self.person, self.bot, self.sync, self.sync, self.wait, self.rename, self.remove,
+        )  # fmt: skip
+        self.files_deleted = 0
+        self.rest: Callable[[], None] = lambda: None
+        """between the last passes, on a server whose time is not ours to move on"""
+        self.halves = cuts
+        """whether half an upload may have been left: an edit in the end, when nobody mends it"""
+
+    def keep_all(self) -> None:
+        """From now on nobody deletes or renames anything: then nothing may be deleted at all."""
+        self.moves = (self.person, self.person, self.bot, self.sync, self.sync, self.wait)
+
+    def run(self, steps: int, fault: Callable[[random.Random], None] = lambda chance: None) -> None:
+        for _ in range(steps):
+            device = self.random.choice(self.devices)
+            chance = self.random.random()
+            if chance < 0.03:
+                self.restart(device)
+            elif chance < 0.12:
+                fault(self.random)
+            else:
+                move = self.random.choice(self.moves)
+                self.trace.append(f"{move.__name__} {device.name}")
+                move(device)
+
+    def _meanwhile(self, at: int) -> None:
+        """In the middle of one device's pass somebody saves, or the other device makes a pass of its own."""
+        if self._deep > 1:
+            return
+        self._deep += 1
+        try:
+            self.random.choice((self.person, self.bot))(self.random.choice(self.devices))
+            if self.random.random() < 0.5:
+                self.sync(self.devices[1 - at])
+        finally:
+            self._deep -= 1
+
+    def settle(self, passes: int = 40) -> None:
+        """Without trouble, until nothing is done any more. Raises AssertionError when that never comes."""
+        for remote in self.remotes:
+            remote.calm = True
+        for _ in range(passes):
+            self.clock.pass_by(61)
+            self.rest()
+            reports = [self._turn(device, approve=True) for device in self.devices]
+            if all(report is not None and report.quiet for report in reports):
+                return
+        raise AssertionError((self.troubles[-5:], reports))
+
+    def check(self) -> None:
+        one, other = self.devices
+        assert one.files() == other.files(), _difference(one.files(), other.files())
+        live = _lines(one.files().values())
+        missing = self.ledger.saved - self.ledger.deleted - live
+        for device in self.devices:
+            missing -= self._kept(device)
+        assert not missing, sorted(missing)
+        past = self.ledger.saved - self.ledger.deleted - live
+        if not self.halves:
+            assert not past, ("these lie only in the past", sorted(past))
+        if self.remove not in self.moves:
+            assert not self.files_deleted, "a file was deleted that nobody had deleted"
+        left = [path for device in self.devices for path in device.vault.rglob(".*")]
+        assert not left, left
+
+    def _kept(self, device: Device) -> set[str]:
+        assert device.writer is not None
+        connection = device.writer.snapshots._connection
+        found = set()
+        for (revision,) in connection.execute("SELECT revision FROM blobs"):
+            found |= _lines([device.writer.snapshots.bytes_of(revision) or b""])
+        return found
+
+    # what happens
+
+    def person(self, device: Device) -> None:
+        """Adds a line to a note, or takes one away, as an editor does that has just loaded it."""
+        path = self.random.choice(sorted(device.files()) or NOTES) if self.random.random() < 0.5 else ""
+        path = path or self.random.choice(NOTES)
+        before = device.files().get(path, b"")
+        if path.endswith(".jsonl"):
+            text = before + b'{"id": "%s"}\n' % self.ledger.line().encode()
+        elif before and self.random.random() < 0.25:
+            lines = before.split(b"\n")
+            at = self.random.choice([at for at, line in enumerate(lines) if line.startswith(b"- ")] or [0])
+            self.ledger.deleted |= _lines([lines[at]])
+            text = b"\n".join(lines[:at] + lines[at + 1 :])
+        else:
+            text = self._with_line(before)
+        device.save(path, text)
+
+    def bot(self, device: Device) -> None:
+        """Writes a line through the writer, on what it has just read."""
+        path = self.random.choice([path for path in NOTES if path.endswith(".md")])
+        before = device.files().get(path)
+        from vault_memory.vault import revision_of
+
+        assert device.writer is not None
+        self.ledger.number += 1
+        line = f"line{self.ledger.number}x"
+        after = (before or b"## Tea\n") + f"- {line}\n".encode()
+        expected = revision_of(before) if before is not None else None
+        written = device.writer.write(path, after, expected=expected, now=self.clock.now, op_id=f"op-{line}", quiet=0)
+        if written.outcome != "pending":
+            self.ledger.saved.add(line)
+        else:
+            device.writer.discard(written.op_id)
+
+    def rename(self, device: Device) -> None:
+        files = [path for path in device.files() if path.startswith("notes/")]
+        if files and self.random.random() < 0.3:
+            path = self.random.choice(files)
+            to = f"notes/{self.random.choice('abc')}{self.random.choice(['', '/d'])}{self.ledger.number}.md"
+            if not (device.vault / to).exists():
+                (device.vault / to).parent.mkdir(parents=True, exist_ok=True)
+                (device.vault / path).rename(device.vault / to)
+
+    def remove(self, device: Device) -> None:
+        files = sorted(device.files())
+        if files and self.random.random() < 0.15:
+            path = self.random.choice(files)
+            self.ledger.deleted |= _lines([device.files()[path]])
+            (device.vault / path).unlink()
+
+    def wait(self, device: Device) -> None:
+        self.clock.pass_by(self.random.choice([0.2, 1, 5, 70]))
+
+    def sync(self, device: Device) -> None:
+        self._turn(device, ask=self.random.random() < 0.8)
+
+    def restart(self, device: Device) -> None:
+        self.trace.append(f"restart {device.name}")
+        device.stop()
+        device.start()
+
+    def _turn(self, device: Device, *, ask: bool = True, approve: bool = False):  # type: ignore[no-untyped-def]
+        try:
+            report = device.turn(ask=ask, approve_deletes=approve)
+        except VaultMemoryError as error:
+            self.troubles.append(error.message)
+            return None
+        self.files_deleted += report.deleted_local + report.deleted_remote
+        return report
+
+    def _with_line(self, before: bytes) -> bytes:
+        line = f"- {self.ledger.line()}\n".encode()
+        heading = f"## {self.random.choice(HEADINGS)}\n".encode()
+        if heading not in before:
+            return before + (b"\n" if before else b"") + heading + line
+        return before.replace(heading, heading + line, 1)
+
+
+def _lines(raws) -> set[str]:  # type: ignore[no-untyped-def]
+    import re
+
+    return {found.decode() for raw in raws for found in re.findall(rb"line\d+x", raw)}
+
+
+def _difference(one: dict[str, bytes], other: dict[str, bytes]) -> object:
+    return {
+        path: (one.get(path), other.get(path)) for path in one.keys() | other.keys() if one.get(path) != other.get(path)
+    }

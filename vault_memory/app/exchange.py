@@ -1,0 +1,194 @@
+"""One vault's remote, opened, with the engine that keeps both in step. One process at a time syncs a vault."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vault_memory.app.password import password_of
+from vault_memory.app.results import Remark
+from vault_memory.app.standing import PAUSE_SECONDS, TRIES, Standing, change_standing, mark_of, read_standing
+from vault_memory.config import Remote as RemoteConfig
+from vault_memory.errors import ConfigError, Locked, VaultMemoryError
+from vault_memory.memory import Layout
+from vault_memory.remote import Unauthorised
+from vault_memory.sync import AnotherClient, NotTwoWay, Report, Settings, Sync, refuse_others
+from vault_memory.vault import Folder, Writer, device_of
+
+if TYPE_CHECKING:
+    from vault_memory.remote import Account, WebDav
+
+logger = logging.getLogger(__name__)
+
+LOCK = "sync.lock"
+MODES: "Mapping[str, str]" = {"two-way": "both", "pull": "pull", "push": "push"}
+MUST_EXIST = ("user", "channel", "memory")
+"""Kinds of notes whose name is their role"""
+DELETES = ("delete", "trash", "remove")
+"""How the words begin for what takes something away"""
+
+
+class NoRemote(ConfigError):
+    """The vault has no remote to sync with."""
+
+    def __init__(self) -> None:
+        super().__init__("this vault has no remote", hint="`vault-memory remote add URL` sets one up")
+
+
+class Exchange:
+    """A remote and a vault. Not for several threads at once."""
+
+    def __init__(
+        self,
+        remote: RemoteConfig,
+        folder: Folder,
+        layout: Layout,
+        state: Path,
+        writing: Callable[[], AbstractContextManager[Writer]],
+        environment: Mapping[str, str],
+    ) -> None:
+        """Raises NoRemote, AnotherClient, PasswordUnsafe. Nothing is asked of the server yet."""
+        if not remote.url:
+            raise NoRemote
+        root = Path(folder.root)
+        refuse_others(root)
+        self._state = state
+        self._password = password_of(remote, environment, root)
+        self._config = remote
+        self._remote = open_configured(remote, self._password)
+        settings = Settings(
+            mode=MODES[remote.mode],  # type: ignore[arg-type]
+            include=remote.include,
+            exclude=remote.exclude,
+            device=device_of(state),
+        )
+
+        def must_exist(path: str) -> bool:
+            place = layout.place(path)
+            return place is not None and place.kind in MUST_EXIST
+
+        self._sync = Sync(
+            folder, state, self._remote, writing, settings, must_exist=must_exist, insist=remote.insist
+        )  # fmt: skip
+
+    def close(self) -> None:
+        self._sync.close()
+        self._remote.close()
+
+    def turn(
+        self,
+        now: datetime,
+        *,
+        dry_run: bool = False,
+        approve_deletes: bool = False,
+        ask: bool = True,
+        resting: Mapping[str, str] | None = None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Report:
+        """One pass. Raises what `Sync.turn` raises; a password that was refused is not tried again and again."""
+        standing = read_standing(self._state)
+        self._heed_refusals(standing, now)
+        resting = resting or {}
+        try:
+            report = self._sync.turn(
+                now, dry_run=dry_run, approve_deletes=approve_deletes, ask=ask, resting=resting, progress=progress
+            )
+        except Unauthorised:
+            note_refusal(self._state, self._mark(), now)
+            raise
+        if standing.refused:
+            forget_refusals(self._state)
+        told = dict(report.skipped)
+        failed = {**{path: told.pop(path) for path in resting if path in told}, **dict(report.failed)}
+        return replace(report, skipped=tuple(told.items()), failed=tuple(sorted(failed.items())))
+
+    @property
+    def last_good(self) -> str:
+        """When a whole pass last went well; ISO 8601, or nothing."""
+        said = self._sync.book.said("last_good")
+        return said if isinstance(said, str) else ""
+
+    def _mark(self) -> str:
+        return mark_of(self._config.url, self._config.user, self._password)
+
+    def _heed_refusals(self, standing: Standing, now: datetime) -> None:
+        if not standing.refused or standing.refused_mark != self._mark():
+            return
+        age = now.timestamp() - standing.refused_at
+        if standing.refused >= TRIES:
+            raise Unauthorised(
+                f"the server refused this user and password {standing.refused} times; it is not asked again with them"
+            )
+        if 0 <= age < PAUSE_SECONDS:
+            raise Unauthorised("the server refused this user and password; it is not asked again with them for an hour")
+
+
+def open_configured(remote: RemoteConfig, password: str) -> "WebDav":
+    """The remote that the configuration means. Raises ConfigError."""
+    from vault_memory.remote import open_remote
+
+    return open_remote(remote.url, account_of(remote, password))
+
+
+def account_of(remote: RemoteConfig, password: str) -> "Account":
+    from vault_memory.remote import Account
+
+    return Account(remote.user, password, remote.proxy, remote.ca_file)
+
+
+def note_refusal(state: Path, mark: str, now: datetime) -> None:
+    """Remember that the server refused this password."""
+    standing = read_standing(state)
+    times = standing.refused + 1 if standing.refused_mark == mark else 1
+    change_standing(state, refused=times, refused_at=now.timestamp(), refused_mark=mark)
+
+
+def forget_refusals(state: Path) -> None:
+    """The server takes the password."""
+    change_standing(state, refused=0, refused_at=0.0, refused_mark="")
+
+
+@contextmanager
+def alone(state: Path, *, patience: float) -> Iterator[None]:
+    """Nobody else syncs this vault meanwhile. Raises Locked."""
+    import filelock
+
+    lock = filelock.FileLock(state / LOCK, mode=0o600)
+    try:
+        lock.acquire(timeout=patience)
+    except filelock.Timeout:
+        raise Locked("another process syncs this vault just now", hint="try again in a moment") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def held_of(report: Report) -> tuple[Remark, ...]:
+    """What a brake stopped, and only a person lets go: deletes, or everything when one side is empty."""
+    held = tuple(
+        Remark(path, reason) for path, reason in report.held if reason.startswith(DELETES) and _is_braked(reason)
+    )
+    return (Remark("", report.halted), *held) if report.halted else held
+
+
+def kept_back(report: Report) -> tuple[Remark, ...]:
+    """What is not done because one side is only read."""
+    return tuple(Remark(path, reason) for path, reason in report.held if not _is_braked(reason))
+
+
+def _is_braked(reason: str) -> bool:
+    return not reason.endswith(" is only read")
+
+
+def needs_a_person(error: Exception) -> bool:
+    """Whether waiting does not help."""
+    return isinstance(error, Unauthorised | AnotherClient | NotTwoWay | ConfigError)
+
+
+def in_words(error: Exception) -> str:
+    """An error in one line, for the status."""
+    return error.message if isinstance(error, VaultMemoryError) else f"{type(error).__name__}: {error}"

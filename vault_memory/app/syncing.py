@@ -1,0 +1,189 @@
+"""The calls of VaultMemory that keep the vault in step with its remote."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vault_memory import config as configuration
+from vault_memory.app.conflicts import Resolving
+from vault_memory.app.editing import _moment
+from vault_memory.app.results import Remark, SyncReport
+from vault_memory.app.standing import as_status, change_standing, read_standing
+from vault_memory.database import DatabaseError
+from vault_memory.errors import VaultMemoryError
+
+if TYPE_CHECKING:
+    from vault_memory.app.exchange import Exchange
+    from vault_memory.app.indexing import Progress
+    from vault_memory.sync import Report
+    from vault_memory.vault import Writer
+
+PATIENCE_SECONDS = 30.0
+"""For what has to settle, and for deletions to be seen a second time, before a sync ends with something waiting"""
+PAUSES = (0.6, 1.0, 1.5, 2.0, 3.0)
+"""Seconds between passes while something waits; the last one again and again"""
+QUEUE_SECONDS = 120.0
+"""For another process that syncs this vault just now"""
+COUNTS = ("uploaded", "downloaded", "merged", "deleted_local", "deleted_remote", "requests")
+
+
+class InStep(Resolving):
+    """What VaultMemory is made of besides."""
+
+    environment: Mapping[str, str] = os.environ
+    config_file: Path | None = None
+    """where the configuration came from, and is read again when it changes"""
+    _exchange: "Exchange | None" = None
+
+    def sync(
+        self,
+        *,
+        once: bool = True,
+        dry_run: bool = False,
+        approve_deletes: bool = False,
+        progress: "Progress | None" = None,
+        now: datetime | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> SyncReport:
+        """Bring the vault and its remote in step; with `once`, pass after pass until nothing is left that will settle.
+
+        Raises NoRemote, PasswordUnsafe, AnotherClient, NotTwoWay, Unauthorised and other RemoteErrors, Locked.
+        """
+        from vault_memory.app.exchange import alone
+
+        with alone(self.state.path, patience=QUEUE_SECONDS):
+            try:
+                whole = self._passes(_moment(now), progress, sleep, once, dry_run, approve_deletes)
+            except (VaultMemoryError, DatabaseError, OSError) as error:
+                self.end_exchange()
+                self._note_trouble(error)
+                raise
+            if not dry_run:
+                self.tend(_moment(now))
+                self._note_end(whole)
+        return whole
+
+    def _passes(
+        self,
+        started: datetime,
+        progress: "Progress | None",
+        sleep: Callable[[float], None],
+        once: bool,
+        dry_run: bool,
+        approve_deletes: bool,
+    ) -> SyncReport:
+        began = time.monotonic()
+        tell = (lambda done, total: progress("syncing", done, total)) if progress else (lambda done, total: None)
+        whole = SyncReport()
+        for pause in _pauses():
+            at = started + timedelta(seconds=time.monotonic() - began)
+            report = self.exchange().turn(at, dry_run=dry_run, approve_deletes=approve_deletes, progress=tell)
+            whole = _together(whole, report)
+            late = time.monotonic() - began > PATIENCE_SECONDS
+            if dry_run or not once or report.quiet or late or (report.failed and not report.acted):
+                break
+            if report.waiting:
+                sleep(pause)
+        return whole
+
+    def sync_status(self) -> Mapping[str, Any] | None:
+        """How the sync stands, as far as it was written down; None without a remote."""
+        if not self.config.remote.url:
+            return None
+        return as_status(read_standing(self.state.path), self.config.remote.url, running=False)
+
+    def exchange(self) -> "Exchange":
+        """The remote and the engine, opened when first needed. Who uses it holds the lock `alone`."""
+        if self._exchange is None:
+            from vault_memory.app.exchange import Exchange
+
+            self._exchange = Exchange(
+                self.config.remote, self.folder, self.layout, self.state.path, self._writing, self.environment
+            )  # fmt: skip
+        return self._exchange
+
+    def end_exchange(self) -> None:
+        """Close the connections; the next pass opens new ones."""
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            exchange.close()
+
+    def reload_remote(self) -> None:
+        """Read `[remote]` anew. Raises ConfigError."""
+        self.end_exchange()
+        if self.config_file is not None:
+            fresh = configuration.load(self.config_file, self.environment)
+            self.config = replace(self.config, remote=fresh.remote)
+
+    @contextmanager
+    def _writing(self) -> "Iterator[Writer]":
+        """The writer, for the moment of one write: the server is never waited for within."""
+        with self._there():
+            yield self.curator.writer
+
+    def _note_trouble(self, error: Exception) -> None:
+        from vault_memory.app.exchange import NoRemote, in_words, needs_a_person
+
+        if not isinstance(error, NoRemote):
+            state = "stopped" if needs_a_person(error) else "waiting"
+            reason = in_words(error)
+            change_standing(self.state.path, state=state, reason=reason, errors=(Remark("", reason),))
+
+    def _note_end(self, report: SyncReport) -> None:
+        """For `status` of whoever asks later."""
+        waiting = len(report.waiting) + len(report.failed)
+        change_standing(
+            self.state.path,
+            state="held" if report.held else "waiting" if waiting else "ok",
+            reason=report.held[0].reason if report.held else "",
+            last_good=self.exchange().last_good,
+            queue=waiting,
+            errors=report.failed,
+            held=report.held,
+        )
+
+    def _close_editing(self) -> None:
+        self.end_exchange()
+        super()._close_editing()
+
+
+def _pauses() -> Iterator[float]:
+    yield from PAUSES
+    while True:
+        yield PAUSES[-1]
+
+
+def _together(whole: SyncReport, report: "Report") -> SyncReport:
+    """What several passes did; of what is left, what the last one left."""
+    from vault_memory.app.exchange import held_of, kept_back
+
+    copies = tuple(dict.fromkeys((*whole.copies, *report.conflicts)))
+    counts = {name: getattr(whole, name) + getattr(report, name) for name in COUNTS}
+    return SyncReport(
+        **counts,
+        conflicts=len(copies),
+        copies=copies,
+        skipped=(*_remarks(report.skipped), *kept_back(report)),
+        held=held_of(report),
+        waiting=_remarks(report.waiting),
+        failed=_remarks(report.failed),
+        notes=tuple(dict.fromkeys((*whole.notes, *_remarks(report.notes)))),
+        planned=_remarks(report.planned),
+    )
+
+
+def _remarks(pairs: tuple[tuple[str, str], ...]) -> tuple[Remark, ...]:
+    return tuple(Remark(path, reason) for path, reason in pairs)
+
+
+def as_json(report: SyncReport) -> dict[str, Any]:
+    """`sync` of the JSON contract."""
+    found = asdict(report)
+    found["copies"] = list(report.copies)
+    found["planned"] = [{"path": one.path, "action": one.reason} for one in report.planned]
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}

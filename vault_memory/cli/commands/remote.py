@@ -1,0 +1,150 @@
+"""`remote`: where the vault is kept in step with."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vault_memory.cli.options import Context, common
+from vault_memory.errors import CannotAsk, UsageError
+
+if TYPE_CHECKING:
+    from vault_memory.app import VaultMemory
+    from vault_memory.app.remotes import Tried
+    from vault_memory.config import Remote
+
+
+@click.command()
+@click.argument("action", type=click.Choice(["add", "test", "status", "remove"]))
+@click.argument("url", required=False)
+@click.option("--user", metavar="NAME", help="With add: the account there.")
+@click.option("--password-file", metavar="FILE", help="With add: a file of yours alone (mode 600) with the password.")
+@click.option("--login", is_flag=True, help="With add: let a Nextcloud give out an app password, in your browser.")
+@click.option("--folder", metavar="PATH", help="With add: the folder below URL; of a Nextcloud, in your files.")
+@click.option("--mode", type=click.Choice(["two-way", "pull", "push"]), help="With add: sync both ways, or one.")
+@click.option("--insist", is_flag=True, help="With add: both ways though the server ignores preconditions.")
+@click.option("--allow-http", is_flag=True, help="With add: send the password over http://, in plain sight.")
+@common
+@click.pass_obj
+def remote(context: Context, /, action: str, url: str | None, **options: Any) -> int:
+    """Keep the vault in step with a folder on a Nextcloud or another WebDAV server.
+
+    \b
+    add URL  tries the server, makes the folder if it is missing, and writes [remote] into the configuration
+    test     finds out anew what the server does, and says what it means
+    status   says how the sync stands
+    remove   syncs no more; both folders stay as they are
+
+    URL is the address of the Nextcloud, or of a WebDAV folder. The password is asked for, never given on the command
+    line; use an app password, which you can take back by itself.
+    """
+    if (url is None) == (action == "add"):
+        raise UsageError(
+            "`remote add` needs a URL" if action == "add" else f"`remote {action}` takes no URL",
+            hint="`vault-memory remote add https://cloud.example.org`",
+        )
+    with context.open() as memory:
+        if action == "add":
+            return _add(context, memory, str(url), options)
+        if action == "test":
+            from vault_memory.app.remotes import test
+
+            tried = test(memory)
+            context.emit(tried.as_json(), lambda: "\n".join(_tried(tried)))
+        elif action == "status":
+            _status(context, memory)
+        else:
+            from vault_memory.app.remotes import remove
+
+            url = memory.config.remote.url
+            remove(memory)
+            context.emit({"removed": url}, lambda: f"{url} is not synced any more; both folders stay as they are")
+    return 0
+
+
+def _add(context: Context, memory: "VaultMemory", url: str, options: Mapping[str, Any]) -> int:
+    from vault_memory.app import remotes
+
+    wanted = _wanted(memory.config.remote, options)
+    if options["login"]:
+        granted = remotes.log_in(url, wanted, lambda page: context.say(f"open this page and say yes there:\n  {page}"))
+        found, password = granted.url, granted.password
+        wanted = replace(wanted, user=granted.user, password_file="")
+    else:
+        if not wanted.user and sys.stdin.isatty():
+            wanted = replace(wanted, user=click.prompt("User", err=True))
+        found, password = remotes.find_remote(url, wanted), ""
+    if options["folder"] or found.rstrip("/") != url.rstrip("/"):
+        found = remotes.below(found, options["folder"] or _folder(memory, found))
+    if not (options["login"] or wanted.password_file):
+        wanted, password = _password(memory, wanted)
+    tried = remotes.add(memory, replace(wanted, url=found), password)
+    context.emit(tried.as_json(), lambda: "\n".join(_tried(tried)))
+    if not context.json:
+        context.say("next: `vault-memory sync --dry-run` shows what would be done; `vault-memory run` syncs by itself")
+    return 0
+
+
+def _wanted(before: "Remote", options: Mapping[str, Any]) -> "Remote":
+    from pathlib import Path
+
+    file = options["password_file"]
+    return replace(
+        before,
+        user=options["user"] or "",
+        password_file=str(Path(file).expanduser().absolute()) if file else "",
+        mode=options["mode"] or before.mode,
+        insist=options["insist"],
+        allow_http=options["allow_http"],
+    )
+
+
+def _folder(memory: "VaultMemory", found: str) -> str:
+    if not sys.stdin.isatty():
+        raise CannotAsk("`remote add` asks for a folder in your files", "name one with `--folder`")
+    default = memory.root.resolve().name
+    folder: str = click.prompt(f"Folder below {found}", default=default, err=True)
+    return folder
+
+
+def _password(memory: "VaultMemory", wanted: "Remote") -> "tuple[Remote, str]":
+    """The password if it is to be stored; nothing if it comes from the service manager or the environment."""
+    from vault_memory.app.password import PasswordUnsafe, password_of
+
+    try:
+        if password_of(wanted, memory.environment, memory.root) or not wanted.user:
+            return wanted, ""
+    except PasswordUnsafe:
+        pass
+    if not sys.stdin.isatty():
+        raise CannotAsk(
+            "`remote add` asks for the password",
+            "use `--password-file FILE`, `--login`, or VAULT_MEMORY_REMOTE_PASSWORD",
+        )
+    return wanted, click.prompt(f"App password of {wanted.user}", hide_input=True, err=True)
+
+
+def _status(context: Context, memory: "VaultMemory") -> None:
+    from vault_memory.app.exchange import NoRemote
+    from vault_memory.daemon import ask
+
+    asked = ask(memory.state.socket, "status", {}) if memory.config.remote.url else None
+    found = (asked or {}).get("sync") or memory.sync_status()
+    if found is None:
+        raise NoRemote
+    from vault_memory.cli.commands.state import told
+
+    context.emit(found, lambda: "\n".join(told(found)))
+
+
+def _tried(tried: "Tried") -> Iterator[str]:
+    yield f"{tried.server} ({tried.kind}, answers in {tried.milliseconds:.0f} ms)"
+    if tried.created:
+        yield "the folder was not there and has been made"
+    yield from (f"  {words}" for words in tried.words)
+    if tried.traits.two_way:
+        yield "safe to sync both ways"
+    else:
+        yield "not safe to sync both ways: edits of two devices could overwrite one another"

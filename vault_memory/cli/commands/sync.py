@@ -1,0 +1,134 @@
+"""`sync`: the vault and its remote, brought in step."""
+
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vault_memory.cli.options import Context, common
+
+if TYPE_CHECKING:
+    from vault_memory.app import VaultMemory
+    from vault_memory.app.results import Remark, SyncReport
+    from vault_memory.sync import Report
+
+NEEDS_A_PERSON = 5
+LATER = 75
+TICK_SECONDS = 1.0
+_DONE = (
+    ("uploaded", "uploaded"), ("downloaded", "downloaded"), ("merged", "merged"),
+    ("deleted_local", "deleted here"), ("deleted_remote", "deleted on the server"),
+)  # fmt: skip
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="End when both sides are the same, as far as they can be.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option("--approve-deletes", is_flag=True, help="Let the deletes go that are held, once.")
+@common
+@click.pass_obj
+def sync(context: Context, once: bool, dry_run: bool, approve_deletes: bool) -> int:
+    """Bring the vault and the remote of `[remote]` in step. Without `--once`, go on until stopped with Ctrl-C.
+
+    \b
+    Exit codes with --once: 0 when both are in step, 5 when deletes are held for you to approve,
+    75 when something waits or failed, 4 when the server cannot be reached, 3 when it refuses the password
+    or another program keeps the folder in step.
+
+    A running daemon syncs by itself; `sync` without `--once` then tells it to do so now.
+    """
+    with context.open() as memory:
+        if not (once or dry_run or approve_deletes):
+            return _go_on(context, memory)
+        from vault_memory.app.syncing import as_json
+
+        with context.progress() as progress:
+            report = memory.sync(
+                dry_run=dry_run, approve_deletes=approve_deletes, progress=progress, now=context.now
+            )  # fmt: skip
+    context.emit(as_json(report), lambda: "\n".join(_lines(report, dry_run)))
+    if dry_run and not context.json:
+        context.say("nothing was written")
+    if report.held:
+        return NEEDS_A_PERSON
+    return LATER if (report.waiting or report.failed) and not dry_run else 0
+
+
+def _go_on(context: Context, memory: "VaultMemory") -> int:
+    """In the foreground, or by the daemon that runs."""
+    from vault_memory.app.exchange import NoRemote
+    from vault_memory.daemon import ask
+
+    if not memory.config.remote.url:
+        raise NoRemote
+    answer = ask(memory.state.socket, "sync", {})
+    if answer is not None:
+        context.emit(answer, lambda: f"the daemon syncs: {_told(answer['sync'])}")
+        return 0
+    from vault_memory.daemon.syncing import Syncing
+    from vault_memory.vault import Watcher
+
+    memory.exchange()
+    memory.end_exchange()
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    watch = memory.config.watch
+    watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
+    watcher.start()
+    syncing = Syncing(memory.fork(), tell=lambda report: _line(context, report))
+    context.say(f"syncing {memory.root} with {memory.config.remote.url}")
+    reason = ""
+    try:
+        while not ended.is_set():
+            if watcher.take(TICK_SECONDS):
+                syncing.heard()
+            standing = syncing.status() or {}
+            if standing.get("reason") and standing["reason"] != reason:
+                context.say(f"{standing['state']}: {standing['reason']}")
+            reason = str(standing.get("reason", ""))
+    finally:
+        syncing.close()
+        watcher.stop()
+    context.say("stopped")
+    return 0
+
+
+def _told(standing: Mapping[str, Any] | None) -> str:
+    if standing is None:
+        return "it has no remote yet"
+    return f"{standing['state']}" + (f", {standing['reason']}" if standing["reason"] else "")
+
+
+def _line(context: Context, report: "Report") -> None:
+    if not context.quiet:
+        click.echo(_counted({name: getattr(report, name) for name, _ in _DONE}))
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    done = [f"{counts[name]} {words}" for name, words in _DONE if counts[name]]
+    return ", ".join(done) or "nothing to do"
+
+
+def _lines(report: "SyncReport", dry_run: bool) -> Iterator[str]:
+    if dry_run:
+        yield from (f"would {one.reason}: {one.path}" for one in report.planned)
+        if not report.planned:
+            yield "nothing to do"
+    else:
+        requests = "1 request" if report.requests == 1 else f"{report.requests} requests"
+        yield f"{_counted({name: getattr(report, name) for name, _ in _DONE})} ({requests})"
+    yield from (f"conflict copy: {copy}" for copy in report.copies)
+    yield from _remarks("skipped", report.skipped)
+    yield from _remarks("waiting", report.waiting)
+    yield from _remarks("failed", report.failed)
+    yield from _remarks("look at", report.notes)
+    yield from _remarks("held", report.held)
+    if report.held:
+        yield "if that is meant: `vault-memory sync --approve-deletes`"
+
+
+def _remarks(word: str, remarks: "tuple[Remark, ...]") -> Iterator[str]:
+    yield from (f"{word}: {one.path + ': ' if one.path else ''}{one.reason}" for one in remarks)

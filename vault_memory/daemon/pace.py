@@ -1,0 +1,115 @@
+"""When to ask the server, when to take local edits there, how long to leave alone what fails. It has no clock."""
+
+import random
+from collections.abc import Callable, Mapping
+
+from vault_memory.remote import RemoteBusy, Unauthorised
+from vault_memory.sync import BEING_SAVED, AnotherClient, NotTwoWay, Report
+
+SETTLE_SECONDS = 0.6
+"""After a hint of a local edit: whoever saves is done by then"""
+LATEST_SECONDS = 2.0
+"""After the first hint, an edit is looked at though there are more"""
+IDLE_AFTER = 3600.0
+IDLE_POLL = 60.0
+LONGEST = 300.0
+"""Between two tries of a server that does not answer"""
+LONGEST_ASKED = 3600.0
+"""The same if the server says how long"""
+FIRST = 5.0
+STOPPED = {Unauthorised: 3600.0, AnotherClient: 60.0, NotTwoWay: 3600.0}
+"""What only a person can change, and when it is looked at again all the same"""
+NEVER = float("inf")
+
+
+class Pace:
+    """Times are seconds of a clock that only goes on."""
+
+    def __init__(self, poll_seconds: float, now: float, draw: Callable[[], float] = random.random) -> None:
+        self._poll, self._draw = poll_seconds, draw
+        self._ask, self._push, self._heard = now, NEVER, NEVER
+        self._barred = now
+        self._changed = now
+        self._failures = self._looks = 0
+        self._asked = False
+
+    def heard(self, now: float) -> None:
+        """Something in the vault may have changed."""
+        self._heard = min(self._heard, now)
+        self._push = min(now + SETTLE_SECONDS, self._heard + LATEST_SECONDS)
+
+    def ask_by(self, at: float) -> None:
+        """The server is to be listed at this time, or before."""
+        self._ask = min(self._ask, at)
+
+    def next(self) -> tuple[float, bool]:
+        """When the next pass is due, and whether the server is to be listed in it."""
+        if self._push < self._ask and self._asked:
+            return max(self._push, self._barred), False
+        return max(self._ask, self._barred), True
+
+    def begin(self) -> None:
+        """A pass begins: what was heard so far is in it."""
+        self._push = self._heard = NEVER
+
+    def done(self, report: Report, now: float, *, asked: bool) -> None:
+        """A pass ended."""
+        self._failures, self._barred = 0, now
+        self._asked = self._asked or asked
+        if report.acted:
+            self._changed = now
+        if asked:
+            idle = now - self._changed >= IDLE_AFTER
+            self._ask = now + (max(self._poll, IDLE_POLL) if idle else self._poll) * (0.95 + 0.1 * self._draw())
+        if report.acted or not report.waiting:
+            self._looks = 0
+        if not report.waiting:
+            return
+        soon = now + min(self._poll, SETTLE_SECONDS * 2 ** min(self._looks, 8))
+        self._looks += 1
+        if all(reason == BEING_SAVED for _, reason in report.waiting):
+            self._push = min(self._push, soon)
+        else:
+            self.ask_by(soon)
+
+    def failed(self, error: Exception, now: float) -> None:
+        """A pass ended because of something that concerns all of the server."""
+        self._failures += 1
+        self._barred = now + self._pause(error)
+
+    def _pause(self, error: Exception) -> float:
+        for kind, seconds in STOPPED.items():
+            if isinstance(error, kind):
+                return seconds
+        if isinstance(error, RemoteBusy) and error.retry_after is not None:
+            asked = min(max(error.retry_after, 1.0), LONGEST_ASKED)
+            return asked * (1.0 + 0.1 * self._draw())
+        wait = min(min(FIRST, self._poll) * 2 ** min(self._failures - 1, 10), LONGEST)
+        return float(wait * (0.75 + 0.5 * self._draw()))
+
+
+class Resting:
+    """Paths that failed, each left alone for seconds, then minutes, then up to an hour."""
+
+    def __init__(self, draw: Callable[[], float] = random.random) -> None:
+        self._draw = draw
+        self._known: dict[str, tuple[int, float, str]] = {}
+
+    def at(self, now: float) -> Mapping[str, str]:
+        """The paths that rest, with the reasons they failed for."""
+        return {path: reason for path, (_, until, reason) in self._known.items() if now < until}
+
+    def note(self, failed: Mapping[str, str], now: float) -> None:
+        """What a pass failed on; what it did not fail on any more is forgotten."""
+        rested = self.at(now)
+        known = {path: self._known[path] for path in rested}
+        for path, reason in failed.items():
+            if path not in rested:
+                times = self._known[path][0] + 1 if path in self._known else 1
+                wait = min(FIRST * 3 ** min(times - 1, 8), LONGEST_ASKED) * (0.75 + 0.5 * self._draw())
+                known[path] = (times, now + wait, reason)
+        self._known = known
+
+    def next(self) -> float:
+        """When the first of them is tried again."""
+        return min((until for _, until, _ in self._known.values()), default=NEVER)

@@ -1,0 +1,146 @@
+"""What a remote can answer instead of doing what it was asked, one class per situation.
+
+The rule behind them: what is not known is never taken for absent, and what may have happened is never taken for undone.
+"""
+
+from vault_memory.errors import VaultMemoryError
+
+
+class RemoteError(VaultMemoryError):
+    """Something about the folder on the server, or the way to it."""
+
+    exit_code = 4
+    http_status = 503
+
+    def __init__(self, message: str, *, path: str = "", hint: str = "", **details: object) -> None:
+        super().__init__(message, hint=hint, path=path, **details)
+        self.path = path
+
+
+class RemoteChanged(RemoteError):
+    """The precondition did not hold: somebody else wrote, made or removed it meanwhile (412, 405)."""
+
+    exit_code = 5
+    http_status = 409
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"`{path}` on the server is no longer as it was", path=path, hint="the next pass looks again")
+
+
+class RemoteMissing(RemoteError):
+    """The server says that nothing is at this path (404, 410).
+
+    Not a proof that it was deleted: only a complete listing of its folder is.
+    """
+
+    http_status = 404
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"there is no `{path}` on the server", path=path, hint="the next pass looks again")
+
+
+class RootMissing(RemoteError):
+    """The folder that everything lies in is said to be gone: a wrong address, a revoked share, a proxy."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(
+            f"the folder {url} is not there", hint="check `remote.url`, and that the account still sees that folder"
+        )
+
+
+class ParentMissing(RemoteError):
+    """The folder that should hold it is not there (409, or 404 to a write)."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"the folder of `{path}` is not on the server", path=path, hint="the next pass looks again")
+
+
+class FolderNotEmpty(RemoteError):
+    """The folder was to be removed and holds something."""
+
+    exit_code = 5
+    http_status = 409
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"the folder `{path}` on the server is not empty", path=path, hint="the next pass looks again")
+
+
+class RemoteLocked(RemoteError):
+    """Somebody holds a lock on it, or writes it just now (423)."""
+
+    exit_code = 75
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"`{path}` is locked on the server", path=path, hint="it is tried again by and by")
+
+
+class RemoteFull(RemoteError):
+    """The account has no room left (507)."""
+
+    exit_code = 75
+
+    def __init__(self, path: str) -> None:
+        super().__init__("the server has no room left for this account", path=path, hint="free some space there")
+
+
+class RemoteBusy(RemoteError):
+    """The server asks to wait: maintenance, overload, too many requests (503, 429)."""
+
+    exit_code = 75
+
+    def __init__(self, message: str, *, retry_after: float | None = None, everywhere: bool = False) -> None:
+        super().__init__(message, hint="it is tried again by and by", retry_after=retry_after)
+        self.retry_after = retry_after
+        """Seconds, as the server asks; None when it does not say"""
+        self.everywhere = everywhere
+        """True: it is about the server or the account; False: perhaps only about this path"""
+
+
+class Unauthorised(RemoteError):
+    """The account is refused (401): nothing more is asked, lest the server lock the whole address out."""
+
+    exit_code = 3
+    http_status = 401
+
+    def __init__(self, message: str = "the server refuses this user and password") -> None:
+        super().__init__(message, hint="make a new app password there and store it with `vault-memory remote add`")
+
+
+class Refused(RemoteError):
+    """The server will not do this with this path (400, 403, 413 …): a name it does not take, a read-only folder."""
+
+    http_status = 403
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"the server refuses `{path}`: {reason}", path=path, hint="the rest goes on without it")
+        self.reason = reason
+
+
+class RemoteUnreachable(RemoteError):
+    """No answer came, and nothing was written."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the server cannot be reached: {reason}", hint="it is tried again by and by")
+        self.reason = reason
+
+
+class NotUnderstood(RemoteError):
+    """An answer came that cannot be relied on: cut, HTML, a redirect, another kind of content. It says nothing."""
+
+    def __init__(self, reason: str, *, path: str = "", hint: str = "") -> None:
+        super().__init__(
+            f"the server's answer cannot be relied on: {reason}",
+            path=path,
+            hint=hint or "a proxy or a login page may stand between; try `vault-memory remote test`",
+        )
+        self.reason = reason
+
+
+class OutcomeUnknown(RemoteError):
+    """A write was sent and no clear answer came: it may have happened, in whole, in part or not at all."""
+
+    exit_code = 75
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"it is not known whether `{path}` was written: {reason}", path=path, hint="it is looked at")
+        self.reason = reason

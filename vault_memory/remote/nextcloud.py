@@ -1,0 +1,165 @@
+"""A folder in a Nextcloud: what it does better than plain WebDAV is used, what it does worse is made up for.
+
+An overwrite that breaks off leaves half a note there, so longer ones go up beside it and are moved into place.
+Its tags stay the same for two writes in one second, so a second write of ours moves the time on.
+"""
+
+import hashlib
+import json
+import re
+import secrets
+from dataclasses import replace
+from typing import NoReturn
+
+from vault_memory.remote.base import Identity, Stored, Traits
+from vault_memory.remote.errors import OutcomeUnknown, ParentMissing, Refused, RemoteBusy, RemoteChanged, RemoteError
+from vault_memory.remote.listing import seconds_of
+from vault_memory.remote.multistatus import OWNCLOUD
+from vault_memory.remote.transport import Answer
+from vault_memory.remote.webdav import BINARY, WebDav, tag_of
+
+TRAITS = Traits(
+    conditional_move=True,
+    recursive_etags=True,
+    fileids=True,
+    checksums=True,
+    normalises_names=True,
+    infinity=True,
+)
+WHOLE = 16_384
+"""Bytes that an overwrite may have to arrive in one piece; measured: 60 kB became 16 kB"""
+LONGEST_NAME = 250
+_MAINTENANCE_WAIT = 120.0
+_RACE_WAIT = 0.3
+
+
+class Nextcloud(WebDav):
+    """A remote at ``…/remote.php/dav/files/USER/FOLDER``."""
+
+    props = WebDav.props + "<oc:fileid/><oc:checksums/>"
+    default_traits = TRAITS
+
+    def identity(self) -> Identity:
+        """Server, account, the folder's own id, and the mark that changes when the server comes back from a backup."""
+        lines, _ = self.propfind("", depth="0", more="<oc:data-fingerprint/>")
+        fingerprint = lines[0].props.get(f"{OWNCLOUD} data-fingerprint", "") if lines else ""
+        return Identity(self.at.url, self.account.user, self.look("").fileid, fingerprint)
+
+    def probe(self) -> Traits:
+        """As for any server; that it keeps checksums is known."""
+        self.traits = replace(super().probe(), checksums=True)
+        return self.traits
+
+    def put(self, path: str, raw: bytes, *, expected: str | None) -> Stored:
+        """As for any server; a tag that stayed the same although the bytes did not is made to move."""
+        _check_name(path)
+        stored = super().put(path, raw, expected=expected)
+        if not stored.etag or stored.etag != expected:
+            return stored
+        return self._insist(path, expected, lambda: self._upload(path, raw, (f"If-Match: {expected}",), later=True))
+
+    def mkcol(self, path: str) -> Stored:
+        """Make a folder, unless its name is one that Nextcloud keeps for itself."""
+        _check_name(path)
+        return super().mkcol(path)
+
+    def move(self, path: str, to: str, *, expected: str | None) -> Stored:
+        """Rename; the file keeps its id."""
+        _check_name(to)
+        return super().move(path, to, expected=expected)
+
+    def stored(self, answer: Answer) -> Stored:
+        """With the id, without its padding and the server's name."""
+        fileid = re.match(r"0*([1-9][0-9]*)oc", answer.header("OC-FileId"))
+        return Stored(etag=tag_of(answer)[0], fileid=fileid[1] if fileid else "")
+
+    def refuse(self, action: str, path: str, answer: Answer) -> NoReturn:
+        """A 503 may be maintenance of the whole server, which only another page of it tells."""
+        if answer.status == 503 and self._is_in_maintenance():
+            raise RemoteBusy("the server is in maintenance", retry_after=_MAINTENANCE_WAIT, everywhere=True)
+        super().refuse(action, path, answer)
+
+    def _upload(self, path: str, raw: bytes, guard: tuple[str, ...], *, later: bool = False) -> Stored:
+        checksum = hashlib.sha256(raw).hexdigest()
+        extra = [f"OC-Checksum: SHA256:{checksum}"]
+        if later:
+            extra.append(f"X-OC-Mtime: {self._second_after(path)}")
+        answer = None
+        if len(raw) > WHOLE and guard[0].startswith("If-Match: ") and self._uploads:
+            answer = self._by_chunk(path, raw, guard[0].removeprefix("If-Match: "), extra)
+        if answer is None:
+            answer = self._by_put(path, raw, (*guard, *extra, BINARY))
+        return replace(self.stored(answer), checksum=checksum)
+
+    def _by_put(self, path: str, raw: bytes, headers: tuple[str, ...]) -> Answer:
+        try:
+            return self.send("upload", path, raw, headers)
+        except Refused:
+            self._sleep(_RACE_WAIT)  # two creates at once make it answer 403 to one of them
+            return self.send("upload", path, raw, headers)
+
+    def _by_chunk(self, path: str, raw: bytes, etag: str, extra: list[str]) -> Answer | None:
+        """One chunk beside the note, moved over it only if it still has that tag; the note keeps its id.
+
+        None when this server takes no chunks.
+        """
+        target = self.at.target(path)
+        destination = f"Destination: {self.at.origin}{target}"
+        folder = f"{self._uploads}/vault-memory-{secrets.token_hex(8)}"
+        try:
+            self._step("mkdir", folder, path, None, (destination,), {201})
+        except (ParentMissing, Refused, RemoteChanged):
+            return None
+        try:
+            self._step("upload", f"{folder}/00001", path, raw, (destination, BINARY), {201, 204})
+            condition = f"If: <{self.at.origin}{target}> ([{etag}])"
+            headers = (destination, condition, f"OC-Total-Length: {len(raw)}", *extra)
+            return self._step("move", f"{folder}/.file", path, None, headers, {201, 204})
+        except RemoteError:
+            self._drop(folder)
+            raise
+
+    def _step(
+        self, action: str, target: str, path: str, body: bytes | None, headers: tuple[str, ...], successes: set[int]
+    ) -> Answer:
+        answer = self.exchange(action, target, body, headers, path=path)
+        if answer.status not in successes and not 200 <= answer.status < 300:
+            self.refuse(action, path, answer)
+        if answer.status not in successes:
+            raise OutcomeUnknown(path, f"status {answer.status}")
+        return answer
+
+    def _drop(self, folder: str) -> None:
+        """What did not get into place; the server removes it after a day in any case."""
+        try:
+            self.exchange("clean", folder)
+        except RemoteError:
+            return
+
+    @property
+    def _uploads(self) -> str:
+        """Where chunks go; "" when the address does not tell."""
+        found = re.match(r"(.*/remote\.php/dav)/files/([^/]+)(?:/|$)", self.at.target("", folder=True))
+        return f"{found[1]}/uploads/{found[2]}" if found else ""
+
+    def _second_after(self, path: str) -> int:
+        """A time that the file on the server does not have."""
+        answer = self.exchange("check", self.at.target(path), path=path)
+        return (seconds_of(answer.header("Last-Modified")) or seconds_of(answer.header("Date")) or 0) + 1
+
+    def _is_in_maintenance(self) -> bool:
+        start = self.at.target("", folder=True).partition("/remote.php/")[0]
+        try:
+            answer = self.exchange("poll", f"{start}/status.php")
+            told = json.loads(answer.body) if answer.status in (200, 503) else None
+        except (RemoteError, ValueError):
+            return False
+        return isinstance(told, dict) and told.get("maintenance") is True
+
+
+def _check_name(path: str) -> None:
+    name = path.rpartition("/")[2]
+    if len(name.encode(errors="surrogateescape")) > LONGEST_NAME:
+        raise Refused(path, f"a name on Nextcloud has at most {LONGEST_NAME} bytes")
+    if "\\" in name or name.lower().endswith((".part", ".filepart")) or name.lower() == ".htaccess":
+        raise Refused(path, "Nextcloud keeps such names for itself")

@@ -1,0 +1,103 @@
+"""What a server honours, found out by trying it on a scratch folder that is gone afterwards."""
+
+import secrets
+import unicodedata
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vault_memory.remote.base import Traits
+from vault_memory.remote.errors import NotUnderstood, Refused, RemoteChanged
+
+if TYPE_CHECKING:
+    from vault_memory.remote.webdav import WebDav
+
+NOT_A_TAG = 'If-Match: "0-no-such-tag"'
+_COMPOSED, _DECOMPOSED = unicodedata.normalize("NFC", "n-\u00fc.md"), unicodedata.normalize("NFD", "n-\u00fc.md")
+
+
+def probe(remote: "WebDav") -> Traits:
+    """Some twenty requests; raises when not even plain files can be stored."""
+    known, remote.traits = remote.traits, Traits(infinity=False)
+    scratch = f"vault-memory-probe-{secrets.token_hex(6)}.tmp"  # a name that is no memory, should it be left behind
+    try:
+        remote.mkcol(scratch)
+        try:
+            return _try_out(remote, scratch)
+        finally:
+            remote.send("clean", scratch, folder=True)
+    finally:
+        remote.traits = known
+
+
+def _try_out(remote: "WebDav", scratch: str) -> Traits:
+    told = remote.put(f"{scratch}/a.md", b"first\n", expected=None)
+    traits = _listed(remote, scratch)
+    remote.traits = traits = replace(traits, etag_in_put=bool(told.etag))
+    traits = replace(
+        traits,
+        conditional_create=not _succeeds(remote, "upload", f"{scratch}/a.md", b"second\n", "If-None-Match: *"),
+        conditional_put=not _succeeds(remote, "upload", f"{scratch}/a.md", b"third\n", NOT_A_TAG),
+    )
+    if traits.conditional_put and traits.etags:
+        traits = replace(traits, conditional_put=_matches(remote, f"{scratch}/a.md"))
+    target = f"Destination: {remote.at.origin}{remote.at.target(f'{scratch}/b.md')}"
+    moved = _succeeds(remote, "move", f"{scratch}/a.md", None, NOT_A_TAG, target, "Overwrite: F")
+    left = f"{scratch}/b.md" if moved else f"{scratch}/a.md"
+    deleted = _succeeds(remote, "clean", left, None, NOT_A_TAG)
+    return replace(
+        traits,
+        conditional_move=not moved,
+        conditional_delete=not deleted,
+        normalises_names=_normalises(remote, scratch),
+        **_of_trees(remote, scratch),
+    )
+
+
+def _listed(remote: "WebDav", scratch: str) -> Traits:
+    """What the properties in a listing tell."""
+    remote.traits = Traits(etags=False)  # without a demand for tags, so that a server with none can be read at all
+    file = remote.look(f"{scratch}/a.md")
+    folder = remote.look(scratch)
+    return Traits(etags=not file.etag.startswith("~"), fileids=bool(file.fileid and folder.fileid))
+
+
+def _matches(remote: "WebDav", path: str) -> bool:
+    """Whether the right tag is taken for right, be it after a second."""
+    try:
+        remote.put(path, b"fourth\n", expected=remote.look(path).etag)
+    except RemoteChanged:
+        return False
+    return True
+
+
+def _of_trees(remote: "WebDav", scratch: str) -> dict[str, bool]:
+    remote.mkcol(f"{scratch}/sub")
+    before = remote.look(scratch).etag
+    remote.put(f"{scratch}/sub/c.md", b"below\n", expected=None)
+    after = remote.look(scratch).etag
+    return {"recursive_etags": before != after, "infinity": _sees_all(remote, scratch)}
+
+
+def _sees_all(remote: "WebDav", scratch: str) -> bool:
+    try:
+        lines, _ = remote.propfind(scratch, depth="infinity")
+    except (Refused, NotUnderstood):
+        return False
+    return any(line.href.rstrip("/").endswith("/sub/c.md") for line in lines)
+
+
+def _normalises(remote: "WebDav", scratch: str) -> bool:
+    try:
+        remote.put(f"{scratch}/{_DECOMPOSED}", b"name\n", expected=None)
+    except Refused:
+        return False
+    names = [entry.path.rpartition("/")[2] for entry in remote.list(scratch).entries]
+    return _COMPOSED in names and _DECOMPOSED not in names
+
+
+def _succeeds(remote: "WebDav", action: str, path: str, body: bytes | None, *headers: str) -> bool:
+    """Whether the server does what a precondition forbids."""
+    answer = remote.exchange(action, remote.at.target(path), body, headers, path=path)
+    if answer.status != 412 and not 200 <= answer.status < 300:
+        remote.refuse(action, path, answer)
+    return answer.status != 412

@@ -1,0 +1,130 @@
+"""The server as it is now, with as few requests as it allows: one when nothing changed, where folders have tags."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vault_memory.remote import (
+    Entry,
+    Listing,
+    NotUnderstood,
+    Refused,
+    Remote,
+    RemoteBusy,
+    RemoteLocked,
+    RemoteMissing,
+)
+from vault_memory.sync.book import Book
+from vault_memory.sync.trees import BaseFile, BaseNode, Dir, File, Node, Unknown, within
+
+ROOT_TAG = "root_tag"
+"""Under which the book keeps the tag of the whole tree, once it was listed and nothing in it was in doubt"""
+_PARTLY = (RemoteMissing, Refused, RemoteLocked, NotUnderstood)
+"""What a server may say about one folder while the rest can be had"""
+
+
+@dataclass(slots=True)
+class There:
+    """One look at the server."""
+
+    entries: dict[str, Entry]
+    unknown: dict[str, str] = field(default_factory=dict)
+    fresh: bool = True
+    """False: nothing had changed, so nothing was listed"""
+    resized: frozenset[str] = frozenset()
+    """files of another size under the tag that they had when they were listed last"""
+
+
+class Distant:
+    """One remote folder, for looking."""
+
+    def __init__(self, remote: Remote, book: Book) -> None:
+        self._remote, self._book = remote, book
+
+    def look(self, *, again: bool = False) -> There:
+        """All that is on the server; `again` lists it even if its tag says that nothing changed.
+
+        Raises RemoteError when not even the folder itself can be listed.
+        """
+        known = self._book.entries()
+        last = self._book.said(ROOT_TAG)
+        traits = self._remote.traits
+        if traits.recursive_etags and last and not again and self._remote.look("").etag == last:
+            return There(known, fresh=False)
+        there = self._all() if traits.infinity else self._by_folders(known if not again else {})
+        there.resized = frozenset(path for path, one in there.entries.items() if _resized(one, known.get(path)))
+        sure = not there.unknown and all(entry.confirmed for entry in there.entries.values())
+        with self._book.writing():
+            if not there.unknown:
+                self._book.listed({path: entry for path, entry in there.entries.items() if path})
+            self._book.say(ROOT_TAG, there.entries[""].etag if sure and traits.recursive_etags else "")
+        del there.entries[""]
+        return there
+
+    def glance(self) -> There:
+        """The server as it was last listed, without asking: preconditions guard what is done upon it."""
+        return There(self._book.entries(), fresh=False)
+
+    def _all(self) -> There:
+        listing = self._remote.list("", deep=True)
+        return _taken(There({}), listing)
+
+    def _by_folders(self, known: Mapping[str, Entry]) -> There:
+        """One request for each folder, or only for those whose tag is another one."""
+        there = There({})
+        todo = [""]
+        while todo:
+            path = todo.pop()
+            try:
+                listing = self._remote.list(path)
+            except _PARTLY as error:
+                if not path:
+                    raise
+                there.unknown[path] = error.message
+                continue
+            except RemoteBusy as error:
+                if not path or error.everywhere:
+                    raise
+                there.unknown[path] = error.message
+                continue
+            _taken(there, listing)
+            folders = (entry for entry in listing.entries if entry.is_folder)
+            todo += [entry.path for entry in folders if not self._same_below(entry, known, there)]
+        return there
+
+    def _same_below(self, entry: Entry, known: Mapping[str, Entry], there: There) -> bool:
+        """Take what lies below a folder from the last listing, when its tag says that it is the same."""
+        last = known.get(entry.path)
+        if not self._remote.traits.recursive_etags or last is None or not entry.etag or last.etag != entry.etag:
+            return False
+        there.entries |= {path: one for path, one in known.items() if within(path, entry.path)}
+        return True
+
+
+def nodes_of(there: There, base: Mapping[str, BaseNode], behind: Mapping[str, tuple[str, str]]) -> dict[str, Node]:
+    """The tree for the planner: where the bytes behind a tag are known, their hash is."""
+    nodes: dict[str, Node] = {}
+    for path, entry in there.entries.items():
+        if entry.is_folder:
+            nodes[path] = Dir(entry.fileid)
+        else:
+            nodes[path] = File(_hash(entry, base.get(path), behind.get(path)), entry.etag, entry.fileid, entry.size)
+    return nodes | {path: Unknown(reason) for path, reason in there.unknown.items()}
+
+
+def _hash(entry: Entry, was: BaseNode | None, fetched: tuple[str, str] | None) -> str | None:
+    if fetched is not None and fetched[0] == entry.etag:
+        return fetched[1]
+    if isinstance(was, BaseFile) and (entry.etag == was.tag or entry.checksum == was.hash):
+        return was.hash
+    return None
+
+
+def _resized(entry: Entry, last: Entry | None) -> bool:
+    return last is not None and not entry.is_folder and entry.etag == last.etag and entry.size != last.size
+
+
+def _taken(there: There, listing: Listing) -> There:
+    there.entries[listing.folder.path] = listing.folder
+    there.entries |= {entry.path: entry for entry in listing.entries}
+    there.unknown |= listing.unknown
+    return there

@@ -1,0 +1,289 @@
+"""One pass: observe both sides, plan, brake, act, record. What fails is found again by the next pass.
+
+Nothing is deleted unless its absence was seen twice, in complete listings, on a server that is known to be the same.
+"""
+
+import fnmatch
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from vault_memory.markdown import SectionedDoc, normalised, parse
+from vault_memory.remote import Remote
+from vault_memory.sync import brakes
+from vault_memory.sync.acting import Acting, Progress, untold
+from vault_memory.sync.actions import Action, Look
+from vault_memory.sync.book import Book, open_book
+from vault_memory.sync.carrying import Done
+from vault_memory.sync.disk import Disk
+from vault_memory.sync.distant import ROOT_TAG, Distant, There, nodes_of
+from vault_memory.sync.errors import AnotherClient
+from vault_memory.sync.local import Here, Local
+from vault_memory.sync.meeting import Meeting
+from vault_memory.sync.plan import Plan, plan
+from vault_memory.sync.repairing import repair
+from vault_memory.sync.settings import Names, Settings
+from vault_memory.sync.sides import Sides, Writing
+from vault_memory.sync.sweeping import sweep
+from vault_memory.sync.trees import Base, BaseFile, File, Node, Tree, Unknown, ancestors
+from vault_memory.vault import Folder
+
+logger = logging.getLogger(__name__)
+
+NOTHING: Mapping[str, str] = {}
+TWICE_SECONDS = 3.0
+"""Between the two observations that prove an absence"""
+MINUTE_SECONDS = 60.0
+"""The same for notes that must exist"""
+RENAMED_SHARE = 0.5
+"""The share of its items that a note keeps when it is renamed and edited"""
+CLIENTS = (
+    (".sync_*.db", "the Nextcloud client"), ("._sync_*.db", "the Nextcloud client"),
+    (".owncloudsync.log", "the ownCloud client"), (".nextcloudsync.log", "the Nextcloud client"),
+    (".stfolder", "Syncthing"), (".dropbox", "Dropbox"),
+)  # fmt: skip
+"""What other programs leave in a folder that they keep in step"""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a pass did, and what is still open."""
+
+    uploaded: int = 0
+    downloaded: int = 0
+    merged: int = 0
+    deleted_local: int = 0
+    deleted_remote: int = 0
+    conflicts: tuple[str, ...] = ()
+    """copies that lie beside their notes because two texts could not become one"""
+    requests: int = 0
+    skipped: tuple[tuple[str, str], ...] = ()
+    """paths that are not synced, and why"""
+    held: tuple[tuple[str, str], ...] = ()
+    """what would be done, and is not, and why"""
+    waiting: tuple[tuple[str, str], ...] = ()
+    """paths that a later pass decides about, and why"""
+    failed: tuple[tuple[str, str], ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
+    """for a person to review"""
+    halted: str = ""
+    """why nothing was done at all"""
+    planned: tuple[tuple[str, str], ...] = ()
+    """what a dry run would do: path and action"""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing was done, and nothing is left to be done soon."""
+        return not (self.acted or self.waiting or self.failed)
+
+    @property
+    def acted(self) -> int:
+        """How many files were changed on either side."""
+        return self.uploaded + self.downloaded + self.merged + self.deleted_local + self.deleted_remote + self.other
+
+    other: int = field(default=0)
+    """folders, renames and records"""
+
+
+class Sync:
+    """One vault and one remote. One pass at a time; `close` gives back the files."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        state: Path,
+        remote: Remote,
+        writing: Writing,
+        settings: Settings,
+        *,
+        must_exist: Callable[[str], bool] = lambda path: False,
+        insist: bool = False,
+    ) -> None:
+        self._folder, self._remote, self._settings, self._writing = folder, remote, settings, writing
+        self._must_exist = must_exist
+        self.book: Book = open_book(state)
+        self._local = Local(folder, self.book, largest=settings.largest)
+        self._distant = Distant(remote, self.book)
+        self._sides = Sides(self._local, remote, self.book, writing, Disk(folder.root), settings.largest)
+        self._acting = Acting(self._sides)
+        self._meeting = Meeting(remote, self.book, settings.mode, insist=insist)
+
+    def close(self) -> None:
+        """Give back the files; the remote stays open."""
+        self.book.close()
+
+    def turn(
+        self,
+        now: datetime,
+        *,
+        dry_run: bool = False,
+        approve_deletes: bool = False,
+        ask: bool = True,
+        resting: Mapping[str, str] = NOTHING,
+        progress: Progress = untold,
+    ) -> Report:
+        """One pass; without `ask` upon the server as it was last listed, for an edit that is to go up at once.
+
+        The paths of `resting` are left alone, for the reasons given. `progress` may raise, to end the pass early.
+        Raises AnotherClient, NotTwoWay, VaultUnreachable, and RemoteError for what concerns all of the server.
+        """
+        refuse_others(Path(self._folder.root))
+        before = self._remote.traffic.requests
+        self._meeting.begin()
+        open_uploads = {} if dry_run else repair(self._sides, now)
+        at = now.timestamp()
+        here = self._local.look(at)
+        there = self._distant.look(again=self._doubtful()) if ask else self._distant.glance()
+        if another := self._meeting.another(at, there.entries, approved=approve_deletes):
+            return self._report(Plan(halted=another), Done(), before, here)
+        made, base = self._planned(here, there, {**resting, **open_uploads}, now, approve_deletes)
+        if self._meeting.worth_asking(at, made):
+            if another := self._meeting.another(at, there.entries, approved=False):
+                return self._report(Plan(halted=another), Done(), before, here)
+            made, base = self._planned(here, there, {**resting, **open_uploads}, now, approve_deletes)
+        looks = self._second_looks(here, there, base, made)
+        busy = {action.path for action in (*made.actions, *looks)}
+        if ask and not (dry_run or made.halted):
+            looks += sweep(self.book, there, base, busy, at)
+        actions = (*made.actions, *looks)
+        if dry_run:
+            return self._report(made, Done(), before, here, planned=made.actions)
+        done = self._acting.do(actions, now, progress)
+        report = self._report(made, done, before, here)
+        with self.book.writing():
+            if done.acted > len(actions) - len(made.actions):
+                self.book.say(ROOT_TAG, "")
+            if ask and not report.failed:
+                self.book.say("last_good", now.isoformat())
+        return report
+
+    def _planned(
+        self, here: Here, there: There, open_uploads: Mapping[str, str], now: datetime, approve_deletes: bool
+    ) -> tuple[Plan, Base]:
+        at = now.timestamp()
+        base = self.book.base()
+        theirs = nodes_of(there, base, self.book.behind()) | {
+            path: Unknown(reason) for path, reason in open_uploads.items()
+        }
+        ours = here.nodes | self._local.put_off({*base, *theirs} - here.nodes.keys())
+        local, remote = self._tree("local", ours, base, at), self._tree("remote", theirs, base, at, there.fresh)
+        self._sides.young = frozenset(path for path, entry in there.entries.items() if not entry.confirmed)
+        last = self.book.said("last_good")
+        settings = Settings(
+            **{name: getattr(self._settings, name) for name in Settings.__dataclass_fields__}
+            | {
+                "approve_deletes": approve_deletes,
+                "must_exist": frozenset(path for path in base if self._must_exist(path)),
+                "fights": brakes.fights(self.book.rewrites(at), at),
+                "alike": self._alike(base, here.nodes),
+                "remote_names": Names(folds_unicode=self._remote.traits.normalises_names),
+                "stamp": brakes.stamp(now, datetime.fromisoformat(last) if isinstance(last, str) else None),
+            }
+        )
+        return plan(base, local, remote, settings), base
+
+    def _tree(self, side: str, nodes: Mapping[str, Node], base: Base, at: float, fresh: bool = True) -> Tree:
+        """One side, with how long what is missing has been missing; what was not looked at anew proves nothing."""
+        unseen = {path for path, node in nodes.items() if isinstance(node, Unknown)}
+        missing = [path for path in base if path not in nodes and unseen.isdisjoint(("", *ancestors(path)))]
+        since: dict[str, float] = {}
+        if fresh:
+            with self.book.writing():
+                since = self.book.absent(side, missing, at)
+        return Tree(
+            nodes,
+            frozenset(path for path, first in since.items() if at - first >= TWICE_SECONDS),
+            frozenset(path for path, first in since.items() if at - first >= MINUTE_SECONDS),
+        )
+
+    def _doubtful(self) -> bool:
+        """Whether the server must be listed even if its tag says that nothing changed."""
+        return bool(self.book.racy()) or bool(self.book.missed("remote"))
+
+    def _second_looks(self, here: Here, there: There, base: Base, made: Plan) -> tuple[Look, ...]:
+        """Tags that were recorded so young that other bytes could hide behind them; their age is past now."""
+        if not there.fresh or made.halted:
+            return ()
+        busy = {action.path for action in made.actions}
+        ours = self.book.made() if not self._remote.traits.checksums else frozenset()
+        calm, looks = [], []
+        for path in sorted(self.book.racy() - busy):
+            was, entry, node = base.get(path), there.entries.get(path), here.nodes.get(path)
+            if not isinstance(was, BaseFile) or entry is None or not entry.confirmed or entry.etag != was.tag:
+                continue
+            same_size = isinstance(node, File) and node.hash == was.hash and node.size == entry.size
+            if entry.checksum == was.hash or (path in ours and same_size):
+                calm.append(path)
+            else:
+                looks.append(Look(path=path, tag=entry.etag, row="racy"))
+        if calm:
+            with self.book.writing():
+                self.book.calm_all(calm)
+        return tuple(looks)
+
+    def _alike(self, base: Base, nodes: Mapping[str, Node]) -> frozenset[tuple[str, str]]:
+        """Notes that were renamed and edited at once: gone from one path, and much of them new at another."""
+        gone = [path for path, was in base.items() if isinstance(was, BaseFile) and path not in nodes]
+        fresh = [
+            path for path, node in nodes.items() if isinstance(node, File) and path not in base and path.endswith(".md")
+        ]
+        if not gone or not fresh:
+            return frozenset()
+        texts = {path: note.raw for path in fresh if (note := self._local.read(path)) and not isinstance(note, Unknown)}
+        found = set()
+        with self._writing() as writer:
+            for path in gone:
+                was = base[path]
+                old = writer.snapshots.bytes_of(was.hash) if isinstance(was, BaseFile) else None
+                if old:
+                    found |= {(path, to) for to, new in texts.items() if _share(old, new) >= RENAMED_SHARE}
+        return frozenset(found)
+
+    def _report(self, made: Plan, done: Done, before: int, here: Here, planned: tuple[Action, ...] = ()) -> Report:
+        counted = (done.uploaded, done.downloaded, done.merged, done.deleted_local, done.deleted_remote)
+        skipped = {**made.skipped, **{path: why for path, why in made.unknown.items() if path not in here.hot}}
+        return Report(
+            len(done.uploaded), len(done.downloaded), len(done.merged), len(done.deleted_local),
+            len(done.deleted_remote), tuple(done.conflicts), self._remote.traffic.requests - before,
+            tuple(sorted(skipped.items())),
+            tuple((one.action.path, f"{_verb(one.action)}: {one.reason}") for one in made.held),
+            tuple(sorted({**made.waiting, **here.hot, **dict.fromkeys(done.again, "it is looked at anew")}.items())),
+            tuple(sorted(done.failed.items())),
+            (*done.notes, *((note.path, note.text) for note in made.notes)),
+            made.halted,
+            tuple((action.path, _verb(action)) for action in planned),
+            done.acted - sum(map(len, counted)),
+        )  # fmt: skip
+
+
+def refuse_others(root: Path) -> None:
+    """Raises AnotherClient when another program keeps this folder in step."""
+    root = root.resolve()
+    for folder in (root, *root.parents):
+        try:
+            names = [name for name in os.listdir(folder) if name.startswith(".")]
+        except OSError:
+            continue
+        for pattern, client in CLIENTS:
+            if found := fnmatch.filter(names, pattern):
+                raise AnotherClient(str(folder), found[0], client)
+
+
+def _share(old: bytes, new: bytes) -> float:
+    """Of the lines of an old text, how many stand in a new one."""
+    mine, its = _lines(parse(old)), _lines(parse(new))
+    return sum((mine & its).values()) / max(1, sum(mine.values()))
+
+
+def _lines(doc: SectionedDoc) -> Counter[str]:
+    bodies = (doc.preamble, *(section.body for section in doc.sections))
+    lines = (line for body in bodies for line in body.decode("utf-8", "replace").splitlines())
+    return Counter(text for line in lines if (text := normalised(line)))
+
+
+def _verb(action: Action) -> str:
+    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in type(action).__name__).strip()

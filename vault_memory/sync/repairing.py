@@ -1,0 +1,64 @@
+"""Uploads without an answer: was it ours that arrived, half of ours, or somebody else's text?"""
+
+import logging
+from datetime import datetime
+
+from vault_memory.remote import (
+    NotUnderstood,
+    OutcomeUnknown,
+    ParentMissing,
+    Refused,
+    RemoteBusy,
+    RemoteChanged,
+    RemoteFull,
+    RemoteLocked,
+    RemoteMissing,
+    Stored,
+)
+from vault_memory.sync.book import Sent
+from vault_memory.sync.sides import Sides
+from vault_memory.vault import Note, revision_of
+
+logger = logging.getLogger(__name__)
+
+
+def repair(sides: Sides, now: datetime) -> dict[str, str]:
+    """Find out what became of uploads without an answer: ours, our own half of one, or somebody else's.
+
+    A beginning of what we sent is written anew; it is never taken for an edit. Returns what is still open.
+    """
+    still: dict[str, str] = {}
+    for sent in sides.book.unsettled():
+        try:
+            _settle(sides, sent, now)
+        except (RemoteLocked, RemoteBusy, OutcomeUnknown, NotUnderstood) as error:
+            still[sent.path] = error.message
+        except (RemoteChanged, RemoteMissing, ParentMissing, Refused, RemoteFull) as error:
+            logger.info("%s; it is looked at anew", error.message)
+            sides.sent(sent.path)
+    return still
+
+
+def _settle(sides: Sides, sent: Sent, now: datetime) -> None:
+    ours = _bytes_of(sides, sent)
+    try:
+        there = sides.remote.get(sent.path, max_bytes=sides.largest)
+    except RemoteMissing:
+        sides.sent(sent.path)
+        return
+    if revision_of(there.raw) == sent.hash:
+        sides.agree(sent.path, there.raw, Stored(there.etag, confirmed=there.confirmed))
+    elif ours is not None and ours.startswith(there.raw) and there.etag != sent.tag:
+        if not there.confirmed:
+            raise RemoteLocked(sent.path)
+        sides.agree(sent.path, ours, sides.remote.put(sent.path, ours, expected=there.etag))
+    sides.sent(sent.path)
+
+
+def _bytes_of(sides: Sides, sent: Sent) -> bytes | None:
+    """What was to be uploaded, if it is still to be had."""
+    note = sides.local.read(sent.path)
+    if isinstance(note, Note) and note.revision == sent.hash:
+        return note.raw
+    with sides.writing() as writer:
+        return writer.snapshots.bytes_of(sent.hash)

@@ -1,0 +1,107 @@
+"""Many files that go up in one pass: read, kept, sent and recorded in groups, so that the disk is waited for seldom."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from itertools import groupby
+from typing import Protocol, TypeVar
+
+from vault_memory.remote import Entry, Stored
+from vault_memory.sync.actions import Action, Upload
+from vault_memory.sync.carrying import Done
+from vault_memory.sync.sides import Again, Sides
+from vault_memory.vault import Note
+
+TOGETHER = 64
+"""Uploads that are recorded at once: so many are looked at again after a crash"""
+FEW = 3
+"""As many files of one folder are asked for one by one"""
+
+T = TypeVar("T")
+
+
+class Attempt(Protocol):
+    """Does a step of an action, and files what goes wrong with it; None when it did not come to its end."""
+
+    def __call__(self, action: Action, work: Callable[[], T]) -> T | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """A file that the server has taken."""
+
+    action: Upload
+    note: Note
+    stored: Stored
+
+    @property
+    def folder(self) -> str:
+        return self.action.path.rpartition("/")[0]
+
+
+class Uploading:
+    """For one vault and one remote."""
+
+    def __init__(self, sides: Sides) -> None:
+        self._sides = sides
+
+    def together(self, actions: Sequence[Upload], attempt: Attempt, done: Done, now: datetime) -> None:
+        """All of them as far as it goes. What has arrived is recorded even when the server fails in the middle."""
+        ready = [(one, note) for one in actions if (note := attempt(one, partial(self._read, one, now)))]
+        self._sides.keep_all([(note.path, note.raw) for _, note in ready], now)
+        gone: list[_Gone] = []
+        try:
+            for action, note in ready:
+                if stored := attempt(action, partial(self._put, action, note)):
+                    gone.append(_Gone(action, note, stored))
+        except BaseException:
+            self._record([one for one in gone if one.stored.etag], done, now)
+            raise
+        self._record([*self._with_tags(gone, attempt)], done, now)
+
+    def _read(self, action: Upload, now: datetime) -> Note:
+        try:
+            note = self._sides.read(action.path, action.hash)
+            if action.tag is not None:
+                self._sides.certain(action.path, action.tag, now)
+        except Again:
+            self._sides.sent(action.path)
+            raise
+        return note
+
+    def _put(self, action: Upload, note: Note) -> Stored:
+        return self._sides.remote.put(action.path, note.raw, expected=action.tag)
+
+    def _with_tags(self, gone: Iterable[_Gone], attempt: Attempt) -> Iterable[_Gone]:
+        """A server that tells no tag when it stores a file is asked for those of a whole folder."""
+        untold = [one for one in gone if not one.stored.etag]
+        yield from (one for one in gone if one.stored.etag)
+        for folder, of_folder in groupby(sorted(untold, key=lambda one: one.folder), key=lambda one: one.folder):
+            group = list(of_folder)
+            entries = self._listed(folder, attempt, group) if len(group) > FEW else {}
+            for one in group:
+                tagged = attempt(one.action, partial(self._tagged, one, entries))
+                if tagged:
+                    yield tagged
+
+    def _listed(self, folder: str, attempt: Attempt, group: Sequence[_Gone]) -> dict[str, Entry]:
+        listing = attempt(group[0].action, partial(self._sides.remote.list, folder))
+        return {entry.path: entry for entry in listing.entries} if listing else {}
+
+    def _tagged(self, one: _Gone, entries: dict[str, Entry]) -> _Gone:
+        path = one.action.path
+        entry = entries.get(path) or self._sides.remote.look(path)
+        if entry.size != len(one.note.raw):
+            raise Again
+        return _Gone(one.action, one.note, Stored(entry.etag, entry.fileid))
+
+    def _record(self, gone: Sequence[_Gone], done: Done, now: datetime) -> None:
+        with self._sides.book.writing():
+            for one in gone:
+                self._sides.agree(one.action.path, one.note.raw, one.stored, made=one.action.tag is None)
+                self._sides.rewrote(one.action.path, "us", now)
+                done.uploaded.append(one.action.path)
+                done.acted += 1
+                if one.action.note:
+                    done.notes.append((one.action.path, one.action.note))
