@@ -1,6 +1,5 @@
 """The calls of VaultMemory about conflict copies, and about what was thrown away."""
 
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -93,6 +92,8 @@ class Resolving(Editing):
 
     def untrash(self, thrown_id: str, *, now: datetime | None = None) -> ThrownNote:
         """Put a note back; beside the one that stands under its name by now, if one does. Raises UnclearId."""
+        import secrets
+
         from vault_memory.curate import UnclearId
         from vault_memory.memory import resolve
 

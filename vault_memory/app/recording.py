@@ -1,7 +1,6 @@
 """The calls of VaultMemory about what is said: it is recorded and found at once, and sessions end."""
 
 import logging
-import secrets
 import threading
 import time
 from collections.abc import Iterable, Sequence
@@ -88,6 +87,8 @@ class Recording(Resolving):
         Without `user` the session must be one that is known. An incognito session leaves no trace, and a silent turn is
         not recorded. Raises UsageError, OwnerUnknown, TurnNotRecorded, VaultUnreachable.
         """
+        import secrets  # only here: it costs every command 9 ms
+
         from vault_memory.memory import Turn, new_id
 
         if mode not in MODES:

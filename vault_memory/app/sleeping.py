@@ -7,17 +7,15 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
-from zoneinfo import ZoneInfo
 
 from vault_memory import config as configuration
 from vault_memory.errors import UsageError
-from vault_memory.sleep import Last, Schedule, Shelf
 
 if TYPE_CHECKING:
     from vault_memory.app.memory import VaultMemory
     from vault_memory.curate import Edit
     from vault_memory.memory import Turn
-    from vault_memory.sleep import Desk, Places, Wanted
+    from vault_memory.sleep import Desk, Last, Places, Schedule, Wanted
 
 MOST_ROUNDS = 50
 """Of one scope in one go: each takes in as much as has room"""
@@ -104,6 +102,8 @@ class _Sleep:
         self.memory, self.dry_run, self.after = memory, dry_run, after
         at = now or datetime.now(UTC)
         self.now = at.astimezone() if at.tzinfo is None else at
+        from vault_memory.sleep import Shelf
+
         self.shelf = Shelf(memory.state.path)
         self.config = memory.config
 
@@ -187,7 +187,11 @@ class _Sleep:
     def _zone(self, scope: str) -> tzinfo:
         own = (one.zone for one in self.config.sleep_cycle.zones if scope == f"user:{one.user}")
         name = next(own, "") or self._cycle(scope).zone
-        return ZoneInfo(name) if name else local_zone()
+        if not name:
+            return local_zone()
+        from zoneinfo import ZoneInfo
+
+        return ZoneInfo(name)
 
     def _desk(self, memory: "VaultMemory") -> "Desk":
         from vault_memory.brain import instructions, load_brain
@@ -226,7 +230,7 @@ class _Sleep:
         return self.shelf.report(night, morning_report(night, told))
 
 
-def _turns(memory: "VaultMemory", places: "Places", last: Last | None) -> "list[Turn]":
+def _turns(memory: "VaultMemory", places: "Places", last: "Last | None") -> "list[Turn]":
     """What was said since the last turn that a night took in; everything when there was no night."""
     from vault_memory.sleep import moment_of
 
@@ -241,7 +245,9 @@ def _turns(memory: "VaultMemory", places: "Places", last: Last | None) -> "list[
     return turns[start:] if start is not None else [turn for turn in turns if turn.at > newest]
 
 
-def _schedule(cron: str) -> Schedule:
+def _schedule(cron: str) -> "Schedule":
+    from vault_memory.sleep import Schedule
+
     schedule = Schedule.read(cron)
     assert schedule is not None, "the configuration was checked"
     return schedule
@@ -249,6 +255,8 @@ def _schedule(cron: str) -> Schedule:
 
 def local_zone() -> tzinfo:
     """The time zone of this machine."""
+    from zoneinfo import ZoneInfo
+
     name = os.environ.get("TZ", "").lstrip(":")
     try:
         if name:
