@@ -51,6 +51,19 @@ def test_nothing_of_it_is_left_in_any_file_or_row(outside: Outside):
     assert_the_rest_is_there(everywhere)
 
 
+def test_a_night_that_is_not_done_and_a_refused_line_forget_it_too(everywhere: Everywhere):
+    outside = everywhere.outside
+    (state,) = (path.parent for path in outside.state.rglob("journal.sqlite"))
+    for name in ("nights/0123456789.open.json", "drop/bot.rejected"):
+        (state / name).parent.mkdir(exist_ok=True)
+        (state / name).write_text(json.dumps({"text": f"she said: {TEXT}"}))
+
+    done = outside.run("forget", TEXT, "--yes", "--json")
+
+    assert done.code == 0, done
+    assert traces(outside.vault, outside.state) == []
+
+
 def assert_the_rest_is_there(everywhere: Everywhere) -> None:
     outside = everywhere.outside
     text = (outside.vault / "USER.md").read_text()

@@ -116,15 +116,15 @@ class _Work:
             self._forgetter.look_back(self.found, now)
         if self._memory.indexing.generations.current:
             self.found.took("index", sum(self._held().values()))
-        for file in self._damaged():
-            self.found.took(STATE + file.name, 1)
+        for file in (*self._damaged(), *self._put_aside()):
+            self.found.took(STATE + file.relative_to(self._state).as_posix(), 1)
         self.found.remaining.update(self._elsewhere(ours=False))
 
     def carry_out(self, now: datetime, *, patient: bool) -> None:
         """Take it out; `patient` waits a moment for files that are in use."""
         self._forgetter.carry_out(self.found, now, patience=PATIENCE_SECONDS if patient else 0.0)
-        for file in self._damaged():
-            file.unlink(missing_ok=True)
+        for file in (*self._damaged(), *self._put_aside()):
+            file.unlink(missing_ok=True)  # a night is begun anew, and a refused line was none of ours
         if self._memory.indexing.generations.current:
             self._clear_index()
 
@@ -194,6 +194,13 @@ class _Work:
         """Journals that were set aside. They cannot be read, so nobody can say that it is not in there."""
         return sorted(self._state.glob("journal.sqlite.damaged-*"))
 
+    def _put_aside(self) -> list[Path]:
+        """What a night that is not done keeps of it, and lines that the drop folder refused."""
+        if self._scopes is not None:
+            return []
+        files = [*self._state.glob("nights/*.open.json"), *self._state.glob("drop/*.rejected")]
+        return sorted(file for file in files if self._sought.is_in_bytes(file.read_bytes()))
+
     def _elsewhere(self, *, ours: bool = True) -> Iterator[tuple[str, str]]:
         """The files whose bytes hold it; with `ours` also those that forgetting takes it out of."""
         from vault_memory.curate.forget import LINGERS
@@ -209,7 +216,8 @@ class _Work:
                 why = LINGERS if _is_temporary(path) else NOT_OURS
             yield path, why
         if self._scopes is None:
-            cleared = () if ours else CLEARED
+            aside = [file.relative_to(self._state).as_posix() for file in self._put_aside()]
+            cleared = () if ours else (*CLEARED, *aside)
             for path, why in traces(self._state, self._sought, besides=lambda path: path.startswith(cleared)):
                 yield STATE + path, why
 
