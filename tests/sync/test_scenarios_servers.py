@@ -692,3 +692,16 @@ def test_one_note_that_cannot_be_read_does_not_hold_up_the_rest(cloud: Cloud):
     assert cloud.laptop.text("good.md") == "- good\n"
     assert "bad.md" in dict(report.failed)
     assert "bad.md" in cloud.together()
+
+
+def test_what_a_killed_probe_left_goes_when_it_is_an_hour_old_and_not_before(cloud: Cloud):
+    cloud.fake.other_client_put("vault-memory-probe-0123456789ab.tmp/a.md", b"first\n")
+    cloud.agreed()
+    assert "vault-memory-probe-0123456789ab.tmp" in cloud.fake.folders()
+
+    for _ in range(2):
+        cloud.clock.pass_by(3600)
+        cloud.laptop.turn()
+
+    assert not cloud.fake.folders()
+    assert set(cloud.together()) == {"USER.md", "tea.md"}
