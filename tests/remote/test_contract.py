@@ -15,6 +15,7 @@ from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 from vault_memory.remote import (
     Account,
+    Earlier,
     FolderNotEmpty,
     Nextcloud,
     NotUnderstood,
@@ -385,6 +386,23 @@ def test_tags_of_folders_above_move_where_the_traits_say_so(remote: Remote) -> N
     remote.put("a/b/note.md", b"x", expected=None)
 
     assert (remote.look("").etag != before) == remote.traits.recursive_etags
+
+
+def test_what_a_write_replaced_can_be_had_again_where_the_traits_say_so(remote: Remote) -> None:
+    remote.put("note.md", b"one", expected=None)
+    if isinstance(remote, Nextcloud):
+        remote._sleep(3)  # of the fake one's clock
+    remote.put("note.md", b"second", expected=tag(remote, "note.md"))
+
+    found = remote.versions("note.md")
+    texts = [remote.get_version("note.md", one, max_bytes=99) for one in found]
+
+    assert [one.size for one in found] == [len(text) for text in texts]
+    assert [text for text in texts if text != b"second"] == ([b"one"] if remote.traits.versions else [])
+    assert [one.modified for one in found] == sorted((one.modified for one in found), reverse=True)
+    assert remote.versions("note.md", fileid=remote.look("note.md").fileid) == found
+    with pytest.raises(RemoteMissing):
+        remote.get_version("note.md", Earlier("99999/9", 0, 3), max_bytes=99)
 
 
 def test_what_is_learnt_by_trying_agrees_with_what_is_known(remote: Remote, request: pytest.FixtureRequest) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.faults import Answer, CutResponse, Faulty, Rule, Script
-from tests.remote.servers.nextcloud import FakeNextcloud
+from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 from vault_memory.memory import ignored
 from vault_memory.remote import Account, Nextcloud, RemoteError
 
@@ -24,6 +24,27 @@ def test_it_costs_a_handful_of_requests_and_leaves_nothing(nextcloud: FakeNextcl
     assert remote.traffic.requests <= 25
     assert nextcloud.files() == {}
     assert nextcloud.folders() == set()
+    remote.close()
+
+
+LEFT = "vault-memory-probe-0123456789ab.tmp"
+
+
+def test_the_next_one_removes_what_a_killed_one_left_an_hour_ago(nextcloud: FakeNextcloud, clock: Clock) -> None:
+    others = {LEFT + ".d", "vault-memory-probe-mine.tmp", "notes"}
+    for folder in (LEFT, *others):
+        nextcloud.other_client_put(f"{folder}/a.md", b"first\n")
+    nextcloud.other_client_put("notes/vault-memory-probe-0123456789ab.tmp", b"a note of that name\n")
+    remote = on(nextcloud, Script())
+
+    clock.pass_(3599)
+    remote.probe()
+    assert LEFT in nextcloud.folders()
+
+    clock.pass_(1)
+    remote.probe()
+    assert nextcloud.folders() == others
+    assert "notes/vault-memory-probe-0123456789ab.tmp" in nextcloud.files()
     remote.close()
 
 

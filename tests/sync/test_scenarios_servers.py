@@ -24,6 +24,7 @@ from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.sync.clouded import connected
 from tests.sync.devices import Clock, Device
 from vault_memory.remote import RemoteBusy, RemoteError, RootMissing, Unauthorised
+from vault_memory.sync import Report, Settings
 
 TEXT = "## Tea\n\n- green\n"
 
@@ -411,6 +412,139 @@ def test_a_write_that_passed_the_same_precondition_just_after_ours_is_merged(clo
     assert {"- green", "- mine", "- its"} <= set(cloud.together()["USER.md"].decode().splitlines())
 
 
+def raced(cloud: Cloud, path: str, other: bytes, seconds: float = 1) -> None:
+    """While the server takes our next upload, another one that passed the same precondition is stored before it."""
+
+    def other_first() -> None:
+        cloud.fake.other_client_put(path, other)
+        cloud.clock.pass_by(seconds)
+
+    cloud.fake.race_next_put(other_first)
+
+
+def noted(report: Report, path: str) -> bool:
+    return any(one == path and "at the same moment" in text for one, text in report.notes)
+
+
+@pytest.mark.scenario("E102")
+@pytest.mark.parametrize("ask", [True, False])
+def test_a_text_that_our_write_replaced_unseen_is_taken_out_of_the_versions(cloud: Cloud, ask: bool):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", TEXT + "- mine\n")
+    raced(cloud, "USER.md", f"## Boats\n\n- its\n\n{TEXT}".encode())
+
+    report = cloud.laptop.turn(ask=ask)
+
+    assert noted(report, "USER.md")
+    assert cloud.together()["USER.md"].decode().split() == f"## Boats - its {TEXT} - mine".split()
+    assert not noted(cloud.laptop.turn(), "USER.md")
+
+
+@pytest.mark.scenario("E102")
+def test_one_under_the_tag_that_we_relied_on_is_too(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", f"{TEXT}- black\n".encode())
+    second = int(cloud.clock.seconds())
+    cloud.laptop.turn()
+    cloud.clock.pass_by(5)
+    cloud.laptop.save("USER.md", f"{TEXT}- black\n- mine\n")
+    same_tag = lambda: cloud.fake.other_client_put("USER.md", f"{TEXT}- white\n".encode(), mtime=second)  # noqa: E731
+    cloud.script.add(Meanwhile(same_tag), "PUT")
+
+    report = cloud.laptop.turn(ask=False)
+
+    assert noted(report, "USER.md")
+    assert {"- green", "- white", "- mine"} <= set(cloud.together()["USER.md"].decode().splitlines())
+
+
+@pytest.mark.scenario("E102")
+def test_records_are_united_and_other_files_lie_beside(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("log.jsonl", '{"id": "1"}\n')
+    cloud.laptop.save("boat.png", b"\x89PNG one")
+    cloud.laptop.settle()
+    cloud.clock.pass_by(60)
+    for path, mine, its in [
+        ("log.jsonl", b'{"id": "1"}\n{"id": "2"}\n', b'{"id": "1"}\n{"id": "3"}\n'),
+        ("boat.png", b"\x89PNG mine", b"\x89PNG of another"),
+    ]:
+        cloud.laptop.save(path, mine)
+        raced(cloud, path, its)
+        assert noted(cloud.laptop.turn(), path)
+        cloud.laptop.settle()
+
+    files = cloud.together()
+
+    assert {b'{"id": "1"}', b'{"id": "2"}', b'{"id": "3"}'} == set(files["log.jsonl"].splitlines())
+    assert files.pop("boat.png") == b"\x89PNG mine"
+    assert b"\x89PNG of another" in files.values()
+
+
+@pytest.mark.scenario("E102")
+@pytest.mark.parametrize("edited_again", [False, True])
+def test_a_look_at_the_versions_that_fails_is_made_up_for(cloud: Cloud, edited_again: bool):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", TEXT + "- mine\n")
+    raced(cloud, "USER.md", f"{TEXT}- its\n".encode())
+    cloud.script.add(UNAVAILABLE, "PROPFIND")
+    assert not cloud.laptop.turn(ask=False).quiet
+
+    cloud.laptop.stop()
+    cloud.laptop.start()
+    cloud.clock.pass_by(61)
+    if edited_again:
+        cloud.laptop.save("USER.md", TEXT + "- mine\n- more\n")
+
+    assert noted(cloud.laptop.turn(), "USER.md")
+    lines = cloud.together()["USER.md"].decode().splitlines()
+    assert {"- green", "- mine", "- its", *(["- more"] if edited_again else [])} <= set(lines)
+
+
+@pytest.mark.scenario("E102")
+def test_where_only_the_server_is_written_it_is_said_where_the_text_lies(cloud: Cloud, base: Path):
+    pushing = Device(base, "pushing", connected(cloud.fake), cloud.clock, Settings(mode="push"))
+    pushing.save("USER.md", TEXT)
+    pushing.save("tea.md", "- tea\n")
+    pushing.settle()
+    cloud.clock.pass_by(60)
+    pushing.save("USER.md", TEXT + "- mine\n")
+    raced(cloud, "USER.md", f"{TEXT}- its\n".encode())
+
+    report = pushing.turn()
+
+    assert [path for path, text in report.notes if "lies in the server's versions" in text] == ["USER.md"]
+    assert pushing.text("USER.md") == TEXT + "- mine\n"
+
+
+@pytest.mark.scenario("E102")
+def test_where_no_versions_are_kept_another_write_in_our_second_is_reported(cloud: Cloud):
+    cloud.fake.versions_off()
+    cloud.agreed()
+    assert not cloud.laptop.remote.traits.versions
+    cloud.laptop.save("USER.md", TEXT + "- mine\n")
+    cloud.laptop.turn()
+    cloud.fake.other_client_put("USER.md", f"## Boats\n\n- its\n\n{TEXT}".encode())
+
+    cloud.clock.pass_by(10)
+    report = cloud.laptop.turn()
+
+    assert noted(report, "USER.md")
+    cloud.clock.pass_by(15)
+    cloud.laptop.turn()
+    assert {"- green", "- mine", "- its"} <= set(cloud.together()["USER.md"].decode().splitlines())
+
+
+def test_an_edit_that_nobody_crossed_says_nothing_and_fetches_no_version(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", TEXT + "- mine\n")
+
+    report = cloud.laptop.turn(ask=False)
+
+    assert report.notes == ()
+    assert report.requests == 2
+    assert not cloud.fake.requests("GET")
+
+
 @pytest.mark.scenario("E102")
 def test_an_earlier_version_that_is_put_back_stands(cloud: Cloud):
     cloud.agreed()
@@ -692,3 +826,31 @@ def test_one_note_that_cannot_be_read_does_not_hold_up_the_rest(cloud: Cloud):
     assert cloud.laptop.text("good.md") == "- good\n"
     assert "bad.md" in dict(report.failed)
     assert "bad.md" in cloud.together()
+
+
+def test_what_a_killed_probe_left_goes_when_it_is_an_hour_old_and_not_before(cloud: Cloud):
+    cloud.fake.other_client_put("vault-memory-probe-0123456789ab.tmp/a.md", b"first\n")
+    cloud.agreed()
+    assert "vault-memory-probe-0123456789ab.tmp" in cloud.fake.folders()
+
+    for _ in range(2):
+        cloud.clock.pass_by(3600)
+        cloud.laptop.turn()
+
+    assert not cloud.fake.folders()
+    assert set(cloud.together()) == {"USER.md", "tea.md"}
+
+
+def test_a_server_known_from_before_is_asked_for_what_was_not_asked_then(cloud: Cloud):
+    cloud.agreed()
+    known = cloud.laptop.sync.book.said("traits")
+    assert isinstance(known, dict)
+    with cloud.laptop.sync.book.writing():
+        cloud.laptop.sync.book.say("traits", {name: value for name, value in known.items() if name != "versions"})
+    cloud.laptop.stop()
+    cloud.laptop.start()
+
+    cloud.laptop.turn()
+
+    assert cloud.laptop.sync.book.said("traits") == known
+    assert known["versions"] is True

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 
 from vault_memory.remote import (
+    Earlier,
     Entry,
     Fetched,
     Identity,
@@ -115,6 +116,17 @@ class Troubled:
         self._before(path)
         self._remote.rmcol(path)
         self._after(path)
+
+    def versions(self, path: str, *, fileid: str = "") -> tuple[Earlier, ...]:
+        self._before(path)
+        return self._remote.versions(path, fileid=fileid)
+
+    def get_version(self, path: str, version: Earlier, *, max_bytes: int) -> bytes:
+        self._before(path)
+        return self._remote.get_version(path, version, max_bytes=max_bytes)
+
+    def tidy(self) -> None:
+        self._remote.tidy()
 
     def probe(self) -> Traits:
         return self._remote.probe()

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from vault_memory.remote.base import Entry, Fetched, Identity, Listing, Remote, Stored, Traffic, Traits
+from vault_memory.remote.base import Earlier, Entry, Fetched, Identity, Listing, Remote, Stored, Traffic, Traits
 from vault_memory.remote.errors import (
     FolderNotEmpty,
     NotUnderstood,
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from vault_memory.remote.login import Granted, Login
     from vault_memory.remote.nextcloud import Nextcloud
     from vault_memory.remote.opening import find, open_remote
+    from vault_memory.remote.probe import is_scratch
     from vault_memory.remote.ram import RamRemote, RamServer
     from vault_memory.remote.transport import Account
     from vault_memory.remote.webdav import WebDav
 
 __all__ = [
     "Account",
+    "Earlier",
     "Entry",
     "Fetched",
     "FolderNotEmpty",
@@ -60,6 +62,7 @@ __all__ = [
     "Unauthorised",
     "WebDav",
     "find",
+    "is_scratch",
     "open_remote",
 ]
 
@@ -72,6 +75,7 @@ _HOMES = {
     "RamServer": "ram",
     "WebDav": "webdav",
     "find": "opening",
+    "is_scratch": "probe",
     "open_remote": "opening",
 }
 

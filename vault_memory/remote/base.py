@@ -75,6 +75,8 @@ class Traits:
     """NFC and NFD spellings are one file"""
     infinity: bool = False
     """One request lists a whole tree"""
+    versions: bool = False
+    """What a write replaced can be had again"""
 
     @property
     def two_way(self) -> bool:
@@ -99,6 +101,17 @@ class Stored:
     fileid: str = ""
     checksum: str = ""
     confirmed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Bytes that a file had once, or has now, as the server keeps them."""
+
+    id: str
+    """For ``get_version``"""
+    modified: int
+    """Unix seconds: when the file got these bytes"""
+    size: int
 
 
 @dataclass(slots=True)
@@ -148,8 +161,20 @@ class Remote(Protocol):
         """Remove a folder that a fresh look shows empty; FolderNotEmpty otherwise."""
         ...
 
+    def versions(self, path: str, *, fileid: str = "") -> tuple[Earlier, ...]:
+        """The earlier bytes of a file, the newest first, often with those of now; empty where none are kept."""
+        ...
+
+    def get_version(self, path: str, version: Earlier, *, max_bytes: int) -> bytes:
+        """The bytes of one of them; RemoteMissing when the server keeps it no longer."""
+        ...
+
     def probe(self) -> Traits:
         """Find out what the server honours, on a scratch folder that is gone afterwards; kept in ``traits``."""
+        ...
+
+    def tidy(self) -> None:
+        """Remove what trying out has left behind when it was killed, once that is an hour old."""
         ...
 
     def close(self) -> None: ...

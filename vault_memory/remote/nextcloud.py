@@ -11,10 +11,19 @@ import secrets
 from dataclasses import replace
 from typing import NoReturn
 
-from vault_memory.remote.base import Identity, Stored, Traits
-from vault_memory.remote.errors import OutcomeUnknown, ParentMissing, Refused, RemoteBusy, RemoteChanged, RemoteError
+from vault_memory.remote.base import Earlier, Identity, Stored, Traits
+from vault_memory.remote.errors import (
+    NotUnderstood,
+    OutcomeUnknown,
+    ParentMissing,
+    Refused,
+    RemoteBusy,
+    RemoteChanged,
+    RemoteError,
+    RemoteMissing,
+)
 from vault_memory.remote.listing import seconds_of
-from vault_memory.remote.multistatus import OWNCLOUD
+from vault_memory.remote.multistatus import DAV, OWNCLOUD, Line
 from vault_memory.remote.transport import Answer
 from vault_memory.remote.webdav import BINARY, WebDav, tag_of
 
@@ -25,12 +34,14 @@ TRAITS = Traits(
     checksums=True,
     normalises_names=True,
     infinity=True,
+    versions=True,
 )
 WHOLE = 16_384
 """Bytes that an overwrite may have to arrive in one piece; measured: 60 kB became 16 kB"""
 LONGEST_NAME = 250
 _MAINTENANCE_WAIT = 120.0
 _RACE_WAIT = 0.3
+_OF_VERSIONS = "<d:resourcetype/><d:getcontentlength/><d:getlastmodified/>"
 
 
 class Nextcloud(WebDav):
@@ -67,6 +78,29 @@ class Nextcloud(WebDav):
         """Rename; the file keeps its id."""
         _check_name(to)
         return super().move(path, to, expected=expected)
+
+    def versions(self, path: str, *, fileid: str = "") -> tuple[Earlier, ...]:
+        """What its own app for that keeps, if it is on; by the time at which the file got those bytes."""
+        folder = self._beside("versions")
+        if not folder:
+            return ()
+        target = f"{folder}/versions/{fileid or self.look(path).fileid}"
+        try:
+            lines, _ = self.ask_for(_OF_VERSIONS, f"{target}/", path, "1")
+        except (RemoteMissing, Refused):
+            return ()
+        found = (_earlier(line, target) for line in lines)
+        return tuple(sorted((one for one in found if one), key=lambda one: one.modified, reverse=True))
+
+    def get_version(self, path: str, version: Earlier, *, max_bytes: int) -> bytes:
+        """Its bytes."""
+        folder = self._beside("versions")
+        answer = self.exchange("download", f"{folder}/versions/{version.id}", path=path, cap=max_bytes)
+        if answer.status != 200:
+            self.refuse("download", path, answer)
+        if len(answer.body) != version.size:
+            raise NotUnderstood("the earlier version is not as long as it was listed", path=path)
+        return answer.body
 
     def stored(self, answer: Answer) -> Stored:
         """With the id, without its padding and the server's name."""
@@ -139,8 +173,12 @@ class Nextcloud(WebDav):
     @property
     def _uploads(self) -> str:
         """Where chunks go; "" when the address does not tell."""
+        return self._beside("uploads")
+
+    def _beside(self, collection: str) -> str:
+        """Where the account has something else than its files; "" when the address does not tell."""
         found = re.match(r"(.*/remote\.php/dav)/files/([^/]+)(?:/|$)", self.at.target("", folder=True))
-        return f"{found[1]}/uploads/{found[2]}" if found else ""
+        return f"{found[1]}/{collection}/{found[2]}" if found else ""
 
     def _second_after(self, path: str) -> int:
         """A time that the file on the server does not have."""
@@ -163,3 +201,14 @@ def _check_name(path: str) -> None:
         raise Refused(path, f"a name on Nextcloud has at most {LONGEST_NAME} bytes")
     if "\\" in name or name.lower().endswith((".part", ".filepart")) or name.lower() == ".htaccess":
         raise Refused(path, "Nextcloud keeps such names for itself")
+
+
+def _earlier(line: Line, target: str) -> Earlier | None:
+    """What a line of the listing of a file's versions tells; None for the listing's own and for what is odd."""
+    number = target.rpartition("/")[2]
+    name = re.search(rf"/versions/({re.escape(number)}/[0-9A-Za-z][0-9A-Za-z._-]*)$", line.href)
+    size = line.props.get(f"{DAV} getcontentlength", "")
+    modified = seconds_of(line.props.get(f"{DAV} getlastmodified"))
+    if not name or not re.fullmatch(r"[0-9]{1,19}", size) or modified is None:
+        return None
+    return Earlier(name[1], modified, int(size))

@@ -1,24 +1,30 @@
 """What a server honours, found out by trying it on a scratch folder that is gone afterwards."""
 
+import re
 import secrets
 import unicodedata
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vault_memory.remote.base import Traits
-from vault_memory.remote.errors import NotUnderstood, Refused, RemoteChanged
+from vault_memory.remote.errors import NotUnderstood, Refused, RemoteChanged, RemoteError
+from vault_memory.remote.listing import listing
 
 if TYPE_CHECKING:
     from vault_memory.remote.webdav import WebDav
 
+_NAME = "vault-memory-probe-"
+_LEFT_SECONDS = 3600
 NOT_A_TAG = 'If-Match: "0-no-such-tag"'
 _COMPOSED, _DECOMPOSED = unicodedata.normalize("NFC", "n-\u00fc.md"), unicodedata.normalize("NFD", "n-\u00fc.md")
 
 
 def probe(remote: "WebDav") -> Traits:
     """Some twenty requests; raises when not even plain files can be stored."""
+    tidy(remote)
     known, remote.traits = remote.traits, Traits(infinity=False)
-    scratch = f"vault-memory-probe-{secrets.token_hex(6)}.tmp"  # a name that is no memory, should it be left behind
+    scratch = f"{_NAME}{secrets.token_hex(6)}.tmp"  # a name that is no memory, should it be left behind
     try:
         remote.mkcol(scratch)
         try:
@@ -27,6 +33,22 @@ def probe(remote: "WebDav") -> Traits:
             remote.send("clean", scratch, folder=True)
     finally:
         remote.traits = known
+
+
+def is_scratch(path: str) -> bool:
+    """Whether this is the name of a folder in which something was tried out."""
+    return bool(re.fullmatch(rf"{_NAME}[0-9a-f]{{12}}\.tmp", path))
+
+
+def tidy(remote: "WebDav") -> None:
+    """Remove scratch folders that nobody has written in for an hour: a probe takes seconds."""
+    with suppress(RemoteError):
+        lines, date = remote.propfind("", depth="1")
+        seen = listing(lines, folder="", deep=False, at=remote.at, traits=Traits(etags=False), date=date)
+        for entry in seen.entries:
+            is_old = date is not None and 0 < entry.modified <= date - _LEFT_SECONDS
+            if entry.is_folder and is_old and is_scratch(entry.path):
+                remote.send("clean", entry.path, folder=True)
 
 
 def _try_out(remote: "WebDav", scratch: str) -> Traits:
@@ -40,6 +62,7 @@ def _try_out(remote: "WebDav", scratch: str) -> Traits:
     )
     if traits.conditional_put and traits.etags:
         traits = replace(traits, conditional_put=_matches(remote, f"{scratch}/a.md"))
+    versions = bool(remote.versions(f"{scratch}/a.md"))
     target = f"Destination: {remote.at.origin}{remote.at.target(f'{scratch}/b.md')}"
     moved = _succeeds(remote, "move", f"{scratch}/a.md", None, NOT_A_TAG, target, "Overwrite: F")
     left = f"{scratch}/b.md" if moved else f"{scratch}/a.md"
@@ -47,6 +70,7 @@ def _try_out(remote: "WebDav", scratch: str) -> Traits:
     return replace(
         traits,
         conditional_move=not moved,
+        versions=versions,
         conditional_delete=not deleted,
         normalises_names=_normalises(remote, scratch),
         **_of_trees(remote, scratch),

@@ -3,12 +3,12 @@
 import hashlib
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import time
 
-from vault_memory.remote.base import Entry, Fetched, Identity, Listing, Stored, Traffic, Traits
+from vault_memory.remote.base import Earlier, Entry, Fetched, Identity, Listing, Stored, Traffic, Traits
 from vault_memory.remote.errors import (
     FolderNotEmpty,
     NotUnderstood,
@@ -27,6 +27,7 @@ NEXTCLOUD = Traits(
     checksums=True,
     normalises_names=True,
     infinity=True,
+    versions=True,
 )
 
 
@@ -37,6 +38,8 @@ class _Node:
     """None for a folder"""
     etag: str = ""
     modified: int = 0
+    versions: list[tuple[int, bytes]] = field(default_factory=list)
+    """What was written over, and when it had been written, the oldest first"""
 
 
 @dataclass(slots=True)
@@ -110,6 +113,7 @@ class RamRemote:
             if node is None:
                 self.server._nodes[key] = self.server._node(raw)
             else:
+                node.versions.append((node.modified, node.raw or b""))
                 node.raw, node.etag, node.modified = raw, self.server._tag(), int(self.server.clock())
             return self._touched(key)
 
@@ -159,9 +163,33 @@ class RamRemote:
             del self.server._nodes[key]
             self._touch(_parent(key))
 
+    def versions(self, path: str, *, fileid: str = "") -> tuple[Earlier, ...]:
+        with self._request():
+            return tuple(reversed([Earlier(str(at), *one) for at, one in enumerate(self._sizes(path))]))
+
+    def get_version(self, path: str, version: Earlier, *, max_bytes: int) -> bytes:
+        with self._request():
+            kept = self._kept(path)
+            if not version.id.isdecimal() or int(version.id) >= len(kept):
+                raise RemoteMissing(path)
+            return kept[int(version.id)][1]
+
+    def _sizes(self, path: str) -> Iterator[tuple[int, int]]:
+        return ((modified, len(raw)) for modified, raw in self._kept(path))
+
+    def _kept(self, path: str) -> Sequence[tuple[int, bytes]]:
+        """The bytes of now at the end."""
+        node = self.server._nodes.get(self._key(path))
+        if node is None or node.raw is None or not self.traits.versions:
+            return ()
+        return (*node.versions, (node.modified, node.raw))
+
     def probe(self) -> Traits:
         with self._request():
             return self.traits
+
+    def tidy(self) -> None:
+        """Nothing is ever left here."""
 
     def close(self) -> None:
         """Nothing is open."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from vault_memory.remote.address import address
 from vault_memory.remote.answers import SUCCESSES, WRITES, is_page, refuse
-from vault_memory.remote.base import Entry, Fetched, Identity, Listing, Stored, Traffic, Traits
+from vault_memory.remote.base import Earlier, Entry, Fetched, Identity, Listing, Stored, Traffic, Traits
 from vault_memory.remote.errors import (
     FolderNotEmpty,
     NotUnderstood,
@@ -22,7 +22,7 @@ from vault_memory.remote.errors import (
 )
 from vault_memory.remote.listing import etag_of, is_old, listing, lone, seconds_of
 from vault_memory.remote.multistatus import DAV, LARGEST, OWNCLOUD, Line, Reader
-from vault_memory.remote.probe import probe
+from vault_memory.remote.probe import probe, tidy
 from vault_memory.remote.transport import Account, Answer, NoAnswer, NotSent, Transport
 
 if TYPE_CHECKING:
@@ -150,10 +150,22 @@ class WebDav:
             raise FolderNotEmpty(path)
         self.send("clean", path, folder=True)
 
+    def versions(self, path: str, *, fileid: str = "") -> tuple[Earlier, ...]:
+        """None: plain WebDAV servers keep none, or in ways of their own."""
+        return ()
+
+    def get_version(self, path: str, version: Earlier, *, max_bytes: int) -> bytes:
+        """There is none."""
+        raise RemoteMissing(path)
+
     def probe(self) -> Traits:
         """Find out what this server honours."""
         self.traits = probe(self)
         return self.traits
+
+    def tidy(self) -> None:
+        """Remove the scratch folders of killed probes, by the server's clock; what cannot be removed stays."""
+        tidy(self)
 
     def close(self) -> None:
         """End the connections of all threads."""
@@ -163,12 +175,16 @@ class WebDav:
 
     def propfind(self, path: str, *, depth: str, more: str = "") -> tuple[tuple[Line, ...], int | None]:
         """The lines of a listing, and the server's clock."""
-        body = f'<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:oc="{OWNCLOUD}"><d:prop>{self.props}{more}'
+        return self.ask_for(self.props + more, self.at.target(path, folder=not path or depth != "0"), path, depth)
+
+    def ask_for(self, props: str, target: str, path: str, depth: str) -> tuple[tuple[Line, ...], int | None]:
+        """These properties of what a target names."""
+        body = f'<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:oc="{OWNCLOUD}"><d:prop>{props}'
         body += "</d:prop></d:propfind>"
         reader = Reader()
         answer = self.exchange(
             "list",
-            self.at.target(path, folder=not path or depth != "0"),
+            target,
             body.encode(),
             (f"Depth: {depth}", "Content-Type: application/xml; charset=utf-8"),
             cap=LARGEST,

@@ -45,11 +45,13 @@ from vault_memory.sync.actions import (
     Upload,
 )
 from vault_memory.sync.book import Sent
-from vault_memory.sync.carrying import Carrying, Done
+from vault_memory.sync.carrying import Carrying
+from vault_memory.sync.done import Done
+from vault_memory.sync.overwritten import UNTOLD, Overwritten
 from vault_memory.sync.sides import Again, Sides
 from vault_memory.sync.trees import BaseDir, BaseFile
 from vault_memory.sync.uploading import TOGETHER, Uploading
-from vault_memory.vault import Note
+from vault_memory.vault import Note, revision_of
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +75,7 @@ class Acting:
         self._sides = sides
         self._files = Carrying(sides)
         self._uploading = Uploading(sides)
+        self._overwritten = Overwritten(sides)
 
     def do(self, actions: Sequence[Action], now: datetime, progress: Progress = untold) -> Done:
         """All of them as far as it goes. Raises what concerns the whole server, e.g. Unauthorised."""
@@ -90,6 +93,7 @@ class Acting:
             self._attempt(action, partial(self._whole, action, done, now), done)
         if uploads_at >= len(rest):
             self._upload(uploads, done, now, progress, total=len(actions))
+        self._overwritten.search(done, now)
         self._sides.give_up_old()
         return done
 
@@ -139,11 +143,7 @@ class Acting:
             case Merge():
                 self._files.merge(action, done, now)
             case Look():
-                fetched = self._sides.remote.get(action.path, max_bytes=self._sides.largest)
-                self._sides.fetched(action.path, fetched)
-                if fetched.etag == action.tag and fetched.confirmed:
-                    with self._sides.book.writing():
-                        self._sides.book.calm(action.path)
+                self._look(action, done, now)
             case DeleteRemote():
                 self._sides.certain(action.path, action.tag, now)
                 self._sides.remote.delete(action.path, expected=action.tag)
@@ -163,6 +163,19 @@ class Acting:
             case ForgetBase():
                 with self._sides.book.writing():
                     self._sides.book.forget(action.path)
+
+    def _look(self, action: Look, done: Done, now: datetime) -> None:
+        fetched = self._sides.remote.get(action.path, max_bytes=self._sides.largest)
+        self._sides.fetched(action.path, fetched)
+        if fetched.etag != action.tag or not fetched.confirmed:
+            return
+        was = self._sides.book.agreed(action.path)
+        with self._sides.book.writing():
+            self._sides.book.calm(action.path)
+            ours = self._sides.book.uploaded_lately(action.path, now.timestamp())
+        other = isinstance(was, BaseFile) and was.hash != revision_of(fetched.raw)
+        if other and ours and not self._sides.remote.traits.versions:
+            done.notes.append((action.path, UNTOLD))
 
     def _folder(self, action: MakeRemoteDir | MakeLocalDir | RemoveRemoteDir | RemoveLocalDir) -> None:
         match action:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from vault_memory.database import Connection, DatabaseDamaged, Migration, connect, migrate
 from vault_memory.remote import Entry
@@ -135,10 +136,14 @@ class Book:
     def entries(self) -> dict[str, Entry]:
         """The server as it was last listed."""
         rows = self._connection.execute("SELECT path, is_folder, etag, size, modified, fileid, checksum FROM entries")
-        return {
-            path: Entry(path, bool(is_folder), etag, size, modified, fileid, checksum)
-            for path, is_folder, etag, size, modified, fileid, checksum in rows
-        }
+        return {path: Entry(path, bool(is_folder), *rest) for path, is_folder, *rest in rows}
+
+    def last_seen(self, path: str) -> Entry | None:
+        """One of these."""
+        rows = self._connection.execute(
+            "SELECT is_folder, etag, size, modified, fileid, checksum FROM entries WHERE path = ?", (path,)
+        )
+        return next((Entry(path, bool(is_folder), *rest) for is_folder, *rest in rows), None)
 
     def listed(self, entries: Mapping[str, Entry]) -> None:
         """The server as it is listed now."""
@@ -223,6 +228,18 @@ class Book:
     def say(self, name: str, value: object) -> None:
         """Remember a fact under a name."""
         self._connection.execute("INSERT OR REPLACE INTO info VALUES (?, ?)", (name, json.dumps(value)))
+
+    def unsay(self, name: str) -> None:
+        """Forget a fact."""
+        self._connection.execute("DELETE FROM info WHERE name = ?", (name,))
+
+    def facts(self, start: str) -> dict[str, dict[str, Any]]:
+        """Those of several values whose names begin so, e.g. one for each of some paths."""
+        rows = self._connection.execute(
+            "SELECT name, value FROM info WHERE substr(name, 1, ?) = ? ORDER BY name", (len(start), start)
+        )
+        found = {name: json.loads(value) for name, value in rows}
+        return {name: value for name, value in found.items() if isinstance(value, dict)}
 
     def said(self, name: str) -> object:
         """A fact, or None."""

@@ -1,13 +1,14 @@
 """Files that travel, are merged, deleted, or kept twice. What an action rests on is looked at again first."""
 
 import secrets
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from vault_memory.markdown import merge
 from vault_memory.remote import Fetched, Stored
 from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
 from vault_memory.sync.book import Sent
+from vault_memory.sync.done import Done
+from vault_memory.sync.overwritten import Overwritten
 from vault_memory.sync.sides import RECORDS, TEXT, Again, Sides
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault import merge_records, nearest, revision_of
@@ -16,31 +17,12 @@ VERSIONS = 60
 """How many earlier versions may have been what the other side started from"""
 
 
-@dataclass(slots=True)
-class Done:
-    """What was done in a pass."""
-
-    uploaded: list[str] = field(default_factory=list)
-    downloaded: list[str] = field(default_factory=list)
-    merged: list[str] = field(default_factory=list)
-    deleted_local: list[str] = field(default_factory=list)
-    deleted_remote: list[str] = field(default_factory=list)
-    conflicts: list[str] = field(default_factory=list)
-    """copies that were made because two texts could not become one"""
-    failed: dict[str, str] = field(default_factory=dict)
-    """paths on which something could not be done, and why"""
-    again: set[str] = field(default_factory=set)
-    """paths to be looked at anew"""
-    notes: list[tuple[str, str]] = field(default_factory=list)
-    """for a person to review: path and text"""
-    acted: int = 0
-
-
 class Carrying:
     """For one vault and one remote."""
 
     def __init__(self, sides: Sides) -> None:
         self._sides = sides
+        self._overwritten = Overwritten(sides)
 
     def download(self, action: Download, done: Done, now: datetime) -> None:
         fetched = self._sides.fetch(action.path, now)
@@ -87,6 +69,7 @@ class Carrying:
         done.merged.append(action.path)
 
     def merge(self, action: Merge, done: Done, now: datetime) -> None:
+        young = action.path in self._overwritten.suspects(now)
         note = self._sides.read(action.path, action.hash)
         fetched = self._sides.fetch(action.path, now)
         self._sides.keep(action.path, note.raw, now)
@@ -108,7 +91,11 @@ class Carrying:
                 raise Again
             with self._sides.book.writing():
                 self._sides.book.send([Sent(action.path, revision_of(joined), len(joined), fetched.etag)])
-            self._sides.agree(action.path, joined, self._sides.remote.put(action.path, joined, expected=fetched.etag))
+            stored = self._sides.remote.put(action.path, joined, expected=fetched.etag)
+            if young and isinstance(was := self._sides.book.agreed(action.path), BaseFile):
+                with self._sides.book.writing():
+                    self._overwritten.remember(was, stored, action.path, joined, now, young=True)
+            self._sides.agree(action.path, joined, stored)
         done.merged.append(action.path)
 
     def _part(self, action: Merge, fetched: Fetched, done: Done, now: datetime) -> None:

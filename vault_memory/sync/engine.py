@@ -18,9 +18,9 @@ from vault_memory.sync import brakes
 from vault_memory.sync.acting import Acting, Progress, untold
 from vault_memory.sync.actions import Action, Look
 from vault_memory.sync.book import Book, open_book
-from vault_memory.sync.carrying import Done
 from vault_memory.sync.disk import Disk
 from vault_memory.sync.distant import ROOT_TAG, Distant, There, nodes_of
+from vault_memory.sync.done import Done
 from vault_memory.sync.errors import AnotherClient
 from vault_memory.sync.local import Here, Local
 from vault_memory.sync.meeting import Meeting
@@ -109,6 +109,7 @@ class Sync:
         self._local = Local(folder, self.book, largest=settings.largest)
         self._distant = Distant(remote, self.book)
         self._sides = Sides(self._local, remote, self.book, writing, Disk(folder.root), settings.largest)
+        self._sides.writes_here = settings.mode != "push"
         self._acting = Acting(self._sides)
         self._meeting = Meeting(remote, self.book, settings.mode, insist=insist)
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from vault_memory.remote import Entry, Remote
+from vault_memory.remote import Entry, Remote, is_scratch
 from vault_memory.sync.actions import Download, TrashLocal
 from vault_memory.sync.book import Book
 from vault_memory.sync.errors import NotTwoWay
@@ -35,7 +35,7 @@ class Meeting:
         if self._met:
             return
         known = self._book.said("traits")
-        if isinstance(known, dict):
+        if isinstance(known, dict) and known.keys() == asdict(self._remote.traits).keys():
             self._remote.traits = type(self._remote.traits)(**known)
         else:
             self._remote.probe()
@@ -49,6 +49,8 @@ class Meeting:
         """Why nothing may be done with it, or nothing. `approved`: a person says that it is the right one."""
         if self._asked is None or not 0 <= at - self._asked < HOUR_SECONDS or approved:
             self._ask(entries, approved=approved)
+            if not self._changed and any(is_scratch(path) for path in entries):
+                self._remote.tidy()
             self._asked = at
         return f"the server is not as it was: another {', '.join(self._changed)}" if self._changed else ""
 

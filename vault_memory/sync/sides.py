@@ -42,6 +42,8 @@ class Sides:
     """in bytes: of a file that travels"""
     young: frozenset[str] = frozenset()
     """paths whose tags, as listed in this pass, may come to stand for other bytes"""
+    writes_here: bool = True
+    """False: only the server is written"""
     _patient: set[str] = field(default_factory=set)
 
     def fetch(self, path: str, now: datetime) -> Fetched:
@@ -127,7 +129,9 @@ class Sides:
         with self.book.writing():
             agreed = BaseFile(revision_of(raw), tag, self.disk.id_of(path), remote_id)
             self.book.agree(path, agreed, racy=0 if confirmed else NEW if made else YOUNG)
-            self.book.entry(Entry(path, False, tag, len(raw), fileid=remote_id))
+            seen = self.book.last_seen(path)
+            modified = seen.modified if seen and seen.etag == tag else 0
+            self.book.entry(Entry(path, False, tag, len(raw), modified, fileid=remote_id))
             self.book.sent(path)
 
     def rewrote(self, path: str, by: str, now: datetime) -> None:

@@ -9,8 +9,11 @@ from typing import Protocol, TypeVar
 
 from vault_memory.remote import Entry, Stored
 from vault_memory.sync.actions import Action, Upload
-from vault_memory.sync.carrying import Done
+from vault_memory.sync.done import Done
+from vault_memory.sync.overwritten import FEW as LOOKED_BEHIND
+from vault_memory.sync.overwritten import SHORT, Overwritten
 from vault_memory.sync.sides import Again, Sides
+from vault_memory.sync.trees import BaseFile
 from vault_memory.vault import Note
 
 TOGETHER = 64
@@ -45,9 +48,12 @@ class Uploading:
 
     def __init__(self, sides: Sides) -> None:
         self._sides = sides
+        self._overwritten = Overwritten(sides)
+        self._suspects: frozenset[str] = frozenset()
 
     def together(self, actions: Sequence[Upload], attempt: Attempt, done: Done, now: datetime) -> None:
         """All of them as far as it goes. What has arrived is recorded even when the server fails in the middle."""
+        self._suspects = self._overwritten.suspects(now)
         ready = [(one, note) for one in actions if (note := attempt(one, partial(self._read, one, now)))]
         self._sides.keep_all([(note.path, note.raw) for _, note in ready], now)
         gone: list[_Gone] = []
@@ -97,11 +103,24 @@ class Uploading:
         return _Gone(one.action, one.note, Stored(entry.etag, entry.fileid))
 
     def _record(self, gone: Sequence[_Gone], done: Done, now: datetime) -> None:
+        behind = self._looked_behind(gone)
         with self._sides.book.writing():
             for one in gone:
+                path, was = one.action.path, self._sides.book.agreed(one.action.path)
+                if path in behind and isinstance(was, BaseFile):
+                    young = path in self._suspects
+                    self._overwritten.remember(was, one.stored, path, one.note.raw, now, young=young)
                 self._sides.agree(one.action.path, one.note.raw, one.stored, made=one.action.tag is None)
                 self._sides.rewrote(one.action.path, "us", now)
                 done.uploaded.append(one.action.path)
                 done.acted += 1
                 if one.action.note:
                     done.notes.append((one.action.path, one.action.note))
+
+    def _looked_behind(self, gone: Sequence[_Gone]) -> frozenset[str]:
+        """Of what was written over something, that of which it is to be found out what it replaced."""
+        over = [one for one in gone if one.action.tag is not None]
+        few = len(over) <= LOOKED_BEHIND
+        return frozenset(
+            one.action.path for one in over if one.action.path in self._suspects or (few and len(one.note.raw) <= SHORT)
+        )

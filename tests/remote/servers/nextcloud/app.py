@@ -56,6 +56,8 @@ class FakeNextcloud(Controls):
         self.deflates = deflates
         self.pollinterval = pollinterval
         self.is_in_maintenance = False
+        self.keeps_versions = True
+        self._between = None
         self.log: list[Seen] = []
         self.door = Door(clock, seed)
         self.flow = LoginFlow(self.door, seed)
@@ -141,6 +143,8 @@ class FakeNextcloud(Controls):
     def _called(self, call: Call) -> Response:
         if call.method == "OPTIONS":
             return Response(200, {"Allow": _ALLOWED, "DAV": "1, 3, extended-mkcol", "MS-Author-Via": "DAV"})
+        if call.place.collection == "versions" and not self.keeps_versions:
+            raise not_found(call.path)
         if collection := _COLLECTIONS.get(call.place.collection):
             conditions.check(call, None)
             return collection(call)
@@ -156,6 +160,9 @@ class FakeNextcloud(Controls):
         if (verb := _VERBS.get(call.method)) is None:
             raise Refused(501, "NotImplemented", f"{call.method} is not known here")
         conditions.check(call, call.account.tree.find(call.path))
+        if call.method == "PUT" and self._between:
+            act, self._between = self._between, None
+            act()
         answer = verb(call)
         packs = self.deflates and answer.status == 200 and "ETag" in answer.headers
         return verbs.compressed(answer) if packs and "gzip" in call.headers.get("accept-encoding", "") else answer

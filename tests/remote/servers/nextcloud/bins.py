@@ -1,6 +1,6 @@
 """The trash and the earlier versions of files, and how both are put back."""
 
-from tests.remote.servers.exchange import Response
+from tests.remote.servers.exchange import Response, http_date
 from tests.remote.servers.nextcloud.account import Account
 from tests.remote.servers.nextcloud.call import Call, Place, Refused, not_found, quoted
 from tests.remote.servers.nextcloud.listing import NC, OC, D, entry, multistatus, requested
@@ -77,7 +77,8 @@ def _area(call: Call, path: str) -> str:
 def _version(call: Call, path: str, at: int, raw: bytes) -> str:
     return _response(
         quoted(f"{call.base}/{path}"),
-        f"<d:getcontentlength>{len(raw)}</d:getcontentlength><d:resourcetype/><d:getetag>&quot;{at}&quot;</d:getetag>",
+        f"<d:getcontentlength>{len(raw)}</d:getcontentlength><d:resourcetype/><d:getetag>&quot;{at}&quot;</d:getetag>"
+        f"<d:getlastmodified>{http_date(at)}</d:getlastmodified>",
     )
 
 

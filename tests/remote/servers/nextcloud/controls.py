@@ -1,5 +1,7 @@
 """What a test can do to the fake Nextcloud: be somebody else, be the administrator, be bad luck."""
 
+from collections.abc import Callable
+
 from tests.remote.servers.exchange import Seen
 from tests.remote.servers.nextcloud.account import Account, Door
 from tests.remote.servers.nextcloud.login import LoginFlow
@@ -30,6 +32,8 @@ class Controls:
     log: list[Seen]
     user: str
     is_in_maintenance: bool
+    keeps_versions: bool
+    _between: Callable[[], None] | None
     _cut_put: int | None
     _cut_assembly: int | None
     _backups: dict[str, Backup]
@@ -92,6 +96,10 @@ class Controls:
 
     # --- The administrator -----------------------------------------------------------------------------------------
 
+    def versions_off(self) -> None:
+        """The app that keeps earlier versions is switched off."""
+        self.keeps_versions = False
+
     def maintenance(self, on: bool = True) -> None:
         """Maintenance mode."""
         self.is_in_maintenance = on
@@ -137,6 +145,10 @@ class Controls:
         self.tree.folder(path).unavailable = gone
 
     # --- Bad luck --------------------------------------------------------------------------------------------------
+
+    def race_next_put(self, act: Callable[[], None]) -> None:
+        """Between judging the precondition of the next PUT and writing it, another request does this."""
+        self._between = act
 
     def kill_next_put_at(self, byte: int) -> None:
         """The server's process dies when so much of the next PUT's body is written."""

@@ -1,0 +1,23 @@
+"""What a pass has done so far, as its steps note it down."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Done:
+    """What was done in a pass."""
+
+    uploaded: list[str] = field(default_factory=list)
+    downloaded: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)
+    deleted_local: list[str] = field(default_factory=list)
+    deleted_remote: list[str] = field(default_factory=list)
+    conflicts: list[str] = field(default_factory=list)
+    """copies that were made because two texts could not become one"""
+    failed: dict[str, str] = field(default_factory=dict)
+    """paths on which something could not be done, and why"""
+    again: set[str] = field(default_factory=set)
+    """paths to be looked at anew"""
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    """for a person to review: path and text"""
+    acted: int = 0
