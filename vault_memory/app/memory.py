@@ -31,6 +31,7 @@ from vault_memory.vault import Folder, Marker, read_marker
 
 if TYPE_CHECKING:
     from vault_memory.app.forgetting import Forgotten
+    from vault_memory.app.leaving import Exported
 
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
@@ -298,6 +299,15 @@ class VaultMemory(Knowing, Sleeping, Recording, InStep):
 
         with self._there(), self._lock:
             return forget(self, text, scopes=scopes, now=now, dry_run=dry_run)
+
+    def export(self, target: str | Path, *, scopes: Sequence[str] | None = None) -> "Exported":
+        """Write all notes, transcripts and records as they are, and one dump of them in JSON Lines, into a new folder;
+        into a file that ends in `.jsonl` the dump alone. `scopes` None means all of the vault. Raises UsageError.
+        """
+        from vault_memory.app.leaving import export
+
+        with self._there():
+            return export(self, Path(target), scopes=scopes)
 
     def doctor(self, *, fix: bool = False) -> list[Check]:
         """Look at everything that could be wrong; with `fix`, mend what can be mended without touching a note."""

@@ -48,6 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "invalidate": ("facts", "Strike a fact through that is no longer so."),
     "delete-fact": ("facts", "Take a fact off its page."),
     "confirm": ("facts", "Say that a fact is so."),
+    "export": ("moving", "Write all that is known as files and JSON Lines."),
     "status": ("state", "Say what is indexed, watched and fresh."),
     "stats": ("state", "Count notes and chunks by kind and scope."),
     "doctor": ("state", "Look for everything that could be wrong."),
