@@ -30,6 +30,7 @@ from vault_memory.recall import Answer, Matrices, search
 from vault_memory.vault import Folder, Marker, read_marker
 
 if TYPE_CHECKING:
+    from vault_memory.app.arriving import Imported
     from vault_memory.app.forgetting import Forgotten
     from vault_memory.app.leaving import Exported
 
@@ -299,6 +300,23 @@ class VaultMemory(Knowing, Sleeping, Recording, InStep):
 
         with self._there(), self._lock:
             return forget(self, text, scopes=scopes, now=now, dry_run=dry_run)
+
+    def import_from(
+        self,
+        source: str | Path,
+        *,
+        scopes: Sequence[str] | None = None,
+        now: datetime | None = None,
+        dry_run: bool = False,
+    ) -> "Imported":
+        """Take in what a database of Istota knows, which is only read; what is known already is not added again.
+
+        `scopes` None means everybody in it. Raises UsageError, ForeignDatabase.
+        """
+        from vault_memory.app.arriving import import_from
+
+        with self._there():
+            return import_from(self, Path(source), scopes=scopes, now=now, dry_run=dry_run)
 
     def export(self, target: str | Path, *, scopes: Sequence[str] | None = None) -> "Exported":
         """Write all notes, transcripts and records as they are, and one dump of them in JSON Lines, into a new folder;

@@ -1,10 +1,43 @@
-"""`export`: everything that is known, to take it elsewhere."""
+"""`import` and `export`: what another system knew, and everything that is known, to take it elsewhere."""
 
 import click
 
 from vault_memory.cli.options import Context, common, named_scopes, scoped
 
 NAME = "vault-memory-export"
+
+
+@click.command("import")
+@click.argument("source")
+@click.option("--dry-run", is_flag=True, help="Show what would come in; nothing is written.")
+@scoped
+@common
+@click.pass_obj
+def import_(
+    context: Context,
+    source: str,
+    dry_run: bool,
+    users: tuple[str, ...],
+    channels: tuple[str, ...],
+    groups: tuple[str, ...],
+) -> int:
+    """Take in the facts and texts that the database SOURCE of Istota holds. SOURCE is only read.
+
+    Facts go to FACTS.md, texts to the note of their day, else to a note of their own. What is known is not added again.
+    Exit code 1 when something could not be taken.
+    """
+    with context.open() as memory:
+        done = memory.import_from(
+            source, scopes=named_scopes(users, channels, groups) or None, now=context.now, dry_run=dry_run
+        )
+    skipped = [{"path": one.path, "reason": one.reason} for one in done.skipped]
+    answer = {"facts": done.facts, "items": done.items, "known": done.known, "notes": done.notes, "skipped": skipped}
+    would = "would take" if dry_run else "took"
+    lines = [f"{would} {done.facts} facts and {done.items} items; {done.known} known already"]
+    lines += [f"  {note}" for note in done.notes]
+    lines += [f"skipped {one.path}: {one.reason}" for one in done.skipped]
+    context.emit(answer, lambda: "\n".join(lines))
+    return 1 if done.skipped else 0
 
 
 @click.command()
