@@ -30,7 +30,7 @@ class NoSource(UsageError):
     """What is to be imported is not there, or nothing that can be read."""
 
     def __init__(self, source: Path) -> None:
-        super().__init__(f"there is no file `{source}`", hint="name the database of Istota, such as `istota.db`")
+        super().__init__(f"there is no file or folder `{source}`", hint="name a database of Istota, or a workspace")
 
 
 @dataclass(slots=True)
@@ -43,15 +43,27 @@ class Imported:
     """facts and items that were there already"""
     notes: list[str] = field(default_factory=list)
     """that were written"""
+    copies: list[str] = field(default_factory=list)
+    """conflict copies beside notes that say something else"""
+    left: list[str] = field(default_factory=list)
+    """files of a workspace that are no memory"""
     skipped: list[Skipped] = field(default_factory=list)
 
 
 def import_from(
     memory: "VaultMemory", source: Path, *, scopes: Collection[str] | None, now: datetime | None, dry_run: bool
 ) -> Imported:
-    """Take in the facts and chunks of a database of Istota. Raises NoSource, ForeignDatabase."""
+    """Take in a workspace, or the facts and chunks of a database. Raises NoSource, NoWorkspace, ForeignDatabase."""
     if isinstance(scopes, str):
         raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint="None means all of the source")
+    if source.is_dir():
+        from vault_memory.app.workspace import import_workspace
+
+        return import_workspace(memory, source, scopes=scopes, now=moment(now), dry_run=dry_run)
+    if source.name == "CLAUDE.md" and source.is_file():
+        from vault_memory.app.workspace import import_persona
+
+        return import_persona(memory, source, scopes=scopes, now=moment(now), dry_run=dry_run)
     if not source.is_file():
         raise NoSource(source)
     work = _Work(memory, source.name, moment(now), dry_run)

@@ -309,9 +309,8 @@ class VaultMemory(Knowing, Sleeping, Recording, InStep):
         now: datetime | None = None,
         dry_run: bool = False,
     ) -> "Imported":
-        """Take in what a database of Istota knows, which is only read; what is known already is not added again.
-
-        `scopes` None means everybody in it. Raises UsageError, ForeignDatabase.
+        """Take in what a database of Istota, a workspace of OpenClaw or Hermes, or a CLAUDE.md says;
+        it is only read, and what is known is not added again. `scopes` None means everybody in it. Raises UsageError.
         """
         from vault_memory.app.arriving import import_from
 

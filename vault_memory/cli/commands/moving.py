@@ -21,20 +21,28 @@ def import_(
     channels: tuple[str, ...],
     groups: tuple[str, ...],
 ) -> int:
-    """Take in the facts and texts that the database SOURCE of Istota holds. SOURCE is only read.
+    """Take in what SOURCE knows, and only read it: a database of Istota, the workspace folder of OpenClaw or Hermes, or
+    a CLAUDE.md, which becomes SOUL.md.
 
-    Facts go to FACTS.md, texts to the note of their day, else to a note of their own. What is known is not added again.
-    Exit code 1 when something could not be taken.
+    Facts of a database go to FACTS.md, texts to the note of their day, else to a note of their own. Files are copied as
+    they are; where the vault says something else, into a conflict copy. What is known is not added again. Exit code 1
+    when something could not be taken.
     """
     with context.open() as memory:
         done = memory.import_from(
             source, scopes=named_scopes(users, channels, groups) or None, now=context.now, dry_run=dry_run
         )
     skipped = [{"path": one.path, "reason": one.reason} for one in done.skipped]
-    answer = {"facts": done.facts, "items": done.items, "known": done.known, "notes": done.notes, "skipped": skipped}
+    answer = {"facts": done.facts, "items": done.items, "known": done.known, "notes": done.notes}
+    answer |= {"copies": done.copies, "left": done.left, "skipped": skipped}
     would = "would take" if dry_run else "took"
-    lines = [f"{would} {done.facts} facts and {done.items} items; {done.known} known already"]
+    what = f"{done.facts} facts and {done.items} items into {len(done.notes)} notes"
+    if not done.facts + done.items:
+        what = f"{len(done.notes)} notes"
+    lines = [f"{would} {what}; {done.known} known already"]
     lines += [f"  {note}" for note in done.notes]
+    lines += [f"conflict copy {copy}" for copy in done.copies]
+    lines += [f"left {path}: it is no memory" for path in done.left]
     lines += [f"skipped {one.path}: {one.reason}" for one in done.skipped]
     context.emit(answer, lambda: "\n".join(lines))
     return 1 if done.skipped else 0
