@@ -30,7 +30,9 @@ from vault_memory.recall import Answer, Matrices, search
 from vault_memory.vault import Folder, Marker, read_marker
 
 if TYPE_CHECKING:
+    from vault_memory.app.arriving import Imported
     from vault_memory.app.forgetting import Forgotten
+    from vault_memory.app.leaving import Exported
 
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
@@ -298,6 +300,31 @@ class VaultMemory(Knowing, Sleeping, Recording, InStep):
 
         with self._there(), self._lock:
             return forget(self, text, scopes=scopes, now=now, dry_run=dry_run)
+
+    def import_from(
+        self,
+        source: str | Path,
+        *,
+        scopes: Sequence[str] | None = None,
+        now: datetime | None = None,
+        dry_run: bool = False,
+    ) -> "Imported":
+        """Take in what a database of Istota, a workspace of OpenClaw or Hermes, or a CLAUDE.md says;
+        it is only read, and what is known is not added again. `scopes` None means everybody in it. Raises UsageError.
+        """
+        from vault_memory.app.arriving import import_from
+
+        with self._there():
+            return import_from(self, Path(source), scopes=scopes, now=now, dry_run=dry_run)
+
+    def export(self, target: str | Path, *, scopes: Sequence[str] | None = None) -> "Exported":
+        """Write all notes, transcripts and records as they are, and one dump of them in JSON Lines, into a new folder;
+        into a file that ends in `.jsonl` the dump alone. `scopes` None means all of the vault. Raises UsageError.
+        """
+        from vault_memory.app.leaving import export
+
+        with self._there():
+            return export(self, Path(target), scopes=scopes)
 
     def doctor(self, *, fix: bool = False) -> list[Check]:
         """Look at everything that could be wrong; with `fix`, mend what can be mended without touching a note."""

@@ -5,6 +5,7 @@ import io
 import os
 import sys
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -48,6 +49,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "invalidate": ("facts", "Strike a fact through that is no longer so."),
     "delete-fact": ("facts", "Take a fact off its page."),
     "confirm": ("facts", "Say that a fact is so."),
+    "import": ("moving", "Take in what another system knew."),
+    "export": ("moving", "Write all that is known as files and JSON Lines."),
     "status": ("state", "Say what is indexed, watched and fresh."),
     "stats": ("state", "Count notes and chunks by kind and scope."),
     "doctor": ("state", "Look for everything that could be wrong."),
@@ -65,7 +68,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"vault_memory.cli.commands.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(module, f"{name}_" if iskeyword(name) else name)
         return command
 
     def resolve_command(

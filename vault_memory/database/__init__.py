@@ -10,6 +10,7 @@ from vault_memory.database.connection import (
     load_vector_functions,
 )
 from vault_memory.database.erasing import compact, values_in
+from vault_memory.database.foreign import ForeignDatabase, columns, look_into, rows, tables
 from vault_memory.database.migrations import Migration, migrate, version_of
 
 __all__ = [
@@ -17,12 +18,17 @@ __all__ = [
     "Connection",
     "DatabaseDamaged",
     "DatabaseError",
+    "ForeignDatabase",
     "Migration",
+    "columns",
     "compact",
     "connect",
     "is_damage",
     "load_vector_functions",
+    "look_into",
     "migrate",
+    "rows",
+    "tables",
     "values_in",
     "version_of",
 ]

@@ -9,6 +9,7 @@ from vault_memory.vault.marker import Marker, VaultTooNew, ensure_marker, read_m
 from vault_memory.vault.walk import Listing, Stat
 
 if TYPE_CHECKING:
+    from vault_memory.vault.adding import add_file
     from vault_memory.vault.append import Appended, Records, append_record, append_records, merge_records, read_records
     from vault_memory.vault.attempt import make_folders
     from vault_memory.vault.copies import copy_name
@@ -61,6 +62,7 @@ __all__ = [
     "Watcher",
     "Writer",
     "Written",
+    "add_file",
     "append_record",
     "append_records",
     "copy_name",
@@ -83,6 +85,7 @@ __all__ = [
 
 # What a search needs not is loaded when it is first asked for.
 _WHEN_NEEDED = {
+    "adding": ("add_file",),
     "append": ("Appended", "Records", "append_record", "append_records", "merge_records", "read_records"),
     "attempt": ("make_folders",),
     "copies": ("copy_name",),
