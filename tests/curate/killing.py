@@ -199,7 +199,8 @@ def recover(scene: Scene, memory: VaultMemory) -> None:
         tick(scene)
         memory.curator.inbox.carry_out(PAGE, now())
         writer = memory.curator.writer
-        if not writer.pending() and not writer.finished() and not writer.displaced():
+        busy = writer.pending() or writer.finished() or writer.displaced()
+        if not busy and not memory.inbox():  # a page that was only caught up with just now is still to be ticked
             return
         time.sleep(0.01)
     scene.blame("something is never done", memory.waiting())

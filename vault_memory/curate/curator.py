@@ -354,6 +354,7 @@ class Curator:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             self._today = f"{now:%Y-%m-%d}"
+            self.writer.recovered(now)  # its record is to be told from the audit as it was
             yield list(self._finish().values())
         finally:
             self._plans.clear()

@@ -58,7 +58,10 @@ class Returning:
         saved = snapshots.unjudged()
         if saved and catch_up(writer, self._curator.trail, self._curator.folder, [one.path for one in saved], now):
             return
+        unrecorded = {op.path for op in writer.finished()}
         for version in saved:
+            if version.path in unrecorded:
+                continue  # a verdict would change what the record of that write is told from
             try:
                 self._judge(version, now)
             except NotCurated:
