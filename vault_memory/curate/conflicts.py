@@ -24,11 +24,9 @@ from vault_memory.vault import (
     LARGEST_STORED,
     Folder,
     Note,
-    RealFiles,
     append_record,
     editor_locks,
     read_records,
-    real_path,
     revision_of,
 )
 
@@ -200,7 +198,7 @@ class Conflicts:
     def _stamp_of(self, path: str, note: str) -> tuple[int, str] | None:
         """Changes whenever the copy or its note does."""
         try:
-            copy, there = self._folder.stat(path), self._folder.stat(self._real(note))
+            copy, there = self._folder.stat(path), self._folder.stat(self._curator.real(note))
         except VaultMemoryError:
             return None
         return copy and (copy.ctime_ns, repr(there))
@@ -280,12 +278,9 @@ class Conflicts:
 
     def _note(self, path: str) -> Note | None:
         try:
-            return self._folder.read(self._real(path), max_bytes=LARGEST_STORED)
+            return self._folder.read(self._curator.real(path), max_bytes=LARGEST_STORED)
         except NoteNotFound:
             return None
-
-    def _real(self, path: str) -> str:
-        return real_path(RealFiles(self._folder.root), path) or path
 
 
 def _id(path: str, revision: str) -> str:

@@ -14,13 +14,11 @@ from vault_memory.curate.devices import Devices
 from vault_memory.curate.errors import NotRecorded, UnclearId
 from vault_memory.errors import NoteNotFound
 from vault_memory.memory import Record, read_line, resolve, union
-from vault_memory.vault import Folder, RealFiles, append_record, own_log
+from vault_memory.vault import Folder, RealFiles, append_record, last_lines, own_log
 
 ENDING = ".audit.jsonl"
 LARGEST = 256 << 20
 """In bytes: of one audit file"""
-TAIL = 64 << 10
-"""Bytes at the end of an audit file in which its last record is looked for"""
 _NAME = re.compile(r"(?s)(?P<note>.+\.md)\.audit(?:\.(?P<device>[^/]+))?\.jsonl")
 LOG = "`vault-memory log` lists the records with their ids"
 
@@ -87,21 +85,8 @@ class Trail(Devices):
 
     def _tail(self, path: str) -> Iterator[Record]:
         """The last records of one audit file, the last first."""
-        folder_path, _, name = path.rpartition("/")
-        files = RealFiles(self._folder.root)
-        try:
-            folder = files.open_folder(folder_path)
-            try:
-                fd = files.open(folder, name)
-            finally:
-                files.close(folder)
-            try:
-                raw = os.pread(fd, TAIL, max(0, os.fstat(fd).st_size - TAIL))
-            finally:
-                files.close(fd)
-        except OSError:
-            return
-        yield from (record for line in reversed(raw.split(b"\n")) if (record := read_line(line)))
+        lines = last_lines(self._folder.root, path)
+        yield from (record for line in lines if (record := read_line(line)))
 
     def held(self, record_id: str, note: str) -> Record | None:
         """The record, when the note's files have it already."""

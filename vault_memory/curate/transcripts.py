@@ -12,11 +12,10 @@ from vault_memory.curate.devices import Devices
 from vault_memory.curate.errors import TurnNotRecorded
 from vault_memory.errors import NoteUnreadable, VaultError
 from vault_memory.memory import Layout, Turn, checked, read_turn, transcript_path, union_of_turns
-from vault_memory.vault import Appended, Folder, RealFiles, append_records, own_log
+from vault_memory.vault import Appended, Folder, RealFiles, append_records, last_lines, own_log
 
 LARGEST = 64 << 20
 """In bytes: of one transcript"""
-TAIL = 64 << 10
 _DEVICE = re.compile(r"\d{4}-\d{2}-\d{2}\.(?P<device>[^/]+)\.jsonl")
 _DAY = timedelta(days=1)
 
@@ -113,21 +112,8 @@ class Transcripts:
 
     def _last(self, path: str) -> Turn | None:
         """The last turn of a file, without reading all of it."""
-        folder_path, _, name = path.rpartition("/")
-        files = RealFiles(self._folder.root)
-        try:
-            folder = files.open_folder(folder_path)
-            try:
-                fd = files.open(folder, name)
-            finally:
-                files.close(folder)
-            try:
-                raw = os.pread(fd, TAIL, max(0, os.fstat(fd).st_size - TAIL))
-            finally:
-                files.close(fd)
-        except OSError:
-            return None
-        return next((turn for line in reversed(raw.split(b"\n")) if (turn := read_turn(line))), None)
+        lines = last_lines(self._folder.root, path)
+        return next((turn for line in lines if (turn := read_turn(line))), None)
 
     def _paths(self, scope: str, first: date | None, last: date | None) -> list[str]:
         found = []

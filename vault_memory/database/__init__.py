@@ -8,10 +8,11 @@ from vault_memory.database.connection import (
     connect,
     is_damage,
     load_vector_functions,
+    put_aside,
 )
 from vault_memory.database.erasing import compact, values_in
 from vault_memory.database.foreign import ForeignDatabase, columns, look_into, rows, tables
-from vault_memory.database.migrations import Migration, migrate, version_of
+from vault_memory.database.migrations import Migration, migrate, statements, version_of
 
 __all__ = [
     "BUSY_MILLISECONDS",
@@ -27,7 +28,9 @@ __all__ = [
     "load_vector_functions",
     "look_into",
     "migrate",
+    "put_aside",
     "rows",
+    "statements",
     "tables",
     "values_in",
     "version_of",

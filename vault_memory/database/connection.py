@@ -58,6 +58,17 @@ def _use_write_ahead_log(connection: Connection) -> None:
             time.sleep(0.005)
 
 
+def put_aside(file: Path) -> None:
+    """Give a damaged file, with its log, the first free name ``FILE.damaged-N``: a new one can then be begun."""
+    number = 1
+    while file.with_name(f"{file.name}.damaged-{number}").exists():
+        number += 1
+    for ending in ("", "-wal", "-shm"):
+        one = file.with_name(file.name + ending)
+        if one.exists():
+            one.rename(file.with_name(f"{file.name}.damaged-{number}{ending}"))
+
+
 def is_damage(error: DatabaseError) -> bool:
     """Whether the error says that the file itself is broken, and not that a disk is full or a lock held."""
     return isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.FormatError))

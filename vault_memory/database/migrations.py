@@ -10,6 +10,15 @@ from vault_memory.database.connection import Connection
 Migration = Callable[[Connection], None]
 
 
+def statements(text: str) -> Migration:
+    """A step that is nothing but SQL."""
+
+    def step(connection: Connection) -> None:
+        connection.execute(text)
+
+    return step
+
+
 def version_of(connection: Connection) -> int:
     """The format of the file, 0 for an empty one."""
     return int(connection.pragma("user_version"))

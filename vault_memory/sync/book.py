@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from vault_memory.database import Connection, DatabaseDamaged, Migration, connect, migrate
+from vault_memory.database import Connection, DatabaseDamaged, connect, migrate, put_aside, statements
 from vault_memory.remote import Entry
 from vault_memory.sync.brakes import WITHIN, Rewrite
 from vault_memory.sync.trees import BaseDir, BaseFile, BaseNode, within
@@ -59,7 +59,7 @@ class Book:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         connection.pragma("secure_delete", True)
-        migrate(connection, [_step(text) for text in STEPS])
+        migrate(connection, [statements(text) for text in STEPS])
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -253,12 +253,7 @@ def open_book(folder: Path) -> Book:
     try:
         return Book(connect(folder / FILE, durable=True))
     except DatabaseDamaged:
-        number = 1
-        while (folder / f"{FILE}.damaged-{number}").exists():
-            number += 1
-        for ending in ("", "-wal", "-shm"):
-            if (folder / f"{FILE}{ending}").exists():
-                (folder / f"{FILE}{ending}").rename(folder / f"{FILE}.damaged-{number}{ending}")
+        put_aside(folder / FILE)
         return Book(connect(folder / FILE, durable=True))
 
 
@@ -270,10 +265,3 @@ def _row(entry: Entry) -> tuple[str, int, str, int, int, str, str]:
     return (
         entry.path, int(entry.is_folder), entry.etag, entry.size, entry.modified, entry.fileid, entry.checksum,
     )  # fmt: skip
-
-
-def _step(text: str) -> Migration:
-    def step(connection: Connection) -> None:
-        connection.execute(text)
-
-    return step

@@ -10,7 +10,15 @@ from vault_memory.vault.walk import Listing, Stat
 
 if TYPE_CHECKING:
     from vault_memory.vault.adding import add_file
-    from vault_memory.vault.append import Appended, Records, append_record, append_records, merge_records, read_records
+    from vault_memory.vault.append import (
+        Appended,
+        Records,
+        append_record,
+        append_records,
+        last_lines,
+        merge_records,
+        read_records,
+    )
     from vault_memory.vault.attempt import make_folders
     from vault_memory.vault.copies import copy_name
     from vault_memory.vault.device import device_of, is_device, own_log
@@ -71,6 +79,7 @@ __all__ = [
     "ensure_marker",
     "half_saved",
     "is_device",
+    "last_lines",
     "make_folders",
     "merge_records",
     "move_between",
@@ -86,7 +95,15 @@ __all__ = [
 # What a search needs not is loaded when it is first asked for.
 _WHEN_NEEDED = {
     "adding": ("add_file",),
-    "append": ("Appended", "Records", "append_record", "append_records", "merge_records", "read_records"),
+    "append": (
+        "Appended",
+        "Records",
+        "append_record",
+        "append_records",
+        "last_lines",
+        "merge_records",
+        "read_records",
+    ),
     "attempt": ("make_folders",),
     "copies": ("copy_name",),
     "device": ("device_of", "is_device", "own_log"),

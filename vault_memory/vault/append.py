@@ -15,6 +15,9 @@ from vault_memory.vault.files import RealFiles
 
 Record = Mapping[str, object]
 
+TAIL = 64 << 10
+"""Bytes at the end of a log in which its last records are looked for"""
+
 
 @dataclass(frozen=True, slots=True)
 class Records:
@@ -85,6 +88,25 @@ def read_records(raw: bytes) -> Records:
         elif line.strip():
             bad += 1
     return Records(tuple(records), bad)
+
+
+def last_lines(root: str | os.PathLike[str], path: str) -> list[bytes]:
+    """The last lines of a log, the last first, without reading all of it; the first of them may be cut."""
+    folder_path, _, name = path.rpartition("/")
+    files = RealFiles(root)
+    try:
+        folder = files.open_folder(folder_path)
+        try:
+            fd = files.open(folder, name)
+        finally:
+            files.close(folder)
+        try:
+            raw = os.pread(fd, TAIL, max(0, os.fstat(fd).st_size - TAIL))
+        finally:
+            files.close(fd)
+    except OSError:
+        return []
+    return raw.split(b"\n")[::-1]
 
 
 def merge_records(logs: Iterable[bytes]) -> bytes:

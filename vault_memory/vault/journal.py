@@ -14,7 +14,15 @@ from typing import Literal
 
 import apsw
 
-from vault_memory.database import Connection, DatabaseDamaged, DatabaseError, Migration, connect, migrate
+from vault_memory.database import (
+    Connection,
+    DatabaseDamaged,
+    DatabaseError,
+    connect,
+    migrate,
+    put_aside,
+    statements,
+)
 from vault_memory.errors import VaultError
 from vault_memory.vault.reasons import Reason
 
@@ -142,7 +150,7 @@ class Journal:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         connection.pragma("secure_delete", True)
-        migrate(connection, [_step(text) for text in STEPS])
+        migrate(connection, [statements(text) for text in STEPS])
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -254,7 +262,7 @@ def open_journal(folder: Path) -> Journal:
     try:
         return _checked(folder)
     except DatabaseDamaged:
-        _put_aside(folder)
+        put_aside(folder / FILE)
         return _checked(folder)
 
 
@@ -271,23 +279,6 @@ def _checked(folder: Path) -> Journal:
         connection.close()
         raise
     return journal
-
-
-def _put_aside(folder: Path) -> None:
-    number = 1
-    while (folder / f"{FILE}.damaged-{number}").exists():
-        number += 1
-    for ending in ("", "-wal", "-shm"):
-        file = folder / f"{FILE}{ending}"
-        if file.exists():
-            file.rename(folder / f"{FILE}.damaged-{number}{ending}")
-
-
-def _step(text: str) -> Migration:
-    def step(connection: Connection) -> None:
-        connection.execute(text)
-
-    return step
 
 
 def _marks(names: tuple[str, ...]) -> str:
