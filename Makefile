@@ -54,7 +54,7 @@ $(STAMPS)/models: $(STAMPS)/venv
 
 $(STAMPS)/dev: pyproject.toml $(STAMPS)/venv
 	$(call say,installing vault-memory with what the tests and checks need)
-	@$(PIP) install -e '.[onnx,test,check]' && touch $@
+	@$(PIP) install -e '.[onnx,mcp,web,test,check]' && touch $@
 
 # The examples of CommonMark come with the source distribution of markdown-it-py, and with nothing that is installed.
 $(STAMPS)/commonmark: $(STAMPS)/dev
