@@ -222,6 +222,42 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
+class ServeToken:
+    """A bot that may ask over HTTP, and whom it serves."""
+
+    user: str
+    """The person whose notes this token opens"""
+    token_file: str
+    """A file outside the vault that only its owner can read, with the token in it: 32 characters at least"""
+    channel: str = ""
+    """The channel it opens as well"""
+    groups: tuple[str, ...] = ()
+    """The groups it opens as well"""
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """How `serve` listens, and whom it lets in. Put a server with TLS in front of it before others can reach it."""
+
+    host: str = "127.0.0.1"
+    """The address to listen on"""
+    port: int = 8377
+    """The port to listen on"""
+    socket: str = ""
+    """Listen on this Unix socket instead, which only its owner can open"""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names under which it may be asked, beside those of this machine and `host`, such as `memory.example.org`"""
+    allowed_origins: tuple[str, ...] = ()
+    """Pages that may ask it from a browser, such as `https://chat.example.org`"""
+    requests_per_minute: int = 600
+    """How often each token may ask"""
+    max_body_bytes: int = 1_048_576
+    """How long a request may be"""
+    tokens: tuple[ServeToken, ...] = ()
+    """Who may ask"""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All of the configuration."""
 
@@ -237,3 +273,4 @@ class Config:
     sessions: Sessions = Sessions()
     remote: Remote = Remote()
     watch: Watch = Watch()
+    serve: Serve = Serve()
