@@ -79,9 +79,25 @@ class Brain:
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
-    """How search ranks."""
+class MemorySearch:
+    """Whether what notes and conversations say is looked up for a prompt."""
 
+    enabled: bool = True
+    """Whether prompts are given recalled lines at all; `search` works either way"""
+    auto_recall: bool = False
+    """Look up each prompt by itself: for hooks, which nobody asks. A question put to `context` is always looked up"""
+    auto_recall_limit: int = 5
+    """How many recalled lines a prompt gets at most that is looked up by itself"""
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """How search ranks, and how much of it goes into a prompt."""
+
+    enabled: bool = True
+    """Whether prompts are given anything of the memory; false: `context` and hooks give nothing"""
+    budget: int = 4_000
+    """How many characters the recalled lines of a prompt have at most"""
     mode: Literal["balanced", "keyword", "semantic", "rrf"] = "balanced"
     """The mode of a search that names none"""
     limit: int = 10
@@ -261,10 +277,14 @@ class Serve:
 class Config:
     """All of the configuration."""
 
+    max_memory_chars: int = 0
+    """How long the whole memory block of a prompt may be, in characters; recalled lines, then facts, then dated notes
+    are left out first, USER.md and CHANNEL.md never; 0: no limit"""
     layout: Layout = Layout()
     embedding: Embedding = Embedding()
     brain: Brain = Brain()
     recall: Recall = Recall()
+    memory_search: MemorySearch = MemorySearch()
     curation: Curation = Curation()
     facts: Facts = Facts()
     sleep_cycle: SleepCycle = SleepCycle()
