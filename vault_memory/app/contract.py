@@ -4,7 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.app.results import Check, Ended, Freshness, IndexReport, NoteInfo, NoteText, Recorded, SearchAnswer
+from vault_memory.app.results import (
+    Check,
+    ContextBlock,
+    Ended,
+    Freshness,
+    IndexReport,
+    NoteInfo,
+    NoteText,
+    Recorded,
+    SearchAnswer,
+)
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.recall import Hit
 
@@ -48,6 +58,16 @@ def of_hit(hit: Hit) -> dict[str, Any]:
     if hit.why is not None:
         found["why"] = hit.why.as_json()
     return found
+
+
+def of_context(block: ContextBlock) -> dict[str, Any]:
+    """`context`: the text for the prompt, its parts in order, and what was cut."""
+    return {
+        "text": block.text,
+        "parts": [asdict(part) for part in block.parts],
+        "cut": [asdict(cut) for cut in block.cut],
+        "freshness": of_freshness(block.freshness),
+    }
 
 
 def of_freshness(freshness: Freshness) -> dict[str, Any]:

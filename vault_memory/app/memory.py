@@ -284,10 +284,11 @@ class VaultMemory(Knowing, Sleeping, Recording, InStep):
         return inspection.status(self)
 
     @mended
-    def stats(self) -> dict[str, object]:
-        """Counts by kind, scope and source."""
+    def stats(self, scopes: Sequence[str] | None = None) -> dict[str, object]:
+        """Counts by kind, scope and source; with `scopes` of those alone."""
         self.indexing.refresh()
-        return inspection.stats(self.indexing.index())
+        index = self.indexing.index()
+        return inspection.stats(index) if scopes is None else inspection.stats_of(index, scopes)
 
     def forget(
         self, text: str, *, scopes: Sequence[str] | None = None, now: datetime | None = None, dry_run: bool = False
