@@ -137,8 +137,9 @@ class _Sleep:
             with self.shelf.held(), closing(self.memory.fork()) as memory:
                 desk = self._desk(memory, backed=False)
                 for session in ended:
-                    outcomes.append(self._conversation(desk, session))
-                    if outcomes[-1]["state"] == "failed":
+                    found = self._conversation(desk, session)
+                    outcomes += [found] if found["gathered"] else []
+                    if found["state"] == "failed":
                         break
                     sessions.learned(session)
             self.memory.refresh(renew=False)

@@ -23,7 +23,8 @@ RETRY_SECONDS = 600.0
 ENDED_SECONDS = 2.0
 """Between two looks whether a conversation has ended"""
 AGAIN_SECONDS = 30.0
-"""After a conversation that the model gave no answer to; twice as long each further time, up to `RETRY_SECONDS`"""
+"""After a conversation that the model gave no answer to; twice as long each further time"""
+LONGEST_SECONDS = 3600.0
 PATIENCE_SECONDS = 2.0
 """For the step at hand when the daemon ends; the night goes on with it the next time"""
 TROUBLE = (VaultMemoryError, DatabaseError, OSError)
@@ -96,7 +97,7 @@ class Nights:
         for one in slept.scopes:
             logger.info("a conversation of %s: %s %s", one["scope"], one["state"], one["reason"])
         if slept.failed:
-            pause, self._pause = self._pause, min(2 * self._pause, RETRY_SECONDS)
+            pause, self._pause = self._pause, min(2 * self._pause, LONGEST_SECONDS)
             return pause
         self._pause, self._changes = AGAIN_SECONDS, changes
         return ENDED_SECONDS
