@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Self
 from vault_memory import config as configuration
 from vault_memory.app import inspection
 from vault_memory.app.indexing import Indexing, Progress
-from vault_memory.app.knowing import Knowing
 from vault_memory.app.locate import locate
 from vault_memory.app.mending import mended
+from vault_memory.app.prompting import Prompting
 from vault_memory.app.recording import Recording
 from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
 from vault_memory.app.semantic import Semantic
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
 
-class VaultMemory(Knowing, Sleeping, Recording, InStep):
+class VaultMemory(Prompting, Sleeping, Recording, InStep):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(
