@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run", "Watch the vault and keep its index fresh, until stopped."),
     "index": ("indexing", "Bring the index up to date with the notes."),
     "search": ("search", "Find the lines that answer a question."),
+    "context": ("context", "Print what a bot's prompt gets of the memory."),
     "read": ("notes", "Print a note as it is now, with its revision."),
     "notes": ("notes", "List the notes that search reads."),
     "append": ("ops", "Add an item to a section of a note."),
