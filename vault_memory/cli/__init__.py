@@ -52,6 +52,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "confirm": ("facts", "Say that a fact is so."),
     "import": ("moving", "Take in what another system knew."),
     "export": ("moving", "Write all that is known as files and JSON Lines."),
+    "mcp": ("mcp", "Give a model the memory of one person as MCP tools, over standard input and output."),
     "serve": ("serve", "Answer bots over HTTP, each with a token of its own."),
     "service": ("units", "Let systemd or launchd keep the daemon running."),
     "status": ("state", "Say what is indexed, watched and fresh."),
