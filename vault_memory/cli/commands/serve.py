@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.extras import need
+from vault_memory.cli.extras import has, need
 from vault_memory.cli.options import Context, common
 from vault_memory.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     import socket
+
+    from starlette.types import ASGIApp
 
     from vault_memory.app import VaultMemory
     from vault_memory.app.callers import Caller
@@ -48,7 +50,7 @@ def serve(
     context: Context, host: str | None, port: int | None, path: str | None, user: str | None, channel: str,
     groups: tuple[str, ...], new_token: str | None,
 ) -> None:  # fmt: skip
-    """Answer bots over HTTP until stopped: the calls under /v1, described by /openapi.json.
+    """Answer bots over HTTP until stopped: the calls under /v1, described by /openapi.json, and MCP at /mcp.
 
     Each bot has a token, named in [[serve.tokens]] of the configuration, which opens the notes of one person.
     """
@@ -93,10 +95,19 @@ def _serve(context: Context, memory: "VaultMemory", settings: "Serve", local: "C
         raise NobodyMayAsk(memory.config_file or memory.state.config_file)
     if not settings.socket and not settings.host.startswith(LOOPBACK):
         context.say("warning: what goes over the wire can be read there; put a server with TLS in front of this one")
-    app = application(memory, tokens, local=local, settings=settings)
+    app = application(memory, tokens, _mounted(memory), local=local, settings=settings)
     listening, place = _listening(settings)
     listen(app, listening, lambda: context.say(f"listening on {place}"))
     context.say("stopped")
+
+
+def _mounted(memory: "VaultMemory") -> "dict[str, ASGIApp]":
+    """Besides the calls under /v1: MCP, where its extra is installed."""
+    if not has("mcp"):
+        return {}
+    from vault_memory import mcp
+
+    return {"/mcp": mcp.application(memory)}
 
 
 def _listening(settings: "Serve") -> "tuple[socket.socket, str]":
