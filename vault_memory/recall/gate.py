@@ -1,8 +1,9 @@
-"""What is worth telling somebody who did not search: of the best chunks, those that really have to do with the prompt.
+"""Whether a vault has anything to say to somebody who did not search, but only wrote a prompt.
 
-A search gives its best, however little that is. A prompt that is about something else is to be given nothing: so a
-chunk is let through that has a good part of what some sentence of the prompt is about, the rare words counting more,
-or is of a day that the prompt names, or is far more like the prompt than the vault is on the whole.
+A search gives its best, however little that is. A prompt that is about something else is to be given nothing: so one of
+the best chunks must have a good part of what some sentence of the prompt is about, the rare words counting more, or be
+of a day that the prompt names, or be far more like the prompt than the vault is on the whole. One that does vouches for
+the others: what answers a question often stands beside its words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,13 +13,16 @@ from vault_memory.memory import cues, words
 from vault_memory.memory.ranking import LOWEST
 from vault_memory.memory.small_talk import asks_nothing
 from vault_memory.recall.candidates import Candidates, Request
+from vault_memory.recall.fusion import Ranked
 
-PART = 0.34
+PART = 0.4
 """Of the weight of a sentence's words, so much is a good part of it"""
 ENOUGH = 2.0
 """Of a long sentence, the weight of so many of its rarest words is enough"""
 UNKNOWN_PAIR = 0.25
 """What a pair of letters weighs that stands nowhere: it may reach from one word into the next"""
+LOOKED_AT = 20
+"""So many of the best chunks"""
 MORE_ALIKE = 0.3
 """Cosines above the middle of the vault that say by themselves that a chunk has to do with the prompt"""
 
@@ -31,8 +35,11 @@ class Gate:
         self._sentences = [weighed for one in request.sentences if (weighed := self._weighed(one))]
         self._alike = _alike(found)
 
-    def lets(self, place: int) -> bool:
-        """Whether the chunk at this place has to do with the prompt."""
+    def is_open(self, best: Sequence[Ranked]) -> bool:
+        """Whether one of these has to do with the prompt."""
+        return any(self._lets(place) for _, place, _ in best[:LOOKED_AT])
+
+    def _lets(self, place: int) -> bool:
         if self._request.asked.days and cues.is_near(self._found.rows[place][2], self._request.asked.days):
             return True
         return place in self._alike or any(self._says_enough(place, weights) for weights in self._sentences)

@@ -43,7 +43,8 @@ def search(
     """The lines of these scopes that answer `query` best. Any string is a query; no scopes means no hits.
 
     `embed` and `model` (a fingerprint) let vectors take part; `matrices` keeps those of a scope in memory.
-    `pending` is an index of what waits to be written. `gated`: nothing that has too little to do with the query.
+    `pending` is an index of what waits to be written. `gated`: nothing, when the best has too little to do
+    with the query.
     Raises UsageError for an unknown mode.
     """
     if mode not in MODES:
@@ -68,9 +69,8 @@ def search(
     try:
         found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
         ranked = fusion.ranked(request, found, mode)
-        if gated:
-            gate = Gate(request, found)
-            ranked = [one for one in ranked if gate.lets(one[1])]
+        if gated and not Gate(request, found).is_open(ranked):
+            return Answer()
         return hits.answer(request, found, ranked, limit=limit, why=why)
     finally:
         index.connection.execute("RELEASE search")
