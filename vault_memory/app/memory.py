@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from vault_memory.app.arriving import Imported
     from vault_memory.app.forgetting import Forgotten
     from vault_memory.app.leaving import Exported
+    from vault_memory.app.memory_tool import MemoryTool
 
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
@@ -326,6 +327,15 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
 
         with self._there():
             return export(self, Path(target), scopes=scopes)
+
+    def memory_tool(self, *, user: str) -> "MemoryTool":
+        """Anthropic's memory tool over the notes of a person: `execute` carries out what the model asks for.
+
+        Raises UsageError for a name that no person of this vault can have.
+        """
+        from vault_memory.app.memory_tool import MemoryTool
+
+        return MemoryTool(self, user)
 
     def doctor(self, *, fix: bool = False) -> list[Check]:
         """Look at everything that could be wrong; with `fix`, mend what can be mended without touching a note."""
