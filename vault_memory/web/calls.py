@@ -23,6 +23,15 @@ def search(memory: VaultMemory, caller: Caller, asked: bodies.Search) -> Answer:
     return _shown(memory, caller, found)
 
 
+def context(memory: VaultMemory, caller: Caller, asked: bodies.Context) -> Answer:
+    from vault_memory.daemon import asking
+
+    given = _given(asked)
+    prompt = given.pop("prompt")
+    found = asking.context(memory, prompt, scopes=caller.scopes(memory.layout), arguments=given)
+    return _shown(memory, caller, found)
+
+
 def turns(memory: VaultMemory, caller: Caller, asked: bodies.Turn) -> Answer:
     given = _given(asked)
     return contract.of_recorded(memory.record_turn(user=caller.user, channel=caller.channel or None, **given))

@@ -33,6 +33,8 @@ class Endpoint:
 
 
 ENDPOINTS = (
+    Endpoint("POST", "/v1/context", "context", "The memory block for a prompt",
+             calls.context, bodies.Context, "ContextBlock"),
     Endpoint("POST", "/v1/search", "search", "Find the lines that answer a question",
              calls.search, bodies.Search, "Found"),
     Endpoint("POST", "/v1/turns", "record_turn", "Record what was said; search finds it at once",
