@@ -11,6 +11,7 @@ import httpx
 import uvicorn
 from starlette.types import ASGIApp
 
+from tests.scenarios.outside import until
 from vault_memory.app import VaultMemory
 from vault_memory.app.callers import Caller
 from vault_memory.app.tokens import Tokens
@@ -59,6 +60,7 @@ def serving(
     thread.start()
     url = "http://localhost" if uds else f"http://127.0.0.1:{listening.getsockname()[1]}"
     served = Served(memory, url, str(uds) if uds else None)
+    until(lambda: server.started or not thread.is_alive(), pause=0.002, says="the server does not start")
     try:
         yield served
     finally:

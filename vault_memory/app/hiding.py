@@ -1,6 +1,7 @@
 """What a bot is told names no folder of the machine: not in an error, not in the reason why something is off."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from vault_memory.app.memory import VaultMemory
 
 HIDDEN = "…"
+_PATH = re.compile(r"(?<![\w.:/])/(?:[^\s/`'\",;:]+/)+[^\s`'\",;:]*")
 
 
 def folders_of(memory: "VaultMemory") -> list[str]:
@@ -28,3 +30,8 @@ def hidden(value: Any, folders: list[str]) -> Any:
     if isinstance(value, list | tuple):
         return [hidden(part, folders) for part in value]
     return value
+
+
+def placeless(text: str, folders: list[str]) -> str:
+    """The text with no absolute path in it, of whatever folder."""
+    return _PATH.sub(HIDDEN, str(hidden(text, folders)))

@@ -32,7 +32,7 @@ class Tokens:
         callers: dict[str, Caller] = {}
         for number, row in enumerate(tokens):
             setting = f"serve.tokens[{number}].token_file"
-            token = _checked(row, setting, root)
+            token = token_in(Path(row.token_file).expanduser(), setting, root)
             if token in callers:
                 raise TokenUnsafe(
                     f"the token of `{setting}` is that of `{callers[token].user}`, too",
@@ -63,8 +63,8 @@ def _caller(row: ServeToken, setting: str) -> Caller:
     return Caller(row.user, row.channel, row.groups)
 
 
-def _checked(row: ServeToken, setting: str, root: Path) -> str:
-    path = Path(row.token_file).expanduser()
+def token_in(path: Path, setting: str, root: Path) -> str:
+    """What a token file says; `setting` names it, `root` is the vault. Raises TokenUnsafe."""
     see = f"see `{setting}`, or {MAKE_ONE}"
     token = secret_in(path, root, name="token file", setting=setting, error=TokenUnsafe, hint=see).rstrip("\r\n")
     if not (token.isascii() and token.isprintable()) or " " in token:

@@ -14,6 +14,16 @@ def answer_search(context: Context, query: str, scopes: Sequence[str], arguments
         return asking.search(memory, query, scopes=scopes or None, arguments=arguments, progress=progress)
 
 
+def answer_context(
+    context: Context, prompt: str, scopes: Sequence[str], arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The memory block for a prompt, likewise."""
+    from vault_memory.daemon import asking
+
+    with context.open() as memory, context.progress() as progress:
+        return asking.context(memory, prompt, scopes=scopes or None, arguments=arguments, progress=progress)
+
+
 def ask_daemon(context: Context, call: str) -> dict[str, Any] | None:
     """What the daemon of this vault answers; None when none runs."""
     from vault_memory.daemon import ask

@@ -100,4 +100,6 @@ def in_words(op: object) -> str:
             return f"move the section {op.get('heading')} from {op.get('from')} to {op.get('to')}"
         case "merge":
             return f"merge {op.get('copy') or 'what was saved'}"
+        case "rename":
+            return f"rename to {op['to']}" if "to" in op else f"rename from {op.get('from')}"
     return str(name)

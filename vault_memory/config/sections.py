@@ -271,6 +271,9 @@ class Serve:
     """How long a request may be"""
     tokens: tuple[ServeToken, ...] = ()
     """Who may ask"""
+    metrics_token_file: str = ""
+    """A file outside the vault that only its owner can read, with the token that opens `/metrics`, which tells of all
+    that is known; empty: only who comes over `socket` without a token may read it"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,30 @@ def search(
     return _answered(memory, "search", {**arguments, "query": query}, scopes) or alone(scopes)
 
 
+def context(
+    memory: "VaultMemory",
+    prompt: str,
+    *,
+    scopes: Sequence[str] | None,
+    arguments: Mapping[str, Any],
+    progress: "Progress | None" = None,
+) -> dict[str, Any]:
+    """`context`: `arguments` are those of the JSON contract beside prompt and scopes.
+
+    `scopes` None is a person who means all of the vault; an empty list gives nothing.
+    """
+
+    def alone(among: Sequence[str] | None) -> dict[str, Any]:
+        wanted = contract.context_arguments(arguments)
+        _look(memory, progress)
+        if prompt.strip() and memory.config.recall.mode in ("semantic", "rrf"):
+            memory.warm()
+        named = memory.scopes() if among is None else among
+        return contract.of_context(memory.context(prompt, scopes=named, refresh=False, **wanted))
+
+    return _answered(memory, "context", {**arguments, "prompt": prompt}, scopes) or alone(scopes)
+
+
 def _answered(
     memory: "VaultMemory", call: str, arguments: Mapping[str, Any], scopes: Sequence[str] | None
 ) -> dict[str, Any] | None:

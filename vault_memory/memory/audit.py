@@ -179,6 +179,11 @@ _COUNTED = (
     ("move", "{} moved"),
     ("forget", "-{} forgotten"),
     ("retire", "thrown away by age"),
+    ("create", "created"),
+    ("str_replace", "~{} passage replaced"),
+    ("insert", "+{} passage inserted"),
+    ("delete", "thrown away"),
+    ("rename", "renamed"),
 )
 
 

@@ -50,7 +50,7 @@ ANSWERS: dict[str, Schema] = {
     ),
     "ContextBlock": thing(
         "text",
-        parts=several(thing("kind", note={"type": ["string", "null"]}, chars={"type": "integer"})),
+        parts=several(thing("kind note", chars={"type": "integer", "minimum": 0})),
         cut=several(thing("kind reason")),
         freshness=ref("Freshness"),
     ),

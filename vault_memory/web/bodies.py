@@ -16,7 +16,7 @@ Kind = Literal[
 Mode = Literal["balanced", "keyword", "semantic", "rrf"]
 
 
-class Nothing(Struct, frozen=True):
+class Nothing(Struct, frozen=True, forbid_unknown_fields=True):
     """A request that says nothing more."""
 
 
@@ -28,10 +28,14 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True):
         Literal["chat", "briefing"], Meta(description="A briefing is read by others: nothing personal is in it")
     ] = "chat"
     budget: Annotated[
-        Annotated[int, Meta(ge=1, le=1_000_000)] | None, Meta(description="Letters of the whole block")
+        Annotated[int, Meta(ge=0, le=1_000_000)] | None,
+        Meta(description="Letters of the whole block, of which user and channel memory are never cut; 0: no limit"),
     ] = None
     session: Annotated[Line | None, Meta(description="The conversation, whose own turns are left out")] = None
     confirmation: Annotated[Long, Meta(description="What a task was about that was just confirmed")] = ""
+    automatic: Annotated[
+        bool, Meta(description="Nobody asked: the prompt is looked up only as `[memory_search]` allows")
+    ] = False
 
 
 class Turn(Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,7 +71,7 @@ class Search(Struct, frozen=True, forbid_unknown_fields=True):
     why: Annotated[bool, Meta(description="How each hit came by its score")] = False
 
 
-class Note(Struct, frozen=True):
+class Note(Struct, frozen=True, forbid_unknown_fields=True):
     """One note."""
 
     note: Annotated[str, Meta(min_length=1, max_length=4096, description="Its path in the vault, with `/`")]
@@ -85,7 +89,7 @@ class Remember(Struct, frozen=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(min_length=1, max_length=1000)]
 
 
-class Facts(Struct, frozen=True):
+class Facts(Struct, frozen=True, forbid_unknown_fields=True):
     """Of whom or what."""
 
     entity: Annotated[Line | None, Meta(description="Only what is known of this person or thing")] = None

@@ -6,6 +6,7 @@ from typing import Any
 
 from vault_memory.app import VaultMemory, contract
 from vault_memory.app.callers import Caller
+from vault_memory.app.hiding import folders_of, placeless
 from vault_memory.errors import NoteNotFound
 from vault_memory.memory import inside
 from vault_memory.web import bodies
@@ -19,7 +20,16 @@ def search(memory: VaultMemory, caller: Caller, asked: bodies.Search) -> Answer:
     given = _given(asked)
     query = given.pop("query")
     found = asking.search(memory, query, scopes=caller.scopes(memory.layout), arguments=given)
-    return caller.shown(found, memory.layout)
+    return _shown(memory, caller, found)
+
+
+def context(memory: VaultMemory, caller: Caller, asked: bodies.Context) -> Answer:
+    from vault_memory.daemon import asking
+
+    given = _given(asked)
+    prompt = given.pop("prompt")
+    found = asking.context(memory, prompt, scopes=caller.scopes(memory.layout), arguments=given)
+    return _shown(memory, caller, found)
 
 
 def turns(memory: VaultMemory, caller: Caller, asked: bodies.Turn) -> Answer:
@@ -51,6 +61,13 @@ def facts(memory: VaultMemory, caller: Caller, asked: bodies.Facts) -> Answer:
     from vault_memory.app import telling
 
     return telling.of_facts(memory.facts(scopes=caller.scopes(memory.layout), entity=asked.entity))
+
+
+def _shown(memory: VaultMemory, caller: Caller, found: Answer) -> Answer:
+    """Without the names of others' notes, and of folders of the machine."""
+    answer = caller.shown(found, memory.layout)
+    freshness = answer["freshness"]
+    return {**answer, "freshness": {**freshness, "reason": placeless(freshness["reason"], folders_of(memory))}}
 
 
 def _given(asked: Any) -> dict[str, Any]:

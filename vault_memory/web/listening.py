@@ -92,11 +92,16 @@ def listen(app: ASGIApp, listening: socket.socket, ready: Callable[[], None]) ->
         app, log_config=None, access_log=False, server_header=False, proxy_headers=False, ws="none", lifespan="on",
         timeout_graceful_shutdown=GRACE_SECONDS,
     )  # fmt: skip
+    server = _Server(settings, ready)
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)  # uvicorn ends, and then gives the signal on to whom it found here
+        signal.signal(number, end)  # before it runs; then it catches them by itself, and gives them on at its end
     name = listening.getsockname()
     try:
-        _Server(settings, ready).run(sockets=[listening])
+        server.run(sockets=[listening])
     finally:
         listening.close()
         if listening.family == socket.AF_UNIX:

@@ -1,14 +1,17 @@
 """What goes back over the wire: JSON, and errors in the words of the contract that tell nothing of the machine."""
 
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 from starlette.responses import Response
 
 from vault_memory.app import VaultMemory
-from vault_memory.app.hiding import folders_of, hidden
+from vault_memory.app.hiding import folders_of, hidden, placeless
 from vault_memory.errors import VaultMemoryError
+
+logger = logging.getLogger(__name__)
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 STATUS = {2: 400, 4: 503, 5: 409, 6: 409, 75: 503}
@@ -31,7 +34,12 @@ def failure(error: VaultMemoryError, memory: VaultMemory) -> Response:
     from vault_memory.daemon import DaemonRefused
 
     status = STATUS.get(error.exit_code, 500) if isinstance(error, DaemonRefused) else error.http_status
-    return reply({"error": hidden(error.as_json(), folders_of(memory))}, status)
+    folders = folders_of(memory)
+    told = hidden(error.as_json(), folders)
+    if status >= 500:  # of what is wrong with the machine, its owner reads the rest in the log
+        logger.warning("%s: %s", error.code, error)
+        told |= {"message": placeless(error.message, folders), "hint": placeless(error.hint, folders)}
+    return reply({"error": told}, status)
 
 
 def broken() -> Response:

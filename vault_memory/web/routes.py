@@ -11,7 +11,9 @@ from starlette.routing import Route
 
 from vault_memory.app import VaultMemory
 from vault_memory.app.callers import Caller
+from vault_memory.config import Serve
 from vault_memory.web import bodies, calls
+from vault_memory.web.metrics import Requests, metrics_route
 from vault_memory.web.replies import reply
 
 
@@ -31,6 +33,8 @@ class Endpoint:
 
 
 ENDPOINTS = (
+    Endpoint("POST", "/v1/context", "context", "The memory block for a prompt",
+             calls.context, bodies.Context, "ContextBlock"),
     Endpoint("POST", "/v1/search", "search", "Find the lines that answer a question",
              calls.search, bodies.Search, "Found"),
     Endpoint("POST", "/v1/turns", "record_turn", "Record what was said; search finds it at once",
@@ -49,14 +53,16 @@ ENDPOINTS = (
 """All that need a token"""
 
 
-def with_own_door(memory: VaultMemory) -> list[Route]:
+def with_own_door(memory: VaultMemory, serve: Serve, requests: Requests, *, for_local: bool) -> list[Route]:
     """The paths that need no token of ours: they are open, or have a door of their own, which they bring along.
 
-    The gate stands before them, too, and so does the limit of a body. They are named by exact paths.
+    The gate stands before them, too, and so does the limit of a body. They are named by exact paths. `for_local`:
+    somebody may come without a token.
     """
     return [
         Route("/healthz", _health, methods=["GET"]),
         Route("/openapi.json", _document, methods=["GET"]),
+        *metrics_route(memory, requests, serve.metrics_token_file, for_local=for_local),
     ]
 
 

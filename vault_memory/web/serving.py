@@ -27,6 +27,7 @@ from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.web.door import Doorkeeper
 from vault_memory.web.gate import Gate
 from vault_memory.web.lifespans import awake
+from vault_memory.web.metrics import Counting, Requests
 from vault_memory.web.replies import broken, failure, refusal, reply
 from vault_memory.web.routes import ENDPOINTS, Endpoint, with_own_door
 
@@ -49,14 +50,17 @@ def application(
     Whoever comes without a token is `local`, if that is given: for a socket that only its owner can open.
     `settings` are those of `[serve]`, unless others are given.
     """
-    serve, mounted, own_door = settings or memory.config.serve, dict(mounts or {}), with_own_door(memory)
-    doors = [Middleware(Gate, hosts=(serve.host, *serve.allowed_hosts), origins=serve.allowed_origins)]
+    serve, mounted, requests = settings or memory.config.serve, dict(mounts or {}), Requests()
+    own_door = with_own_door(memory, serve, requests, for_local=local is not None)
+    names = {route.path for route in own_door}
+    known = {*names, *(one.path for one in ENDPOINTS), *mounted, *(f"{path}/{{rest}}" for path in mounted)}
+    doors = [Middleware(Counting, requests=requests, paths=known)]
+    doors += [Middleware(Gate, hosts=(serve.host, *serve.allowed_hosts), origins=serve.allowed_origins)]
     if serve.allowed_origins:
         methods, origins = ("GET", "POST", "DELETE"), serve.allowed_origins
         doors.append(
             Middleware(CORSMiddleware, allow_origins=origins, allow_methods=methods, allow_headers=ASKED_BY_BROWSERS)
         )
-    names = {route.path for route in own_door}
     doors.append(Middleware(Doorkeeper, tokens=tokens, settings=serve, local=local, own_door=names))
 
     @asynccontextmanager
