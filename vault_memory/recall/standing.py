@@ -1,7 +1,7 @@
 """Notes as they stand in their files at this moment, and who wrote each of their lines, as far as that is known."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from vault_memory.errors import NoteNotFound, VaultError
@@ -16,8 +16,9 @@ LARGEST = 64 << 20
 """Bytes of a transcript or an audit that is read"""
 MOST_LINES = 8
 """Of an item that is looked for"""
-MOST_KEPT = 64
+MOST_KEPT = 1_000
 """Of so many notes it is kept who wrote what"""
+AUDIT = ".md.audit."
 _BREAK = re.compile(rb"\r\n|\r|\n")
 _ORIGIN = re.compile(r"\((?:[^()]*[ ,])?origin:([a-z][a-z0-9_-]*)[^()]*\)")
 _SPEAKER = re.compile(r"\*\*[^*]*\*\*: ")
@@ -41,6 +42,8 @@ class Notes:
     def __init__(self, folder: Folder, authors: "Authors") -> None:
         self._folder, self._authors = folder, authors
         self._lines: dict[str, list[bytes]] = {}
+        self._audits: dict[str, dict[str, list[str]]] = {}
+        """by folder, which files are the audit of which note"""
         self.trouble: dict[str, str] = {}
         """why a note cannot be read now, by path"""
 
@@ -106,13 +109,20 @@ class Notes:
 
     def _origin(self, path: str, first: int, last: int) -> str:
         lines = [line for line in self.lines(path)[first - 1 : last] if line.strip()]
-        bots = self._authors.bots(path)
+        bots = self._bots(path)
         wrote = {"bot" if _said_by(line) in bots else "person" for line in lines} if bots else {"person"}
         if _said_by(b"\n".join(lines)) in bots:
             wrote = {"bot"}
         who = wrote.pop() if len(wrote) == 1 else "person and bot"
         mark = _ORIGIN.search(self._decoded(path, first, last))
         return f"{who}, from {mark[1]}" if mark else who
+
+    def _bots(self, path: str) -> frozenset[str]:
+        folder = path.rpartition("/")[0]
+        if folder not in self._audits:
+            self._audits[folder] = _audits_in(self._folder, folder)
+        audits = self._audits[folder].get(path)
+        return self._authors.bots(path, audits) if audits else frozenset()
 
 
 def _says(lines: list[bytes], text: str) -> bool:
@@ -138,17 +148,14 @@ class Authors:
         self._folder = folder
         self._kept: dict[str, tuple[object, frozenset[str]]] = {}
 
-    def bots(self, note: str) -> frozenset[str]:
-        """The items of a note that the bot wrote and nobody changed since, normalised."""
-        stamps = {}
-        for path in self._beside(note):
-            stat = self._folder.stat(path)
-            stamps[path] = stat and (stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino)
+    def bots(self, note: str, audits: Sequence[str]) -> frozenset[str]:
+        """The items of a note that the bot wrote and nobody changed since, normalised, by these files."""
+        stamps = {path: self._folder.stat(path) for path in audits}
         kept = self._kept.get(note)
         if kept is None or kept[0] != stamps:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            kept = self._kept[note] = (stamps, self._read(stamps) if stamps else frozenset())
+            kept = self._kept[note] = (stamps, self._read(stamps))
         return kept[1]
 
     def _read(self, paths: Iterable[str]) -> frozenset[str]:
@@ -161,19 +168,22 @@ class Authors:
             read.append([record for line in raw.split(b"\n") if line.strip() and (record := read_line(line))])
         return frozenset(text for _, text in replay(union(*read)).written)
 
-    def _beside(self, note: str) -> list[str]:
-        """The audit files of a note: this device's and those of others."""
-        import os
 
-        folder_path, _, name = note.rpartition("/")
-        files = RealFiles(self._folder.root)
-        try:
-            folder = files.open_folder(folder_path)
-        except OSError:
-            return []
-        try:
-            stem = name + ".audit."
-            there = [one for one in os.listdir(folder) if one.startswith(stem) and one.endswith(".jsonl")]
-        finally:
-            files.close(folder)
-        return sorted(f"{folder_path}/{one}" if folder_path else one for one in there)
+def _audits_in(folder: Folder, path: str) -> dict[str, list[str]]:
+    """By note, the audit files in one folder: those of this device and of others."""
+    import os
+
+    files = RealFiles(folder.root)
+    try:
+        opened = files.open_folder(path)
+    except OSError:
+        return {}
+    try:
+        names = [name for name in os.listdir(opened) if AUDIT in name and name.endswith(".jsonl")]
+    finally:
+        files.close(opened)
+    found: dict[str, list[str]] = {}
+    within = f"{path}/" if path else ""
+    for name in sorted(names):
+        found.setdefault(f"{within}{name.rpartition(AUDIT)[0]}.md", []).append(within + name)
+    return found
