@@ -13,9 +13,7 @@ from vault_memory.index import facts as rows
 from vault_memory.index.filters import listed
 from vault_memory.memory import context as rules
 from vault_memory.memory.context import Assembled, Piece, Quotation, RecalledLine
-from vault_memory.memory.facts import Fact, current, folded
 from vault_memory.memory.quoting import one_line, quoted
-from vault_memory.memory.relevance import Prompt, relevant
 from vault_memory.recall.answer import Answer, Hit
 from vault_memory.recall.standing import Notes, Standing
 
@@ -138,6 +136,11 @@ def _there(index: Index, wanted: Wanted) -> list[tuple[str, str, str | None, str
 def _facts(index: Index, notes: Notes, wanted: Wanted, cut: list[tuple[str, str]]) -> Iterable[Quotation]:
     """The person's own facts, and those about whom or what the prompt names."""
     ids = index.scope_ids(wanted.open)
+    if not rows.any_of(index.connection, ids):
+        return []
+    from vault_memory.memory.facts import Fact, current, folded  # only here: many vaults have no facts
+    from vault_memory.memory.relevance import Prompt, relevant
+
     people = {folded(name) for name in wanted.people}
     if wanted.briefing:
         people |= {folded(wanted.owner)}
