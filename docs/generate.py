@@ -11,7 +11,7 @@ import inspect
 import pkgutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -108,8 +108,11 @@ def configuration() -> str:
         "file, `VAULT_MEMORY_STATE` the folder for the indexes of all vaults, and `VAULT_MEMORY_CACHE` the folder for "
         "models that were fetched.",
     ]
+    tables = {name: kind for name, kind in get_type_hints(config.Config).items() if name in config.SECTIONS}
+    moved = ", ".join(f"`{key}` (the same as under [{table}])" for key, table in config.ALSO_AT_TOP.items())
+    out += ["## At the top", f"Before the first table, where {moved} may stand as well.", _keys(config.Config, tables)]
     nested = []
-    for name, section in get_type_hints(config.Config).items():
+    for name, section in tables.items():
         out += [f"## [{name}]", _prose(inspect.getdoc(section)), _keys(section)]
         nested += [inner for kind in get_type_hints(section).values() if (inner := _item(kind))]
     for table in nested:
@@ -122,10 +125,10 @@ def _item(kind: object) -> Any:
     return next((inner for inner in get_args(kind) if dataclasses.is_dataclass(inner)), None)
 
 
-def _keys(table: Any) -> str:
+def _keys(table: Any, without: Collection[str] = ()) -> str:
     meanings, types = _field_docs(table), get_type_hints(table)
     rows = ["| Key | Type | Default | Meaning |", "|---|---|---|---|"]
-    for field in dataclasses.fields(table):
+    for field in (field for field in dataclasses.fields(table) if field.name not in without):
         default = "required" if field.default is dataclasses.MISSING else f"`{_toml(field.default)}`"
         meaning = _one_line(meanings.get(field.name, ""))
         rows.append(f"| `{field.name}` | {_type(types[field.name])} | {default} | {meaning} |")

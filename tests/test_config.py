@@ -86,3 +86,22 @@ def test_nights_have_hours_zones_and_retention(tmp_path):
     assert loaded.sleep_cycle.zones == (config.PersonZone("mira", "Europe/Oslo"),)
     assert loaded.channel_sleep_cycle.lookback_hours == 48
     assert loaded.retention.transcript_days == 90
+
+
+ISTOTA = "max_memory_chars = 9000\nmax_knowledge_facts = 12\n[memory_search]\nauto_recall = true\n"
+
+
+def test_names_known_from_istota_stand_at_the_top_and_in_their_table(tmp_path):
+    loaded = load(tmp_path, ISTOTA, MAX_MEMORY_CHARS="800", MEMORY_SEARCH_AUTO_RECALL_LIMIT="2")
+
+    assert (loaded.max_memory_chars, loaded.facts.max_knowledge_facts) == (800, 12)
+    assert loaded.memory_search == config.MemorySearch(auto_recall=True, auto_recall_limit=2)
+
+
+def test_the_environment_goes_over_a_key_at_the_top(tmp_path):
+    assert load(tmp_path, ISTOTA, MAX_KNOWLEDGE_FACTS="3").facts.max_knowledge_facts == 3
+
+
+def test_a_key_at_the_top_and_in_its_table_is_one_too_many(tmp_path):
+    with pytest.raises(ConfigError, match="keep one of them"):
+        load(tmp_path, "max_knowledge_facts = 12\n[facts]\nmax_knowledge_facts = 12\n")

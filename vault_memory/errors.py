@@ -84,6 +84,8 @@ class NoteNotFound(VaultError):
 class NoteUnreadable(VaultError):
     """The note is there and cannot be read now; that is not the same as absent."""
 
+    http_status = 503
+
     def __init__(self, path: str, reason: str, *, hint: str = "") -> None:
         super().__init__(f"`{path}` cannot be read: {reason}", hint=hint, path=path, reason=reason)
         self.path = path

@@ -171,6 +171,20 @@ def reads_at_most(characters: int, then: Reply = learns) -> Reply:
     return reply
 
 
+def drops_beyond(tokens: int, then: Reply = learns) -> Reply:
+    """A server that leaves out what is beyond its context and says nothing of it but the count; 4 letters a token."""
+
+    def reply(asked: Asked) -> Sent:
+        read = min(tokens, (len(asked.system) + len(asked.text)) // 4)
+        if read < tokens:
+            whole = json.loads(then(asked).body)
+        else:
+            whole = json.loads(completion('{"memories": [], "facts": [], "topics": {}, "ops": []}'))
+        return Sent(200, json.dumps(whole | {"usage": {"prompt_tokens": read}}).encode())
+
+    return reply
+
+
 def writes_at_most(turns: int, then: Reply = learns) -> Reply:
     """A model that is cut off when there is much to say."""
 

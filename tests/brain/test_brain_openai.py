@@ -24,6 +24,7 @@ from .scripted import (
     Reply,
     ScriptedModel,
     Sent,
+    drops_beyond,
     fails,
     knows_only,
     learns,
@@ -195,6 +196,16 @@ def test_what_is_longer_than_the_model_reads_is_asked_in_halves(model: ScriptedM
     found = read_answer(answer.text, prompt.turn_ids)
     assert {id_ for one in found.memories for id_ in one.evidence} == set(prompt.turn_ids)
     assert len(model.asked) == 1 + 2 + 4
+
+
+def test_what_a_server_left_out_without_a_word_is_asked_in_halves(model: ScriptedModel) -> None:
+    prompt = asking(*(f"Fact number {number}: " + "tea " * 125 for number in range(24)))
+    model.script = [drops_beyond(3072)]
+
+    found = read_answer(brain(model).answer(prompt).text, prompt.turn_ids)
+
+    assert {id_ for one in found.memories for id_ in one.evidence} == set(prompt.turn_ids)
+    assert len(model.asked) == 1 + 2
 
 
 def test_one_long_turn_is_cut_in_two_and_keeps_its_id(model: ScriptedModel) -> None:

@@ -32,10 +32,11 @@ class Bedroom:
     def say(self, text: str, *, user: str = "mira", role: str = "user", day: str = "2026-05-25", **more: str) -> str:
         """Record a turn; its id."""
         at = more.pop("at", "18:00")
+        session = more.pop("session", f"{user} {day}")
         options = [part for name, value in more.items() for part in (f"--{name}", value)]
         said = self.seen.ok(
-            "record", "--session", more.get("session", f"{user} {day}"), "--role", role, "--user", user,
-            "--now", f"{day}T{at}:00+01:00", *[one for one in options if one != "--session"], text,
+            "record", "--session", session, "--role", role, "--user", user, "--now", f"{day}T{at}:00+01:00",
+            *options, text,
         )  # fmt: skip
         return str(said["id"])
 

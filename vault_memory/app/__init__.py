@@ -4,11 +4,14 @@ from vault_memory.app.locate import locate
 from vault_memory.app.memory import VaultMemory
 from vault_memory.app.results import (
     Check,
+    ContextBlock,
+    Cut,
     Ended,
     Freshness,
     IndexReport,
     NoteInfo,
     NoteText,
+    Part,
     Recorded,
     SearchAnswer,
     SyncReport,
@@ -17,11 +20,14 @@ from vault_memory.app.state import StateFolder, TwoCopies, claim, state_of, stat
 
 __all__ = [
     "Check",
+    "ContextBlock",
+    "Cut",
     "Ended",
     "Freshness",
     "IndexReport",
     "NoteInfo",
     "NoteText",
+    "Part",
     "Recorded",
     "SearchAnswer",
     "StateFolder",

@@ -3,7 +3,9 @@
 A face builds a Caller from its configuration, its arguments at the start, or a token; never from what a model says.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from vault_memory.errors import UsageError
 from vault_memory.memory import Layout
@@ -26,3 +28,14 @@ class Caller:
         groups = (*self.groups, "main") if self.user == layout.user and "main" not in self.groups else self.groups
         channel = (f"channel:{self.channel}",) if self.channel else ()
         return (f"user:{self.user}", *channel, *(f"group:{group}" for group in groups))
+
+    def may_read(self, path: str, layout: Layout) -> bool:
+        """Whether a note is open: it lies in one of the scopes, and search reads it (not INBOX, not the audit)."""
+        place = layout.place(path)
+        return place is not None and place.indexed and place.scope in self.scopes(layout)
+
+    def shown(self, found: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+        """An answer of the JSON contract, in which no stale note of somebody else is named."""
+        fresh = found["freshness"]
+        stale = [path for path in fresh["stale_files"] if self.may_read(path, layout)]
+        return {**found, "freshness": {**fresh, "stale_files": stale}}

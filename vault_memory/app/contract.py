@@ -4,7 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.app.results import Check, Ended, Freshness, IndexReport, NoteInfo, NoteText, Recorded, SearchAnswer
+from vault_memory.app.results import (
+    Check,
+    ContextBlock,
+    Ended,
+    Freshness,
+    IndexReport,
+    NoteInfo,
+    NoteText,
+    Recorded,
+    SearchAnswer,
+)
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.recall import Hit
 
@@ -48,6 +58,16 @@ def of_hit(hit: Hit) -> dict[str, Any]:
     if hit.why is not None:
         found["why"] = hit.why.as_json()
     return found
+
+
+def of_context(block: ContextBlock) -> dict[str, Any]:
+    """`context`: the text for the prompt, its parts in order, and what was cut."""
+    return {
+        "text": block.text,
+        "parts": [asdict(part) for part in block.parts],
+        "cut": [asdict(cut) for cut in block.cut],
+        "freshness": of_freshness(block.freshness),
+    }
 
 
 def of_freshness(freshness: Freshness) -> dict[str, Any]:
@@ -196,6 +216,11 @@ ARGUMENTS = {
     "until": str, "kinds": list, "why": bool,
 }  # fmt: skip
 """Of a search, with their types in JSON; lists are of text, and what is not needed may be null"""
+CONTEXT_ARGUMENTS = {
+    "prompt": str, "scopes": list, "purpose": str, "budget": int, "session": str, "confirmation": str,
+    "automatic": bool, "now": str,
+}  # fmt: skip
+"""Of the memory block for a prompt, likewise"""
 
 
 def _is(value: object, kind: type) -> bool:
@@ -206,12 +231,22 @@ def _is(value: object, kind: type) -> bool:
 
 def search_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `VaultMemory.search` from JSON, where dates and times are ISO 8601."""
+    return _arguments(args, ARGUMENTS, "search")
+
+
+def context_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `VaultMemory.context` from JSON; those that are null are left out."""
+    found = _arguments(args, CONTEXT_ARGUMENTS, "context")
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _arguments(args: Mapping[str, Any], known: Mapping[str, type], call: str) -> dict[str, Any]:
     from datetime import date, datetime
 
     found = dict(args)
-    if unknown := sorted(set(found) - set(ARGUMENTS)):
-        raise UsageError(f"a search takes {', '.join(ARGUMENTS)}, not {', '.join(unknown)}")
-    for name, kind in ARGUMENTS.items():
+    if unknown := sorted(set(found) - set(known)):
+        raise UsageError(f"`{call}` takes {', '.join(known)}, not {', '.join(unknown)}")
+    for name, kind in known.items():
         if not _is(found.get(name), kind):
             raise UsageError(f"`{name}` is {found.get(name)!r}, which is no {kind.__name__}")
     try:

@@ -90,6 +90,19 @@ class Editing:
             run = self.curator.new_run(inside(note), source, at, ops=tuple(ops), why=why, origin=origin)
             return self._run(run, at, expected=expected, merge=merge, dry_run=dry_run)
 
+    def edit_text(
+        self, note: str, edit: Mapping[str, object], *, expected: str | None = None, dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "Edit":  # fmt: skip
+        """Edit a note as a text, as the memory tool asks for it (see `memory.text_edits`); policy binds it as a bot's.
+
+        Raises NoteChanged, NotCurated, NoteUnreadable, NotRecorded.
+        """
+        at = _moment(now)
+        with self._there():
+            run = self.curator.new_run(inside(note), "tool", at, ops=(dict(edit),), as_text=True)
+            return self._run(run, at, expected=expected, dry_run=dry_run)
+
     def undo(self, record_id: str, *, dry_run: bool = False, now: datetime | None = None) -> "Edit":
         """Take back what one record of the audit did, as a new record, which can be taken back too.
 

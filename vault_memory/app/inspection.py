@@ -21,6 +21,13 @@ def notes(index: Index, scopes: Sequence[str] | None) -> list[NoteInfo]:
     return [NoteInfo(*row) for row in rows if scopes is None or row[1] in scopes]
 
 
+def stats_of(index: Index, scopes: Sequence[str]) -> dict[str, object]:
+    """Counts of notes and chunks of these scopes by kind and scope; nothing of others shows in a sum."""
+    kinds, by_scope = _counts(index, "note.kind", scopes), _counts(index, "scope.name", scopes)
+    sums = {what: sum(counts[what] for counts in by_scope.values()) for what in ("notes", "chunks")}
+    return {"kinds": kinds, "scopes": by_scope, "sources": {"notes": sums}}
+
+
 def stats(index: Index) -> dict[str, object]:
     """Counts of notes and chunks by kind and scope, and of vectors by model."""
     return {
@@ -36,10 +43,12 @@ def stats(index: Index) -> dict[str, object]:
     }
 
 
-def _counts(index: Index, column: str) -> dict[str, dict[str, int]]:
+def _counts(index: Index, column: str, scopes: Sequence[str] | None = None) -> dict[str, dict[str, int]]:
+    within = "" if scopes is None else f" WHERE scope.name IN ({', '.join('?' * len(scopes))})"
     rows = index.connection.execute(
         f"SELECT {column}, count(DISTINCT note.id), count(chunk.id) FROM note JOIN scope ON scope.id = note.scope"
-        f" LEFT JOIN chunk ON chunk.note = note.id GROUP BY {column} ORDER BY {column}"
+        f" LEFT JOIN chunk ON chunk.note = note.id{within} GROUP BY {column} ORDER BY {column}",
+        tuple(scopes or ()),
     )
     return {name: {"notes": notes, "chunks": chunks} for name, notes, chunks in rows}
 

@@ -106,19 +106,19 @@ class Knowing(Editing):
         return self._change(self._page_of(scope), "add", said.scope, source, now, dry_run, fact=said, why=why)
 
     def correct_fact(
-        self, fact_id: str, *, scopes: Sequence[str], source: str = "cli", dry_run: bool = False,
-        now: datetime | None = None, **right: Any,
+        self, fact_id: str, *, scopes: Sequence[str], source: str = "cli", expected: str | None = None,
+        dry_run: bool = False, now: datetime | None = None, **right: Any,
     ) -> "FactChange":  # fmt: skip
         """Put what is right in the place of what was wrong from the start; `right` are parts of the fact.
 
-        Raises UnclearId.
+        `expected` is the revision of its page that this was thought of for. Raises UnclearId, NoteChanged.
         """
         from vault_memory.app import known as graph
 
         note, fact = self.find_fact(fact_id, scopes=scopes)
         new = graph.identified(replace(fact, **{name: value for name, value in right.items() if value is not None}))
         graph.check(new)
-        return self._change(note, "correct", fact.scope, source, now, dry_run, fact=new, id=fact.id)
+        return self._change(note, "correct", fact.scope, source, now, dry_run, fact=new, id=fact.id, expected=expected)
 
     def invalidate_fact(
         self, fact_id: str, *, scopes: Sequence[str], source: str = "cli", dry_run: bool = False,
@@ -129,20 +129,20 @@ class Knowing(Editing):
         return self._change(note, "invalidate", fact.scope, source, now, dry_run, id=fact.id)
 
     def delete_fact(
-        self, fact_id: str, *, scopes: Sequence[str], source: str = "cli", dry_run: bool = False,
-        now: datetime | None = None,
+        self, fact_id: str, *, scopes: Sequence[str], source: str = "cli", expected: str | None = None,
+        dry_run: bool = False, now: datetime | None = None,
     ) -> "FactChange":  # fmt: skip
-        """It was never so: its line goes. Raises UnclearId."""
+        """It was never so: its line goes. Raises UnclearId, NoteChanged."""
         note, fact = self.find_fact(fact_id, scopes=scopes)
-        return self._change(note, "delete", fact.scope, source, now, dry_run, id=fact.id)
+        return self._change(note, "delete", fact.scope, source, now, dry_run, id=fact.id, expected=expected)
 
     def confirm_fact(
-        self, fact_id: str, *, scopes: Sequence[str], source: str = "cli", dry_run: bool = False,
-        now: datetime | None = None,
+        self, fact_id: str, *, scopes: Sequence[str], source: str = "cli", expected: str | None = None,
+        dry_run: bool = False, now: datetime | None = None,
     ) -> "FactChange":  # fmt: skip
-        """A person says that it is so: it does not fade. Raises UnclearId."""
+        """A person says that it is so: it does not fade. Raises UnclearId, NoteChanged."""
         note, fact = self.find_fact(fact_id, scopes=scopes)
-        return self._change(note, "confirm", fact.scope, source, now, dry_run, id=fact.id)
+        return self._change(note, "confirm", fact.scope, source, now, dry_run, id=fact.id, expected=expected)
 
     @mended
     def find_fact(self, fact_id: str, *, scopes: Sequence[str]) -> "tuple[str, Fact]":
@@ -219,7 +219,7 @@ class Knowing(Editing):
 
     def _change(
         self, note: str, do: str, scope: str, source: str, now: datetime | None, dry_run: bool,
-        *, fact: "Fact | None" = None, id: str = "", why: str = "",
+        *, fact: "Fact | None" = None, id: str = "", why: str = "", expected: str | None = None,
     ) -> "FactChange":  # fmt: skip
         from vault_memory.app import known as graph
         from vault_memory.app.editing import SOURCES
@@ -234,7 +234,7 @@ class Knowing(Editing):
             run = self.curator.new_run(
                 note, source, at, facts=(wish,), why=why, origin=fact.origin if fact else "owner"
             )
-            edit = self._run(run, at, dry_run=dry_run)
+            edit = self._run(run, at, expected=expected, dry_run=dry_run)
         return graph.told(edit, note, id)
 
     def _type_by_mentions(self, name: str, scopes: Sequence[str]) -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Self
 from vault_memory import config as configuration
 from vault_memory.app import inspection
 from vault_memory.app.indexing import Indexing, Progress
-from vault_memory.app.knowing import Knowing
 from vault_memory.app.locate import locate
 from vault_memory.app.mending import mended
+from vault_memory.app.prompting import Prompting
 from vault_memory.app.recording import Recording
 from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
 from vault_memory.app.semantic import Semantic
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from vault_memory.app.arriving import Imported
     from vault_memory.app.forgetting import Forgotten
     from vault_memory.app.leaving import Exported
+    from vault_memory.app.memory_tool import MemoryTool
 
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
 
-class VaultMemory(Knowing, Sleeping, Recording, InStep):
+class VaultMemory(Prompting, Sleeping, Recording, InStep):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(
@@ -284,10 +285,11 @@ class VaultMemory(Knowing, Sleeping, Recording, InStep):
         return inspection.status(self)
 
     @mended
-    def stats(self) -> dict[str, object]:
-        """Counts by kind, scope and source."""
+    def stats(self, scopes: Sequence[str] | None = None) -> dict[str, object]:
+        """Counts by kind, scope and source; with `scopes` of those alone."""
         self.indexing.refresh()
-        return inspection.stats(self.indexing.index())
+        index = self.indexing.index()
+        return inspection.stats(index) if scopes is None else inspection.stats_of(index, scopes)
 
     def forget(
         self, text: str, *, scopes: Sequence[str] | None = None, now: datetime | None = None, dry_run: bool = False
@@ -325,6 +327,15 @@ class VaultMemory(Knowing, Sleeping, Recording, InStep):
 
         with self._there():
             return export(self, Path(target), scopes=scopes)
+
+    def memory_tool(self, *, user: str) -> "MemoryTool":
+        """Anthropic's memory tool over the notes of a person: `execute` carries out what the model asks for.
+
+        Raises UsageError for a name that no person of this vault can have.
+        """
+        from vault_memory.app.memory_tool import MemoryTool
+
+        return MemoryTool(self, user)
 
     def doctor(self, *, fix: bool = False) -> list[Check]:
         """Look at everything that could be wrong; with `fix`, mend what can be mended without touching a note."""

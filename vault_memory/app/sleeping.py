@@ -79,13 +79,14 @@ class Sleeping:
         return _Sleep(cast("VaultMemory", self), now, True).status()
 
     def remember(
-        self, text: str, *, scope: str, source: str = "tool", now: datetime | None = None, dry_run: bool = False
-    ) -> Remembered:
+        self, text: str, *, scope: str, source: str = "tool", expected: str | None = None,
+        now: datetime | None = None, dry_run: bool = False,
+    ) -> Remembered:  # fmt: skip
         """Keep a text for good: in USER.md, CHANNEL.md or MEMORY.md; what is asked for from now on, in RULES.md.
 
-        Raises UsageError.
+        `expected` is the revision of that note that this was thought of for. Raises UsageError, NoteChanged.
         """
-        return remember(cast("VaultMemory", self), text, scope, source, now, dry_run=dry_run)
+        return remember(cast("VaultMemory", self), text, scope, source, now, expected=expected, dry_run=dry_run)
 
     def append_summary(self, scope: str, text: str, ts: datetime | str) -> "Edit":
         """Keep the summary of a conversation that is about to be shortened, in the dated note of its day."""
@@ -271,8 +272,9 @@ def local_zone() -> tzinfo:
 
 
 def remember(
-    memory: "VaultMemory", text: str, scope: str, source: str, now: datetime | None, *, dry_run: bool
-) -> Remembered:
+    memory: "VaultMemory", text: str, scope: str, source: str, now: datetime | None, *, expected: str | None = None,
+    dry_run: bool,
+) -> Remembered:  # fmt: skip
     """Keep a text for good."""
     from vault_memory.memory import item_id
     from vault_memory.sleep import places_of, rule_ops, rules_in
@@ -294,7 +296,7 @@ def remember(
     id_ = item_id(scope, kind, said)
     if not ops:
         return Remembered("duplicate", id_, note)
-    edit = memory.apply(note, ops, source=source, why="asked to remember", now=now, dry_run=dry_run)
+    edit = memory.apply(note, ops, source=source, expected=expected, why="asked to remember", now=now, dry_run=dry_run)
     if edit.pending:
         return Remembered("pending", id_, note, edit.pending[0].reason)
     if edit.proposed:

@@ -70,7 +70,9 @@ def judged(status: int, content: bytes, *, strict: bool = True) -> dict[str, Any
 
 
 def content_of(reply: Mapping[str, Any]) -> str:
-    """The text of the first choice; empty when the model gave none. Raises `CutShort`."""
+    """The text of the first choice; empty when the model gave none. Raises `CutShort`, `TooLong`."""
+    if _was_shortened(reply):
+        raise TooLong
     choices = reply.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
     if choice.get("finish_reason") == "length":
@@ -80,6 +82,17 @@ def content_of(reply: Mapping[str, Any]) -> str:
     if isinstance(text, list):
         text = "".join(str(part.get("text", "")) for part in text if isinstance(part, Mapping))
     return text if isinstance(text, str) else ""
+
+
+def _was_shortened(reply: Mapping[str, Any]) -> bool:
+    """Whether it looks as if only a part of the question was read.
+
+    Ollama leaves out what is beyond its context and says nothing of it; the count of tokens read is the size of its
+    context then, a multiple of 1024. By chance that happens once in a thousand answers, and asks needlessly in halves.
+    """
+    usage = reply.get("usage")
+    read = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+    return isinstance(read, int) and read > 0 and read % 1024 == 0
 
 
 def _refused(status: int, said: str) -> Refused:

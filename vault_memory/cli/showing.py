@@ -98,4 +98,6 @@ def in_words(op: object) -> str:
             return f"restore {str(op.get('revision'))[:12]}"
         case "merge":
             return f"merge {op.get('copy') or 'what was saved'}"
+        case "rename":
+            return f"rename to {op['to']}" if "to" in op else f"rename from {op.get('from')}"
     return str(name)

@@ -17,10 +17,13 @@ from vault_memory.config.sections import (
     Facts,
     Layout,
     LayoutPattern,
+    MemorySearch,
     PersonZone,
     Recall,
     Remote,
     Retention,
+    Serve,
+    ServeToken,
     Sessions,
     SleepCycle,
     Watch,
@@ -41,10 +44,13 @@ __all__ = [
     "Facts",
     "Layout",
     "LayoutPattern",
+    "MemorySearch",
     "PersonZone",
     "Recall",
     "Remote",
     "Retention",
+    "Serve",
+    "ServeToken",
     "Sessions",
     "SleepCycle",
     "Watch",
@@ -61,14 +67,21 @@ RESERVED = frozenset(
 
 
 ZERO_SAYS_NONE = frozenset(
-    {"max_knowledge_facts", "dimensions", "memory_retention_days", "auto_load_dated_days", "transcript_days"}
+    {
+        "max_memory_chars", "max_knowledge_facts", "dimensions", "memory_retention_days", "auto_load_dated_days",
+        "transcript_days",
+    }
 )  # fmt: skip
 """Numbers that may be 0; all others are counts and seconds of something"""
 
 HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names of this machine, to which http:// is as good as https://"""
 
-SECTIONS = tuple(field.name for field in fields(Config))
+SECTIONS = tuple(field.name for field in fields(Config) if is_dataclass(field.type))
+"""The tables of the file"""
+ALSO_AT_TOP = {"max_knowledge_facts": "facts"}
+"""Keys that users of Istota know at the top of the file, and the table that they belong to"""
+TOP = (*(field.name for field in fields(Config) if not is_dataclass(field.type)), *ALSO_AT_TOP)
 
 
 def load(file: Path | None, environment: Mapping[str, str]) -> Config:
@@ -79,6 +92,8 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
     problems: list[str] = []
     raw = _read(file) if file is not None else {}
     source = str(file) if file is not None else "configuration"
+    for key in ALSO_AT_TOP.keys() & raw.keys():
+        _move_from_top(raw, key, source, problems)
     for name, value in sorted(environment.items()):
         if name.startswith(ENVIRONMENT_PREFIX):
             _overlay(raw, name, value, problems)
@@ -118,14 +133,29 @@ def _overlay(raw: dict[str, Any], variable: str, value: str, problems: list[str]
     name = variable.removeprefix(ENVIRONMENT_PREFIX)
     if name in RESERVED:
         return
+    if name.lower() in TOP:
+        table = raw.setdefault(ALSO_AT_TOP[name.lower()], {}) if name.lower() in ALSO_AT_TOP else raw
+        if isinstance(table, dict):
+            table[name.lower()] = value
+        return
     for section in SECTIONS:
         if name.startswith(section.upper() + "_"):
             table = raw.setdefault(section, {})
             if isinstance(table, dict):
                 table[name[len(section) + 1 :].lower()] = value
             return
-    known = ", ".join(ENVIRONMENT_PREFIX + section.upper() + "_…" for section in SECTIONS)
+    known = ", ".join(ENVIRONMENT_PREFIX + one for one in [*map(str.upper, TOP), *(f"{s.upper()}_…" for s in SECTIONS)])
     problems.append(f"environment: {variable} belongs to no section; known: {known}")
+
+
+def _move_from_top(raw: dict[str, Any], key: str, source: str, problems: list[str]) -> None:
+    """A key that is known at the top of the file goes into its table."""
+    value, section = raw.pop(key), ALSO_AT_TOP[key]
+    table = raw.setdefault(section, {})
+    if isinstance(table, dict) and key in table:
+        problems.append(f"{source}: `{key}` stands at the top and under [{section}]; keep one of them")
+    elif isinstance(table, dict):
+        table[key] = value
 
 
 def _build(kind: Any, raw: object, place: str, source: str, problems: list[str]) -> Any:

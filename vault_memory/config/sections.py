@@ -79,9 +79,25 @@ class Brain:
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
-    """How search ranks."""
+class MemorySearch:
+    """Whether what notes and conversations say is looked up for a prompt."""
 
+    enabled: bool = True
+    """Whether prompts are given recalled lines at all; `search` works either way"""
+    auto_recall: bool = False
+    """Look up each prompt by itself: for hooks, which nobody asks. A question put to `context` is always looked up"""
+    auto_recall_limit: int = 5
+    """How many recalled lines a prompt gets at most that is looked up by itself"""
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """How search ranks, and how much of it goes into a prompt."""
+
+    enabled: bool = True
+    """Whether prompts are given anything of the memory; false: `context` and hooks give nothing"""
+    budget: int = 4_000
+    """How many characters the recalled lines of a prompt have at most"""
     mode: Literal["balanced", "keyword", "semantic", "rrf"] = "balanced"
     """The mode of a search that names none"""
     limit: int = 10
@@ -222,13 +238,56 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
+class ServeToken:
+    """A bot that may ask over HTTP, and whom it serves."""
+
+    user: str
+    """The person whose notes this token opens"""
+    token_file: str
+    """A file outside the vault that only its owner can read, with the token in it: 32 characters at least"""
+    channel: str = ""
+    """The channel it opens as well"""
+    groups: tuple[str, ...] = ()
+    """The groups it opens as well"""
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """How `serve` listens, and whom it lets in. Put a server with TLS in front of it before others can reach it."""
+
+    host: str = "127.0.0.1"
+    """The address to listen on"""
+    port: int = 8377
+    """The port to listen on"""
+    socket: str = ""
+    """Listen on this Unix socket instead, which only its owner can open"""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names under which it may be asked, beside those of this machine and `host`, such as `memory.example.org`"""
+    allowed_origins: tuple[str, ...] = ()
+    """Pages that may ask it from a browser, such as `https://chat.example.org`"""
+    requests_per_minute: int = 600
+    """How often each token may ask"""
+    max_body_bytes: int = 1_048_576
+    """How long a request may be"""
+    tokens: tuple[ServeToken, ...] = ()
+    """Who may ask"""
+    metrics_token_file: str = ""
+    """A file outside the vault that only its owner can read, with the token that opens `/metrics`, which tells of all
+    that is known; empty: only who comes over `socket` without a token may read it"""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All of the configuration."""
 
+    max_memory_chars: int = 0
+    """How long the whole memory block of a prompt may be, in characters; recalled lines, then facts, then dated notes
+    are left out first, USER.md and CHANNEL.md never; 0: no limit"""
     layout: Layout = Layout()
     embedding: Embedding = Embedding()
     brain: Brain = Brain()
     recall: Recall = Recall()
+    memory_search: MemorySearch = MemorySearch()
     curation: Curation = Curation()
     facts: Facts = Facts()
     sleep_cycle: SleepCycle = SleepCycle()
@@ -237,3 +296,4 @@ class Config:
     sessions: Sessions = Sessions()
     remote: Remote = Remote()
     watch: Watch = Watch()
+    serve: Serve = Serve()

@@ -25,7 +25,7 @@ from vault_memory.curate.past import Past
 from vault_memory.curate.plan import Known, Plan, Run, plan_run
 from vault_memory.curate.restored import after_opening, note_gap
 from vault_memory.curate.returning import Returning
-from vault_memory.curate.trail import Trail
+from vault_memory.curate.trail import ENDING, Trail
 from vault_memory.curate.versions import Waiting
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.memory import Layout, NotUndoable, Place, Record
@@ -334,10 +334,15 @@ class Curator:
     def _meant(self, path: str, note: Note | None, now: datetime, patience: float) -> Note | None:
         """The note that a plan is made for."""
         snapshots = self.writer.snapshots
-        known = snapshots.head(self.real(path)) is not None
+        known = snapshots.head(self.real(path)) is not None and not (note is None and self._threw_away(path))
         if patience and (known if note is None else not (known or note.raw)):
             note = reappeared(lambda: self._read(path), Path(self.folder.root, path), now) or note
         return None if note is None else meant(note, snapshots, now)
+
+    def _threw_away(self, path: str) -> bool:
+        """Whether the last that was done to an absent note was to take it away."""
+        last = self.trail.last_of(path + ENDING)
+        return last is not None and bool(last.before) and not last.after
 
     def real(self, path: str) -> str:
         """Where a link within the vault leads; the path itself where there is none."""

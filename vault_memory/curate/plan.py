@@ -52,6 +52,8 @@ class Run:
     origin: str = "owner"
     """whose words the ops go back to"""
     ops: tuple[object, ...] = ()
+    as_text: bool = False
+    """its one op edits the text as such; see `texts`"""
     undoes: str = ""
     """the id of a record"""
     restores: str = ""
@@ -153,6 +155,10 @@ def plan_run(run: Run, before: bytes | None, known: Known, *, base: bytes | None
         from vault_memory.curate.folding import plan_folding
 
         return plan_folding(run, before, known)
+    if run.as_text:
+        from vault_memory.curate.texts import plan_text
+
+        return plan_text(run, before, known)
     if run.facts:
         from vault_memory.curate.knowing import plan_facts
 

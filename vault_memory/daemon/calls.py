@@ -24,7 +24,9 @@ class Calls:
     def table(self) -> dict[str, Call]:
         return {
             "search": self._search,
+            "context": self._context,
             "status": self._status,
+            "vitals": self._vitals,
             "scopes": self._scopes,
             "sync": self._daemon.syncing.now,
         }
@@ -36,9 +38,23 @@ class Calls:
         with self._lock:
             return contract.of_search(self._memory.search(refresh=False, **wanted))
 
+    def _context(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        wanted = contract.context_arguments(arguments)
+        if "scopes" not in wanted:
+            raise UsageError("a memory block needs a list of scopes")
+        with self._lock:
+            return contract.of_context(self._memory.context(refresh=False, **wanted))
+
     def _scopes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         with self._lock:
             return {"scopes": self._memory.scopes()}
+
+    def _vitals(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What of the status costs nothing."""
+        with self._lock:
+            fresh = self._memory.freshness()
+        told = {"stale_files": len(fresh.stale_files), "semantic": fresh.semantic}
+        return {**told, "watcher": self._daemon.status(), "sync": self._daemon.syncing.status()}
 
     def _status(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         with self._lock:

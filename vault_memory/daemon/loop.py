@@ -14,6 +14,7 @@ from vault_memory.daemon.keeping import Keeping
 from vault_memory.daemon.listening import Listening
 from vault_memory.daemon.lock import DaemonLock
 from vault_memory.daemon.nights import Nights
+from vault_memory.daemon.notify import Notify
 from vault_memory.daemon.server import Server
 from vault_memory.daemon.syncing import Syncing
 from vault_memory.database import DatabaseError
@@ -54,6 +55,7 @@ class Daemon:
         self._generation = 0
         self._keeping = Keeping(memory)
         self._listening = Listening(memory)
+        self.notify = Notify(memory.environment)
         memory.dirty = lambda: sorted(self._unread)
         watch = memory.config.watch
         self.watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
@@ -77,9 +79,11 @@ class Daemon:
                     self._keeping.later(self.memory.indexing.index().held())
                     self._renew_outdated()
                     ready()
+                    self.notify.ready(self._doing())
                     while not self._stop.is_set():
                         self._turn()
                 finally:
+                    self.notify.stopping()
                     server.close()
                     nights.close()
                     self.syncing.close()
@@ -90,7 +94,7 @@ class Daemon:
     def _turn(self) -> None:
         due = self._settling.next_due()
         wait = TICK_SECONDS if due is None else min(TICK_SECONDS, max(0.0, due - time.monotonic()))
-        wait = min(wait, self._keeping.wait(), self._listening.wait())
+        wait = min(wait, self._keeping.wait(), self._listening.wait(), self.notify.wait())
         try:
             self._hear(self.watcher.take(wait))
             if self._generation != self.memory.indexing.generations.current:
@@ -107,6 +111,7 @@ class Daemon:
             if isinstance(error, DatabaseError):
                 self.memory.indexing.recover(error)
             self._stop.wait(TICK_SECONDS)
+        self.notify.turn(self._doing())
 
     def _hear(self, hints: Hints) -> None:
         now = time.monotonic()
@@ -128,7 +133,7 @@ class Daemon:
         started = time.perf_counter()
         ingest = self.memory.indexing.ingest()
         self._generation = self.memory.indexing.generations.current
-        report = ingest.scan(within=within)
+        report = ingest.scan(within=within, progress=self.notify.progress)
         now = time.monotonic()
         for path in (*report.young, *report.doubtful):
             self._settling.hint(path, now=now, closed=True)
@@ -223,6 +228,10 @@ class Daemon:
         finally:
             memory.close()
         self.watcher.wake()
+
+    def _doing(self) -> str:
+        """What the service manager shows to everybody: no name of a note."""
+        return "the vault cannot be looked at; see the log" if self.trouble else f"watching ({self.watcher.mode})"
 
     def status(self) -> dict[str, Any]:
         """What `status` adds when a daemon runs."""

@@ -171,6 +171,14 @@ def has(connection: Connection, word: str) -> bool:
     return connection.execute(sql, (f"{TEXT_COLUMNS} : {phrase(word)}",)).fetchone() is not None
 
 
+def stands(connection: Connection, scope_ids: Sequence[int], word: str) -> bool:
+    """Whether a chunk of these scopes has the word."""
+    around = within_scopes(connection, scope_ids)
+    expression = f"{TEXT_COLUMNS} : {phrase(word)}" + (f" AND {around}" if around else "")
+    sql = "SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT 1"
+    return bool(scope_ids) and connection.execute(sql, (expression,)).fetchone() is not None
+
+
 def _scores(
     connection: Connection, scope_ids: Sequence[int], word: str, around: str, filters: Filters
 ) -> dict[int, float]:

@@ -178,6 +178,11 @@ _COUNTED = (
     ("undo", "{} undone"),
     ("forget", "-{} forgotten"),
     ("retire", "thrown away by age"),
+    ("create", "created"),
+    ("str_replace", "~{} passage replaced"),
+    ("insert", "+{} passage inserted"),
+    ("delete", "thrown away"),
+    ("rename", "renamed"),
 )
 
 

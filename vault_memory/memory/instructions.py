@@ -97,12 +97,66 @@ PATTERNS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-_compiled: list[re.Pattern[str]] = []
+_compiled: list[tuple[tuple[str, ...], re.Pattern[str]]] = []
+"""Each pattern with the texts of which one must be there, else it need not be tried"""
 
 
 def shaped_like_instruction(text: str) -> bool:
     """Whether a text reads as if it told the bot what to do."""
     if not _compiled:
-        _compiled.extend(re.compile(one, re.IGNORECASE) for patterns in PATTERNS.values() for one in patterns)
+        every = (one for patterns in PATTERNS.values() for one in patterns)
+        _compiled.extend((beginnings(one), re.compile(one, re.IGNORECASE)) for one in every)
     plain = " ".join(unicodedata.normalize("NFKC", _HIDDEN.sub("", text)).split())
-    return any(pattern.search(plain) for pattern in _compiled)
+    small = plain.lower().replace("i\u0307", "i").replace("\u0131", "i")
+    return any(any(one in small for one in begins) and pattern.search(plain) for begins, pattern in _compiled)
+
+
+def beginnings(pattern: str) -> tuple[str, ...]:
+    """How what a pattern finds may begin: each beginning is a text that stands in all that it finds."""
+    found: list[str] = []
+    for one in _alternatives(pattern):
+        one = one.removeprefix("^").removeprefix(r"\b")
+        if one.startswith("(?:"):
+            inner = one[3 : _closing(one)]
+            found += [begin for part in _alternatives(inner) for begin in beginnings(part)]
+        else:
+            found.append(_literal(one))
+    return tuple(found) if all(found) else ("",)
+
+
+def _literal(pattern: str) -> str:
+    """What it begins with, letter by letter."""
+    at, found = 0, ""
+    while at < len(pattern) and pattern[at] not in "([.{?*+$^":
+        if pattern[at] == "\\":
+            if pattern[at + 1].isalnum():
+                break
+            at += 1
+        found += pattern[at]
+        at += 1
+    optional = at < len(pattern) and pattern[at] in "?*{"
+    return found[:-1] if optional else found
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """The parts between the bars that stand in no brackets."""
+    parts, depth, start = [], 0, 0
+    for at, letter in enumerate(pattern):
+        if pattern[at - 1 : at] == "\\":
+            continue
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "|" and depth == 0:
+            parts.append(pattern[start:at])
+            start = at + 1
+    return [*parts, pattern[start:]]
+
+
+def _closing(pattern: str) -> int:
+    """Where the bracket closes that the pattern begins with."""
+    depth = 0
+    for at, letter in enumerate(pattern):
+        if pattern[at - 1 : at] != "\\":
+            depth += (letter == "(") - (letter == ")")
+        if depth == 0 and at:
+            return at
+    return len(pattern)

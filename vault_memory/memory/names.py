@@ -73,14 +73,15 @@ def inside(path: str, *, base: str = "", encoded: bool = False) -> str:
 
 
 def _decoded(path: str) -> str:
-    once = _unquoted(path)
-    twice = _unquoted(once)
+    once = unquoted(path)
+    twice = unquoted(once)
     if any(once.count(mark) != twice.count(mark) for mark in "/.\\\0"):
         raise BadPath(path, "it is encoded twice")
     return once
 
 
-def _unquoted(path: str) -> str:
+def unquoted(path: str) -> str:
+    """The name with its percent signs decoded, once."""
     raw = re.sub(_PERCENT, lambda match: bytes.fromhex(match[1].decode()), path.encode(errors="surrogatepass"))
     return raw.decode(errors="surrogateescape")
 

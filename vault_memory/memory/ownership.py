@@ -156,6 +156,8 @@ def _section(heading: str, lines: Sequence[str]) -> bytes:
 
 def _keys(done: Done) -> tuple[set[Key], set[Key]]:
     """What an op took away, and what it wrote."""
+    if "wrote" in done.op and done.outcome == "applied":
+        return _listed(done.op.get("took")), _listed(done.op["wrote"])
     effect = effect_of(done)
     if effect is None:
         return set(), set()
@@ -164,6 +166,12 @@ def _keys(done: Done) -> tuple[set[Key], set[Key]]:
     if op is not None:
         return removed, _wanted(op)
     return removed, {(effect.heading, normalised(text)) for text in texts_in(effect.added)} if effect.added else set()
+
+
+def _listed(value: object) -> set[Key]:
+    """Items as the edit of a text tells them."""
+    pairs = value if isinstance(value, list | tuple) else ()
+    return {(str(one[0]), str(one[1])) for one in pairs if isinstance(one, list | tuple) and len(one) == 2}
 
 
 def _wanted(value: object) -> set[Key]:

@@ -6,8 +6,9 @@ from dataclasses import replace
 from vault_memory.memory.audit import Done, Proposal, Record
 from vault_memory.memory.ops import Rejected
 from vault_memory.memory.plain import plain
+from vault_memory.memory.text_edits import NAMES as TEXT_EDITS
 
-NAMES = frozenset({"append", "add_heading", "remove", "replace", "undo", "lift", "restore", "forget"})
+NAMES = frozenset({"append", "add_heading", "remove", "replace", "undo", "lift", "restore", "forget", *TEXT_EDITS})
 
 
 def redact(record: Record, hides: Callable[[str], bool]) -> Record:

@@ -44,6 +44,8 @@ class Candidates:
     """What the arms brought, by place."""
 
     rows: dict[int, Row] = field(default_factory=dict)
+    by_word: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    """for each word, its BM25 scores by place"""
     text: Mapping[int, TextTerms] = field(default_factory=dict)
     likeness: Mapping[int, tuple[float, float]] = field(default_factory=dict)
     cosines: Mapping[int, float] = field(default_factory=dict)
@@ -87,7 +89,7 @@ def _by_words(request: Request, found: Candidates) -> list[Said]:
         request.waiting.join(request.connection, every, request.filters, matches)
     if not matches.found:
         return []
-    by_word = matches.by_word
+    by_word = found.by_word = matches.by_word
     parts = [[by_word[word] for word in sentence if word in by_word] for sentence in request.sentences]
     said = [ranking.said(part) for part in parts if part]
     scores = said[0].text

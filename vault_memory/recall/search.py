@@ -12,6 +12,7 @@ from vault_memory.memory import dates, ranking, words
 from vault_memory.recall import candidates, fusion, hits
 from vault_memory.recall.answer import MODES, Answer
 from vault_memory.recall.candidates import Embed, Request
+from vault_memory.recall.gate import Gate
 from vault_memory.recall.waiting import Waiting
 
 LONGEST_QUERY = 50_000
@@ -37,11 +38,13 @@ def search(
     cues: bool = True,
     matrices: Matrices | None = None,
     pending: Index | None = None,
+    gated: bool = False,
 ) -> Answer:
     """The lines of these scopes that answer `query` best. Any string is a query; no scopes means no hits.
 
     `embed` and `model` (a fingerprint) let vectors take part; `matrices` keeps those of a scope in memory.
-    `pending` is an index of what waits to be written.
+    `pending` is an index of what waits to be written. `gated`: nothing, when the best has too little to do
+    with the query.
     Raises UsageError for an unknown mode.
     """
     if mode not in MODES:
@@ -65,7 +68,10 @@ def search(
     index.connection.execute("SAVEPOINT search")  # one state of the index for all that is asked of it
     try:
         found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
-        return hits.answer(request, found, fusion.ranked(request, found, mode), limit=limit, why=why)
+        ranked = fusion.ranked(request, found, mode)
+        if gated and not Gate(request, found).is_open(ranked):
+            return Answer()
+        return hits.answer(request, found, ranked, limit=limit, why=why)
     finally:
         index.connection.execute("RELEASE search")
 

@@ -61,6 +61,8 @@ class Overwrite:
     young: bool
     """whether something speaks for another writer: then nothing is taken for known by its size and time"""
     at: float
+    mine: tuple[str, ...] = ()
+    """hashes of what we wrote between the two; a note may have been written on here before it was kept"""
 
 
 class Overwritten:
@@ -87,7 +89,7 @@ class Overwritten:
         before = self._sides.book.said(_FACT + path)
         if isinstance(before, dict) and path.endswith((*TEXT, *RECORDS)):  # not yet looked behind: both at once
             first = {name: before[name] for name in ("base", "size", "modified", "at")}
-            made = replace(made, young=True, **first)
+            made = replace(made, young=True, mine=(*before.get("mine", ()), before["ours"]), **first)
         self._sides.book.say(_FACT + path, asdict(made))
 
     def search(self, done: Done, now: datetime) -> None:
@@ -143,7 +145,7 @@ class Overwritten:
                 return found
             if revision_of(raw) == one.ours:
                 found.clear()  # what came after it is met as any other edit
-            elif revision_of(raw) not in seen:
+            elif revision_of(raw) not in seen and revision_of(raw) not in one.mine:
                 found.insert(0, raw)
         return found if one.modified else []  # where the time is not known, what we replaced shows how far to go
 

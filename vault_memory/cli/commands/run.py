@@ -33,7 +33,13 @@ def run(context: Context) -> None:
             context.say(f"watching {memory.root}: {notes} notes, {chunks} chunks ({watched})")
 
         with context.progress() as progress:
-            memory.refresh(progress, renew=False)
+
+            def told(what: str, done: int, total: int) -> None:
+                daemon.notify.progress(done, total)
+                if progress:
+                    progress(what, done, total)
+
+            memory.refresh(told, renew=False)
         daemon.run(ready)
     context.say("stopped")
 

@@ -42,7 +42,7 @@ def search(
         arguments["now"] = context.now.isoformat()
     answer = answer_search(context, " ".join(query), named_scopes(users, channels, groups), arguments)
     context.emit(answer, lambda: _human(answer))
-    _remark(context, answer["freshness"])
+    remark(context, answer["freshness"])
 
 
 def _human(answer: dict[str, Any]) -> str:
@@ -65,7 +65,8 @@ def _block(hit: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _remark(context: Context, freshness: dict[str, Any]) -> None:
+def remark(context: Context, freshness: dict[str, Any]) -> None:
+    """Say how fresh an answer is, when it is not wholly."""
     if context.json:
         return
     if freshness["stale_files"]:

@@ -15,7 +15,8 @@ SIGNS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "
 @click.pass_obj
 def status(context: Context) -> None:
     """Say what is indexed, what is watched, and how fresh answers are."""
-    from vault_memory.cli.asking import ask_daemon, without_daemon
+    from vault_memory.cli.asking import ask_daemon
+    from vault_memory.daemon.asking import without_daemon
 
     found = ask_daemon(context, "status")
     if found is None:

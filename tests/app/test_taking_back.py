@@ -1,0 +1,139 @@
+"""What a bot takes back: removed where it may, proposed where a person wrote it, and undone at a word."""
+
+import json
+
+import pytest
+
+from tests.scenarios.outside import Outside
+from vault_memory import VaultMemory
+from vault_memory.app.taking_back import NO_ITEM, SAID, WAITS, TakenBack, TooManyItems, take_back
+from vault_memory.curate import NoteChanged
+from vault_memory.errors import UsageError
+from vault_memory.memory import TextTooShort
+
+ALICE = "Users/alice/memories/pets.md"
+BOB = "Users/bob/memories/pets.md"
+OWN = "# Pets\n\n## Pets\n\n- a cat\n- a dog\n- a hen\n"
+
+
+@pytest.fixture
+def memory(outside: Outside):
+    outside.write(ALICE, OWN)
+    outside.write(BOB, OWN.replace("cat", "ferret"))
+    outside.write("Users/alice/lantern/config/USER.md", "# Alice\n\n## About\n\n- Lives at the harbour\n")
+    with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+        lines = [f"keeps {name}" for name in ("a ferret", "two mice", "three newts", "four owls")]
+        memory.apply(ALICE, [{"op": "append", "heading": "Pets", "line": line} for line in lines], source="tool")
+        yield memory
+
+
+def text_of(memory: VaultMemory, note: str) -> str:
+    return memory.read(note).text
+
+
+def back(memory: VaultMemory, text: str, **options) -> TakenBack:
+    return take_back(memory, text, scopes=["user:alice"], **options)
+
+
+def test_what_the_bot_wrote_goes_and_undo_brings_it_back(memory: VaultMemory):
+    before = text_of(memory, ALICE)
+
+    done = back(memory, "A  FERRET")
+
+    assert (done.matches, done.proposed, done.remaining) == (1, (), ())
+    [removed] = done.removed
+    assert (removed.place, removed.count) == (ALICE, 1)
+    assert "ferret" not in text_of(memory, ALICE)
+    assert not memory.search("ferret", scopes=["user:alice"]).hits
+
+    memory.undo(str(removed.audit_id))
+
+    assert text_of(memory, ALICE) == before
+
+
+def test_what_a_person_wrote_waits_for_them(memory: VaultMemory):
+    done = back(memory, "a hen")
+
+    assert done.removed == ()
+    [proposed] = done.proposed
+    assert (proposed.place, proposed.count, proposed.inbox) == (ALICE, 1, "Users/alice/lantern/config/INBOX.md")
+    assert done.as_json()["remaining"] == [{"place": ALICE, "why": WAITS}]
+    assert "a hen" in text_of(memory, ALICE)
+    assert [one.note for one in memory.inbox()] == [ALICE]
+
+
+def test_the_notes_of_others_are_not_touched_and_not_told_of(memory: VaultMemory):
+    before = text_of(memory, BOB)
+
+    done = back(memory, "ferret")
+
+    assert text_of(memory, BOB) == before
+    assert "bob" not in json.dumps(done.as_json())
+    assert back(memory, "ferret", note=BOB) == TakenBack(0, (), (), ())
+
+
+def test_what_was_said_and_plain_text_stay_and_are_told_of(memory: VaultMemory, outside: Outside):
+    outside.write("Users/alice/memories/letter.md", "# Letter\n\nThe ferret is ill.\n")
+    said = memory.record_turn(session="s", role="user", user="alice", text="my ferret is called Iris")
+
+    done = back(memory, "ferret")
+
+    assert {one.place: one.why for one in done.remaining} == {
+        "Users/alice/memories/letter.md": NO_ITEM,
+        said.note: SAID,
+    }
+
+
+def test_one_note_at_a_revision_is_changed_only_if_it_still_is_that(memory: VaultMemory):
+    revision = memory.read(ALICE).revision
+    memory.apply(ALICE, [{"op": "append", "heading": "Pets", "line": "keeps five bees"}], source="tool")
+    before = text_of(memory, ALICE)
+
+    with pytest.raises(NoteChanged):
+        back(memory, "ferret", note=ALICE, expected=revision)
+    assert text_of(memory, ALICE) == before
+
+    assert back(memory, "ferret", note=ALICE, expected=memory.read(ALICE).revision).removed
+    with pytest.raises(UsageError, match="one note"):
+        back(memory, "ferret", expected=revision)
+
+
+def test_what_is_nested_goes_with_its_item_and_counts_once(memory: VaultMemory, outside: Outside):
+    outside.write("Users/alice/memories/trees.md", "## Trees\n\n- elm by the gate\n  - this elm is old\n- oak\n")
+
+    done = back(memory, "elm")
+
+    assert (done.matches, [one.count for one in done.proposed]) == (1, [1])
+
+
+def test_a_text_that_says_too_little_or_means_too_much_is_refused(memory: VaultMemory, outside: Outside):
+    items = "".join(f"- gull {number}\n" for number in range(30))
+    note = outside.write("Users/alice/memories/gulls.md", f"## Gulls\n\n{items}")
+
+    with pytest.raises(TextTooShort):
+        back(memory, "a")
+    with pytest.raises(TooManyItems, match="30 items"):
+        back(memory, "gull")
+    assert note.read_text().count("gull") == 30
+    assert memory.inbox() == ()
+
+
+def test_a_note_that_cannot_be_read_is_told_of(memory: VaultMemory, outside: Outside):
+    note = outside.write("Users/alice/memories/letter.md", "- a swan\n")
+    memory.refresh()
+    note.unlink()
+    note.symlink_to(outside.vault / BOB)
+
+    [remaining] = back(memory, "swan").remaining
+
+    assert (remaining.place, remaining.why[:7]) == ("Users/alice/memories/letter.md", "perhaps")
+
+
+def test_counts_of_some_scopes_tell_nothing_of_others(memory: VaultMemory):
+    everything, own = memory.stats(), memory.stats(["user:alice"])
+
+    assert set(own["scopes"]) == {"user:alice"}
+    assert own["scopes"]["user:alice"] == everything["scopes"]["user:alice"]
+    assert own["sources"]["notes"]["notes"] == 2
+    assert sum(kind["notes"] for kind in own["kinds"].values()) == 2
+    assert memory.stats([]) == {"kinds": {}, "scopes": {}, "sources": {"notes": {"notes": 0, "chunks": 0}}}

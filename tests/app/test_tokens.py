@@ -1,0 +1,117 @@
+"""Tokens come from files that nobody else can read, and each opens the notes of one person."""
+
+from pathlib import Path
+
+import pytest
+
+from vault_memory import config
+from vault_memory.app.callers import Caller
+from vault_memory.app.tokens import Tokens, TokenUnsafe
+from vault_memory.config import ServeToken
+from vault_memory.errors import ConfigError
+
+MIRA = "mira-" + "a" * 40
+TOMAS = "tomas-" + "b" * 40
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    (tmp_path / "vault").mkdir()
+    return tmp_path / "vault"
+
+
+def written(path: Path, text: str, mode: int = 0o600) -> str:
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+def test_each_token_of_the_configuration_opens_the_notes_of_its_person(tmp_path: Path, vault: Path):
+    mira = written(tmp_path / "mira.token", MIRA + "\n")
+    tomas = written(tmp_path / "tomas.token", TOMAS)
+    file = tmp_path / "vault-memory.toml"
+    file.write_text(
+        f'[[serve.tokens]]\nuser = "mira"\ntoken_file = "{mira}"\nchannel = "harbour"\ngroups = ["crew"]\n'
+        f'[[serve.tokens]]\nuser = "tomas"\ntoken_file = "{tomas}"\n'
+    )
+
+    tokens = Tokens.load(config.load(file, {}).serve.tokens, root=vault)
+
+    assert tokens.caller(MIRA) == Caller("mira", "harbour", ("crew",))
+    assert tokens.caller(TOMAS) == Caller("tomas")
+    assert len(tokens) == 2
+
+
+@pytest.mark.parametrize("bearer", ["", "x", MIRA[:-1], MIRA + "a", MIRA.upper(), " " + MIRA, "ä\ud800", TOMAS])
+def test_another_text_is_nobodys_token(tmp_path: Path, vault: Path, bearer: str):
+    tokens = Tokens.load([ServeToken("mira", written(tmp_path / "token", MIRA))], root=vault)
+
+    assert tokens.caller(bearer) is None
+
+
+def test_without_tokens_nobody_is_let_in(vault: Path):
+    assert Tokens.load([], root=vault).caller("") is None
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
+def test_a_token_that_others_can_read_or_write_is_refused(tmp_path: Path, vault: Path, mode: int):
+    file = written(tmp_path / "token", MIRA, mode)
+
+    with pytest.raises(TokenUnsafe, match="read by others") as error:
+        Tokens.load([ServeToken("mira", file)], root=vault)
+
+    assert error.value.hint == f"chmod 600 {file}"
+    assert error.value.exit_code == 3
+
+
+def test_a_token_in_the_vault_is_refused_also_behind_a_link(tmp_path: Path, vault: Path):
+    written(vault / "token", MIRA)
+    (tmp_path / "link").symlink_to(vault / "token")
+
+    for file in (vault / "token", tmp_path / "link"):
+        with pytest.raises(TokenUnsafe, match="lies in the vault"):
+            Tokens.load([ServeToken("mira", str(file))], root=vault)
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("", "guessed"),
+        ("a" * 31, "guessed"),
+        ("two words " * 5, "odd"),
+        (f"{MIRA}\n{TOMAS}\n", "odd"),
+        ("é" * 40, "odd"),
+    ],
+)
+def test_a_token_that_is_short_or_odd_is_refused_without_being_told(tmp_path: Path, vault: Path, text: str, about: str):
+    with pytest.raises(TokenUnsafe, match=about) as error:
+        Tokens.load([ServeToken("mira", written(tmp_path / "file", text))], root=vault)
+
+    assert not text or text not in str(error.value) + error.value.hint
+
+
+def test_a_file_that_is_missing_or_none_says_which_setting_names_it(tmp_path: Path, vault: Path):
+    for file in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(ConfigError) as error:
+            Tokens.load([ServeToken("mira", str(file))], root=vault)
+        assert "serve.tokens[0].token_file" in error.value.hint
+
+
+def test_one_token_for_two_bots_is_refused(tmp_path: Path, vault: Path):
+    rows = [
+        ServeToken("mira", written(tmp_path / "one", MIRA)),
+        ServeToken("tomas", written(tmp_path / "two", MIRA + "\n")),
+    ]
+
+    with pytest.raises(TokenUnsafe, match="that of `mira`, too") as error:
+        Tokens.load(rows, root=vault)
+
+    assert MIRA not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "row", [{"user": ""}, {"user": " "}, {"user": "mi\nra"}, {"user": "mira", "groups": ("",)}, {"user": "mira\x00"}]
+)
+def test_a_token_for_nobody_is_refused(tmp_path: Path, vault: Path, row: dict):
+    with pytest.raises(TokenUnsafe, match="nobody"):
+        Tokens.load([ServeToken(token_file=written(tmp_path / "token", MIRA), **row)], root=vault)

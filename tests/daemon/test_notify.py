@@ -1,0 +1,210 @@
+"""What the service manager hears: ready once, signs of life as long as the loop turns, and the end."""
+
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.outside import Outside, until
+from vault_memory.daemon.notify import Notify
+
+WATCHDOG_SECONDS = 0.8
+
+
+class Manager:
+    """The receiving end, and when each datagram came."""
+
+    def __init__(self, name: str | bytes) -> None:
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(name)
+        self.heard: list[tuple[float, dict[str, str]]] = []
+
+    def take(self, seconds: float) -> dict[str, str]:
+        """The next datagram; an empty one when none comes."""
+        self.socket.settimeout(seconds)
+        try:
+            lines = self.socket.recv(4096).decode().split("\n")
+        except TimeoutError:
+            return {}
+        said = dict(line.split("=", 1) for line in lines)
+        self.heard.append((time.monotonic(), said))
+        return said
+
+    def until(self, key: str, seconds: float = 30) -> dict[str, str]:
+        give_up = time.monotonic() + seconds
+        while time.monotonic() < give_up:
+            if key in (said := self.take(give_up - time.monotonic())):
+                return said
+        raise AssertionError(f"no {key} within {seconds} s: {self.heard}")
+
+    def listen(self, seconds: float) -> list[float]:
+        """When signs of life came in so many seconds."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.take(left)
+        return [at for at, said in self.heard if "WATCHDOG" in said and at > end - seconds]
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[Manager]:
+    found = Manager(str(tmp_path / "notify"))
+    with found.socket:
+        yield found
+
+
+def environment(manager: Manager, **more: str) -> dict[str, str]:
+    return {"NOTIFY_SOCKET": str(manager.socket.getsockname()), **more}
+
+
+@contextmanager
+def daemon(outside: Outside, manager: Manager, *, stdout: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    """`run` as a service manager starts it."""
+    process = subprocess.Popen(
+        outside.command("run"),
+        env=outside.environment | environment(manager, WATCHDOG_USEC=str(int(WATCHDOG_SECONDS * 1e6))),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL if stdout is None else stdout,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def gaps(moments: Sequence[float]) -> list[float]:
+    return [after - before for before, after in pairwise(moments)]
+
+
+def test_it_is_ready_when_the_notes_are_found_then_gives_signs_of_life_then_says_that_it_ends(
+    outside: Outside, manager: Manager
+):
+    outside.write("USER.md", "- green tea\n")
+    with daemon(outside, manager) as process:
+        ready = manager.until("READY")
+        assert ready == {"READY": "1", "STATUS": "watching (inotify)"}
+        assert not any("WATCHDOG" in said for _, said in manager.heard), "nobody waits for those before it is ready"
+        assert outside.finds("green tea")
+
+        signs = manager.listen(2.5 * WATCHDOG_SECONDS)
+        process.send_signal(signal.SIGTERM)
+
+        assert len(signs) >= 5
+        assert sorted(gaps(signs))[-2] <= WATCHDOG_SECONDS / 2, "one may be late where the machine is busy"
+        assert manager.until("STOPPING") == {"STOPPING": "1", "STATUS": "ending"}
+        assert process.wait(10) == 0
+        assert manager.take(0.1) == {}
+
+
+def test_a_loop_that_hangs_gives_no_sign_of_life_until_it_turns_again(outside: Outside, manager: Manager):
+    """Nobody reads what the daemon prints, and the pipe is full: its loop hangs where it prints the next line."""
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(writing, b"x" * 4096)
+    with daemon(outside, manager, stdout=writing) as process:
+        os.close(writing)
+        manager.until("WATCHDOG")
+
+        outside.write("USER.md", "- green tea\n")
+        until(lambda: manager.listen(WATCHDOG_SECONDS) == [], says="it goes on giving signs of life")
+        assert process.poll() is None
+        os.read(reading, 4096)
+
+        manager.until("WATCHDOG")
+        os.close(reading)
+
+
+def test_a_vault_that_is_away_is_no_reason_to_start_anew(outside: Outside, manager: Manager):
+    outside.write("USER.md", "- green tea\n")
+    with daemon(outside, manager):
+        manager.until("READY")
+        outside.vault.rename(outside.home / "elsewhere")
+
+        said = manager.until("STATUS")
+
+        assert said["STATUS"] == "the vault cannot be looked at; see the log"
+        manager.until("WATCHDOG")
+        (outside.home / "elsewhere").rename(outside.vault)
+        assert manager.until("STATUS")["STATUS"].startswith("watching")
+
+
+def test_a_long_start_is_drawn_out_as_long_as_it_goes_on(manager: Manager):
+    notify = Notify(environment(manager, WATCHDOG_USEC="1000000"))
+
+    notify.progress(128, 5000)
+    notify.progress(256, 5000)
+
+    assert manager.take(1) == {"EXTEND_TIMEOUT_USEC": "120000000", "STATUS": "read 128 of 5000 notes"}
+    assert manager.take(0.05) == {}, "not for every batch"
+
+
+def test_a_long_look_at_the_vault_gives_signs_of_life(manager: Manager):
+    notify = Notify(environment(manager, WATCHDOG_USEC="40000"))
+    notify.ready("watching")
+    manager.until("WATCHDOG")
+    until(lambda: notify.wait() == 0)
+
+    notify.progress(128, 5000)
+
+    assert manager.take(1) == {"WATCHDOG": "1"}
+
+
+def test_an_abstract_socket_is_spoken_to():
+    manager = Manager(f"\0vault-memory-{os.getpid()}".encode())
+    with manager.socket:
+        Notify({"NOTIFY_SOCKET": f"@vault-memory-{os.getpid()}"}).stopping()
+
+        assert manager.take(1)["STOPPING"] == "1"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"WATCHDOG_USEC": "0"},
+        {"WATCHDOG_USEC": "soon"},
+        {"WATCHDOG_USEC": "²"},
+        {"WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"},
+    ],
+)
+def test_signs_of_life_are_for_who_waits_for_them(manager: Manager, more: dict[str, str]):
+    notify = Notify(environment(manager, **more))
+
+    notify.ready("watching")
+    notify.turn("watching")
+
+    assert notify.wait() == float("inf")
+    assert manager.take(0.5) == {"READY": "1", "STATUS": "watching"}
+    assert manager.take(0.05) == {}
+
+
+@pytest.mark.parametrize("name", ["", "@", "vsock:2:1234", "relative", "/nobody/listens/here"])
+def test_without_a_manager_nothing_is_said_and_nothing_fails(name: str):
+    notify = Notify({"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "1000"})
+
+    notify.ready("watching")
+    notify.progress(1, 2)
+    notify.turn("else")
+    notify.stopping()
+
+
+def test_a_manager_that_takes_nothing_holds_nobody_up(manager: Manager):
+    notify = Notify(environment(manager, WATCHDOG_USEC="1"))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler, suppress(BlockingIOError):
+        filler.setblocking(False)
+        while True:
+            filler.sendto(b"x", manager.socket.getsockname())
+
+    started = time.monotonic()
+    notify.turn("watching")
+
+    assert time.monotonic() - started < 5

@@ -1,0 +1,72 @@
+"""`serve` as its users have it: a real server on a real socket, asked by a real client."""
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+from starlette.types import ASGIApp
+
+from tests.scenarios.outside import until
+from vault_memory.app import VaultMemory
+from vault_memory.app.callers import Caller
+from vault_memory.app.tokens import Tokens
+from vault_memory.config import Serve
+from vault_memory.web import application, at_address, at_socket
+
+MIRA = "mira-" + "a" * 40
+TOMAS = "tomas-" + "b" * 40
+CALLERS = {MIRA: Caller("mira"), TOMAS: Caller("tomas")}
+PATIENCE_SECONDS = 30
+
+
+@dataclass
+class Served:
+    """A vault that is served, and clients of it."""
+
+    memory: VaultMemory
+    url: str
+    uds: str | None = None
+    clients: list[httpx.Client] = field(default_factory=list)
+
+    def client(self, token: str | None = MIRA, **headers: str) -> httpx.Client:
+        if token is not None:
+            headers["authorization"] = f"Bearer {token}"
+        transport = httpx.HTTPTransport(uds=self.uds)
+        client = httpx.Client(base_url=self.url, headers=headers, transport=transport, timeout=PATIENCE_SECONDS)
+        self.clients.append(client)
+        return client
+
+
+@contextlib.contextmanager
+def serving(
+    memory: VaultMemory,
+    callers: Mapping[str, Caller] = CALLERS,
+    *,
+    mounts: Mapping[str, ASGIApp] | None = None,
+    local: Caller | None = None,
+    uds: Path | None = None,
+    **settings: Any,
+) -> Iterator[Served]:
+    """A server in a thread of this process, on a port of its own or a Unix socket."""
+    app = application(memory, Tokens(callers), mounts, local=local, settings=replace(Serve(), **settings))
+    listening = at_socket(uds) if uds else at_address("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    url = "http://localhost" if uds else f"http://127.0.0.1:{listening.getsockname()[1]}"
+    served = Served(memory, url, str(uds) if uds else None)
+    until(lambda: server.started or not thread.is_alive(), pause=0.002, says="the server does not start")
+    try:
+        yield served
+    finally:
+        for client in served.clients:
+            client.close()
+        server.should_exit = True
+        thread.join(PATIENCE_SECONDS)
+        listening.close()
+        assert not thread.is_alive()

@@ -1,0 +1,63 @@
+"""Nobody asks more often than they may, and whoever waits as long as they were told may ask again."""
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from vault_memory.web.limits import MOST_KNOWN, Pace
+
+PAUSES = st.lists(st.floats(min_value=0, max_value=90, allow_nan=False), max_size=60)
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@given(per_minute=st.integers(1, 40), pauses=PAUSES)
+@example(per_minute=1, pauses=[0.0, 59.9, 0.1])
+def test_in_no_stretch_of_time_more_pass_than_a_minute_holds_and_the_stretch_refills(
+    per_minute: int, pauses: list[float]
+):
+    clock = Clock()
+    pace = Pace(per_minute, clock)
+    passed: list[float] = []
+
+    for pause in pauses:
+        clock.now += pause
+        if not pace.take("mira"):
+            passed.append(clock.now)
+
+    for at, first in enumerate(passed):
+        for upto, last in enumerate(passed[at:], 1):
+            assert upto <= per_minute * (1 + (last - first) / 60) + 1e-6
+
+
+@given(per_minute=st.integers(1, 40), pauses=PAUSES)
+def test_after_the_wait_that_was_told_the_next_one_passes(per_minute: int, pauses: list[float]):
+    clock = Clock()
+    pace = Pace(per_minute, clock)
+
+    for pause in pauses:
+        clock.now += pause
+        if wait := pace.take("mira"):
+            clock.now += wait
+            assert pace.take("mira") == 0
+
+
+def test_one_who_asks_too_often_takes_nothing_from_another():
+    pace = Pace(2, Clock())
+
+    assert [bool(pace.take("mira")) for _ in range(3)] == [False, False, True]
+    assert [bool(pace.take("tomas")) for _ in range(3)] == [False, False, True]
+
+
+def test_of_very_many_only_the_last_are_kept():
+    pace = Pace(1, Clock())
+
+    for who in range(MOST_KNOWN * 2):
+        pace.take(who)
+
+    assert pace.take(MOST_KNOWN * 2 - 1) > 0
+    assert pace.take(0) == 0

@@ -1,0 +1,112 @@
+"""The call of VaultMemory that a bot begins each turn with: what goes into its prompt."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING
+
+from vault_memory.app.editing import _moment as moment
+from vault_memory.app.knowing import Knowing, _checked
+from vault_memory.app.mending import mended
+from vault_memory.app.results import ContextBlock, Cut, Freshness, Part
+from vault_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from vault_memory.index import Index
+    from vault_memory.recall import Answer
+    from vault_memory.recall.context import Ask
+    from vault_memory.recall.standing import Authors
+
+PURPOSES = ("chat", "briefing")
+
+
+class Prompting(Knowing):
+    """What VaultMemory is made of besides."""
+
+    _authors: "Authors | None" = None
+
+    @mended
+    def context(
+        self,
+        prompt: str = "",
+        *,
+        scopes: Sequence[str],
+        purpose: str = "chat",
+        budget: int | None = None,
+        session: str | None = None,
+        confirmation: str = "",
+        automatic: bool = False,
+        now: datetime | None = None,
+        refresh: bool = True,
+    ) -> ContextBlock:
+        """The memory block for a prompt: quoted data, in a fixed order, read from the notes as they are now.
+
+        `budget` is the length of the whole block in characters (else `max_memory_chars`; 0: no limit), of which user
+        and channel memory are never cut. A `briefing` holds nothing personal. `session` is the conversation whose own
+        turns are left out, `confirmation` what a task was about that was confirmed just now. Lines that have to do
+        with the prompt are looked up; with `automatic`, as for a hook that nobody asked, only as `[memory_search]`
+        allows. Raises UsageError.
+        """
+        if purpose not in PURPOSES:
+            raise UsageError(f"there is no purpose `{purpose}`", hint=f"the purposes are {', '.join(PURPOSES)}")
+        if budget is not None and budget < 0:
+            raise UsageError(f"a budget is a number of characters, not {budget}", hint="0 sets no limit")
+        _checked(scopes)
+        if not self.config.recall.enabled:
+            return ContextBlock("", (), (Cut("all", "`[recall] enabled` is false"),), self._how_fresh())
+        from vault_memory.recall import context, standing
+
+        if refresh:
+            self.indexing.refresh()
+        index = self.indexing.index()
+        if self._authors is None:
+            self._authors = standing.Authors(self.folder)
+        at = moment(now)
+        why_not = "" if not prompt.strip() else self._why_not_recalled(automatic)
+        wanted = context.Wanted(
+            prompt=prompt,
+            scopes=tuple(scopes),
+            today=at.date(),
+            owner=self.config.layout.user,
+            briefing=purpose == "briefing",
+            session=session or "",
+            confirmation=confirmation,
+            budget=self.config.max_memory_chars if budget is None else budget,
+            dated_days=self.config.sleep_cycle.auto_load_dated_days,
+            most_facts=self.config.facts.max_knowledge_facts,
+            single=self._single,
+            most_lines=self.config.memory_search.auto_recall_limit if automatic else self.config.recall.limit,
+            recall_budget=self.config.recall.budget,
+        )
+        ask = None if why_not else self._recalling(index, at)
+        with self.folder.held(), index.reading():
+            block = context.build(index, standing.Notes(self.folder, self._authors), wanted, ask)
+            fresh = self._how_fresh()
+        cut = [Cut(kind, reason) for kind, reason in block.cut]
+        cut += [Cut("recalled", why_not)] if why_not else []
+        return ContextBlock(block.text, tuple(Part(*part) for part in block.parts), tuple(cut), fresh)
+
+    def _how_fresh(self) -> Freshness:
+        fresh: Freshness = self._freshness(self.indexing.index())  # type: ignore[attr-defined]
+        return fresh
+
+    def _why_not_recalled(self, automatic: bool) -> str:
+        if not self.config.memory_search.enabled:
+            return "`[memory_search] enabled` is false"
+        return "`[memory_search] auto_recall` is off" if automatic and not self.config.memory_search.auto_recall else ""
+
+    def _recalling(self, index: "Index", at: datetime) -> "Ask":
+        """Looks for what has to do with a prompt, with the embedder's help when it is there."""
+        from vault_memory.recall import search
+
+        settings = self.config.recall
+        keywords = "keyword" if settings.mode == "semantic" else settings.mode
+
+        def ask(text: str, scopes: Sequence[str], limit: int) -> "Answer":
+            ask_for = partial(
+                search, index, text, scopes=scopes, limit=limit, now=at, cues=settings.dialogue_cues, gated=True
+            )
+            found: Answer | None = self._with_vectors(partial(ask_for, mode=settings.mode))  # type: ignore[attr-defined]
+            return found or ask_for(mode=keywords)
+
+        return ask

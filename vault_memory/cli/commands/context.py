@@ -1,0 +1,45 @@
+"""`context`: what goes into a bot's prompt."""
+
+import click
+
+from vault_memory.cli.asking import answer_context
+from vault_memory.cli.commands.search import remark
+from vault_memory.cli.options import Context, common, named_scopes, scoped
+
+
+@click.command()
+@click.argument("prompt", nargs=-1)
+@click.option(
+    "--purpose", type=click.Choice(["chat", "briefing"]), help="A briefing is read by others, too: nothing personal."
+)
+@click.option(
+    "--budget", type=click.IntRange(0), metavar="CHARS", help="How long the block may be; USER.md and CHANNEL.md stay."
+)
+@click.option("--session", metavar="NAME", help="The conversation whose own turns are left out.")
+@click.option("--confirmation", metavar="TEXT", help="What a task was about that was confirmed just now; comes last.")
+@scoped
+@common
+@click.pass_obj
+def context(
+    context: Context,
+    /,
+    prompt: tuple[str, ...],
+    users: tuple[str, ...],
+    channels: tuple[str, ...],
+    groups: tuple[str, ...],
+    **options: str | int | None,
+) -> None:
+    """Print the memory block for PROMPT: what a bot is given before it answers.
+
+    USER.md, facts, CHANNEL.md (without a channel MEMORY.md), rules, the last dated notes, the newest reflection, and
+    the lines that have to do with PROMPT; all of it quoted, as it stands in the notes now.
+    """
+    arguments = {name: value for name, value in options.items() if value is not None}
+    if context.now:
+        arguments["now"] = context.now.isoformat()
+    answer = answer_context(context, " ".join(prompt), named_scopes(users, channels, groups), arguments)
+    context.emit(answer, lambda: answer["text"])
+    if not context.json:
+        for cut in answer["cut"]:
+            context.say(f"left out ({cut['kind']}): {cut['reason']}")
+    remark(context, answer["freshness"])

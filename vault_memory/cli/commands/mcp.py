@@ -1,0 +1,33 @@
+"""`mcp`: the memory of one person as tools for a model, for the program that starts this one."""
+
+import signal
+
+import click
+
+from vault_memory.cli.extras import need
+from vault_memory.cli.options import Context, common
+from vault_memory.errors import UsageError
+
+
+@click.command()
+@click.option("--user", metavar="NAME", help="Whose memory it is. There is no default.")
+@click.option("--channel", default="", metavar="NAME", help="The channel that is open, too.")
+@click.option("--group", "groups", multiple=True, metavar="NAME", help="A group that is open, too (repeatable).")
+@common
+@click.pass_obj
+def mcp(context: Context, user: str | None, channel: str, groups: tuple[str, ...]) -> None:
+    """Serve tools and notes to an MCP client over standard input and output, until it goes.
+
+    Nothing that the client says opens anybody else's notes. Over HTTP, `serve` offers the same at /mcp.
+    """
+    from vault_memory.app.callers import Caller
+
+    need("mcp")
+    if not user:
+        raise UsageError("`mcp` needs to know whose memory it serves", hint="name the person with `--user NAME`")
+    caller = Caller(user, channel, groups)
+    with context.open() as memory:
+        from vault_memory.mcp import over_stdio
+
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # it reads in a thread, which nothing else could wake
+        over_stdio(memory, caller)

@@ -1,0 +1,81 @@
+"""The tools that only read: each gives an answer of the JSON contract, and what a model reads of it."""
+
+from typing import Any
+
+import msgspec
+
+from vault_memory.app import contract
+from vault_memory.mcp import arguments, quotations
+from vault_memory.mcp.serving import Serving
+
+Answered = tuple[dict[str, Any], str]
+LONGEST = 40_000
+"""Characters of a note in one answer; the rest is had by asking from the next line on"""
+
+
+def search(serving: Serving, asked: arguments.Search) -> Answered:
+    from vault_memory.daemon import asking
+
+    given: dict[str, Any] = msgspec.to_builtins(asked)
+    query = given.pop("query")
+    answer = serving.shown(asking.search(serving.memory, query, scopes=serving.scopes, arguments=given))
+    return answer, quotations.of_search(answer)
+
+
+def context(serving: Serving, asked: arguments.Context) -> Answered:
+    from vault_memory.daemon import asking
+
+    given: dict[str, Any] = msgspec.to_builtins(asked)
+    prompt = given.pop("prompt")
+    answer = serving.shown(asking.context(serving.memory, prompt, scopes=serving.scopes, arguments=given))
+    return answer, answer["text"]
+
+
+def get(serving: Serving, asked: arguments.Get) -> Answered:
+    """A missing note is empty; so is one of somebody else."""
+    note = serving.read(asked.note)
+    if note is None:
+        nothing = {"note": asked.note, "revision": "", "text": "", "sections": [], "lines": [0, 0], "total_lines": 0}
+        return nothing, ""
+    answer = contract.of_note(note)
+    lines = _lines(note.text)
+    last = len(lines) if asked.last_line is msgspec.UNSET else min(asked.last_line, len(lines))
+    last = _within(lines, asked.first_line, last)
+    answer["text"] = "".join(lines[asked.first_line - 1 : last])
+    answer["lines"] = [asked.first_line, last] if answer["text"] else [0, 0]
+    answer["total_lines"] = len(lines)
+    return answer, quotations.of_note(answer)
+
+
+def entity(serving: Serving, asked: arguments.Entity) -> Answered:
+    from vault_memory.app import telling
+
+    memory, scopes = serving.memory, serving.scopes
+    answer = telling.of_about(memory.entity(asked.name, scopes=scopes))
+    if asked.past:
+        past = [one for one in memory.timeline(asked.name, scopes=scopes) if one.struck or one.valid_until]
+        answer["timeline"] = telling.of_facts(past)["facts"]
+    return answer, quotations.of_entity(answer)
+
+
+def stats(serving: Serving, asked: arguments.Stats) -> Answered:
+    answer: dict[str, Any] = serving.memory.stats(serving.scopes)
+    kinds = ", ".join(f"{counts['notes']} {kind}" for kind, counts in answer["kinds"].items())
+    return answer, f"{answer['sources']['notes']['notes']} notes ({kinds or 'none'}) in {', '.join(serving.scopes)}"
+
+
+def _lines(text: str) -> list[str]:
+    """With their ends, counted as in hits."""
+    import re
+
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
+
+
+def _within(lines: list[str], first: int, last: int) -> int:
+    """The last line that has room in an answer, but at least one."""
+    room = LONGEST
+    for number in range(first, last + 1):
+        room -= len(lines[number - 1])
+        if room < 0 and number > first:
+            return number - 1
+    return last

@@ -1,0 +1,63 @@
+"""The notes as resources: listed page by page, and read by a URI such as `vault:///Users/alice/memories/garden.md`."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from vault_memory.app import NoteInfo, NoteText
+from vault_memory.errors import BadPath, UsageError
+from vault_memory.mcp.serving import Serving
+from vault_memory.memory import inside
+
+SCHEME = "vault://"
+TEMPLATE = SCHEME + "/{+path}"
+"""With an empty host, so that no client takes the first folder for one and changes its case"""
+ON_A_PAGE = 200
+LIKE_MARKDOWN, LIKE_TURNS = "text/markdown", "application/jsonl"
+
+
+class ResourceUnknown(UsageError):
+    """There is no such resource, or it is not the caller's."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(f"there is no resource {uri!r}", hint=f"resources are notes: {TEMPLATE}")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of the notes, by path."""
+
+    notes: tuple[NoteInfo, ...]
+    next: str | None
+    """the cursor of the next page; None on the last one"""
+
+
+def page(serving: Serving, cursor: str | None) -> Page:
+    """The notes of the caller after those that were listed; `cursor` is the last of these."""
+    notes = serving.memory.notes(serving.scopes)
+    start = bisect_right(notes, cursor, key=lambda note: note.note) if cursor else 0
+    found = tuple(notes[start : start + ON_A_PAGE])
+    more = start + ON_A_PAGE < len(notes)
+    return Page(found, found[-1].note if more else None)
+
+
+def read(serving: Serving, uri: str) -> NoteText:
+    """The note that a URI means. Raises ResourceUnknown."""
+    if not uri.startswith(SCHEME):
+        raise ResourceUnknown(uri)
+    try:
+        path = inside(uri.removeprefix(SCHEME).removeprefix("/"), encoded=True)
+        found = serving.read(path)
+    except BadPath:
+        raise ResourceUnknown(uri) from None
+    if found is None:
+        raise ResourceUnknown(uri)
+    return found
+
+
+def uri_of(note: str) -> str:
+    return f"{SCHEME}/{quote(note)}"
+
+
+def mime_type(note: str) -> str:
+    return LIKE_TURNS if note.endswith(".jsonl") else LIKE_MARKDOWN

@@ -1,0 +1,75 @@
+"""Whom a server serves, and what of the vault is theirs. Every tool and resource asks for its scopes here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vault_memory.app import NoteText, VaultMemory
+from vault_memory.app.callers import Caller
+from vault_memory.app.hiding import folders_of, hidden, placeless
+from vault_memory.errors import NoteNotFound, VaultMemoryError
+from vault_memory.mcp.quotations import in_marks, quotation
+from vault_memory.memory import inside
+from vault_memory.memory.quoting import one_line
+
+HINTS = {
+    "note_changed": "call memory_get for it again, and then this tool with the revision that it gives",
+    "unclear_id": "memory_entity lists the facts about somebody or something with their ids; nothing was changed",
+    "note_not_found": "memory_search gives the paths of notes",
+    "ambiguous_note": "memory_search gives the paths of notes",
+}
+"""By code: what a model can do next, where the hint of an error is for a command line"""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """One caller of one vault."""
+
+    memory: VaultMemory
+    caller: Caller
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """All that is open; the caller's own comes first."""
+        return self.caller.scopes(self.memory.layout)
+
+    @property
+    def own(self) -> str:
+        """The scope of the person."""
+        return self.scopes[0]
+
+    def may_read(self, note: str) -> bool:
+        """Whether a note is the caller's."""
+        return self.caller.may_read(note, self.memory.layout)
+
+    def read(self, note: str) -> NoteText | None:
+        """A note of the caller's; None when it is not there or not theirs: nobody can tell which. Raises BadPath."""
+        path = inside(note)
+        if not self.may_read(path):
+            return None
+        try:
+            return self.memory.read(path)
+        except NoteNotFound:
+            return None
+
+    def shown(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """An answer that names no note of others and no folder of the machine."""
+        answer = self.caller.shown(found, self.memory.layout)
+        fresh = answer["freshness"]
+        return {**answer, "freshness": {**fresh, "reason": placeless(str(fresh["reason"]), folders_of(self.memory))}}
+
+    def told(self, error: VaultMemoryError) -> str:
+        """An error in words for a model: what happened, and what to do next."""
+        hint = HINTS.get(error.code, error.hint)
+        said = _message(error) + (f"\n\nhint: {hint}" if hint else "")
+        folders = folders_of(self.memory)
+        return placeless(said, folders) if error.http_status >= 500 else str(hidden(said, folders))
+
+
+def _message(error: VaultMemoryError) -> str:
+    """What happened; facts that an id may have meant are text of notes, and quoted as such."""
+    ids, facts = error.details.get("candidates"), error.details.get("facts")
+    if not (isinstance(ids, list) and isinstance(facts, list) and facts):
+        return error.message
+    said = "\n".join(f"{id}  {one_line(fact)}" for id, fact in zip(ids, facts, strict=True))
+    return error.message.partition("\n")[0] + "\n\n" + in_marks([quotation("facts", {}, said)])

@@ -1,0 +1,79 @@
+"""The two ways to a server: a pipe to the program that started it, and HTTP behind the doorkeeper of the web room."""
+
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import anyio
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from vault_memory.app import VaultMemory
+from vault_memory.app.callers import Caller
+from vault_memory.mcp.handlers import server
+
+LARGEST_BODY = 1 << 20
+"""In bytes, of a request"""
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def over_stdio(memory: VaultMemory, caller: Caller) -> None:
+    """Serve until standard input ends. What is printed meanwhile goes to standard error: stdout is the protocol's."""
+
+    async def serve() -> None:
+        serving = server(memory, caller)
+        async with stdio_server() as (incoming, outgoing):
+            await serving.run(incoming, outgoing, serving.create_initialization_options())
+
+    anyio.run(serve)
+
+
+def application(memory: VaultMemory) -> App:
+    """An ASGI app for streamable HTTP: each request is answered by itself, in JSON, for the caller it came from.
+
+    The caller stands in `scope["state"]["caller"]`, where whoever checked the token put it, as they did hosts and
+    origins; without one nothing is answered.
+    """
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _live(receive, send)
+        elif scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+        elif not isinstance(caller := scope.get("state", {}).get("caller"), Caller):
+            await _refuse(send, 401, "unauthorised", "nobody let this request in")
+        elif scope["method"] != "POST":
+            await _refuse(send, 405, "method_not_allowed", "send requests as POST", (b"allow", b"POST"))
+        else:
+            await _answer(server(memory, caller), scope, receive, send)
+
+    return serve
+
+
+async def _answer(serving: Server[Any], scope: Scope, receive: Receive, send: Send) -> None:
+    manager = StreamableHTTPSessionManager(
+        serving, json_response=True, stateless=True, max_request_body_size=LARGEST_BODY
+    )  # fmt: skip
+    async with manager.run():
+        await manager.handle_request(scope, receive, send)
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    """There is nothing to start or stop: a request brings all that it needs."""
+    while True:
+        told = (await receive())["type"]
+        await send({"type": f"{told}.complete"})
+        if told == "lifespan.shutdown":
+            return
+
+
+async def _refuse(send: Send, status: int, code: str, message: str, *headers: tuple[bytes, bytes]) -> None:
+    body = json.dumps({"error": {"code": code, "message": message, "hint": ""}}).encode()
+    told = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": told})
+    await send({"type": "http.response.body", "body": body})

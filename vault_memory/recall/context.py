@@ -1,0 +1,213 @@
+"""What a prompt gets of a vault: the notes that always go in, the facts, and the lines that have to do with it.
+
+The index says which notes there are and which lines may answer; what goes in is read from the files themselves, as they
+stand at this moment.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from vault_memory.index import Index
+from vault_memory.index import facts as rows
+from vault_memory.index.filters import listed
+from vault_memory.memory import context as rules
+from vault_memory.memory.context import Assembled, Piece, Quotation, RecalledLine
+from vault_memory.memory.facts import Fact, current, folded
+from vault_memory.memory.quoting import one_line, quoted
+from vault_memory.memory.relevance import Prompt, relevant
+from vault_memory.recall.answer import Answer, Hit
+from vault_memory.recall.standing import Notes, Standing
+
+MORE = 30
+"""Hits that are asked for beside those wanted, since some are left out"""
+MOST = 240
+HEADING_STEP = " › "
+ALWAYS = ("user", "channel", "memory", "rules", "dated", "reflection")
+PERSONAL_IN_MAIN = frozenset({"dated", "reflection", "transcript", "user", "rules"})
+"""What in the group of the workspace at the root is its owner's own"""
+
+Ask = Callable[[str, Sequence[str], int], Answer]
+"""Looks for what has to do with a text in these scopes, so many hits at most"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a prompt is to be given."""
+
+    prompt: str
+    scopes: tuple[str, ...]
+    today: date
+    owner: str
+    """the person of the workspace at the root"""
+    briefing: bool = False
+    session: str = ""
+    """the conversation whose own turns are left out"""
+    confirmation: str = ""
+    budget: int = 0
+    """characters of the whole block; 0: as long as it is"""
+    dated_days: int = 3
+    most_facts: int = 0
+    """0: all that have to do with the prompt"""
+    single: frozenset[str] = frozenset()
+    """predicates that have one value at a time"""
+    most_lines: int = 10
+    """recalled lines; 0: none"""
+    recall_budget: int = 4_000
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Whose memory this is."""
+        return tuple(scope.partition(":")[2] for scope in self.scopes if scope.startswith("user:"))
+
+    @property
+    def open(self) -> tuple[str, ...]:
+        """The scopes that may go in: a briefing is read by others, too."""
+        return tuple(one for one in self.scopes if not (self.briefing and one.startswith("user:")))
+
+    def is_personal(self, kind: str, scope: str) -> bool:
+        """Whether a note is one person's own, and has no place in a briefing."""
+        return self.briefing and (scope.startswith("user:") or (scope == "group:main" and kind in PERSONAL_IN_MAIN))
+
+
+def build(index: Index, notes: Notes, wanted: Wanted, ask: Ask | None) -> Assembled:
+    """The block for a prompt. `ask` None: nothing is recalled."""
+    cut: list[tuple[str, str]] = []
+    quotations = list(_always(index, notes, wanted))
+    quotations += _facts(index, notes, wanted, cut)
+    if wanted.confirmation.strip():
+        given = rules.whole_note("confirmation", "", wanted.confirmation.replace("\r\n", "\n"))
+        quotations += [given] if given else []
+    text = rules.asked(wanted.prompt)
+    if ask is not None and wanted.most_lines and text.strip():
+        quotations += _recalled(notes, wanted, text, ask, _shown(quotations), cut)
+    block = rules.assemble(quotations, wanted.budget)
+    cut += [(_kind_of(index, path), reason) for path, reason in notes.trouble.items()]
+    return Assembled(block.text, block.parts, (*cut, *block.cut))
+
+
+def _shown(quotations: Iterable[Quotation]) -> set[tuple[str, int]]:
+    """What the block has already: notes, with line 0, and lines of pages of facts."""
+    return {
+        (one.note, int(piece.text.partition(":")[0]) if one.kind == "facts" else 0)
+        for one in quotations
+        for piece in one.pieces
+    }
+
+
+def _kind_of(index: Index, path: str) -> str:
+    row = index.connection.execute("SELECT kind FROM note WHERE path = ?", (path,)).fetchone()
+    return str(row[0]) if row else "recalled"
+
+
+def _always(index: Index, notes: Notes, wanted: Wanted) -> Iterable[Quotation]:
+    """The notes that go in whatever the prompt is about."""
+    in_channel = any(scope.startswith("channel:") for scope in wanted.open)
+    reflected = False
+    for kind, scope, day, path in _there(index, wanted):
+        if wanted.is_personal(kind, scope) or (kind == "memory" and in_channel):
+            continue
+        if kind == "reflection":
+            if reflected:
+                continue
+            reflected = True
+        about = {"date": day} if day else {}
+        worth = float(date.fromisoformat(day).toordinal()) if day else 0.0
+        if quotation := rules.whole_note(kind, path, notes.text(path), worth=worth, **about):
+            yield quotation
+
+
+def _there(index: Index, wanted: Wanted) -> list[tuple[str, str, str | None, str]]:
+    """Kind, scope, day and path of the notes that may go in, the newest first."""
+    ids = index.scope_ids(wanted.open)
+    if not ids:
+        return []
+    since = (wanted.today - timedelta(days=wanted.dated_days)).isoformat() if wanted.dated_days else "9999"
+    until = (wanted.today + timedelta(days=1)).isoformat()
+    kinds = ", ".join(f"'{kind}'" for kind in ALWAYS)
+    found = index.connection.execute(
+        f"SELECT n.kind, s.name, n.date, n.path FROM note n JOIN scope s ON s.id = n.scope"
+        f" WHERE n.scope IN {listed(ids)} AND n.kind IN ({kinds}) AND (n.kind <> 'dated' OR n.date BETWEEN ? AND ?)",
+        (since, until),
+    )
+    order = {scope: at for at, scope in enumerate(wanted.open)}
+    by_scope = sorted(found, key=lambda row: (order[row[1]], row[3]))
+    return sorted(by_scope, key=lambda row: row[2] or "", reverse=True)
+
+
+def _facts(index: Index, notes: Notes, wanted: Wanted, cut: list[tuple[str, str]]) -> Iterable[Quotation]:
+    """The person's own facts, and those about whom or what the prompt names."""
+    ids = index.scope_ids(wanted.open)
+    people = {folded(name) for name in wanted.people}
+    if wanted.briefing:
+        people |= {folded(wanted.owner)}
+    keys = rows.named(index.connection, ids, Prompt(wanted.prompt))
+    keys = keys - people if wanted.briefing else keys | people
+    by_scope: dict[str, list[tuple[str, Fact]]] = {}
+    for path, fact in rows.about(index.connection, ids, keys):
+        by_scope.setdefault(fact.scope, []).append((path, fact))
+    paths = {fact: path for found in by_scope.values() for path, fact in found}
+    holding = [
+        fact for found in by_scope.values() for fact in current([one for _, one in found], wanted.today, wanted.single)
+    ]
+    about = [fact for fact in holding if not keys.isdisjoint((folded(fact.subject), folded(fact.object)))]
+    if wanted.briefing:
+        about = [fact for fact in about if people.isdisjoint((folded(fact.subject), folded(fact.object)))]
+    ranked = sorted(relevant(about, ""), key=lambda fact: folded(fact.subject) not in people)
+    standing = [
+        (fact, paths[fact], line) for fact in ranked if (line := notes.line_of(paths[fact], fact.subject, fact.text))
+    ]
+    if wanted.most_facts and len(standing) > wanted.most_facts:
+        cut.append(("facts", f"{len(standing) - wanted.most_facts} more: `max_knowledge_facts` is {wanted.most_facts}"))
+        standing = standing[: wanted.most_facts]
+    pages: dict[str, list[Piece]] = {}
+    for rank, (fact, path, line) in enumerate(standing):
+        [text] = quoted([one_line(f"{fact.subject} · {fact.line()}")])
+        pages.setdefault(path, []).append(Piece(f"{line}: {text}", -float(rank)))
+    return [Quotation("facts", path, tuple(pieces)) for path, pieces in pages.items()]
+
+
+def _recalled(
+    notes: Notes, wanted: Wanted, text: str, ask: Ask, shown: set[tuple[str, int]], cut: list[tuple[str, str]]
+) -> Iterable[Quotation]:
+    """The lines that have to do with the prompt, as far as they still stand where they were found."""
+    lines: list[RecalledLine] = []
+    limit = wanted.most_lines + MORE
+    while True:
+        hits, gone = ask(text, wanted.open, limit).hits, 0
+        lines.clear()
+        for hit in hits:
+            if not shown.isdisjoint(((hit.note, 0), (hit.note, hit.lines[0]))) or wanted.is_personal(
+                hit.kind, hit.scope
+            ):
+                continue
+            standing = notes.standing(hit)
+            if standing is None:
+                gone += 1
+            elif _is_news(hit, standing, wanted, text):
+                lines.append(_line(hit, standing))
+            if len(lines) == wanted.most_lines:
+                break
+        if len(lines) == wanted.most_lines or len(hits) < limit or limit >= MOST:
+            break
+        limit *= 2
+    quotations, left_out = rules.recalled(lines, wanted.recall_budget)
+    if gone:
+        cut.append(("recalled", f"{gone} of them no longer stand in their notes"))
+    if left_out:
+        cut.append(("recalled", f"{left_out} more: `[recall] budget` is {wanted.recall_budget:,} characters"))
+    return quotations
+
+
+def _is_news(hit: Hit, standing: Standing, wanted: Wanted, text: str) -> bool:
+    """Whether a line is not of the conversation itself, nor the prompt once more."""
+    if hit.kind != "transcript":
+        return True
+    own = wanted.session and standing.session == wanted.session
+    return not own and " ".join(standing.text.split()) not in (" ".join(text.split()), " ".join(wanted.prompt.split()))
+
+
+def _line(hit: Hit, standing: Standing) -> RecalledLine:
+    heading = HEADING_STEP.join(hit.heading) if hit.kind != "transcript" else ""
+    place = (hit.note, standing.first, standing.last, hit.date or "")
+    return RecalledLine(*place, standing.origin, heading, standing.text, hit.score)

@@ -1,0 +1,82 @@
+"""Whether a vault has anything to say to somebody who did not search, but only wrote a prompt.
+
+A search gives its best, however little that is. A prompt that is about something else is to be given nothing: so one of
+the best chunks must have a good part of what some sentence of the prompt is about, the rare words counting more, or be
+of a day that the prompt names, or be far more like the prompt than the vault is on the whole. One that does vouches for
+the others: what answers a question often stands beside its words.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from vault_memory.index import text
+from vault_memory.memory import cues, words
+from vault_memory.memory.ranking import LOWEST
+from vault_memory.memory.small_talk import asks_nothing
+from vault_memory.recall.candidates import Candidates, Request
+from vault_memory.recall.fusion import Ranked
+
+PART = 0.4
+"""Of the weight of a sentence's words, so much is a good part of it"""
+ENOUGH = 2.0
+"""Of a long sentence, the weight of so many of its rarest words is enough"""
+UNKNOWN_PAIR = 0.25
+"""What a pair of letters weighs that stands nowhere: it may reach from one word into the next"""
+LOOKED_AT = 20
+"""So many of the best chunks"""
+MORE_ALIKE = 0.3
+"""Cosines above the middle of the vault that say by themselves that a chunk has to do with the prompt"""
+
+
+class Gate:
+    """For one search."""
+
+    def __init__(self, request: Request, found: Candidates) -> None:
+        self._request, self._found = request, found
+        self._sentences = [weighed for one in request.sentences if (weighed := self._weighed(one))]
+        self._alike = _alike(found)
+
+    def is_open(self, best: Sequence[Ranked]) -> bool:
+        """Whether one of these has to do with the prompt."""
+        return any(self._lets(place) for _, place, _ in best[:LOOKED_AT])
+
+    def _lets(self, place: int) -> bool:
+        if self._request.asked.days and cues.is_near(self._found.rows[place][2], self._request.asked.days):
+            return True
+        return place in self._alike or any(self._says_enough(place, weights) for weights in self._sentences)
+
+    def _says_enough(self, place: int, weights: Mapping[str, float]) -> bool:
+        highest, total = max(weights.values()), sum(weights.values())
+        by_word = self._found.by_word
+        has = sum(weight for word, weight in weights.items() if place in by_word.get(word, ()))
+        if place in self._found.arms.get("entity", ()):
+            has += highest
+        return has > 0 and has >= min(PART * total, ENOUGH * highest)
+
+    def _weighed(self, sentence: Sequence[str]) -> dict[str, float]:
+        """What each word of a sentence weighs; nothing when it asks nothing."""
+        said = [word for word in sentence if word not in words.stop_words(list(sentence))]
+        if asks_nothing(said):
+            return {}
+        by_word = self._found.by_word
+        known = {word: max(by_word[word].values(), default=0.0) for word in said if word in by_word}
+        highest = max(known.values(), default=0.0)
+        return {word: known[word] if word in known else self._absent(word) * highest for word in said}
+
+    def _absent(self, word: str) -> float:
+        """Of a word that was not found: a frequent one weighs nothing, an unknown one as much as the rarest."""
+        if text.stands(self._request.connection, self._request.scope_ids, word):
+            return 0.0
+        return UNKNOWN_PAIR if words.is_run(word) else 1.0
+
+
+def _alike(found: Candidates) -> frozenset[int]:
+    """The places whose cosine is far above that of the middle one, which follows from two of the scaled values."""
+    known = {at: found.likeness[at][0] for at in found.cosines if found.likeness.get(at, (LOWEST,))[0] > LOWEST}
+    if len(known) < 2:
+        return frozenset()
+    best, least = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
+    if known[best] == known[least]:
+        return frozenset()
+    span = (found.cosines[best] - found.cosines[least]) / (known[best] - known[least])
+    middle = found.cosines[best] - known[best] * span
+    return frozenset(at for at in known if found.cosines[at] - middle >= MORE_ALIKE)

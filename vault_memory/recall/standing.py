@@ -1,0 +1,189 @@
+"""Notes as they stand in their files at this moment, and who wrote each of their lines, as far as that is known."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from vault_memory.errors import NoteNotFound, VaultError
+from vault_memory.markdown import normalised
+from vault_memory.memory import read_line, replay, union
+from vault_memory.memory.items import folded, text_of
+from vault_memory.memory.turns import PERSON, read_turn
+from vault_memory.recall.answer import Hit
+from vault_memory.vault import Folder, RealFiles
+
+LARGEST = 64 << 20
+"""Bytes of a transcript or an audit that is read"""
+MOST_LINES = 8
+"""Of an item that is looked for"""
+MOST_KEPT = 1_000
+"""Of so many notes it is kept who wrote what"""
+AUDIT = ".md.audit."
+_BREAK = re.compile(rb"\r\n|\r|\n")
+_ORIGIN = re.compile(r"\((?:[^()]*[ ,])?origin:([a-z][a-z0-9_-]*)[^()]*\)")
+_SPEAKER = re.compile(r"\*\*[^*]*\*\*: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Lines of a hit as they stand now."""
+
+    first: int
+    last: int
+    text: str
+    origin: str
+    session: str = ""
+    """the conversation that a turn is of"""
+
+
+class Notes:
+    """Reads each note once; for one question."""
+
+    def __init__(self, folder: Folder, authors: "Authors") -> None:
+        self._folder, self._authors = folder, authors
+        self._lines: dict[str, list[bytes]] = {}
+        self._audits: dict[str, dict[str, list[str]]] = {}
+        """by folder, which files are the audit of which note"""
+        self.trouble: dict[str, str] = {}
+        """why a note cannot be read now, by path"""
+
+    def lines(self, path: str) -> list[bytes]:
+        """The lines of a note without their ends; none when it cannot be read."""
+        if path not in self._lines:
+            try:
+                raw = self._folder.read(path, max_bytes=LARGEST).raw
+                self._lines[path] = raw.split(b"\n") if path.endswith(".jsonl") else _BREAK.split(raw)
+            except NoteNotFound:
+                self._lines[path] = []
+            except VaultError as error:
+                self._lines[path] = []
+                self.trouble[path] = error.message
+        return self._lines[path]
+
+    def text(self, path: str) -> str:
+        """A whole note, with ``\\n`` at the line ends."""
+        return b"\n".join(self.lines(path)).decode("utf-8", "replace")
+
+    def standing(self, hit: Hit) -> Standing | None:
+        """The lines of a hit where they stand now; None when they no longer stand in its note."""
+        return self._said(hit) if hit.kind == "transcript" else self._written(hit)
+
+    def _said(self, hit: Hit) -> Standing | None:
+        lines, number = self.lines(hit.note), hit.lines[0]
+        turn = read_turn(lines[number - 1]) if 0 < number <= len(lines) else None
+        speaker = _SPEAKER.match(hit.text)
+        said = hit.text[speaker.end() :] if speaker else hit.text
+        if turn is None or _squeezed(said) not in _squeezed(turn.text):
+            return None
+        who = turn.role if turn.role != PERSON or not turn.user else f"{turn.user} ({turn.role})"
+        origin = who if turn.origin == "owner" else f"{who}, from {turn.origin}"
+        return Standing(number, number, said, origin, turn.session)
+
+    def _written(self, hit: Hit) -> Standing | None:
+        first, last = hit.lines
+        here = self._decoded(hit.note, first, last)
+        if hit.text not in here:
+            whole = self.text(hit.note)
+            at = whole.find(hit.text)
+            if at < 0 or not hit.text:
+                return None
+            first = whole.count("\n", 0, at) + 1
+            last = first + hit.text.count("\n")
+        return Standing(first, last, hit.text, self._origin(hit.note, first, last))
+
+    def line_of(self, path: str, heading: str, text: str) -> int:
+        """The line in which an item of a section begins that says this; 0 when none does."""
+        wanted, here, elsewhere = folded(heading), True, 0
+        lines = self.lines(path)
+        for at, line in enumerate(lines):
+            if line.startswith(b"## "):
+                here = folded(line.decode("utf-8", "replace").strip("# \t")) == wanted
+            elif line.strip() and (here or not elsewhere) and _says(lines[at : at + MOST_LINES], text):
+                if here:
+                    return at + 1
+                elsewhere = at + 1
+        return elsewhere
+
+    def _decoded(self, path: str, first: int, last: int) -> str:
+        return b"\n".join(self.lines(path)[first - 1 : last]).decode("utf-8", "replace")
+
+    def _origin(self, path: str, first: int, last: int) -> str:
+        lines = [line for line in self.lines(path)[first - 1 : last] if line.strip()]
+        bots = self._bots(path)
+        wrote = {"bot" if _said_by(line) in bots else "person" for line in lines} if bots else {"person"}
+        if _said_by(b"\n".join(lines)) in bots:
+            wrote = {"bot"}
+        who = wrote.pop() if len(wrote) == 1 else "person and bot"
+        mark = _ORIGIN.search(self._decoded(path, first, last))
+        return f"{who}, from {mark[1]}" if mark else who
+
+    def _bots(self, path: str) -> frozenset[str]:
+        folder = path.rpartition("/")[0]
+        if folder not in self._audits:
+            self._audits[folder] = _audits_in(self._folder, folder)
+        audits = self._audits[folder].get(path)
+        return self._authors.bots(path, audits) if audits else frozenset()
+
+
+def _says(lines: list[bytes], text: str) -> bool:
+    """Whether an item that begins in the first of these lines says this."""
+    if not text.startswith(text_of(lines[0])):
+        return False
+    return any(text_of(b"\n".join(lines[:end])) == text for end in range(1, len(lines) + 1))
+
+
+def _said_by(own: bytes) -> str:
+    """What an item says, as the audit knows it again."""
+    return normalised(text_of(own))
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.replace("\x00", " ").encode("utf-8", "replace").decode().split())
+
+
+class Authors:
+    """What the bot wrote, by the audit beside each note; kept as long as the files of the audit are the same."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._kept: dict[str, tuple[object, frozenset[str]]] = {}
+
+    def bots(self, note: str, audits: Sequence[str]) -> frozenset[str]:
+        """The items of a note that the bot wrote and nobody changed since, normalised, by these files."""
+        stamps = {path: self._folder.stat(path) for path in audits}
+        kept = self._kept.get(note)
+        if kept is None or kept[0] != stamps:
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            kept = self._kept[note] = (stamps, self._read(stamps))
+        return kept[1]
+
+    def _read(self, paths: Iterable[str]) -> frozenset[str]:
+        read = []
+        for path in paths:
+            try:
+                raw = self._folder.read(path, max_bytes=LARGEST).raw
+            except VaultError:
+                continue
+            read.append([record for line in raw.split(b"\n") if line.strip() and (record := read_line(line))])
+        return frozenset(text for _, text in replay(union(*read)).written)
+
+
+def _audits_in(folder: Folder, path: str) -> dict[str, list[str]]:
+    """By note, the audit files in one folder: those of this device and of others."""
+    import os
+
+    files = RealFiles(folder.root)
+    try:
+        opened = files.open_folder(path)
+    except OSError:
+        return {}
+    try:
+        names = [name for name in os.listdir(opened) if AUDIT in name and name.endswith(".jsonl")]
+    finally:
+        files.close(opened)
+    found: dict[str, list[str]] = {}
+    within = f"{path}/" if path else ""
+    for name in sorted(names):
+        found.setdefault(f"{within}{name.rpartition(AUDIT)[0]}.md", []).append(within + name)
+    return found

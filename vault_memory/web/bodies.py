@@ -1,0 +1,95 @@
+"""What may be asked, field by field. A field that stands nowhere here is refused: whose notes, the token says alone."""
+
+import datetime
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from vault_memory.memory import KINDS
+
+Line = Annotated[str, Meta(min_length=1, max_length=200)]
+Long = Annotated[str, Meta(max_length=1 << 20)]
+Kind = Literal[
+    "user", "channel", "memory", "note", "dated", "facts", "rules", "reflection", "persona", "inbox", "transcript",
+    "audit",
+]  # fmt: skip
+Mode = Literal["balanced", "keyword", "semantic", "rrf"]
+
+
+class Nothing(Struct, frozen=True, forbid_unknown_fields=True):
+    """A request that says nothing more."""
+
+
+class Context(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a bot is about to be asked."""
+
+    prompt: Annotated[Long, Meta(description="What the person wrote; empty: only what belongs into each prompt")] = ""
+    purpose: Annotated[
+        Literal["chat", "briefing"], Meta(description="A briefing is read by others: nothing personal is in it")
+    ] = "chat"
+    budget: Annotated[
+        Annotated[int, Meta(ge=0, le=1_000_000)] | None,
+        Meta(description="Letters of the whole block, of which user and channel memory are never cut; 0: no limit"),
+    ] = None
+    session: Annotated[Line | None, Meta(description="The conversation, whose own turns are left out")] = None
+    confirmation: Annotated[Long, Meta(description="What a task was about that was just confirmed")] = ""
+    automatic: Annotated[
+        bool, Meta(description="Nobody asked: the prompt is looked up only as `[memory_search]` allows")
+    ] = False
+
+
+class Turn(Struct, frozen=True, forbid_unknown_fields=True):
+    """Something that was said: by the person of the token, or to them."""
+
+    session: Annotated[Line, Meta(description="The conversation it belongs to; any text")]
+    role: Literal["user", "assistant", "system", "tool"]
+    text: Annotated[str, Meta(min_length=1, max_length=1 << 20)]
+    source: Annotated[
+        str, Meta(pattern="^[a-z][a-z0-9_-]{0,39}$", description="talk, email, cli, voice, web, cron, or another word")
+    ] = "talk"
+    origin: Annotated[
+        Literal["owner", "person", "channel", "email", "web", "tool", "document"],
+        Meta(description="Whose words they are; only the owner's can become rules"),
+    ] = "owner"
+    mode: Annotated[
+        Literal["persistent", "incognito"], Meta(description="Nothing of an incognito session is written")
+    ] = "persistent"
+    silent: Annotated[bool, Meta(description="The turn of a job that talks to nobody: it is not recorded")] = False
+
+
+class Search(Struct, frozen=True, forbid_unknown_fields=True):
+    """A question, and what the answer is narrowed to."""
+
+    query: Annotated[Long, Meta(description="Words, a question or a whole prompt, in any language")]
+    mode: Mode | None = None
+    limit: Annotated[int, Meta(ge=1, le=200)] | None = None
+    topic: Line | None = None
+    entity: Line | None = None
+    since: datetime.date | None = None
+    until: datetime.date | None = None
+    kinds: Annotated[list[Kind], Meta(max_length=len(KINDS))] | None = None
+    why: Annotated[bool, Meta(description="How each hit came by its score")] = False
+
+
+class Note(Struct, frozen=True, forbid_unknown_fields=True):
+    """One note."""
+
+    note: Annotated[str, Meta(min_length=1, max_length=4096, description="Its path in the vault, with `/`")]
+
+
+class Session(Struct, frozen=True, forbid_unknown_fields=True):
+    """A conversation."""
+
+    session: Line
+
+
+class Remember(Struct, frozen=True, forbid_unknown_fields=True):
+    """A text that the person wants to be kept."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=1000)]
+
+
+class Facts(Struct, frozen=True, forbid_unknown_fields=True):
+    """Of whom or what."""
+
+    entity: Annotated[Line | None, Meta(description="Only what is known of this person or thing")] = None

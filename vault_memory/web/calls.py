@@ -1,0 +1,78 @@
+"""What each route does: the call of VaultMemory that it stands for, with the scopes of the caller and no other."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from vault_memory.app import VaultMemory, contract
+from vault_memory.app.callers import Caller
+from vault_memory.app.hiding import folders_of, placeless
+from vault_memory.errors import NoteNotFound
+from vault_memory.memory import inside
+from vault_memory.web import bodies
+
+Answer = Mapping[str, Any]
+
+
+def search(memory: VaultMemory, caller: Caller, asked: bodies.Search) -> Answer:
+    from vault_memory.daemon import asking
+
+    given = _given(asked)
+    query = given.pop("query")
+    found = asking.search(memory, query, scopes=caller.scopes(memory.layout), arguments=given)
+    return _shown(memory, caller, found)
+
+
+def context(memory: VaultMemory, caller: Caller, asked: bodies.Context) -> Answer:
+    from vault_memory.daemon import asking
+
+    given = _given(asked)
+    prompt = given.pop("prompt")
+    found = asking.context(memory, prompt, scopes=caller.scopes(memory.layout), arguments=given)
+    return _shown(memory, caller, found)
+
+
+def turns(memory: VaultMemory, caller: Caller, asked: bodies.Turn) -> Answer:
+    given = _given(asked)
+    return contract.of_recorded(memory.record_turn(user=caller.user, channel=caller.channel or None, **given))
+
+
+def end_session(memory: VaultMemory, caller: Caller, asked: bodies.Session) -> Answer:
+    ended = memory.end_session(asked.session, user=caller.user, channel=caller.channel or None)
+    return contract.of_ended(ended)
+
+
+def notes(memory: VaultMemory, caller: Caller, asked: bodies.Nothing) -> Answer:
+    return contract.of_notes(memory.notes(caller.scopes(memory.layout)))
+
+
+def note(memory: VaultMemory, caller: Caller, asked: bodies.Note) -> Answer:
+    path = inside(asked.note)
+    if not caller.may_read(path, memory.layout):
+        raise NoteNotFound(path)
+    return contract.of_note(memory.read(path))
+
+
+def remember(memory: VaultMemory, caller: Caller, asked: bodies.Remember) -> Answer:
+    return asdict(memory.remember(asked.text, scope=f"user:{caller.user}", source="tool"))
+
+
+def facts(memory: VaultMemory, caller: Caller, asked: bodies.Facts) -> Answer:
+    from vault_memory.app import telling
+
+    return telling.of_facts(memory.facts(scopes=caller.scopes(memory.layout), entity=asked.entity))
+
+
+def _shown(memory: VaultMemory, caller: Caller, found: Answer) -> Answer:
+    """Without the names of others' notes, and of folders of the machine."""
+    answer = caller.shown(found, memory.layout)
+    freshness = answer["freshness"]
+    return {**answer, "freshness": {**freshness, "reason": placeless(freshness["reason"], folders_of(memory))}}
+
+
+def _given(asked: Any) -> dict[str, Any]:
+    """What was said, as JSON has it; what was not said is left out."""
+    import msgspec
+
+    said: dict[str, Any] = msgspec.to_builtins(asked)
+    return {name: value for name, value in said.items() if value is not None}
