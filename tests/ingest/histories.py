@@ -109,8 +109,8 @@ def contents(index: Index) -> Iterator[tuple[object, ...]]:
     )
     facts = "fact, subject, predicate, object, valid_from, valid_until, temporary, confidence, struck, text"
     yield from run(
-        f"SELECT path, ordinal, scope.name, {facts} FROM fact JOIN note ON note.id = note JOIN scope"
-        " ON scope.id = fact.scope ORDER BY 1, 2"
+        f"SELECT path, row_number() OVER (PARTITION BY note ORDER BY ordinal), scope.name, {facts}"
+        " FROM fact JOIN note ON note.id = note JOIN scope ON scope.id = fact.scope ORDER BY 1, 2"
     )
     yield from run(
         "SELECT path, scope.name, lead, key, entity FROM entity_name e JOIN note ON note.id = e.note"

@@ -37,7 +37,8 @@ def dump(state: Path) -> dict[str, set[Any]]:
     assert (full_text, orphans) == ([(len(chunks),)], [(0,)])
     facts = rows(
         state,
-        "SELECT note.path, ordinal, scope.name, fact, subject, predicate, object, valid_from, valid_until, struck, text"
+        "SELECT note.path, row_number() OVER (PARTITION BY fact.note ORDER BY ordinal), scope.name, fact, subject,"
+        " predicate, object, valid_from, valid_until, struck, text"
         " FROM fact JOIN note ON note.id = fact.note JOIN scope ON scope.id = fact.scope",
     )
     assert rows(state, "SELECT count(*) FROM fact WHERE note NOT IN (SELECT id FROM note)") == [(0,)]

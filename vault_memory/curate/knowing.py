@@ -21,7 +21,7 @@ from vault_memory.memory.fact_changes import (
     delete_fact,
     invalidate_fact,
 )
-from vault_memory.memory.facts import Fact, folded, identified, read_fact, read_facts
+from vault_memory.memory.facts import Fact, folded, identified, read_fact, section_facts
 
 ABOUT = "fact"
 """With this word begins the remark of the op that a wish ended in: `fact ID outcome`"""
@@ -104,9 +104,11 @@ def _deleted(run: Run, doc: SectionedDoc, known: Known) -> frozenset[tuple[str, 
     """What the bot once stated and a person took off the page: it stays away, whatever its day."""
     if run.source not in BOT_SOURCES or all(wish["do"] != "add" for wish in run.facts):
         return frozenset()
+    subjects = {folded(wish["fact"]["subject"]) for wish in run.facts if wish["do"] == "add"}
     owned = replay(known.records(run.note))
-    once = (read_fact(text, heading) for heading, text in owned.written | owned.buried)
-    there = {_statement(fact) for fact in read_facts(doc)}
+    once = (read_fact(text, name) for name, text in owned.written | owned.buried if folded(name) in subjects)
+    sections = (section for section in doc.sections if folded(section.name) in subjects)
+    there = {_statement(fact) for section in sections for fact in section_facts(section)}
     return frozenset(_statement(fact) for fact in once if fact) - there
 
 

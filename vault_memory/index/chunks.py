@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.database import Connection
 from vault_memory.index import text
+from vault_memory.index.told import Span
 
 if TYPE_CHECKING:
     from vault_memory.markdown import Chunk
@@ -44,19 +45,25 @@ def replace(
     *,
     also: Sequence[int | None] = (),
     new: bool = False,
+    span: Span | None = None,
 ) -> Delta:
     """Make the chunks of `note` be `chunks`; `date` is that of the note's name. `new`: it has none yet.
 
     `also`: of each chunk the scope it is in besides `scope`; empty when none is in another.
+    `span`: where they differ from those that it has, when that is known.
     """
     from vault_memory.markdown import embed_text, identity  # only here: a search needs none of it
 
-    old = {} if new else _occurrences(connection, note)
+    old = {} if new else _occurrences(connection, note, span)
     next_id = _last_id(connection) + 1
     fresh: list[_Row] = []
     moved: list[_Twin] = []
     kept = 0
-    for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(chunks):
+    start, until = (span.first, span.until) if span else (0, len(chunks))
+    if span:
+        kept = start + len(chunks) - until
+        _move(connection, note, span)
+    for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(chunks[start:until], start):
         key = identity(embed_text(heading, who, body))
         day = own_date.isoformat() if own_date else date
         other = also[ordinal] if also else None
@@ -97,13 +104,24 @@ def append(
     return Delta(added=len(fresh))
 
 
-def _occurrences(connection: Connection, note: int) -> dict[_Same, list[_Twin]]:
-    """The rows of a note by what makes two occurrences the same, the first occurrence last."""
+def _move(connection: Connection, note: int, span: Span) -> None:
+    """Those after a span go to where they stand now."""
+    if span.shift or span.lines:
+        connection.execute(
+            "UPDATE chunk SET ordinal = ordinal + ?, first_line = first_line + ?, last_line = last_line + ?"
+            " WHERE note = ? AND ordinal >= ?",
+            (span.shift, span.lines, span.lines, note, span.last),
+        )
+
+
+def _occurrences(connection: Connection, note: int, span: Span | None) -> dict[_Same, list[_Twin]]:
+    """The rows of a note, or of a span, by what makes two occurrences the same, the first occurrence last."""
     found: dict[_Same, list[_Twin]] = {}
+    within, bounds = ("", ()) if span is None else (" AND ordinal >= ? AND ordinal < ?", (span.first, span.last))
     rows = connection.execute(
         "SELECT identity, date, topic, text, also, id, ordinal, first_line, last_line FROM chunk"
-        " WHERE note = ? ORDER BY ordinal DESC",
-        (note,),
+        f" WHERE note = ?{within} ORDER BY ordinal DESC",
+        (note, *bounds),
     )
     for row in rows:
         found.setdefault(row[:5], []).append(row[5:])

@@ -4,12 +4,13 @@ Every row has its scope, and every question names the scopes it may be answered 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.database import Connection
 from vault_memory.index.filters import marks
+from vault_memory.index.told import span_of
 
 if TYPE_CHECKING:
     from vault_memory.markdown import Chunk
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 200
 """Letters: a longer object is a sentence, and no name that a prompt would hold"""
+GAP = 1 << 20
+"""Between the ordinals of two facts of a note, so that others find place between them"""
+LAST = 1 << 62
 DATES = "event"
 """Patterns of this type are days, which are nobody"""
 
@@ -26,7 +30,7 @@ TABLES = """
         id INTEGER PRIMARY KEY,
         note INTEGER NOT NULL REFERENCES note,
         scope INTEGER NOT NULL REFERENCES scope,
-        ordinal INTEGER NOT NULL,
+        ordinal INTEGER NOT NULL,   -- the order in the note, with gaps
         fact TEXT NOT NULL,         -- the id that a person gives
         subject TEXT NOT NULL,
         predicate TEXT NOT NULL,
@@ -89,48 +93,105 @@ Found = tuple[str, "Fact"]
 
 def replace(connection: Connection, note: int, scope: int, facts: "Sequence[Fact]") -> None:
     """Make the facts of a note be these. Rows that stay as they are are left alone."""
-    from vault_memory.memory.facts import ALIAS, canonical, folded
+    from vault_memory.memory.facts import canonical
 
     aliases = canonical(facts)
-    names: set[tuple[str, str]] = set(aliases.items())
-    rows: set[tuple[Any, ...]] = set()
-    for ordinal, fact in enumerate(facts):
-        subject, value = folded(fact.subject), folded(fact.object)
-        rows.add((ordinal, *_values(fact), subject, value))
-        names.add((subject, aliases.get(subject, subject)))
-        if fact.predicate != ALIAS and len(value) <= LONGEST_NAME:
-            names.add((value, aliases.get(value, value)))
+    rows = {(place * GAP, *_values(fact)) for place, fact in enumerate(facts)}
     _replace_facts(connection, note, scope, rows)
-    _replace_names(connection, note, scope, names)
+    _replace_names(connection, note, scope, {*aliases.items(), *_names(rows, aliases)})
+
+
+def change(connection: Connection, note: int, scope: int, old: "Sequence[Fact]", new: "Sequence[Fact]") -> None:
+    """Make the facts of a note, which are `old`, be `new`: only where they differ is anything written."""
+    from vault_memory.memory.facts import ALIAS, canonical
+
+    span = span_of(old, new)
+    gone, fresh = old[span.first : span.last], new[span.first : span.until]
+    if any(fact.predicate == ALIAS for fact in (*gone, *fresh)):
+        replace(connection, note, scope, new)
+        return
+    above = _ordinal(connection, note, span.first - 1) if span.first else -GAP
+    below = _ordinal(connection, note, span.last) if span.last < len(old) else LAST
+    step = min((below - above) // (len(fresh) + 1), GAP)
+    if step < 1:
+        replace(connection, note, scope, new)
+        return
+    rows = [(above + step * place, *_values(fact)) for place, fact in enumerate(fresh, 1)]
+    connection.execute("DELETE FROM fact WHERE note = ? AND ordinal > ? AND ordinal < ?", (note, above, below))
+    _insert(connection, note, scope, rows)
+    aliases = canonical(new)
+    before, after = _names([(0, *_values(fact)) for fact in gone], aliases), _names(rows, aliases)
+    _forget_names(connection, note, scope, {name for name in before - after if name[0] not in aliases})
+    there = "SELECT 1 FROM entity_name WHERE note = ? AND key = ? AND entity = ?"
+    _insert_names(connection, note, scope, [n for n in after if not connection.execute(there, (note, *n)).fetchone()])
+
+
+def _ordinal(connection: Connection, note: int, place: int) -> int:
+    """Of the fact at a place among those of a note."""
+    sql = "SELECT ordinal FROM fact WHERE note = ? ORDER BY ordinal LIMIT 1 OFFSET ?"
+    return int(connection.execute(sql, (note, place)).fetchone()[0])  # type: ignore[index]
+
+
+def _names(rows: Iterable[tuple[Any, ...]], aliases: Mapping[str, str]) -> set[tuple[str, str]]:
+    """Whom these rows of facts name, each with whom that means; what is only an alias is not among them."""
+    from vault_memory.memory.facts import ALIAS
+
+    named = {row[-2] for row in rows}
+    named |= {row[-1] for row in rows if row[3] != ALIAS and len(row[-1]) <= LONGEST_NAME}
+    return {(name, aliases.get(name, name)) for name in named}
 
 
 def _replace_facts(connection: Connection, note: int, scope: int, rows: set[tuple[Any, ...]]) -> None:
     there = {row[1:]: row[0] for row in connection.execute(f"SELECT id, {_WRITTEN} FROM fact WHERE note = ?", (note,))}
     gone = [(id_,) for row, id_ in there.items() if row not in rows]
     connection.executemany("DELETE FROM fact WHERE id = ?", gone)
-    fresh = sorted((row for row in rows if row not in there), key=lambda row: int(row[0]))
+    _insert(connection, note, scope, sorted((row for row in rows if row not in there), key=lambda row: int(row[0])))
+
+
+def _insert(connection: Connection, note: int, scope: int, rows: Sequence[tuple[Any, ...]]) -> None:
     marked = ",".join("?" * (len(_WRITTEN.split(",")) + 2))
     sql = f"INSERT INTO fact(note, scope, {_WRITTEN}) VALUES ({marked})"
-    connection.executemany(sql, [(note, scope, *row) for row in fresh])
+    connection.executemany(sql, [(note, scope, *row) for row in rows])
 
 
 def _replace_names(connection: Connection, note: int, scope: int, names: set[tuple[str, str]]) -> None:
-    from vault_memory.memory.relevance import lead
-
     there = set(connection.execute("SELECT key, entity FROM entity_name WHERE note = ?", (note,)))
     connection.executemany(
         "DELETE FROM entity_name WHERE note = ? AND key = ? AND entity = ?", [(note, *one) for one in there - names]
     )
-    fresh = [(note, scope, lead(key), key, entity) for key, entity in sorted(names - there)]
+    _insert_names(connection, note, scope, names - there)
+
+
+def _insert_names(connection: Connection, note: int, scope: int, names: Iterable[tuple[str, str]]) -> None:
+    from vault_memory.memory.relevance import lead
+
+    fresh = [(note, scope, lead(key), key, entity) for key, entity in sorted(names)]
     connection.executemany("INSERT INTO entity_name VALUES (?,?,?,?,?)", fresh)
 
 
+def _forget_names(connection: Connection, note: int, scope: int, names: Iterable[tuple[str, str]]) -> None:
+    """Those that no fact of the note names any more."""
+    from vault_memory.memory.facts import ALIAS
+
+    for key, _ in names:
+        among = (
+            ("subject_key = ?", (key,)),
+            ("object_key = ? AND predicate <> ? AND length(object_key) <= ?", (key, ALIAS, LONGEST_NAME)),
+        )
+        sql = "SELECT 1 FROM fact WHERE scope = ? AND note = ? AND {}"
+        if not any(connection.execute(sql.format(which), (scope, note, *values)).fetchone() for which, values in among):
+            connection.execute("DELETE FROM entity_name WHERE note = ? AND key = ?", (note, key))
+
+
 def _values(fact: "Fact") -> tuple[Any, ...]:
+    """The columns of a fact after its ordinal."""
+    from vault_memory.memory.facts import folded
+
     return (
         fact.id, fact.subject, fact.predicate, fact.object,
         fact.valid_from and fact.valid_from.isoformat(), fact.valid_until and fact.valid_until.isoformat(),
         fact.temporary, fact.confidence, fact.ref, fact.origin, fact.struck, fact.supersedes, fact.confirmed,
-        fact.topic, fact.text,
+        fact.topic, fact.text, folded(fact.subject), folded(fact.object),
     )  # fmt: skip
 
 
@@ -138,6 +199,22 @@ def add_mentions(
     connection: Connection, note: int, scope: int, chunks: "Iterable[Chunk]", also: Sequence[int | None] = ()
 ) -> None:
     """Count whom these chunks of a note mention."""
+    _count(connection, note, _mentioned(scope, chunks, also))
+
+
+def change_mentions(
+    connection: Connection, note: int, scope: int, gone: "Iterable[Chunk]", fresh: "Iterable[Chunk]"
+) -> None:
+    """Count no longer whom some chunks of a note mentioned, but whom others do."""
+    counts = _mentioned(scope, fresh)
+    counts.subtract(_mentioned(scope, gone))
+    if counts:
+        _count(connection, note, counts)
+        connection.execute("DELETE FROM mention WHERE note = ? AND count <= 0", (note,))
+
+
+def _mentioned(scope: int, chunks: "Iterable[Chunk]", also: Sequence[int | None] = ()) -> Counter[tuple[int, str, str]]:
+    """Whom chunks mention, by scope, folded name and type."""
     counts: Counter[tuple[int, str, str]] = Counter()
     for at, chunk in enumerate(chunks):
         if "@" not in chunk.text and "#" not in chunk.text and "://" not in chunk.text:
@@ -149,6 +226,10 @@ def add_mentions(
         for one in extract(chunk.text):
             if one.type != DATES:
                 counts.update((where, folded(one.name), one.type) for where in {scope, other} if where is not None)
+    return counts
+
+
+def _count(connection: Connection, note: int, counts: Mapping[tuple[int, str, str], int]) -> None:
     for (where, key, type_), count in counts.items():
         row = (note, where, key, type_)
         same = "note = ? AND scope = ? AND key = ? AND type = ?"

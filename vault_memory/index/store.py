@@ -13,6 +13,7 @@ from vault_memory.index import chunks, facts
 from vault_memory.index.chunks import Delta
 from vault_memory.index.kept import change_counter
 from vault_memory.index.schema import STEPS
+from vault_memory.index.told import Told, chunk_span
 
 if TYPE_CHECKING:
     from vault_memory.markdown import Chunk
@@ -73,6 +74,7 @@ class Index:
             raise IndexTooNew(found, len(STEPS))
         migrate(self.connection, STEPS)
         self._scopes: dict[str, int] = {}
+        self._told = Told()
 
     def close(self) -> None:
         self.connection.close()
@@ -85,6 +87,7 @@ class Index:
             yield
         except BaseException:
             self._scopes.clear()  # an id given inside may be given to another scope next
+            self._told.forget()
             self.connection.execute("ROLLBACK")
             raise
         self.connection.execute("COMMIT")
@@ -172,10 +175,12 @@ class Index:
     def put(self, entry: Entry) -> Delta:
         """Make the index say of this note what `entry` says. Call it inside a transaction."""
         scope = self._scope_id(entry.scope)
-        row = self.connection.execute("SELECT id, scope FROM note WHERE path = ?", (entry.path,)).fetchone()
+        row = self.connection.execute("SELECT id, scope, revision FROM note WHERE path = ?", (entry.path,)).fetchone()
         if row is not None and row[1] != scope:
             self.remove(entry.path)
             row = None
+        before = self._told.before(entry, row[2]) if row else None
+        self._told.keep(entry)
         held = entry.held
         if row is None:
             self.connection.execute(
@@ -192,10 +197,20 @@ class Index:
             "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?", (entry.kind, entry.date, entry.bytes, note)
         )
         self.touch(entry.path, held)
+        if before is not None:
+            return self._put_difference(note, scope, before, entry)
         also = self._scope_ids(entry.also)
         facts.remove_mentions(self.connection, note)
         self._put_graph(note, scope, entry, also)
         return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, also=also)
+
+    def _put_difference(self, note: int, scope: int, before: Entry, entry: Entry) -> Delta:
+        """Where the rows say what `before` says."""
+        span = chunk_span(before.chunks, entry.chunks)
+        gone, fresh = before.chunks[span.first : span.last], entry.chunks[span.first : span.until]
+        facts.change_mentions(self.connection, note, scope, gone, fresh)
+        facts.change(self.connection, note, scope, before.facts, entry.facts)
+        return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, span=span)
 
     def _put_graph(self, note: int, scope: int, entry: Entry, also: Sequence[int | None]) -> None:
         if entry.facts or entry.kind == "facts":

@@ -8,13 +8,16 @@ chunk of its own.
 
 import datetime
 import re
+from bisect import bisect_left
 from hashlib import sha256
+from operator import itemgetter
 from typing import NamedTuple
 
 from vault_memory.markdown.block import Block
 from vault_memory.markdown.cutting import CAP, cut
 from vault_memory.markdown.items import BLOCK_ID, MARKER, day, read_metadata
-from vault_memory.markdown.outline import Outline, outline
+from vault_memory.markdown.outline import LONG, MOST, Outline, outline
+from vault_memory.markdown.rereading import seam
 
 
 class Chunk(NamedTuple):
@@ -53,9 +56,77 @@ class _Said(NamedTuple):
     topic: str
 
 
+class _Chunked(NamedTuple):
+    """A long note that was cut into chunks."""
+
+    note: Outline
+    chunks: list[Chunk]
+
+
+_recent: tuple[_Chunked, ...] = ()
+_first_line = itemgetter(3)
+
+
 def chunk(raw: bytes) -> list[Chunk]:
-    """The chunks of a note, in order. Any bytes are a note."""
-    return _Chunker(outline(raw)).run()
+    """The chunks of a note, in order; nobody changes the list. Any bytes are a note.
+
+    Of a long note that differs little from one that was cut lately, only the difference is cut.
+    """
+    global _recent
+    note = outline(raw)
+    if len(note.lines) < LONG:
+        return _Chunker(note).run()
+    recent = _recent
+    for at, known in enumerate(recent):
+        chunks = known.chunks if known.note == note else chunk_again(known.note, known.chunks, note)
+        if chunks is not None:
+            _recent = (_Chunked(note, chunks), *recent[:at], *recent[at + 1 :])
+            return chunks
+    chunks = _Chunker(note).run()
+    _recent = (_Chunked(note, chunks), *recent[: MOST - 1])
+    return chunks
+
+
+def chunk_again(old: Outline, chunks: list[Chunk], note: Outline) -> list[Chunk] | None:
+    """The chunks of `note`, where most of them are known from `old`; None when the whole has to be cut."""
+    found = seam(old.lines, old.blocks, note.lines, note.body) if old.body == note.body else None
+    if found is None:
+        return None
+    until = len(note.blocks) - (len(old.blocks) - found.below)
+    if found.below < len(old.blocks):
+        if until < found.above or note.blocks[until].first != found.end:
+            return None
+        if _path_above(old.blocks, found.below) != _path_above(note.blocks, until):
+            return None
+    first = bisect_left(chunks, found.line + 1, key=_first_line) if found.above else 0
+    last = bisect_left(chunks, found.end - found.shift + 1, key=_first_line)
+    below = chunks[last:] if found.below < len(old.blocks) else []
+    return chunks[:first] + _Chunker(note).run(found.above, until) + _moved(below, found.shift)
+
+
+def _moved(chunks: list[Chunk], shift: int) -> list[Chunk]:
+    """The chunks as they stand when so many lines come above them."""
+    if not shift:
+        return chunks
+    new = tuple.__new__  # a third of what `Chunk(…)` costs
+    return [
+        new(Chunk, (text, heading, who, first + shift, last + shift, date, topic))
+        for text, heading, who, first, last, date, topic in chunks
+    ]
+
+
+def _path_above(blocks: list[Block], index: int) -> list[tuple[int, str]]:
+    """The headings under which a block stands, with their levels."""
+    path: list[tuple[int, str]] = []
+    level = 7
+    for block in reversed(blocks[: index + 1]):
+        if block.kind == "heading" and block.level < level:
+            level = block.level
+            if block.name and block is not blocks[index]:
+                path.insert(0, (level, block.name))
+        if level == 1:
+            break
+    return path
 
 
 class _Chunker:
@@ -70,10 +141,14 @@ class _Chunker:
         self._heading: tuple[str, ...] = ()
         self._chunks: list[Chunk] = []
 
-    def run(self) -> list[Chunk]:
-        if self._body and any(map(_FRONT_VALUE.match, self._lines[1 : self._body - 1])):
+    def run(self, start: int = 0, end: int | None = None) -> list[Chunk]:
+        """The chunks of the blocks from `start` to `end`; from the first one on also those of the front matter."""
+        if start:
+            self._path = _path_above(self._blocks, start)
+            self._heading = tuple([name for _, name in self._path])
+        elif self._body and any(map(_FRONT_VALUE.match, self._lines[1 : self._body - 1])):
             self._add(1, self._body - 1, self._nothing, by_line=True)
-        for index, block in enumerate(self._blocks):
+        for index, block in enumerate(self._blocks[start:end], start):
             if block.kind == "item":
                 if block.level == 1:
                     self._add_item(index, self._nothing)

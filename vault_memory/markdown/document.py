@@ -2,11 +2,15 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 
-from vault_memory.markdown.outline import Outline, outline
+from vault_memory.markdown.outline import MOST, Outline, outline
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _BOM = b"\xef\xbb\xbf"
+LARGE = 1 << 15
+"""In bytes, from which on a note that was read is remembered"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,11 @@ class SectionedDoc:
 
 def parse(raw: bytes) -> SectionedDoc:
     """The sections of a note. Any bytes are a note."""
+    return _sectioned(raw, outline(raw)) if len(raw) < LARGE else _remembered(raw)
+
+
+@lru_cache(maxsize=MOST)
+def _remembered(raw: bytes) -> SectionedDoc:
     return _sectioned(raw, outline(raw))
 
 
@@ -54,14 +63,11 @@ def _sectioned(raw: bytes, found: Outline) -> SectionedDoc:
 
 def line_starts(raw: bytes) -> list[int]:
     """Where each line begins, and where the note ends. A BOM belongs to no line."""
-    starts = [0]
     if b"\r" in raw:
-        starts += [match.end() for match in _LINE.finditer(raw)]
+        starts = [0, *(match.end() for match in _LINE.finditer(raw))]
     else:
-        end = raw.find(b"\n")
-        while end >= 0:
-            starts.append(end + 1)
-            end = raw.find(b"\n", end + 1)
+        starts = list(accumulate([len(line) + 1 for line in raw.split(b"\n")], initial=0))
+        starts.pop()
         if starts[-1] != len(raw):
             starts.append(len(raw))
     if raw.startswith(_BOM):

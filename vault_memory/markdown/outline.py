@@ -9,9 +9,14 @@ from typing import NamedTuple
 
 from vault_memory.markdown.block import BLANKS, Block
 from vault_memory.markdown.hand_over import HandOver
+from vault_memory.markdown.rereading import reread
 from vault_memory.markdown.scan import scan
 
 BOM = "\ufeff"
+LONG = 400
+"""Lines, from which on what was read of a text is remembered"""
+MOST = 4
+"""So many long texts are remembered"""
 
 _FRONT_EDGE = re.compile(r"---[ \t]*")
 _FRONT_END = re.compile(r"(?:---|\.\.\.)[ \t]*")
@@ -52,8 +57,40 @@ def outline(raw: bytes) -> Outline:
     return Outline(lines, body, read_blocks(lines, body))
 
 
+class _Read(NamedTuple):
+    """What was read of a long text."""
+
+    lines: list[str]
+    start: int
+    blocks: list[Block]
+
+
+_recent: tuple[_Read, ...] = ()
+
+
 def read_blocks(lines: list[str], start: int) -> list[Block]:
-    """The blocks from line `start` on, in order."""
+    """The blocks from line `start` on, in order; nobody changes the list.
+
+    Of a long text that differs little from one that was read lately, only the difference is read.
+    """
+    global _recent
+    if len(lines) < LONG:
+        return _read_all(lines, start)
+    recent = _recent
+    for at, known in enumerate(recent):
+        if known.start != start:
+            continue
+        same = known.lines == lines
+        blocks = known.blocks if same else reread(known.lines, known.blocks, lines, start)
+        if blocks is not None:
+            _recent = (known if same else _Read(lines, start, blocks), *recent[:at], *recent[at + 1 :])
+            return blocks
+    blocks = _read_all(lines, start)
+    _recent = (_Read(lines, start, blocks), *recent[: MOST - 1])
+    return blocks
+
+
+def _read_all(lines: list[str], start: int) -> list[Block]:
     blocks: list[Block] = []
     asked: HandOver | None = None
     line, count = start, len(lines)

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 CONTEXT = 3
@@ -31,11 +31,9 @@ def unified(before: bytes, after: bytes, name: str) -> bytes:
     """What changed, as every diff tool shows it; empty when nothing did."""
     if before == after:
         return b""
-    old, new = lines_of(before), lines_of(after)
-    skip = _common(old, new)
-    keep = _common(old[skip:][::-1], new[skip:][::-1])
-    start, tail = max(skip - CONTEXT, 0), max(keep - CONTEXT, 0)
-    old, new = old[start : len(old) - tail], new[start : len(new) - tail]
+    top, tail = _around(before, after)
+    start = before.count(b"\n", 0, top)
+    old, new = lines_of(before[top : len(before) - tail]), lines_of(after[top : len(after) - tail])
     label = name.encode("utf-8", "replace").replace(b"\n", b" ")
     pieces = [b"--- " + label + b"\n+++ " + label + b"\n"]
     for group in difflib.SequenceMatcher(None, old, new).get_grouped_opcodes(CONTEXT):
@@ -73,14 +71,29 @@ def taken_back(now: bytes, diff: bytes) -> bytes | None:
     return b"".join(older + lines[at:])
 
 
-def _common(one: Sequence[bytes], other: Sequence[bytes]) -> int:
-    """How many lines are the same from the start."""
-    count = 0
-    for mine, theirs in zip(one, other, strict=False):
-        if mine != theirs:
-            break
-        count += 1
-    return count
+def _around(before: bytes, after: bytes) -> tuple[int, int]:
+    """How many bytes at the start and at the end are the same and more than `CONTEXT` lines away from a difference."""
+    most = min(len(before), len(after))
+    top = before.rfind(b"\n", 0, _longest(most, lambda size: before.startswith(after[:size]))) + 1
+    tail = _longest(most - top, lambda size: before.endswith(after[len(after) - size :]))
+    at = len(before) - tail
+    if any(
+        len(text) - tail > top and text[len(text) - tail - 1 : len(text) - tail] != b"\n" for text in (before, after)
+    ):
+        at = before.find(b"\n", at) + 1 or len(before)
+    for _ in range(CONTEXT):
+        top = before.rfind(b"\n", 0, max(top - 1, 0)) + 1
+        at = before.find(b"\n", at) + 1 or len(before)
+    return top, len(before) - at
+
+
+def _longest(most: int, holds: Callable[[int], bool]) -> int:
+    """The greatest number up to `most` for which this holds, as it does for all smaller ones."""
+    least = 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if holds(middle) else (least, middle - 1)
+    return least
 
 
 def _head(old: int, old_end: int, new: int, new_end: int) -> bytes:

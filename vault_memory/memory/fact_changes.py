@@ -104,8 +104,9 @@ class _Page:
         wanted = folded(said.subject)
         wanted = names.get(wanted, wanted)
         headings = [section.name for section in doc.sections]
-        mine = [at for at, name in enumerate(headings) if names.get(folded(name), folded(name)) == wanted]
-        mine.sort(key=lambda at: folded(headings[at]) != wanted)
+        keys = list(map(folded, headings))
+        mine = [at for at, key in enumerate(keys) if names.get(key, key) == wanted]
+        mine.sort(key=lambda at: keys[at] != wanted)
         facts = [fact for at in mine for fact in section_facts(doc.sections[at], said.scope)]
         heading = headings[mine[0]] if mine else " ".join(said.subject.split())
         predicate = snake_case(said.predicate)

@@ -26,7 +26,7 @@ TEMPORARY = frozenset({"staying_in", "visiting"})
 ALIAS, TYPE, SUMMARY = "also_known_as", "is_a", "summary"
 """Predicates that describe the subject itself"""
 
-MOST_SECTIONS = 4_096
+MOST_SECTIONS = 16_384
 """So many sections are remembered"""
 
 _FACT = re.compile(r"([^\W\d_][\w-]*)\s*[:：]\s*(?!//)(\S.*)")
@@ -95,6 +95,8 @@ class Fact:
 
 def folded(text: str) -> str:
     """As names are compared: case and blanks do not count."""
+    if text.isascii():
+        return " ".join(text.lower().split())
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", " ".join(text.split())).casefold())
 
 
