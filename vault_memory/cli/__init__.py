@@ -52,6 +52,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "confirm": ("facts", "Say that a fact is so."),
     "import": ("moving", "Take in what another system knew."),
     "export": ("moving", "Write all that is known as files and JSON Lines."),
+    "install": ("hosts", "Plug the vault into a program that people talk to."),
+    "hook": ("hosts", "Answer one event of such a program, which comes on standard input."),
     "mcp": ("mcp", "Give a model the memory of one person as MCP tools, over standard input and output."),
     "serve": ("serve", "Answer bots over HTTP, each with a token of its own."),
     "service": ("units", "Let systemd or launchd keep the daemon running."),
@@ -114,6 +116,10 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its code. No error reaches a person as a traceback, unless --verbose asks."""
     gc.set_threshold(100_000)  # loading modules makes no garbage: looking for it takes a tenth of a short command
     given = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if given[0] == "hook" and not {"-h", "--help"} & set(given):
+        from vault_memory.hosts import run
+
+        sys.exit(run(given[1:]))  # before anything else can fail: an exit code of it would stop the bot
     options = given[: given.index("--")] if "--" in given else given
     context = Context(json="--json" in options)  # known before anything is parsed, so that each error is said in JSON
     if isinstance(sys.stdout, io.TextIOWrapper):
