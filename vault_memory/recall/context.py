@@ -64,8 +64,9 @@ class Wanted:
         return tuple(one for one in self.scopes if not (self.briefing and one.startswith("user:")))
 
     def is_personal(self, kind: str, scope: str) -> bool:
-        """Whether a note is one person's own, and has no place in a briefing."""
-        return self.briefing and (scope.startswith("user:") or (scope == "group:main" and kind in PERSONAL_IN_MAIN))
+        """Whether a note is one person's own, and has no place in a briefing; a page of facts may be about anybody."""
+        own = scope.startswith("user:") or (scope == "group:main" and kind in PERSONAL_IN_MAIN)
+        return self.briefing and (own or kind == "facts")
 
 
 def build(index: Index, notes: Notes, wanted: Wanted, ask: Ask | None) -> Assembled:
