@@ -18,13 +18,13 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.mcp.vaults import ALICE, BOB, PLAN, WORDS, fill, opened, words
 from tests.scenarios.outside import PATIENCE_SECONDS, PROGRAM, Outside, at, until
+from vault_memory.app.callers import Caller
 from vault_memory.mcp import server
 
 TOKENS = {"alice": "alice-" + "a" * 40, "bob": "bob-" + "b" * 40}
 OPTIONS = {"alice": ["--channel", "harbour", "--group", "crew"], "bob": ["--channel", "kitchen"]}
 CALLERS = {"alice": ALICE, "bob": BOB}
 OWN = {"alice": {"albatross", "cormorant", "egret"}, "bob": {"bittern", "dunlin"}}
-MODES = ("auto", "legacy")
 
 Connect = Callable[[str, str], AbstractAsyncContextManager[Client]]
 
@@ -74,7 +74,7 @@ def http(place: Outside) -> Iterator[Http]:
         process.stderr.close()
 
 
-@pytest.fixture(params=["memory", "stdio", "http"])
+@pytest.fixture
 def connect(request: pytest.FixtureRequest, place: Outside) -> Connect:
     """Connects somebody, by whichever way."""
 
@@ -104,7 +104,11 @@ def connect(request: pytest.FixtureRequest, place: Outside) -> Connect:
     return {"memory": in_memory, "stdio": over_stdio, "http": over_http}[request.param]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("connect", "mode"),
+    [("memory", "auto"), ("memory", "legacy"), ("stdio", "auto"), ("http", "auto"), ("http", "legacy")],
+    indirect=["connect"],
+)
 def test_a_conversation(connect: Connect, mode: str):
     async def chat() -> None:
         async with connect("alice", mode) as client:
@@ -301,18 +305,23 @@ def test_an_interrupt_ends_it_at_once(place: Outside):
 
 
 def test_a_daemon_that_runs_is_asked(place: Outside):
-    async def chat() -> str:
-        program, *arguments = place.command("mcp", "--user", "alice")
-        async with Client(StdioServerParameters(command=program, args=arguments, env=place.environment)) as client:
-            found = await client.call_tool("memory_search", {"query": "ferry"})
-            assert {hit["scope"] for hit in found.structured_content["hits"]} == {"user:alice"}
-            block = await client.call_tool("memory_context", {"prompt": "the ferry"})
-            assert not block.is_error
-            return str(found.structured_content["freshness"]["reason"])
+    async def reason(client: Client) -> str:
+        found = await client.call_tool("memory_search", {"query": "ferry"})
+        assert {hit["scope"] for hit in found.structured_content["hits"]} == {"user:alice"}
+        block = await client.call_tool("memory_context", {"prompt": "the ferry"})
+        assert "albatross" in words(block)
+        assert "bittern" not in words(block)
+        return str(found.structured_content["freshness"]["reason"])
 
-    assert anyio.run(chat) == "no daemon"
-    with place.daemon():
-        assert anyio.run(chat) == "switched off"
+    async def chat() -> None:
+        with opened(place) as memory:
+            async with Client(server(memory, Caller("alice"))) as client:
+                assert await reason(client) == "no daemon"
+                with place.daemon():
+                    assert await reason(client) == "switched off"
+                assert await reason(client) == "no daemon"
+
+    anyio.run(chat)
 
 
 @pytest.mark.parametrize(
