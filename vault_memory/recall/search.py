@@ -42,10 +42,8 @@ def search(
 ) -> Answer:
     """The lines of these scopes that answer `query` best. Any string is a query; no scopes means no hits.
 
-    `embed` and `model` (a fingerprint) let vectors take part; `matrices` keeps those of a scope in memory.
-    `pending` is an index of what waits to be written. `gated`: nothing, when the best has too little to do
-    with the query.
-    Raises UsageError for an unknown mode.
+    `embed` and `model` (a fingerprint) let vectors take part; `matrices` keeps those of a scope in memory; `pending` is
+    an index of what waits to be written; `gated`: no hits when the best has too little to do with it. Raises UsageError.
     """
     if mode not in MODES:
         raise UsageError(f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}", known=list(MODES))
@@ -69,9 +67,8 @@ def search(
     try:
         found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
         ranked = fusion.ranked(request, found, mode)
-        if gated and not Gate(request, found).is_open(ranked):
-            return Answer()
-        return hits.answer(request, found, ranked, limit=limit, why=why)
+        shut = gated and not Gate(request, found).is_open(ranked)
+        return Answer() if shut else hits.answer(request, found, ranked, limit=limit, why=why)
     finally:
         index.connection.execute("RELEASE search")
 
