@@ -120,6 +120,21 @@ def test_what_is_wrong_is_said_as_on_the_command_line(served: Served, path: str,
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
 
 
+@pytest.mark.parametrize(
+    "address", ["/v1/facts?entitiy=Tomas", "/v1/notes?scope=user:tomas", f"/v1/notes/{NOTE}?user=x"]
+)
+def test_a_parameter_that_is_not_known_is_refused(served: Served, address: str):
+    answer = served.client(MIRA).get(address)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "usage_error")
+
+
+def test_a_note_that_is_not_there_is_told_with_the_call_that_lists_them(served: Served):
+    error = served.client(MIRA).get("/v1/notes/Users/mira/memories/none.md").json()["error"]
+
+    assert error["hint"] == "`GET /v1/notes` lists them"
+
+
 def test_a_vault_that_is_away_is_unreachable_and_its_place_is_not_told(memory: VaultMemory, serve: Serve):
     client = serve(memory).client(MIRA)
     memory.root.rename(memory.root.with_name("elsewhere"))
