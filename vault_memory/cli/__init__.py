@@ -1,6 +1,7 @@
 """The command line: parses, calls, prints. Every command is imported only when it is run."""
 
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -74,7 +75,10 @@ def main(arguments: list[str] | None = None) -> None:
     if given[0] == "hook" and not {"-h", "--help"} & set(given):
         from vault_memory.hosts import run as answer
 
-        sys.exit(answer(given[1:]))  # before anything else can fail: an exit code of it would stop the bot
+        code = answer(given[1:])  # before anything else can fail: an exit code of it would stop the bot
+        if arguments is None:
+            os._exit(code)  # all is written; to take the modules apart would cost a tenth of it again
+        sys.exit(code)
     from vault_memory.cli.root import run
 
     sys.exit(run(given))

@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,15 +24,14 @@ VALUES = ("vault", "config", "user", "channel", "group", "now")
 FLAGS = ("json", "quiet", "verbose")
 
 
-@dataclass(slots=True)
 class _Call:
     """What is known so far of this one call, for whoever has to say why it failed."""
 
-    environment: Mapping[str, str]
-    host: str = ""
-    event: str = ""
-    state: Path | None = None
-    options: dict[str, list[str]] = field(default_factory=dict)
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = environment
+        self.host = self.event = ""
+        self.state: Path | None = None
+        self.options: dict[str, list[str]] = {}
 
     def last(self, name: str) -> str:
         return (self.options.get(name) or [""])[-1]

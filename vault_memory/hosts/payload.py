@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from vault_memory.errors import UsageError
 
@@ -32,8 +32,7 @@ class NotAnEvent(UsageError):
     """What came on standard input is nothing that a host says."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One moment of a conversation."""
 
     kind: str
