@@ -321,7 +321,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@tried(max_examples=60)
+@tried(max_examples=40)
 @given(JSON, JSON, st.sampled_from(["actor", "object", "target", "content", "type"]))
 @example({"name": "x"}, {"id": "1", "name": "message", "content": '{"message": "\\ud83d", "parameters": []}'}, "object")
 @example(
