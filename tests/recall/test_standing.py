@@ -16,8 +16,8 @@ SAMPLE = Path(__file__).parent.parent.parent / "sample_vault"
 LINES = st.sampled_from(
     [
         "# Title", "## Part", "- item", "  - nested", "  more of it", "text " * 120 + ".", "A sentence. " * 60,
-        "| a | b |", "|---|---|", "```", "## in a fence", "", "\ttab", "é ü 東京", "\u2028x", "\x0b", "a\x0cb", "---", "topic: x",
-        "> quoted", "1. one",
+        "| a | b |", "|---|---|", "```", "## in a fence", "", "\ttab", "é ü 東京", "\u2028x", "\x0b", "a\x0cb", "---",
+        "topic: x", "> quoted", "1. one",
     ]
 )  # fmt: skip
 RAW = st.tuples(
