@@ -357,3 +357,14 @@ def test_the_help_is_there_for_people(tmp_path: Path) -> None:
 
     assert done.code == 0
     assert "SessionStart" in done.out
+
+
+def test_the_doctor_tells_of_a_hook_that_gave_nothing(lived_in: Outside, broken: Broken) -> None:
+    assert not [check for check in lived_in.ok("doctor")["checks"] if check["name"] == "hooks"]
+    broken("codex", payload("codex", "user-prompt-submit", prompt="x" * 1_100_000))
+
+    [check] = [check for check in lived_in.ok("doctor")["checks"] if check["name"] == "hooks"]
+
+    assert check["state"] == "warn"
+    assert "a turn of 1,100,000 letters is too long" in check["reason"]
+    assert str(lived_in.state / "hook.log") in check["fix"]

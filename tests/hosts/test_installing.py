@@ -314,6 +314,27 @@ def test_any_settings_get_ours_once_and_lose_it_again(said: dict[str, Any], inde
         assert edit.take(installed, made) == (text if said else "{}\n" if not text.strip() else text)
 
 
+@pytest.mark.parametrize("host", ["claude-code", "codex", "claude-desktop", "openclaw"])
+def test_the_entry_of_the_server_starts_it(outside: Outside, install: Install, host: str) -> None:
+    pytest.importorskip("mcp")
+    written = Path(install(host)["files"][1 if host == "claude-code" else 0]["path"]).read_text()
+    said = tomllib.loads(written) if host == "codex" else json.loads(written)
+    servers = said["mcp"]["servers"] if host == "openclaw" else said.get("mcpServers") or said["mcp_servers"]
+    entry = servers["vault-memory"]
+    hello = {
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }  # fmt: skip
+
+    done = subprocess.run(
+        [entry["command"], *entry["args"]], input=json.dumps(hello) + "\n", env=outside.environment,
+        capture_output=True, text=True, timeout=60, cwd=outside.home,
+    )  # fmt: skip
+
+    answer = json.loads(done.stdout.splitlines()[0])
+    assert (answer["id"], "capabilities" in answer["result"]) == (1, True)
+
+
 def test_the_provider_for_hermes_asks_the_vault_and_records_what_was_said(outside: Outside, install: Install) -> None:
     outside.write("Users/mira/wren/config/USER.md", "# Mira\n\n- drinks oolong tea\n")
     install("hermes")

@@ -48,7 +48,7 @@ def run(arguments: Sequence[str], *, seconds: float = SECONDS) -> int:
     except VaultMemoryError as error:
         tell(call.state, call.environment, call.host, call.event, f"{error.code}: {error.message}")
     except BaseException as error:
-        tell(call.state, call.environment, call.host, call.event, f"{type(error).__name__}: {error}")
+        tell(call.state, call.environment, call.host, call.event, f"{type(error).__name__} {_place(error)}")
     watch.cancel()
     return 0
 
@@ -108,8 +108,23 @@ def _now(said: str) -> "datetime | None":
 def _give_up(call: _Call, seconds: float) -> None:
     """The time is up, wherever the other thread is: what it writes to files is made to be cut off anywhere."""
     hint = "`vault-memory index` reads a new vault, `vault-memory doctor` looks for more"
-    tell(call.state, call.environment, call.host, call.event, f"no answer within {seconds:g} seconds; {hint}")
+    what = f"no answer within {seconds:g} seconds; {hint}"
+    teller = threading.Thread(
+        target=tell, args=(call.state, call.environment, call.host, call.event, what), daemon=True
+    )
+    teller.start()
+    teller.join(0.5)  # no longer, should the disk be what is slow
     os._exit(0)
+
+
+def _place(error: BaseException) -> str:
+    """Where it came from; what it says could repeat a text."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    return f"at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
 
 
 def _write(text: str) -> None:

@@ -6,7 +6,6 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-LOG = "hook.log"
 LARGEST = 64 << 10
 """Bytes after which a log becomes the one before, which is then let go of"""
 LONGEST = 300
@@ -21,18 +20,18 @@ def tell(folder: Path | None, environment: Mapping[str, str], host: str, event: 
     with suppress(OSError, ValueError):
         os.write(2, f"vault-memory: {line}\n".encode("utf-8", "replace"))
     with suppress(Exception):  # nobody is left to tell
-        if folder is None:
-            from vault_memory.app import state_root
+        from vault_memory.app import StateFolder, state_root
 
+        if folder is None:
             folder = state_root(environment)
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write(folder / LOG, line)
+        _write(StateFolder(folder).hook_log, line)
 
 
 def _write(log: Path, line: str) -> None:
     with suppress(FileNotFoundError):
         if log.stat().st_size > LARGEST:
-            os.replace(log, log.with_name(f"{LOG}.1"))
+            os.replace(log, log.with_name(f"{log.name}.1"))
     fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         os.write(fd, f"{line}\n".encode("utf-8", "replace"))
