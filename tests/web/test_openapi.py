@@ -70,7 +70,7 @@ def fuzz(operation: Any, name: str, mode: GenerationMode, examples: int) -> None
 def test_whatever_is_sent_the_answer_is_one_that_the_document_describes(
     operations: dict[str, Any], name: str, mode: GenerationMode
 ):
-    fuzz(operations[name], name, mode, 12)
+    fuzz(operations[name], name, mode, 8)
 
 
 @pytest.mark.deep
