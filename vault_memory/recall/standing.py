@@ -38,6 +38,7 @@ class Notes:
     def __init__(self, folder: Folder, authors: "Authors") -> None:
         self._folder, self._authors = folder, authors
         self._lines: dict[str, list[bytes]] = {}
+        self._sections: dict[str, dict[str, dict[str, int]]] = {}
         self._audits: dict[str, dict[str, list[str]]] = {}
         """by folder, which files are the audit of which note"""
         self.trouble: dict[str, str] = {}
@@ -93,16 +94,27 @@ class Notes:
         """The line in which an item of a section begins that says this; 0 when none does."""
         from vault_memory.memory.items import folded
 
-        wanted, here, elsewhere = folded(heading), True, 0
+        sections = self._sections_of(path)
+        here = sections.get(folded(heading), {})
+        if text in here:
+            return here[text]
+        everywhere = [one for section in (here, *sections.values()) for one in section.items()]
         lines = self.lines(path)
-        for at, line in enumerate(lines):
-            if line.startswith(b"## "):
-                here = folded(line.decode("utf-8", "replace").strip("# \t")) == wanted
-            elif line.strip() and (here or not elsewhere) and _says(lines[at : at + MOST_LINES], text):
-                if here:
-                    return at + 1
-                elsewhere = at + 1
-        return elsewhere
+        return next((at for said, at in everywhere if _says(lines[at - 1 : at - 1 + MOST_LINES], said, text)), 0)
+
+    def _sections_of(self, path: str) -> dict[str, dict[str, int]]:
+        """By folded heading, what the lines of a note say as items, and where."""
+        from vault_memory.memory.items import folded, text_of
+
+        if path not in self._sections:
+            here: dict[str, int] = {}
+            found = self._sections[path] = {"": here}
+            for at, line in enumerate(self.lines(path), start=1):
+                if line.startswith(b"## "):
+                    here = found.setdefault(folded(line.decode("utf-8", "replace").strip("# \t")), {})
+                elif line and not line.isspace():
+                    here.setdefault(text_of(line), at)
+        return self._sections[path]
 
     def _decoded(self, path: str, first: int, last: int) -> str:
         return b"\n".join(self.lines(path)[first - 1 : last]).decode("utf-8", "replace")
@@ -125,12 +137,12 @@ class Notes:
         return self._authors.bots(path, audits) if audits else frozenset()
 
 
-def _says(lines: list[bytes], text: str) -> bool:
-    """Whether an item that begins in the first of these lines says this."""
+def _says(lines: list[bytes], first: str, text: str) -> bool:
+    """Whether an item that begins in the first of these lines, which says `first`, says this."""
+    if not text.startswith(first):
+        return False
     from vault_memory.memory.items import text_of
 
-    if not text.startswith(text_of(lines[0])):
-        return False
     return any(text_of(b"\n".join(lines[:end])) == text for end in range(1, len(lines) + 1))
 
 
