@@ -76,9 +76,8 @@ def main(arguments: list[str] | None = None) -> None:
     if hook is not None:
         from vault_memory.hosts import run as answer
 
-        code = answer(
-            given[:hook] + given[hook + 1 :]
-        )  # before anything else can fail: an exit code of it would stop the bot
+        # before anything else can fail: an exit code of it would stop the bot
+        code = answer(given[:hook] + given[hook + 1 :])
         if arguments is None:
             os._exit(code)  # all is written; to take the modules apart would cost a tenth of it again
         sys.exit(code)

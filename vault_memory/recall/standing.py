@@ -1,12 +1,12 @@
 """Notes as they stand in their files at this moment, and who wrote each of their lines, as far as that is known."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from vault_memory.errors import NoteNotFound, VaultError
 from vault_memory.recall.answer import Hit
-from vault_memory.vault import Folder, RealFiles
+from vault_memory.vault import Folder, Note, RealFiles
 
 LARGEST = 64 << 20
 """Bytes of a transcript or an audit that is read"""
@@ -35,8 +35,10 @@ class Standing:
 class Notes:
     """Reads each note once; for one question."""
 
-    def __init__(self, folder: Folder, authors: "Authors") -> None:
-        self._folder, self._authors = folder, authors
+    def __init__(self, folder: Folder, authors: "Authors", indexed: Callable[[str], str] = lambda path: "") -> None:
+        """`indexed` says which revision of a note hits are from."""
+        self._folder, self._authors, self._indexed = folder, authors, indexed
+        self._raw: dict[str, Note | None] = {}
         self._lines: dict[str, list[bytes]] = {}
         self._sections: dict[str, dict[str, dict[str, int]]] = {}
         self._audits: dict[str, dict[str, list[str]]] = {}
@@ -44,17 +46,23 @@ class Notes:
         self.trouble: dict[str, str] = {}
         """why a note cannot be read now, by path"""
 
+    def _note(self, path: str) -> Note | None:
+        if path not in self._raw:
+            self._raw[path] = None
+            try:
+                self._raw[path] = self._folder.read(path, max_bytes=LARGEST)
+            except NoteNotFound:
+                pass
+            except VaultError as error:
+                self.trouble[path] = error.message
+        return self._raw[path]
+
     def lines(self, path: str) -> list[bytes]:
         """The lines of a note without their ends; none when it cannot be read."""
         if path not in self._lines:
-            try:
-                raw = self._folder.read(path, max_bytes=LARGEST).raw
-                self._lines[path] = raw.split(b"\n") if path.endswith(".jsonl") else _BREAK.split(raw)
-            except NoteNotFound:
-                self._lines[path] = []
-            except VaultError as error:
-                self._lines[path] = []
-                self.trouble[path] = error.message
+            note = self._note(path)
+            raw = note.raw if note else b""
+            self._lines[path] = raw.split(b"\n") if path.endswith(".jsonl") else _BREAK.split(raw)
         return self._lines[path]
 
     def text(self, path: str) -> str:
@@ -66,28 +74,33 @@ class Notes:
         return self._said(hit) if hit.kind == "transcript" else self._written(hit)
 
     def _said(self, hit: Hit) -> Standing | None:
-        from vault_memory.memory.turns import PERSON, read_turn  # only here: many questions find no turn
+        from vault_memory.memory.turns import PERSON, read_turn, turn_chunks  # only here: many questions find no turn
 
         lines, number = self.lines(hit.note), hit.lines[0]
-        turn = read_turn(lines[number - 1]) if 0 < number <= len(lines) else None
+        line = lines[number - 1] if 0 < number <= len(lines) else b""
+        turn = read_turn(line)
+        if turn is None or all(one.chunk.text != hit.text for one in turn_chunks(line, hit.scope)):
+            return None
         speaker = _SPEAKER.match(hit.text)
         said = hit.text[speaker.end() :] if speaker else hit.text
-        if turn is None or _squeezed(said) not in _squeezed(turn.text):
-            return None
         who = turn.role if turn.role != PERSON or not turn.user else f"{turn.user} ({turn.role})"
         origin = who if turn.origin == "owner" else f"{who}, from {turn.origin}"
         return Standing(number, number, said, origin, turn.session)
 
     def _written(self, hit: Hit) -> Standing | None:
+        """As it was found when the note is still the one that was read; else where a chunk of it says the same."""
+        note = self._note(hit.note)
+        if note is None:
+            return None
         first, last = hit.lines
-        here = self._decoded(hit.note, first, last)
-        if hit.text not in here:
-            whole = self.text(hit.note)
-            at = whole.find(hit.text)
-            if at < 0 or not hit.text:
+        if note.revision != self._indexed(hit.note):
+            from vault_memory.markdown import chunk  # only here: nearly always nothing has changed
+
+            same = [one for one in chunk(note.raw) if one.text == hit.text]
+            if not same:
                 return None
-            first = whole.count("\n", 0, at) + 1
-            last = first + hit.text.count("\n")
+            nearest = min(same, key=lambda one: (one.heading != hit.heading, abs(one.first_line - first)))
+            first, last = nearest.first_line, nearest.last_line
         return Standing(first, last, hit.text, self._origin(hit.note, first, last))
 
     def line_of(self, path: str, heading: str, text: str) -> int:
@@ -152,10 +165,6 @@ def _said_by(own: bytes) -> str:
     from vault_memory.memory.items import text_of
 
     return normalised(text_of(own))
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.replace("\x00", " ").encode("utf-8", "replace").decode().split())
 
 
 class Authors:
