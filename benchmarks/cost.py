@@ -20,9 +20,12 @@ def median_cpu(work: Callable[[], object], rounds: int) -> float:
     return statistics.median(cpu_seconds(work) for _ in range(rounds))
 
 
-def process_cpu(command: Sequence[str], environment: Mapping[str, str]) -> float:
-    """CPU seconds of a new process and its children, from its start to its end."""
-    process = subprocess.Popen(command, env=dict(environment), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def process_cpu(command: Sequence[str], environment: Mapping[str, str], said: Path = Path(os.devnull)) -> float:
+    """CPU seconds of a new process and its children, from its start to its end; `said` is its standard input."""
+    with said.open("rb") as stdin:
+        process = subprocess.Popen(
+            command, env=dict(environment), stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -30,10 +33,12 @@ def process_cpu(command: Sequence[str], environment: Mapping[str, str]) -> float
     return usage.ru_utime + usage.ru_stime
 
 
-def median_process_cpu(command: Sequence[str], environment: Mapping[str, str], rounds: int) -> float:
+def median_process_cpu(
+    command: Sequence[str], environment: Mapping[str, str], rounds: int, said: Path = Path(os.devnull)
+) -> float:
     """The median of some new processes, after one that fills the caches of the disk."""
-    process_cpu(command, environment)
-    return statistics.median(process_cpu(command, environment) for _ in range(rounds))
+    process_cpu(command, environment, said)
+    return statistics.median(process_cpu(command, environment, said) for _ in range(rounds))
 
 
 def resident_bytes(pid: int) -> int:

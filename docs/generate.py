@@ -1,6 +1,6 @@
-"""Writes the reference pages that follow from the code: the command line, the configuration, the errors.
+"""Writes the reference pages that follow from the code: the command line, the configuration, the errors, HTTP.
 
-python docs/generate.py            writes docs/reference/{cli,configuration,errors}.md
+python docs/generate.py            writes docs/reference/{cli,configuration,errors,http}.md
 python docs/generate.py --check    says which of them are out of date, and exits with 1
 """
 
@@ -208,6 +208,66 @@ def _code(kind: type[errors.VaultMemoryError]) -> str:
     return str(kind.code.fget(kind.__new__(kind)))  # type: ignore[attr-defined]
 
 
+# --- HTTP ---------------------------------------------------------------------------------------------------------
+
+
+def http_calls() -> str:
+    """One section for each call, with its fields and what it answers."""
+    from vault_memory.web.document import document
+    from vault_memory.web.routes import ENDPOINTS
+
+    told = document(ENDPOINTS)
+    out = [
+        "# Calls over HTTP",
+        NOTICE,
+        "What `vault-memory serve` answers. The same stands in the OpenAPI document at `/openapi.json`. Each call but "
+        "those marked as open needs `Authorization: Bearer TOKEN`; bodies and answers are JSON. Keys are stable, and "
+        "more may be added to answers. A field that is not listed is refused.",
+    ]
+    for path, operations in told["paths"].items():
+        for method, said in operations.items():
+            is_open = " Open: no token is needed." if said.get("security") == [] else ""
+            out += [f"## {method.upper()} {path}", f"{said['summary']}.{is_open}", _fields(told, said)]
+            answer = said["responses"]["200"]["content"]["application/json"]["schema"]
+            keys = _schema(told, answer).get("properties", {})
+            out += [f"Gives {', '.join(f'`{key}`' for key in keys)}."] if keys else []
+    out += ["## Refusals", 'Errors are `{"error": {"code", "message", "hint"}}`; the [codes](errors.md) are listed.']
+    rows = [
+        f"| {status} | {_one_line(one['description'])} |" for status, one in told["components"]["responses"].items()
+    ]
+    return _page([*out, "\n".join(["| Status | Meaning |", "|---|---|", *rows])])
+
+
+def _schema(told: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    name = schema.get("$ref", "").rsplit("/")[-1]
+    found: dict[str, Any] = told["components"]["schemas"][name] if name else schema
+    return found
+
+
+def _fields(told: dict[str, Any], said: dict[str, Any]) -> str:
+    fields = [(one["name"], one["schema"] | one, one["required"]) for one in said.get("parameters", [])]
+    if "requestBody" in said:
+        body = _schema(told, said["requestBody"]["content"]["application/json"]["schema"])
+        required = body.get("required", [])
+        fields = [(name, kind, name in required) for name, kind in body["properties"].items()]
+    rows = []
+    for name, kind, required in fields:
+        needed = ", required" if required else ""
+        rows.append(f"| `{name}` | {_json_type(kind)}{needed} | {_one_line(kind.get('description', ''))} |")
+    return "\n".join(["| Field | Type | Meaning |", "|---|---|---|", *rows]) if rows else ""
+
+
+def _json_type(kind: dict[str, Any]) -> str:
+    if "anyOf" in kind:
+        return " or ".join(_json_type(one) for one in kind["anyOf"] if one.get("type") != "null")
+    if "enum" in kind:
+        return " or ".join(f"`{choice}`" for choice in sorted(kind["enum"]))
+    if kind.get("type") == "array":
+        return f"list of {_json_type(kind['items'])}"
+    names = {"string": "text", "integer": "whole number", "boolean": "`true` or `false`"}
+    return "day" if kind.get("format") == "date" else names.get(kind.get("type", ""), "any")
+
+
 # --- Pages --------------------------------------------------------------------------------------------------------
 
 
@@ -224,7 +284,7 @@ def _page(parts: list[str]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-PAGES = {"cli.md": command_line, "configuration.md": configuration, "errors.md": error_classes}
+PAGES = {"cli.md": command_line, "configuration.md": configuration, "errors.md": error_classes, "http.md": http_calls}
 
 
 def main() -> int:

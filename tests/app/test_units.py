@@ -44,7 +44,7 @@ def words_of(setting: str) -> list[str]:
     return [re.sub(r"\\(.)", r"\1", word).replace("%%", "%") for word in found]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(PATHS, PATHS)
 @example("/home/mira/my notes", "/s/100%")
 @example("/v\\", '/s\'"\\\\"')

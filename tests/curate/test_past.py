@@ -147,4 +147,4 @@ def test_records_of_other_devices_and_torn_lines_are_read(desk: Desk):
 
 def test_the_history_of_what_is_no_note_is_refused(desk: Desk):
     with pytest.raises(NotCurated):
-        desk.curator.past.history("SOUL.md")
+        desk.curator.past.history("AGENTS.md")

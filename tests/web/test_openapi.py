@@ -49,6 +49,8 @@ KINDS = [pytest.param(name, mode, id=f"{name}-{mode.value}")
 
 def fuzz(operation: Any, name: str, mode: GenerationMode, examples: int) -> None:
     excluded = [CHECKS.get_one("ignored_auth")]  # of which there is a limit, and a test
+    if operation.method == "get":  # what is wrong with a list may be gone when it is written into an address
+        excluded.append(CHECKS.get_one("negative_data_rejection"))
     if name in MORE_THAN_A_SCHEMA_SAYS:
         excluded.append(CHECKS.get_one("positive_data_acceptance"))
 
@@ -70,7 +72,7 @@ def fuzz(operation: Any, name: str, mode: GenerationMode, examples: int) -> None
 def test_whatever_is_sent_the_answer_is_one_that_the_document_describes(
     operations: dict[str, Any], name: str, mode: GenerationMode
 ):
-    fuzz(operations[name], name, mode, 12)
+    fuzz(operations[name], name, mode, 8)
 
 
 @pytest.mark.deep

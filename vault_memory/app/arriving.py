@@ -48,6 +48,10 @@ class Imported:
     left: list[str] = field(default_factory=list)
     """files of a workspace that are no memory"""
     skipped: list[Skipped] = field(default_factory=list)
+    moved: int = 0
+    """sections that went from one note to another"""
+    diff: str = ""
+    """of the notes between which they went"""
 
 
 def import_from(
@@ -56,6 +60,10 @@ def import_from(
     """Take in a workspace, or the facts and chunks of a database. Raises NoSource, NoWorkspace, ForeignDatabase."""
     if isinstance(scopes, str):
         raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint="None means all of the source")
+    from vault_memory.app.persona import move_compactions, own_persona
+
+    if persona := own_persona(memory, source):
+        return move_compactions(memory, persona, scopes=scopes, now=moment(now), dry_run=dry_run)
     if source.is_dir():
         from vault_memory.app.workspace import import_workspace
 

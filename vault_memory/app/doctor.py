@@ -2,7 +2,9 @@
 
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vault_memory.app.results import Check
@@ -18,6 +20,7 @@ SEVERAL = 3
 """Notes that must have gone back before it is remarkable: one or two are somebody's second thoughts"""
 SHOWN = 5
 """Names listed in one sentence"""
+LATELY_SECONDS = 7 * 86_400
 
 
 def examine(memory: "VaultMemory", *, fix: bool) -> list[Check]:
@@ -198,6 +201,15 @@ def _sync(memory: "VaultMemory") -> Iterator[Check]:
         yield Check("sync", "ok", f"{remote.url}: {last}", "")
 
 
+def _hooks(memory: "VaultMemory") -> Iterator[Check]:
+    """Whether a hook gave nothing lately; its host says nothing of that."""
+    log = memory.state.hook_log
+    with suppress(OSError):
+        if time.time() - log.stat().st_mtime < LATELY_SECONDS:
+            last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
+            yield Check("hooks", "warn", f"a hook gave nothing lately: {''.join(last)}", f"see {log}")
+
+
 _LOOKS = (
     _vault,
     _state_folder,
@@ -211,6 +223,7 @@ _LOOKS = (
     _brain,
     _watcher,
     _sync,
+    _hooks,
 )
 
 

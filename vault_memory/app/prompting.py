@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.app.editing import _moment as moment
 from vault_memory.app.knowing import Knowing, _checked
@@ -14,7 +14,7 @@ from vault_memory.errors import UsageError
 if TYPE_CHECKING:
     from vault_memory.index import Index
     from vault_memory.recall import Answer
-    from vault_memory.recall.context import Ask
+    from vault_memory.recall.context import Ask, Wanted
     from vault_memory.recall.standing import Authors
 
 PURPOSES = ("chat", "briefing")
@@ -47,44 +47,47 @@ class Prompting(Knowing):
         with the prompt are looked up; with `automatic`, as for a hook that nobody asked, only as `[memory_search]`
         allows. Raises UsageError.
         """
-        if purpose not in PURPOSES:
-            raise UsageError(f"there is no purpose `{purpose}`", hint=f"the purposes are {', '.join(PURPOSES)}")
-        if budget is not None and budget < 0:
-            raise UsageError(f"a budget is a number of characters, not {budget}", hint="0 sets no limit")
+        _check(purpose, budget)
         _checked(scopes)
         if not self.config.recall.enabled:
             return ContextBlock("", (), (Cut("all", "`[recall] enabled` is false"),), self._how_fresh())
-        from vault_memory.recall import context, standing
-
         if refresh:
             self.indexing.refresh()
-        index = self.indexing.index()
-        if self._authors is None:
-            self._authors = standing.Authors(self.folder)
         at = moment(now)
-        why_not = "" if not prompt.strip() else self._why_not_recalled(automatic)
-        wanted = context.Wanted(
-            prompt=prompt,
-            scopes=tuple(scopes),
-            today=at.date(),
-            owner=self.config.layout.user,
-            briefing=purpose == "briefing",
-            session=session or "",
-            confirmation=confirmation,
+        wanted = self._wanted(
+            prompt=prompt, scopes=tuple(scopes), today=at.date(), briefing=purpose == "briefing",
+            session=session or "", confirmation=confirmation,
             budget=self.config.max_memory_chars if budget is None else budget,
-            dated_days=self.config.sleep_cycle.auto_load_dated_days,
-            most_facts=self.config.facts.max_knowledge_facts,
-            single=self._single,
             most_lines=self.config.memory_search.auto_recall_limit if automatic else self.config.recall.limit,
-            recall_budget=self.config.recall.budget,
+        )  # fmt: skip
+        return self._built(wanted, at, self._why_not_recalled(automatic) if prompt.strip() else "")
+
+    def _wanted(self, **asked: Any) -> "Wanted":
+        """What is asked for, and what the configuration says to it."""
+        from vault_memory.recall.context import Wanted
+
+        settings = self.config
+        return Wanted(
+            owner=settings.layout.user,
+            dated_days=settings.sleep_cycle.auto_load_dated_days,
+            most_facts=settings.facts.max_knowledge_facts,
+            single=self._single,
+            recall_budget=settings.recall.budget,
+            **asked,
         )
-        ask = None if why_not else self._recalling(index, at)
+
+    def _built(self, wanted: "Wanted", at: datetime, why_not: str) -> ContextBlock:
+        """The block; `why_not` is why nothing is recalled, empty when it may be."""
+        from vault_memory.recall import context, standing
+
+        index = self.indexing.index()
+        self._authors = self._authors or standing.Authors(self.folder)
         with self.folder.held(), index.reading():
-            block = context.build(index, standing.Notes(self.folder, self._authors), wanted, ask)
+            notes = standing.Notes(self.folder, self._authors)
+            block = context.build(index, notes, wanted, None if why_not else self._recalling(index, at))
             fresh = self._how_fresh()
-        cut = [Cut(kind, reason) for kind, reason in block.cut]
-        cut += [Cut("recalled", why_not)] if why_not else []
-        return ContextBlock(block.text, tuple(Part(*part) for part in block.parts), tuple(cut), fresh)
+        cut = [*(Cut(*one) for one in block.cut), *([Cut("recalled", why_not)] if why_not else [])]
+        return ContextBlock(block.text, tuple(Part(*one) for one in block.parts), tuple(cut), fresh)
 
     def _how_fresh(self) -> Freshness:
         fresh: Freshness = self._freshness(self.indexing.index())  # type: ignore[attr-defined]
@@ -110,3 +113,10 @@ class Prompting(Knowing):
             return found or ask_for(mode=keywords)
 
         return ask
+
+
+def _check(purpose: str, budget: int | None) -> None:
+    if purpose not in PURPOSES:
+        raise UsageError(f"there is no purpose `{purpose}`", hint=f"the purposes are {', '.join(PURPOSES)}")
+    if budget is not None and budget < 0:
+        raise UsageError(f"a budget is a number of characters, not {budget}", hint="0 sets no limit")

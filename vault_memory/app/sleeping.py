@@ -3,27 +3,23 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from vault_memory import config as configuration
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from vault_memory.app.memory import VaultMemory
-    from vault_memory.curate import Edit
-    from vault_memory.memory import Turn
-    from vault_memory.sleep import Desk, Last, Places, Schedule, Wanted
+    from vault_memory.app.remembering import Remembered
+    from vault_memory.curate import Edit, Session
+    from vault_memory.sleep import Desk, Log, Places, Schedule, Wanted
 
 MOST_ROUNDS = 50
 """Of one scope in one go: each takes in as much as has room"""
-REMEMBERED = "Remembered"
-"""The section for what somebody asked to be remembered"""
-LONGEST_TEXT = 1_000
 WORKSPACE = "group:main"
-SECOND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +41,6 @@ class Slept:
         return any(one["state"] == "failed" for one in self.scopes)
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """What became of a text that was to be remembered at once."""
-
-    outcome: Literal["added", "duplicate", "proposed", "refused", "pending"]
-    id: str
-    note: str
-    reason: str = ""
-
-
 class Sleeping:
     """What VaultMemory is made of besides: the calls about nights, and what is remembered at once."""
 
@@ -74,6 +60,17 @@ class Sleeping:
         """
         return _Sleep(cast("VaultMemory", self), now, dry_run, after).all(scopes, due=due)
 
+    def learn_from_ended(self, *, now: datetime | None = None) -> Slept:
+        """Learn from the conversations that have ended, as the night would, when a model is there to be asked.
+
+        Channels are left to their night, and so is all that a night does besides. A daemon calls it. Where the model
+        gives no answer the scope is `failed`, and nothing was done. Raises NightRuns.
+        """
+        memory = cast("VaultMemory", self)
+        if memory.config.brain.kind == "rules" or not memory.config.sleep_cycle.enabled:
+            return Slept((), "", "", "")
+        return _Sleep(memory, now, False).conversations()
+
     def nights(self, now: datetime | None = None) -> dict[str, object]:
         """When the last night was and when the next one will be, and where one is due."""
         return _Sleep(cast("VaultMemory", self), now, True).status()
@@ -81,15 +78,19 @@ class Sleeping:
     def remember(
         self, text: str, *, scope: str, source: str = "tool", expected: str | None = None,
         now: datetime | None = None, dry_run: bool = False,
-    ) -> Remembered:  # fmt: skip
+    ) -> "Remembered":  # fmt: skip
         """Keep a text for good: in USER.md, CHANNEL.md or MEMORY.md; what is asked for from now on, in RULES.md.
 
         `expected` is the revision of that note that this was thought of for. Raises UsageError, NoteChanged.
         """
+        from vault_memory.app.remembering import remember
+
         return remember(cast("VaultMemory", self), text, scope, source, now, expected=expected, dry_run=dry_run)
 
     def append_summary(self, scope: str, text: str, ts: datetime | str) -> "Edit":
         """Keep the summary of a conversation that is about to be shortened, in the dated note of its day."""
+        from vault_memory.app.remembering import append_summary
+
         return append_summary(cast("VaultMemory", self), scope, text, ts)
 
 
@@ -126,6 +127,35 @@ class _Sleep:
 
     def _wanted_of(self, named: Sequence[str] | None, *, due: bool) -> list[str]:
         return [scope for scope in self._scopes(named) if not due or self._is_due(scope)]
+
+    def conversations(self) -> Slept:
+        """One after the other, until the model does not answer."""
+        sessions = self.memory.sessions
+        ended = [one for one in sessions.unlearned() if one.user and not one.channel]
+        outcomes: list[dict[str, Any]] = []
+        if ended:
+            with self.shelf.held(), closing(self.memory.fork()) as memory:
+                desk = self._desk(memory, backed=False)
+                for session in ended:
+                    found = self._conversation(desk, session)
+                    outcomes += [found] if found["gathered"] else []
+                    if found["state"] == "failed":
+                        break
+                    sessions.learned(session)
+            self.memory.refresh(renew=False)
+        return Slept(tuple(outcomes), "", "", "")
+
+    def _conversation(self, desk: "Desk", session: "Session") -> dict[str, Any]:
+        """With what was killed before, which is finished first."""
+        from vault_memory.sleep import Night
+
+        wanted = replace(self._wanted(session.scope), session=session.id)
+        wanted = replace(wanted, night=self.now.astimezone(wanted.zone).date())
+        for _ in range(MOST_ROUNDS):
+            found = Night(desk, wanted).run()
+            if found.session == session.id or found.state == "failed":
+                break
+        return asdict(found)
 
     def status(self) -> dict[str, object]:
         lasts = {one.scope: one for one in self.shelf.lasts()}
@@ -167,7 +197,8 @@ class _Sleep:
         for _ in range(1 if self.dry_run else MOST_ROUNDS):
             found = Night(desk, wanted, lambda step: self.after(scope, step)).run()
             whole = joined(whole, asdict(found))
-            if found.state == "failed" or (not found.more and found.night >= wanted.night.isoformat()):
+            is_done = not (found.session or found.more) and found.night >= wanted.night.isoformat()
+            if found.state == "failed" or is_done:
                 break
         return whole
 
@@ -183,18 +214,12 @@ class _Sleep:
         )  # fmt: skip
 
     def _cycle(self, scope: str) -> configuration.SleepCycle | configuration.ChannelSleepCycle:
-        return self.config.channel_sleep_cycle if scope.startswith("channel:") else self.config.sleep_cycle
+        return _cycle_of(self.config, scope)
 
     def _zone(self, scope: str) -> tzinfo:
-        own = (one.zone for one in self.config.sleep_cycle.zones if scope == f"user:{one.user}")
-        name = next(own, "") or self._cycle(scope).zone
-        if not name:
-            return local_zone()
-        from zoneinfo import ZoneInfo
+        return zone_of(self.config, scope)
 
-        return ZoneInfo(name)
-
-    def _desk(self, memory: "VaultMemory") -> "Desk":
+    def _desk(self, memory: "VaultMemory", *, backed: bool = True) -> "Desk":
         from vault_memory.brain import instructions, load_brain
         from vault_memory.memory.fact_changes import FactRules
         from vault_memory.sleep import Desk, places_of
@@ -215,8 +240,8 @@ class _Sleep:
 
         facts = self.config.facts
         return Desk(
-            curator, self.shelf, places, lambda scope, last: _turns(memory, places(scope), last),
-            lambda role: load_brain(brain, role), lambda role: instructions(role, prompts),
+            curator, self.shelf, places, lambda scope, known: _logs(memory, places(scope), known),
+            lambda role: load_brain(brain, role, backed=backed), lambda role: instructions(role, prompts),
             lambda day: FactRules(day, frozenset(facts.single_valued), facts.conflicts), discard,
         )  # fmt: skip
 
@@ -231,19 +256,13 @@ class _Sleep:
         return self.shelf.report(night, morning_report(night, told))
 
 
-def _turns(memory: "VaultMemory", places: "Places", last: "Last | None") -> "list[Turn]":
-    """What was said since the last turn that a night took in; everything when there was no night."""
-    from vault_memory.sleep import moment_of
+def _logs(memory: "VaultMemory", places: "Places", known: Mapping[str, str]) -> "dict[str, Log]":
+    """The transcripts of a scope; of a workspace those of its main group, too."""
+    from vault_memory.sleep import Log
 
     scopes = [places.scope, *([WORKSPACE] if places.notes == "memory/" else [])]
-    newest = moment_of(last.newest_ts) if last else None
-    first = newest.date() - timedelta(days=1) if newest else None
-    found = {turn.id: turn for scope in scopes for turn in memory.transcripts.of(scope, first)}
-    turns = sorted(found.values(), key=lambda turn: turn.at)
-    if last is None or newest is None:
-        return turns
-    start = next((at + 1 for at, turn in enumerate(turns) if turn.id == last.newest), None)
-    return turns[start:] if start is not None else [turn for turn in turns if turn.at > newest]
+    found = {path: log for scope in scopes for path, log in memory.transcripts.logs(scope, known).items()}
+    return {path: Log(signature, turns) for path, (signature, turns) in found.items()}
 
 
 def _schedule(cron: str) -> "Schedule":
@@ -252,6 +271,21 @@ def _schedule(cron: str) -> "Schedule":
     schedule = Schedule.read(cron)
     assert schedule is not None, "the configuration was checked"
     return schedule
+
+
+def zone_of(config: configuration.Config, scope: str) -> tzinfo:
+    """The time zone of a person or a channel."""
+    own = (one.zone for one in config.sleep_cycle.zones if scope == f"user:{one.user}")
+    name = next(own, "") or _cycle_of(config, scope).zone
+    if not name:
+        return local_zone()
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(name)
+
+
+def _cycle_of(config: configuration.Config, scope: str) -> configuration.SleepCycle | configuration.ChannelSleepCycle:
+    return config.channel_sleep_cycle if scope.startswith("channel:") else config.sleep_cycle
 
 
 def local_zone() -> tzinfo:
@@ -266,67 +300,3 @@ def local_zone() -> tzinfo:
             return ZoneInfo.from_file(file, key="localtime")
     except (OSError, ValueError):
         return datetime.now(UTC).astimezone().tzinfo or UTC
-
-
-# ---- at once --------------------------------------------------------------------------------------------------------
-
-
-def remember(
-    memory: "VaultMemory", text: str, scope: str, source: str, now: datetime | None, *, expected: str | None = None,
-    dry_run: bool,
-) -> Remembered:  # fmt: skip
-    """Keep a text for good."""
-    from vault_memory.memory import item_id
-    from vault_memory.sleep import places_of, rule_ops, rules_in
-    from vault_memory.sleep.lines import ops_for
-
-    said = " ".join(text.split())
-    if not said or len(said) > LONGEST_TEXT:
-        raise UsageError(f"a text to remember has 1 to {LONGEST_TEXT} letters", hint="say it in one sentence")
-    if scope.partition(":")[0] not in ("user", "channel", "group") or not scope.partition(":")[2]:
-        raise UsageError(f"{scope!r} is no scope", hint="name a person, a channel or a group")
-    places = places_of(scope, list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries), memory.layout)
-    day = (now or datetime.now(UTC)).astimezone(_Sleep(memory, now, True)._zone(scope)).date()
-    is_rule = bool(places.rules and rules_in(said))
-    note = places.rules if is_rule else places.profile
-    doc = _doc(memory, note)
-    line = f"{said} ({day})"
-    ops = rule_ops(doc, [line]) if is_rule else ops_for(doc, REMEMBERED, [line])
-    kind = "rules" if is_rule else (place.kind if (place := memory.layout.place(note)) else "")
-    id_ = item_id(scope, kind, said)
-    if not ops:
-        return Remembered("duplicate", id_, note)
-    edit = memory.apply(note, ops, source=source, expected=expected, why="asked to remember", now=now, dry_run=dry_run)
-    if edit.pending:
-        return Remembered("pending", id_, note, edit.pending[0].reason)
-    if edit.proposed:
-        return Remembered("proposed", id_, note, edit.proposed[0].why)
-    if edit.rejected:
-        return Remembered("refused", id_, note, edit.rejected[0].reason)
-    added = any(one.outcome == "applied" for one in edit.applied)
-    return Remembered("added" if added else "duplicate", id_, note)
-
-
-def append_summary(memory: "VaultMemory", scope: str, text: str, ts: datetime | str) -> "Edit":
-    """Keep the summary of a conversation, line by line."""
-    from vault_memory.markdown import item_marker
-    from vault_memory.sleep import places_of
-    from vault_memory.sleep.lines import ops_for
-
-    at = datetime.fromisoformat(ts) if isinstance(ts, str) else ts
-    at = (at.replace(tzinfo=UTC) if at.tzinfo is None else at).astimezone(_Sleep(memory, None, True)._zone(scope))
-    lines = [one.strip().lstrip("#").strip() for one in text.splitlines()]
-    lines = [one for one in lines if one[len(item_marker(one.encode())) :].strip()]
-    if not lines:
-        raise UsageError("a summary without a text is none", hint="leave it out")
-    places = places_of(scope, list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries), memory.layout)
-    note = places.note_of(at.date())
-    ops = ops_for(_doc(memory, note), f"Summary {at:%H:%M}", lines)
-    return memory.apply(note, ops, source="tool", why="a conversation was shortened", now=at)
-
-
-def _doc(memory: "VaultMemory", note: str) -> Any:
-    from vault_memory.markdown import parse
-
-    found = memory.curator.there(note)
-    return parse(found.raw if found else b"")

@@ -46,6 +46,11 @@ class StateFolder:
     def socket(self) -> Path:
         return self.path / "daemon.sock"
 
+    @property
+    def hook_log(self) -> Path:
+        """Why hooks gave nothing, one line for each time"""
+        return self.path / "hook.log"
+
 
 def state_of(root: Path, marker: Marker, environment: Mapping[str, str]) -> StateFolder:
     """The state folder of the vault at `root`, made when it is not there.

@@ -96,6 +96,8 @@ def in_words(op: object) -> str:
             return f"undo {in_words(op.get('of'))}"
         case "restore":
             return f"restore {str(op.get('revision'))[:12]}"
+        case "move":
+            return f"move the section {op.get('heading')} from {op.get('from')} to {op.get('to')}"
         case "merge":
             return f"merge {op.get('copy') or 'what was saved'}"
         case "rename":

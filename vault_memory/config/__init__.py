@@ -26,6 +26,9 @@ from vault_memory.config.sections import (
     ServeToken,
     Sessions,
     SleepCycle,
+    Talk,
+    TalkPerson,
+    TalkRoom,
     Watch,
 )
 from vault_memory.errors import ConfigError
@@ -53,6 +56,9 @@ __all__ = [
     "ServeToken",
     "Sessions",
     "SleepCycle",
+    "Talk",
+    "TalkPerson",
+    "TalkRoom",
     "Watch",
     "load",
     "missing",

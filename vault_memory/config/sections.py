@@ -277,6 +277,45 @@ class Serve:
 
 
 @dataclass(frozen=True, slots=True)
+class TalkRoom:
+    """A room of Nextcloud Talk that has a channel of another name."""
+
+    token: str
+    """As it stands in the address of the room"""
+    channel: str
+    """The channel whose memory it is"""
+
+
+@dataclass(frozen=True, slots=True)
+class TalkPerson:
+    """Somebody whose account at Nextcloud has another name than they have here."""
+
+    id: str
+    """The name of the account"""
+    user: str
+    """Whose memory it is"""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """Rooms of Nextcloud Talk whose messages are recorded, by a bot that `serve` hears of them at `/talk`."""
+
+    secret_file: str = ""
+    """A file outside the vault that only its owner can read, with the secret that the bot was installed with; empty:
+    nothing is recorded"""
+    backend: str = ""
+    """The address of the Nextcloud, such as `https://cloud.example.org/`; what comes from another is refused"""
+    rooms: tuple[TalkRoom, ...] = ()
+    """Rooms with a channel of another name; all others are recorded under their token"""
+    people: tuple[TalkPerson, ...] = ()
+    """Accounts of another name; all others are persons of the same name here"""
+    forget_reaction: str = ""
+    """The emoji with which people take a message of theirs back, such as `🗑`; empty: none"""
+    forget_by: tuple[str, ...] = ()
+    """Accounts that may do so with everybody's messages"""
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All of the configuration."""
 
@@ -297,3 +336,4 @@ class Config:
     remote: Remote = Remote()
     watch: Watch = Watch()
     serve: Serve = Serve()
+    talk: Talk = Talk()

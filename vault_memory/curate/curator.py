@@ -36,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 CURATED = frozenset({"user", "channel", "memory", "note", "dated", "facts", "rules", "reflection"})
 """Kinds of notes that ops may change"""
+PERSONA = "persona"
+"""The kind of note that only a move of whole sections may change, and what takes that back"""
 UNATTENDED = frozenset({"nightly", "retention"})
 """Sources for which nobody waits"""
 LOCK = "curate.lock"
@@ -93,17 +95,17 @@ class Curator:
 
     def new_run(self, note: str, source: str, now: datetime, **asked: object) -> Run:
         """A run that is about to begin. Raises NotCurated, BadPath."""
-        place = self.place(note)
+        place = self.place(note, persona=bool(asked.get("moves") or asked.get("undoes")))
         kind, _, name = place.scope.partition(":")
         # The second part keeps the order of runs to which a caller gave the same time.
         number = f"{max(0, int(now.timestamp() * 1000)):012x}{time.time_ns() // 1000 & 0xFFFFFFFF:08x}"
         user = name if kind == "user" else ""
         return Run(number, now.isoformat(), note, place.kind, source, user, **asked)  # type: ignore[arg-type]
 
-    def place(self, note: str) -> Place:
+    def place(self, note: str, *, persona: bool = False) -> Place:
         """What kind of note this is. Raises NotCurated."""
         place = self._layout.place(note)
-        if place is None or place.kind not in CURATED:
+        if place is None or not (place.kind in CURATED or (persona and place.kind == PERSONA)):
             raise NotCurated(note, place.kind if place else "")
         return place
 
@@ -328,7 +330,7 @@ class Curator:
 
     def _read(self, path: str) -> Note | None:
         """The note as it stands, where a link within the vault leads; None when it is absent."""
-        self.place(path)
+        self.place(path, persona=True)
         try:
             return self.folder.read(self.real(path), max_bytes=LARGEST_STORED)
         except NoteNotFound:

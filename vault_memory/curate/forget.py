@@ -158,7 +158,9 @@ class Forgetter:
         if not self._kind(run.note):
             return record
         kept = tuple(op for op in run.ops if not self._sought.is_in_bytes(replace(run, ops=(op,), why="").as_bytes()))
+        moves = tuple(move for move in run.moves if not self._sought.hides(move[0]))
         why = "" if self._sought.hides(run.why) else run.why
-        if (kept, why) == (run.ops, run.why):
+        if (kept, moves, why) == (run.ops, run.moves, run.why):
             return record
-        return replace(run, ops=kept, why=why).as_bytes() if kept or not run.ops else None
+        left = kept or moves or not (run.ops or run.moves)
+        return replace(run, ops=kept, moves=moves, why=why).as_bytes() if left else None

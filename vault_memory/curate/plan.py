@@ -64,6 +64,8 @@ class Run:
     """revisions: what somebody had loaded, what stood there when they saved, and what they saved"""
     facts: tuple[Mapping[str, Any], ...] = ()
     """changes of a page of facts, worked out anew on each text of it; see `knowing`"""
+    moves: tuple[tuple[str, str, str], ...] = ()
+    """whole sections, as text, each with the note that it leaves and the one that it comes to; see `moving`"""
     folds: tuple[str, ...] = ()
     """of a conflict copy: path, revision, that of the version both go back to, day, `clean` or `both`"""
 
@@ -80,8 +82,9 @@ class Run:
             known = {field.name: said[field.name] for field in fields(cls) if field.name in said}
             decides = tuple((one, state, reason) for one, state, reason in known.get("decides", ()))
             rejoins = tuple(known["rejoins"]) if known.get("rejoins") else None
+            moves = tuple((text, from_, to) for text, from_, to in known.get("moves", ()))
             known |= {name: tuple(known.get(name, ())) for name in ("ops", "folds", "facts")}
-            return cls(**known | {"decides": decides, "rejoins": rejoins})
+            return cls(**known | {"decides": decides, "rejoins": rejoins, "moves": moves})
         except (ValueError, TypeError):
             return None
 
@@ -155,6 +158,10 @@ def plan_run(run: Run, before: bytes | None, known: Known, *, base: bytes | None
         from vault_memory.curate.folding import plan_folding
 
         return plan_folding(run, before, known)
+    if run.moves:
+        from vault_memory.curate.moving import plan_moving
+
+        return plan_moving(run, before)
     if run.as_text:
         from vault_memory.curate.texts import plan_text
 

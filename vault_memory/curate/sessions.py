@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 FOLDER = "sessions"
-OPEN, ENDED = ".open", ".ended"
+OPEN, ENDED, LEARNED = ".open", ".ended", ".learned"
 KEPT = timedelta(days=30)
 """So long an ended session is remembered that nobody asked about"""
 
@@ -84,9 +84,29 @@ class Sessions:
         """Those that ended and wait for what is done with a whole session."""
         return [one for one in self.all() if not one.is_open]
 
+    def unlearned(self) -> list[Session]:
+        """Those that ended, and that nothing was learned from since."""
+        return [one for one in self.ended() if _seconds(self._mark(one)) < one.last.timestamp() - 0.001]
+
+    def learned(self, session: Session) -> None:
+        """What was said in it up to now is learned. It is remembered still, for it may go on."""
+        mark = self._mark(session)
+        mark.touch()
+        os.utime(mark, (session.last.timestamp(), session.last.timestamp()))
+
+    def changes(self) -> tuple[int, ...]:
+        """Other numbers as soon as a session began or ended; cheap."""
+        with suppress(OSError):
+            return tuple(sorted(folder.stat().st_mtime_ns for folder in self._folder.iterdir()))
+        return ()
+
     def done(self, session: Session) -> None:
         """Nothing more is to be done with it."""
-        self._file(session.id, session.user, session.channel).with_suffix(ENDED).unlink(missing_ok=True)
+        for file in (self._file(session.id, session.user, session.channel).with_suffix(ENDED), self._mark(session)):
+            file.unlink(missing_ok=True)
+
+    def _mark(self, session: Session) -> Path:
+        return self._file(session.id, session.user, session.channel).with_suffix(LEARNED)
 
     def _end(self, session: Session) -> bool:
         file = self._file(session.id, session.user, session.channel)
@@ -122,6 +142,14 @@ class Sessions:
 
 def _key(*names: str) -> str:
     return hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _seconds(file: Path) -> float:
+    """The time of a file; before all others when there is none."""
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return float("-inf")
 
 
 def _touch(file: Path, at: datetime) -> bool:

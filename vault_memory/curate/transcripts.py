@@ -1,9 +1,10 @@
 """The transcripts of a vault: what was said is added, and read again, from the files of all devices."""
 
+import logging
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -11,8 +12,10 @@ from pathlib import Path
 from vault_memory.curate.devices import Devices
 from vault_memory.curate.errors import TurnNotRecorded
 from vault_memory.errors import NoteUnreadable, VaultError
-from vault_memory.memory import Layout, Turn, checked, read_turn, transcript_path, union_of_turns
+from vault_memory.memory import Layout, Turn, checked, read_turn, read_turns, transcript_path, union_of_turns
 from vault_memory.vault import Appended, Folder, RealFiles, append_records, last_lines, own_log
+
+logger = logging.getLogger(__name__)
 
 LARGEST = 64 << 20
 """In bytes: of one transcript"""
@@ -49,6 +52,24 @@ class Transcripts:
     def of(self, scope: str, first: date | None = None, last: date | None = None) -> list[Turn]:
         """What was said in a scope from one day to another, both included, in the order of time."""
         return union_of_turns(self._read(self._paths(scope, first, last)))
+
+    def logs(self, scope: str, known: Mapping[str, str]) -> dict[str, tuple[str, tuple[Turn, ...] | None]]:
+        """The transcripts of a scope by path: a signature of the file as it is, and its turns.
+
+        None in their place where the signature is the one that is `known`. A file that cannot be read is left out.
+        """
+        found: dict[str, tuple[str, tuple[Turn, ...] | None]] = {}
+        entries = self._folder.listing(suffixes=(".jsonl",)).entries
+        for path in self._paths(scope, None, None, entries):
+            stat = entries[path]
+            signature = f"{stat.size}:{stat.mtime_ns}:{stat.ctime_ns}:{stat.ino}"
+            try:
+                raw = None if known.get(path) == signature else self._folder.read(path, max_bytes=LARGEST).raw
+            except VaultError as error:
+                logger.warning("%s", error)
+                continue
+            found[path] = signature, None if raw is None else tuple(read_turns(raw))
+        return found
 
     def in_place(self, user: str, channel: str, first: date, last: date) -> list[Turn]:
         """What was said where this person's turns stand, in a channel or outside of any, on these days."""
@@ -115,9 +136,11 @@ class Transcripts:
         lines = last_lines(self._folder.root, path)
         return next((turn for line in lines if (turn := read_turn(line))), None)
 
-    def _paths(self, scope: str, first: date | None, last: date | None) -> list[str]:
+    def _paths(
+        self, scope: str, first: date | None, last: date | None, entries: Iterable[str] | None = None
+    ) -> list[str]:
         found = []
-        for path in self._folder.listing(suffixes=(".jsonl",)).entries:
+        for path in self._folder.listing(suffixes=(".jsonl",)).entries if entries is None else entries:
             place = self._layout.place(path)
             if place is None or (place.kind, place.scope) != ("transcript", scope):
                 continue

@@ -1,7 +1,11 @@
-"""The night's work while the daemon runs: in a thread with connections of its own, so that nothing waits for it."""
+"""The night's work while the daemon runs: in a thread with connections of its own, so that nothing waits for it.
+
+Besides, conversations that have ended are learned from soon, when there is a model to be asked.
+"""
 
 import logging
 import threading
+import time
 
 from vault_memory.app import VaultMemory
 from vault_memory.database import DatabaseError
@@ -10,21 +14,32 @@ from vault_memory.sleep import NightRuns
 
 logger = logging.getLogger(__name__)
 
-FIRST_SECONDS = 5.0
+FIRST_SECONDS = 2.0
 """After the start, which has other things to do"""
 LOOK_SECONDS = 60.0
 """Between two looks whether a night is due"""
 RETRY_SECONDS = 600.0
 """After a night that failed"""
+ENDED_SECONDS = 2.0
+"""Between two looks whether a conversation has ended"""
+AGAIN_SECONDS = 30.0
+"""After a conversation that the model gave no answer to; twice as long each further time"""
+LONGEST_SECONDS = 3600.0
 PATIENCE_SECONDS = 2.0
 """For the step at hand when the daemon ends; the night goes on with it the next time"""
+TROUBLE = (VaultMemoryError, DatabaseError, OSError)
 
 
 class Nights:
-    """Looks now and then whether a night is due, and does it."""
+    """Looks now and then whether a night is due, or a conversation has ended, and does what there is to be done."""
 
     def __init__(self, memory: VaultMemory) -> None:
         self._memory = memory
+        self._next_night = 0.0
+        self._next_ended = 0.0
+        self._pause = AGAIN_SECONDS
+        self._changes: tuple[int, ...] | None = None
+        """of the sessions, when none of them was left to learn from"""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="nights", daemon=True)
         cycles = memory.config.sleep_cycle, memory.config.channel_sleep_cycle
@@ -42,7 +57,11 @@ class Nights:
     def _run(self) -> None:
         pause = FIRST_SECONDS
         while not self._stop.wait(pause):
-            pause = self._look()
+            if time.monotonic() >= self._next_night:
+                self._next_night = self._look() + time.monotonic()
+            if time.monotonic() >= self._next_ended:
+                self._next_ended = self._listen() + time.monotonic()
+            pause = max(0.0, min(self._next_night, self._next_ended) - time.monotonic())
 
     def _look(self) -> float:
         """Do what is due; how many seconds until the next look."""
@@ -50,7 +69,7 @@ class Nights:
             slept = self._memory.sleep(due=True)
         except NightRuns:
             return LOOK_SECONDS
-        except (VaultMemoryError, DatabaseError, OSError) as error:
+        except TROUBLE as error:
             logger.warning("the night's work failed: %s", error)
             return RETRY_SECONDS
         except Exception:
@@ -59,3 +78,26 @@ class Nights:
         for one in slept.scopes:
             logger.info("night of %s for %s: %s", one["night"], one["scope"], one["state"])
         return RETRY_SECONDS if slept.failed else LOOK_SECONDS
+
+    def _listen(self) -> float:
+        """Learn from conversations that have ended; how many seconds until the next look."""
+        changes = self._memory.sessions.changes()
+        if changes == self._changes:
+            return ENDED_SECONDS
+        try:
+            slept = self._memory.learn_from_ended()
+        except NightRuns:
+            return AGAIN_SECONDS
+        except TROUBLE as error:
+            logger.warning("nothing was learned from conversations: %s", error)
+            return RETRY_SECONDS
+        except Exception:
+            logger.exception("nothing was learned from conversations")
+            return RETRY_SECONDS
+        for one in slept.scopes:
+            logger.info("a conversation of %s: %s %s", one["scope"], one["state"], one["reason"])
+        if slept.failed:
+            pause, self._pause = self._pause, min(2 * self._pause, LONGEST_SECONDS)
+            return pause
+        self._pause, self._changes = AGAIN_SECONDS, changes
+        return ENDED_SECONDS

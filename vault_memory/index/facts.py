@@ -252,6 +252,12 @@ def remove(connection: Connection, note: int) -> None:
 # ---- what is asked --------------------------------------------------------------------------------------------------
 
 
+def any_of(connection: Connection, scope_ids: Sequence[int]) -> bool:
+    """Whether there is a fact in one of these scopes."""
+    sql = f"SELECT 1 FROM fact WHERE scope IN {marks(scope_ids)} LIMIT 1"
+    return bool(scope_ids) and connection.execute(sql, tuple(scope_ids)).fetchone() is not None
+
+
 def every(connection: Connection, scope_ids: Sequence[int]) -> list[Found]:
     """All facts of these scopes, by note and place in it."""
     return _read(connection, scope_ids, "", ())

@@ -165,18 +165,11 @@ def _count(connection: Connection, word: str) -> int:
     return row[0] if row else 0
 
 
-def has(connection: Connection, word: str) -> bool:
-    """Whether any chunk has the word."""
-    sql = "SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT 1"
-    return connection.execute(sql, (f"{TEXT_COLUMNS} : {phrase(word)}",)).fetchone() is not None
-
-
-def stands(connection: Connection, scope_ids: Sequence[int], word: str) -> bool:
-    """Whether a chunk of these scopes has the word."""
-    around = within_scopes(connection, scope_ids)
+def has(connection: Connection, word: str, around: str = "") -> bool:
+    """Whether any chunk has the word; only within what `within_scopes` gave, when that is given."""
     expression = f"{TEXT_COLUMNS} : {phrase(word)}" + (f" AND {around}" if around else "")
     sql = "SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT 1"
-    return bool(scope_ids) and connection.execute(sql, (expression,)).fetchone() is not None
+    return connection.execute(sql, (expression,)).fetchone() is not None
 
 
 def _scores(

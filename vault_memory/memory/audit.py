@@ -177,6 +177,7 @@ _COUNTED = (
     ("replace", "~{} replaced"),
     ("add_heading", "+{} new heading"),
     ("undo", "{} undone"),
+    ("move", "{} moved"),
     ("forget", "-{} forgotten"),
     ("retire", "thrown away by age"),
     ("create", "created"),

@@ -6,6 +6,7 @@ to a person and never written by itself, so that a wrong guess costs one tick.
 
 import re
 import unicodedata
+from functools import cache
 
 _HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 
@@ -97,18 +98,22 @@ PATTERNS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-_compiled: list[tuple[tuple[str, ...], re.Pattern[str]]] = []
-"""Each pattern with the texts of which one must be there, else it need not be tried"""
+_tries: list[tuple[tuple[str, ...], str]] = []
+"""Each pattern with the texts of which one must be there, else it is not even compiled"""
 
 
 def shaped_like_instruction(text: str) -> bool:
     """Whether a text reads as if it told the bot what to do."""
-    if not _compiled:
-        every = (one for patterns in PATTERNS.values() for one in patterns)
-        _compiled.extend((beginnings(one), re.compile(one, re.IGNORECASE)) for one in every)
+    if not _tries:
+        _tries.extend((beginnings(one), one) for patterns in PATTERNS.values() for one in patterns)
     plain = " ".join(unicodedata.normalize("NFKC", _HIDDEN.sub("", text)).split())
     small = plain.lower().replace("i\u0307", "i").replace("\u0131", "i")
-    return any(any(one in small for one in begins) and pattern.search(plain) for begins, pattern in _compiled)
+    return any(any(map(small.__contains__, begins)) and _compiled(one).search(plain) for begins, one in _tries)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
 
 
 def beginnings(pattern: str) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ from vault_memory.memory.items import NoteItem, items_of, said, texts_in
 from vault_memory.memory.ops import AddHeading, Append, Op, Refusal, Rejected, Remove, Replace, read_op
 
 DELETED = "deleted_by_person"
+MOVE = "move"
+"""The op of a whole section that came from another note, or went to one"""
 _FORGETTING = frozenset({"retention", "forget"})
 _GAVE_BACK = frozenset({"proposal", "merge"})
 """Sources of records that propose what was lost and not deleted"""
@@ -151,7 +153,9 @@ def effect_of(done: Done) -> Effect | None:
         heading = of.get("heading") if isinstance(of, Mapping) else None
         if not isinstance(of, Mapping) or not isinstance(heading, str):
             return None
-        return Effect(heading, done.removed, done.added, of.get("op") == "add_heading")
+        return Effect(heading, done.removed, done.added, of.get("op") in ("add_heading", MOVE))
+    if done.op.get("op") == MOVE:
+        return Effect(str(done.op.get("heading")), done.removed, done.added, True)
     op = op_of(done.op)
     match op:
         case Append(heading, line):

@@ -77,12 +77,14 @@ def put_item(doc: SectionedDoc, at: int, piece: bytes, diff: bytes = b"") -> Ste
 
 def drop_section(doc: SectionedDoc, heading: str, piece: bytes) -> Step | None:
     """The note without a section that is as these bytes, or else without those of its items that still are."""
-    at = section_named(doc, heading)
-    if at is None:
+    named = [at for at, section in enumerate(doc.sections) if section.name == heading]
+    if not named:
         return None
-    was = parse(piece).sections[:1]
-    if was and _words(was[0].body) == _words(doc.sections[at].body):
-        return _without_section(doc, at)
+    for was in parse(piece).sections[:1]:
+        for at in named:
+            if _words(was.body) == _words(doc.sections[at].body):
+                return without_section(doc, at)
+    at = named[0]
     dropped, step = b"", Step(doc)
     for text in texts_in(piece):
         item = exact_item(step.doc, heading, b"- " + text.encode())
@@ -126,7 +128,8 @@ def _items_back(doc: SectionedDoc, at: int, piece: bytes) -> Step | None:
     return Step(step.doc, added=was.sections[0].heading + added) if added else None
 
 
-def _without_section(doc: SectionedDoc, at: int) -> Step | None:
+def without_section(doc: SectionedDoc, at: int) -> Step | None:
+    """The note without one whole section; None when the others would not be what they are."""
     section = doc.sections[at]
     raw, removed = render(doc), section.heading + section.body
     start = len(render(SectionedDoc(doc.preamble, doc.sections[:at])))

@@ -13,9 +13,7 @@ from vault_memory.index import facts as rows
 from vault_memory.index.filters import listed
 from vault_memory.memory import context as rules
 from vault_memory.memory.context import Assembled, Piece, Quotation, RecalledLine
-from vault_memory.memory.facts import Fact, current, folded
 from vault_memory.memory.quoting import one_line, quoted
-from vault_memory.memory.relevance import Prompt, relevant
 from vault_memory.recall.answer import Answer, Hit
 from vault_memory.recall.standing import Notes, Standing
 
@@ -66,8 +64,9 @@ class Wanted:
         return tuple(one for one in self.scopes if not (self.briefing and one.startswith("user:")))
 
     def is_personal(self, kind: str, scope: str) -> bool:
-        """Whether a note is one person's own, and has no place in a briefing."""
-        return self.briefing and (scope.startswith("user:") or (scope == "group:main" and kind in PERSONAL_IN_MAIN))
+        """Whether a note is one person's own, and has no place in a briefing; a page of facts may be about anybody."""
+        own = scope.startswith("user:") or (scope == "group:main" and kind in PERSONAL_IN_MAIN)
+        return self.briefing and (own or kind == "facts")
 
 
 def build(index: Index, notes: Notes, wanted: Wanted, ask: Ask | None) -> Assembled:
@@ -138,10 +137,15 @@ def _there(index: Index, wanted: Wanted) -> list[tuple[str, str, str | None, str
 def _facts(index: Index, notes: Notes, wanted: Wanted, cut: list[tuple[str, str]]) -> Iterable[Quotation]:
     """The person's own facts, and those about whom or what the prompt names."""
     ids = index.scope_ids(wanted.open)
+    if not rows.any_of(index.connection, ids):
+        return []
+    from vault_memory.memory.facts import Fact, current, folded  # only here: many vaults have no facts
+    from vault_memory.memory.relevance import Prompt, relevant
+
     people = {folded(name) for name in wanted.people}
     if wanted.briefing:
-        people |= {folded(wanted.owner)}
-    keys = rows.named(index.connection, ids, Prompt(wanted.prompt))
+        people = _by_all_names(index, wanted, {*people, folded(wanted.owner)})
+    keys = rows.named(index.connection, ids, Prompt(rules.asked(wanted.prompt)))
     keys = keys - people if wanted.briefing else keys | people
     by_scope: dict[str, list[tuple[str, Fact]]] = {}
     for path, fact in rows.about(index.connection, ids, keys):
@@ -165,6 +169,13 @@ def _facts(index: Index, notes: Notes, wanted: Wanted, cut: list[tuple[str, str]
         [text] = quoted([one_line(f"{fact.subject} · {fact.line()}")])
         pages.setdefault(path, []).append(Piece(f"{line}: {text}", -float(rank)))
     return [Quotation("facts", path, tuple(pieces)) for path, pieces in pages.items()]
+
+
+def _by_all_names(index: Index, wanted: Wanted, people: set[str]) -> set[str]:
+    """The folded names of people, with those that they are also known by."""
+    pairs = rows.aliases(index.connection, index.scope_ids(wanted.scopes))
+    meant = {entity for pair in pairs if not people.isdisjoint(pair) for entity in pair[1:]}
+    return people | meant | {alias for alias, entity in pairs if entity in meant}
 
 
 def _recalled(

@@ -32,6 +32,7 @@ class Gate:
 
     def __init__(self, request: Request, found: Candidates) -> None:
         self._request, self._found = request, found
+        self._around = text.within_scopes(request.connection, request.scope_ids)
         self._sentences = [weighed for one in request.sentences if (weighed := self._weighed(one))]
         self._alike = _alike(found)
 
@@ -54,7 +55,8 @@ class Gate:
 
     def _weighed(self, sentence: Sequence[str]) -> dict[str, float]:
         """What each word of a sentence weighs; nothing when it asks nothing."""
-        said = [word for word in sentence if word not in words.stop_words(list(sentence))]
+        stop = words.stop_words(list(sentence))
+        said = [word for word in sentence if word not in stop]
         if asks_nothing(said):
             return {}
         by_word = self._found.by_word
@@ -64,7 +66,7 @@ class Gate:
 
     def _absent(self, word: str) -> float:
         """Of a word that was not found: a frequent one weighs nothing, an unknown one as much as the rarest."""
-        if text.stands(self._request.connection, self._request.scope_ids, word):
+        if text.has(self._request.connection, word, self._around):
             return 0.0
         return UNKNOWN_PAIR if words.is_run(word) else 1.0
 

@@ -3,15 +3,18 @@
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
 
+from vault_memory.database import Connection
 from vault_memory.errors import UsageError
 from vault_memory.index import Index, facts
 from vault_memory.index.filters import Filters
 from vault_memory.index.matrices import Matrices
 from vault_memory.memory import cues as saying
 from vault_memory.memory import dates, ranking, words
+from vault_memory.memory.ranking import Weights
 from vault_memory.recall import candidates, fusion, hits
 from vault_memory.recall.answer import MODES, Answer
-from vault_memory.recall.candidates import Embed, Request
+from vault_memory.recall.candidates import Candidates, Embed, Request
+from vault_memory.recall.fusion import Ranked
 from vault_memory.recall.gate import Gate
 from vault_memory.recall.waiting import Waiting
 
@@ -42,38 +45,41 @@ def search(
 ) -> Answer:
     """The lines of these scopes that answer `query` best. Any string is a query; no scopes means no hits.
 
-    `embed` and `model` (a fingerprint) let vectors take part; `matrices` keeps those of a scope in memory.
-    `pending` is an index of what waits to be written. `gated`: nothing, when the best has too little to do
-    with the query.
-    Raises UsageError for an unknown mode.
+    `embed` and `model` (a fingerprint) let vectors take part; `matrices` keeps those of a scope in memory; `pending` is
+    what waits to be written; `gated`: no hits when even the best has little to do with it. Raises UsageError.
     """
     if mode not in MODES:
         raise UsageError(f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}", known=list(MODES))
-    scope_ids = tuple(index.scope_ids(scopes))
+    scope_ids, query = tuple(index.scope_ids(scopes)), query[-LONGEST_QUERY:]
     filters = Filters(topic, entity, since, until, frozenset(kinds), _aliases(index, scope_ids, entity))
     filters.prepare(index.connection)
-    query, meaning = query[-LONGEST_QUERY:], None if mode == "keyword" else embed
-    request = Request(
-        connection=index.connection,
-        scope_ids=scope_ids,
-        sentences=tuple(tuple(words.terms(sentence)) for sentence in words.sentences(query)),
-        filters=filters,
-        asked=saying.asked(query, dates.named(query, now=now)),
-        weights=ranking.WEIGHTS if cues else ranking.PROSE,
-        most=max(candidates.MOST, limit),
-        waiting=Waiting.of(pending, scopes, filters),
-    )
+    waiting = Waiting.of(pending, scopes, filters)
+    weights, most = ranking.WEIGHTS if cues else ranking.PROSE, max(candidates.MOST, limit)
+    request = _understood(query, now, index.connection, scope_ids, filters, weights, most, waiting)
     if not (request.scope_ids or request.waiting) or limit < 1:
         return Answer()
     index.connection.execute("SAVEPOINT search")  # one state of the index for all that is asked of it
     try:
+        meaning = None if mode == "keyword" else embed
         found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
-        ranked = fusion.ranked(request, found, mode)
-        if gated and not Gate(request, found).is_open(ranked):
-            return Answer()
+        ranked = _worth_telling(request, found, fusion.ranked(request, found, mode), gated=gated)
         return hits.answer(request, found, ranked, limit=limit, why=why)
     finally:
         index.connection.execute("RELEASE search")
+
+
+def _understood(
+    query: str, now: datetime, connection: Connection, scope_ids: tuple[int, ...], filters: Filters, weights: Weights,
+    most: int, waiting: Waiting | None,
+) -> Request:  # fmt: skip
+    """The query, read."""
+    sentences = tuple(tuple(words.terms(sentence)) for sentence in words.sentences(query))
+    asked = saying.asked(query, dates.named(query, now=now))
+    return Request(connection, scope_ids, sentences, filters, asked, weights, most, waiting)
+
+
+def _worth_telling(request: Request, found: Candidates, ranked: list[Ranked], *, gated: bool) -> list[Ranked]:
+    return [] if gated and not Gate(request, found).is_open(ranked) else ranked
 
 
 def _aliases(index: Index, scope_ids: Sequence[int], entity: str | None) -> tuple[str, ...]:

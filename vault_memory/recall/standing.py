@@ -5,10 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from vault_memory.errors import NoteNotFound, VaultError
-from vault_memory.markdown import normalised
-from vault_memory.memory import read_line, replay, union
-from vault_memory.memory.items import folded, text_of
-from vault_memory.memory.turns import PERSON, read_turn
 from vault_memory.recall.answer import Hit
 from vault_memory.vault import Folder, RealFiles
 
@@ -69,6 +65,8 @@ class Notes:
         return self._said(hit) if hit.kind == "transcript" else self._written(hit)
 
     def _said(self, hit: Hit) -> Standing | None:
+        from vault_memory.memory.turns import PERSON, read_turn  # only here: many questions find no turn
+
         lines, number = self.lines(hit.note), hit.lines[0]
         turn = read_turn(lines[number - 1]) if 0 < number <= len(lines) else None
         speaker = _SPEAKER.match(hit.text)
@@ -93,6 +91,8 @@ class Notes:
 
     def line_of(self, path: str, heading: str, text: str) -> int:
         """The line in which an item of a section begins that says this; 0 when none does."""
+        from vault_memory.memory.items import folded
+
         wanted, here, elsewhere = folded(heading), True, 0
         lines = self.lines(path)
         for at, line in enumerate(lines):
@@ -127,6 +127,8 @@ class Notes:
 
 def _says(lines: list[bytes], text: str) -> bool:
     """Whether an item that begins in the first of these lines says this."""
+    from vault_memory.memory.items import text_of
+
     if not text.startswith(text_of(lines[0])):
         return False
     return any(text_of(b"\n".join(lines[:end])) == text for end in range(1, len(lines) + 1))
@@ -134,6 +136,9 @@ def _says(lines: list[bytes], text: str) -> bool:
 
 def _said_by(own: bytes) -> str:
     """What an item says, as the audit knows it again."""
+    from vault_memory.markdown import normalised
+    from vault_memory.memory.items import text_of
+
     return normalised(text_of(own))
 
 
@@ -159,6 +164,8 @@ class Authors:
         return kept[1]
 
     def _read(self, paths: Iterable[str]) -> frozenset[str]:
+        from vault_memory.memory import read_line, replay, union  # only here: many notes have no audit
+
         read = []
         for path in paths:
             try:

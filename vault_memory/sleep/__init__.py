@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vault_memory.sleep.gather import moment_of
+    from vault_memory.sleep.gather import Log, moment_of
     from vault_memory.sleep.kept import Last, NightRuns, Shelf
     from vault_memory.sleep.night import Desk, Night, Outcome, Wanted
     from vault_memory.sleep.nights import Schedule
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Desk",
     "Last",
+    "Log",
     "Night",
     "NightRuns",
     "Outcome",
@@ -36,7 +37,7 @@ _MODULES = {
     **dict.fromkeys(("Desk", "Night", "Outcome", "Wanted"), "night"),
     "Schedule": "nights",
     **dict.fromkeys(("Places", "places_of", "scopes_in"), "places"),
-    "moment_of": "gather",
+    **dict.fromkeys(("Log", "moment_of"), "gather"),
     **dict.fromkeys(("joined", "morning_report"), "report"),
     **dict.fromkeys(("rule_ops", "rules_in"), "rules"),
 }

@@ -1,13 +1,17 @@
-"""What a night looks at: the turns since the last one, cut to a size that a model can read. Pure.
+"""What a night looks at: the turns that no night has read, cut to a size that a model can read. Pure.
+
+A turn is known to have been read by a mark made of its id, not by its time: what was said on another device may arrive
+days later. A transcript whose file is as it was, and of which every turn has been read, is not opened again.
 
 What people said gets four fifths of the room and what came by itself (cron jobs, briefings) one fifth; what the one
 does not need the other may have. Within that, each conversation has room in proportion to its length, and none less
 than a floor. Where a conversation is longer, its beginning and its end are kept, around a mark.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
+from hashlib import sha256
 
 from vault_memory.memory import Turn
 from vault_memory.memory.prompting import CUT, Excerpt
@@ -23,6 +27,16 @@ AUTOMATED = frozenset({"cron", "briefing", "subtask", "scheduled", "job", "heart
 
 
 @dataclass(frozen=True, slots=True)
+class Log:
+    """One transcript."""
+
+    signature: str
+    """another one as soon as the file is changed"""
+    turns: tuple[Turn, ...] | None
+    """None where the file is as it was"""
+
+
+@dataclass(frozen=True, slots=True)
 class Gathered:
     """What a night looks at."""
 
@@ -34,11 +48,6 @@ class Gathered:
     """turns that found no room; the next night begins with them"""
 
     @property
-    def newest(self) -> str:
-        """The id of the last turn that was taken in: where the next night begins. Empty when there is none."""
-        return self.turns[-1].id if self.turns else ""
-
-    @property
     def evidence(self) -> dict[str, Turn]:
         """By id: the turns that something may be learned from, which are people's own, and shown."""
         shown = {one.id for one in self.excerpts if one.own}
@@ -46,7 +55,7 @@ class Gathered:
 
 
 def gather(turns: Iterable[Turn], *, user: str, room: int = ROOM) -> Gathered:
-    """Of the turns since the last night, in their order, what this one looks at.
+    """Of the turns that no night has read, in their order, what this one looks at.
 
     `user` is whose night it is; empty for a channel, where everybody's own words count.
     """
@@ -59,6 +68,29 @@ def gather(turns: Iterable[Turn], *, user: str, room: int = ROOM) -> Gathered:
     shares = _shares(lengths, automated, room)
     shown = [one for name, its in sessions.items() for one in _excerpts(its, lengths[name], shares[name], user)]
     return Gathered(tuple(shown), tuple(taken), more)
+
+
+def mark_of(id_: str) -> str:
+    """By which a turn is known to have been read: 12 hex digits."""
+    return sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def unread(logs: Mapping[str, Log], read: Set[str], since: datetime) -> list[Turn]:
+    """The turns that no night has read, each once, in the order of time; none from before the memory began."""
+    found: dict[str, Turn] = {}
+    for path in sorted(logs):
+        for turn in logs[path].turns or ():
+            if turn.at >= since and mark_of(turn.id) not in read:
+                found.setdefault(turn.id, turn)
+    return sorted(found.values(), key=lambda turn: turn.at)
+
+
+def read_out(logs: Mapping[str, Log], left: Iterable[Turn]) -> dict[str, str]:
+    """The signatures of the transcripts that have none of the turns which are left."""
+    waiting = {turn.id for turn in left}
+    return {
+        path: log.signature for path, log in logs.items() if all(turn.id not in waiting for turn in log.turns or ())
+    }
 
 
 def is_own(turn: Turn, user: str) -> bool:

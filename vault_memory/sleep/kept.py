@@ -1,13 +1,14 @@
-"""What nights remember between themselves, outside the vault: where the last one ended, and what one is about to do.
+"""What nights remember between themselves, outside the vault: what they have read, and what one is about to do.
 
-Each file is replaced as a whole. The open night's file is written before each step that changes something, so that a
+The marks of what was read are added to a file, a line for each time, which counts once that time is done. Each other
+file is replaced as a whole. The open night's file is written before each step that changes something, so that a
 night that was killed goes on with the very same turns, the same answer of the brain, and the same ids in the audit.
 """
 
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -18,6 +19,7 @@ from vault_memory.memory.items import short_hash
 
 FOLDER = "nights"
 LOCK = "nights.lock"
+READ = "read"
 
 
 class NightRuns(Locked):
@@ -46,16 +48,25 @@ class Last(_Kept):
     night: str = ""
     """its local date"""
     newest: str = ""
-    """the id of the newest turn that was gathered"""
+    """the id of the newest turn that was read"""
     newest_ts: str = ""
+    since: str = ""
+    """what was said before is not ours: from where the very first night looked back; empty in files of older versions,
+    which knew the newest turn alone"""
+    files: dict[str, str] = field(default_factory=dict)
+    """of the transcripts that were read to their end: the signature"""
     reflected: str = ""
     """the night of the last reflection"""
     serial: int = 0
-    """how many nights were done"""
+    """how many nights were done, and conversations learned from"""
     idle: int = 0
     """nights in a row in which nothing was learned"""
     outcome: dict[str, Any] = field(default_factory=dict)
     """as `sleep` told it"""
+    by_day: dict[str, Any] = field(default_factory=dict)
+    """what was learned since, at the ends of conversations"""
+    heard: list[str] = field(default_factory=list)
+    """the ids of the turns of which that was"""
 
 
 @dataclass(slots=True)
@@ -66,10 +77,12 @@ class Open(_Kept):
     night: str = ""
     serial: int = 0
     began: str = ""
-    after: str = ""
-    """the id of the turn after which it gathers; empty on the very first"""
+    session: str = ""
+    """of a conversation that has ended, and is learned from before the night; empty in a night"""
     newest: str = ""
-    """the id of the last turn that it took in; later ones are the next night's"""
+    """older versions: the id of the last turn that it took in"""
+    taken: list[str] = field(default_factory=list)
+    """the marks of the turns that it took in; others are the next night's"""
     answers: dict[str, dict[str, Any]] = field(default_factory=dict)
     """what the brain said, by step"""
     runs: dict[str, str] = field(default_factory=dict)
@@ -99,6 +112,22 @@ class Shelf:
         self.keep(scope, last)
         self._file(scope, "open").unlink(missing_ok=True)
 
+    def read(self, scope: str, serial: int) -> set[str]:
+        """The marks of all turns that were read by the time with this number."""
+        found = set[str]()
+        with suppress(OSError):
+            for line in self._file(scope, READ).read_text(encoding="ascii", errors="replace").splitlines():
+                number, *marks = line.split() or ["none"]
+                if number.isdecimal() and int(number) <= serial:
+                    found.update(marks)
+        return found
+
+    def add_read(self, scope: str, serial: int, marks: Iterable[str]) -> None:
+        """These are read once that time is done. On the disk when this returns; to say it again does no harm."""
+        if told := " ".join(marks):
+            # a line that was torn by a crash is ended first
+            self._add(self._file(scope, READ), f"\n{serial} {told}\n")
+
     def report(self, night: str, text: str) -> Path:
         """Keep a report that a person may read in the morning."""
         file = self.folder / "reports" / f"{night}.md"
@@ -112,11 +141,7 @@ class Shelf:
 
     def note(self, record: dict[str, object]) -> None:
         """One line in the log of what aged out, on the disk before anything is thrown away."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with (self.folder / "aged-out.jsonl").open("a", encoding="utf-8") as log:
-            log.write(json.dumps(record) + "\n")
-            log.flush()
-            os.fsync(log.fileno())
+        self._add(self.folder / "aged-out.jsonl", json.dumps(record) + "\n")
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -133,12 +158,19 @@ class Shelf:
             os.close(fd)
 
     def _file(self, scope: str, what: str) -> Path:
-        return self.folder / f"{short_hash(scope)}.{what}.json"
+        return self.folder / f"{short_hash(scope)}.{what}{'' if what == READ else '.json'}"
 
     def _read(self, file: Path) -> object:
         with suppress(OSError, ValueError):
             return json.loads(file.read_text(encoding="utf-8"))
         return None
+
+    def _add(self, file: Path, text: str) -> None:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with file.open("a", encoding="utf-8") as log:
+            log.write(text)
+            log.flush()
+            os.fsync(log.fileno())
 
     def _write(self, file: Path, text: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

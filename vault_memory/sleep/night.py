@@ -16,15 +16,14 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown import SectionedDoc, parse
 from vault_memory.memory import Extraction
 from vault_memory.memory.items import short_hash
-from vault_memory.sleep.gather import Gathered
-from vault_memory.sleep.kept import Last, Open, Shelf
+from vault_memory.sleep.gather import Gathered, Log
+from vault_memory.sleep.kept import Open, Shelf
 from vault_memory.sleep.lines import LEARNED, ops_for
 from vault_memory.sleep.places import Places
 
 if TYPE_CHECKING:
     from vault_memory.brain import Brain
     from vault_memory.curate import Curator
-    from vault_memory.memory import Turn
     from vault_memory.memory.fact_changes import FactRules
     from vault_memory.memory.prompting import Prompt, Role
 
@@ -45,8 +44,8 @@ class Desk:
     shelf: Shelf
     places: Callable[[str], Places]
     """the notes of a scope, as they are now"""
-    turns: Callable[[str, Last | None], list["Turn"]]
-    """what was said in a scope, since the turn with which the last night ended; in its order"""
+    logs: Callable[[str, Mapping[str, str]], dict[str, Log]]
+    """the transcripts of a scope by path; those whose signatures are given and still right are not read"""
     brain: Callable[["Role"], "Brain"]
     instructions: Callable[["Role"], str]
     fact_rules: Callable[[date], "FactRules"]
@@ -68,6 +67,8 @@ class Wanted:
     transcript_days: int = 0
     curate: bool = False
     dry_run: bool = False
+    session: str = ""
+    """only this conversation, which has ended; the night is still to come"""
 
 
 @dataclass(slots=True)
@@ -97,6 +98,10 @@ class Outcome:
     state: str = "done"
     """done, quiet (nothing was said), partial (there was more than fits), or failed"""
     idle: int = 0
+    session: str = ""
+    """the conversation, when it was no night"""
+    heard: int = 0
+    """turns that were read before, when their conversations ended"""
     learned: list[str] = field(default_factory=list)
     """the lines that were written, for the report; they are in the notes, too"""
     notes: list[str] = field(default_factory=list)
@@ -125,6 +130,10 @@ class Night:
         self.last = desk.shelf.last(self.scope)
         self.out = Outcome(self.scope, wanted.night.isoformat())
         self.open = Open()
+        self.read = set[str]()
+        """the marks of what was read before"""
+        self.read_out: dict[str, str] = {}
+        """the transcripts that are read to their end with this"""
         self.gathered = Gathered()
         self.extraction = Extraction()
         self._patience = PATIENCE_SECONDS
@@ -137,11 +146,12 @@ class Night:
 
     def run(self) -> Outcome:
         """All steps. What fails is said in the outcome, and done again the next time."""
-        from vault_memory.sleep.steps import STEPS
+        from vault_memory.sleep.steps import OF_THE_NIGHT, STEPS
 
         for step in STEPS:
-            step(self)
-            self._after(step.__name__)
+            if not (self.open.session and step in OF_THE_NIGHT):
+                step(self)
+                self._after(step.__name__)
         return self.out
 
     # ---- what the steps share ------------------------------------------------------------------------------------
@@ -263,7 +273,7 @@ class Night:
     def _why(self) -> str:
         """For the audit: which night, who answered, and why it was not answered better."""
         answer = self.open.answers.get("extraction", {})
-        told = f"night of {self.open.night}"
+        told = f"{'conversation' if self.open.session else 'night'} of {self.open.night}"
         if answer:
             told += f", answered by {answer['model']} ({answer['rung']})"
         return f"{told}: {answer['reason']}" if answer.get("reason") else told

@@ -54,7 +54,7 @@ def _is_fresh(fact: Fact, night: "Night") -> bool:
     if fact.struck:
         return False
     recent = fact.valid_from is not None and 0 <= (night.night - fact.valid_from).days < 7
-    return recent or fact.ref in night.gathered.evidence
+    return recent or fact.ref in night.gathered.evidence or fact.ref in night.last.heard
 
 
 def _told(night: "Night", days: dict[date, str]) -> list[str]:

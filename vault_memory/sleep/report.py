@@ -45,7 +45,8 @@ def _gathered(out: Mapping[str, Any]) -> str:
         case "failed":
             return "failed; it is tried again"
         case "quiet":
-            return "nothing was said"
+            heard = out.get("heard", 0)
+            return f"{heard} turns were read when their conversations ended" if heard else "nothing was said"
     return f"{out['gathered']} turn{'s' * (out['gathered'] != 1)} read"
 
 

@@ -1,15 +1,16 @@
 """The steps of a night, in their order. Each may be done again: what it did before is found by its id in the audit."""
 
 import logging
-from collections.abc import Callable
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.memory.extraction import read_answer
 from vault_memory.sleep import asking
-from vault_memory.sleep.gather import day_of, gather, moment_of
-from vault_memory.sleep.kept import Last, Open
+from vault_memory.sleep.gather import day_of, gather, mark_of, moment_of, read_out, unread
+from vault_memory.sleep.kept import Open
 from vault_memory.sleep.lines import LEARNED, lines_by_day, ops_for
 from vault_memory.sleep.reflecting import reflect
 from vault_memory.sleep.report import joined
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+BEGINNING = datetime.min.replace(tzinfo=UTC)
 MOST_DOUBTS = 10
 """Proposals that one night makes of what the brain could not show evidence for"""
 RECENT_DAYS = 3
@@ -29,28 +31,52 @@ ABOUT = "fact"
 
 
 def state(night: "Night") -> None:
-    """Where the last night ended; or where one was killed that is to be finished first."""
+    """What was read before; and where a night was killed that is to be finished first."""
+    last = night.last
     kept = None if night.wanted.dry_run else night.desk.shelf.open(night.scope)
     if kept is None or kept.serial <= night.last.serial:  # killed between its last two breaths
-        began, serial = night.now.isoformat(), night.last.serial + 1
-        kept = Open(night.scope, night.wanted.night.isoformat(), serial, began, night.last.newest)
+        began, serial = night.now.isoformat(), last.serial + 1
+        kept = Open(night.scope, night.wanted.night.isoformat(), serial, began, night.wanted.session)
     night.open = kept
-    night.out.night = night.open.night
+    night.out.night, night.out.session = kept.night, kept.session
+    if last.newest_ts and not last.since:
+        _know_by_marks(night)
+    last.since = last.since or (moment_of(kept.began) - night.wanted.lookback).isoformat()
+    night.read |= night.desk.shelf.read(night.scope, last.serial)
+
+
+def _know_by_marks(night: "Night") -> None:
+    """A file of an older version tells the newest turn alone: what is there up to that has been read."""
+    last = night.last
+    last.since = BEGINNING.isoformat()
+    turns = unread(night.desk.logs(night.scope, {}), set(), BEGINNING)
+    at = next((at for at, turn in enumerate(turns) if turn.id == last.newest), None)
+    known = [turn for turn in turns if turn.at <= moment_of(last.newest_ts)] if at is None else turns[: at + 1]
+    night.read |= {mark_of(turn.id) for turn in known}
+    if not night.wanted.dry_run:
+        night.desk.shelf.add_read(night.scope, last.serial, sorted(night.read))
+        night.desk.shelf.keep(night.scope, last)
 
 
 def gather_turns(night: "Night") -> None:
-    """What was said since, cut to size."""
-    first = not night.last.newest_ts
-    turns = night.desk.turns(night.scope, None if first else night.last)
-    if first:
-        since = moment_of(night.open.began) - night.wanted.lookback
-        turns = [turn for turn in turns if turn.at >= since]
+    """What nobody has read yet, on whichever device it was said and whenever it arrived; cut to size."""
+    kept, logs = night.open, night.desk.logs(night.scope, night.last.files)
+    fresh = unread(logs, night.read, moment_of(night.last.since))
+    turns = [turn for turn in fresh if kept.session in ("", turn.session)]
     ids = [turn.id for turn in turns]
-    if night.open.newest in ids:
-        turns = turns[: ids.index(night.open.newest) + 1]
+    if kept.taken:  # begun before: what arrived meanwhile is not in the answer that was had
+        turns = [turn for turn in turns if mark_of(turn.id) in kept.taken]
+    elif kept.newest in ids:
+        turns = turns[: ids.index(kept.newest) + 1]
     night.gathered = gather(turns, user=night.name if night.kind == "user" else "")
-    night.open.newest = night.gathered.newest
-    night.out.gathered, night.out.more = len(night.gathered.turns), night.gathered.more
+    taken = {turn.id for turn in night.gathered.turns}
+    left = [turn for turn in fresh if turn.id not in taken]
+    night.read_out = read_out(logs, left)
+    night.out.gathered, night.out.more = len(taken), 0 if kept.session else len(left)
+    night.out.heard = 0 if kept.session else len(night.last.heard)
+    if taken and not kept.taken:
+        kept.taken = sorted(map(mark_of, taken))
+        night.keep()
 
 
 def ask_the_brain(night: "Night") -> None:
@@ -146,10 +172,11 @@ def prune(night: "Night") -> None:
                 told = night.edit(f"age {note}", note, source="retention", why=f"older than {cutoff}")
                 night.out.pruned += bool(told.applied)
     if wanted.transcript_days:
-        learned = moment_of(night.last.newest_ts).date() if night.last.newest_ts else None
         cutoff = night.night - timedelta(days=wanted.transcript_days)
-        for day, path in places.transcripts:
-            if day < cutoff and learned is not None and day < learned:
+        old = [path for day, path in places.transcripts if day < cutoff and path in night.last.files]
+        logs = night.desk.logs(night.scope, night.last.files) if old else {}
+        for path in old:
+            if path in logs and logs[path].turns is None:  # an earlier night has read all of it
                 _log(night, path)
                 night.out.pruned += wanted.dry_run or night.desk.discard(path, night.now)
 
@@ -162,7 +189,11 @@ def _log(night: "Night", path: str) -> None:
 
 def curate(night: "Night") -> None:
     """The brain may edit USER.md, within what policy allows."""
-    if not (night.wanted.curate and night.gathered.turns) or night.kind != "user" or night.out.state == "failed":
+    if (
+        not (night.wanted.curate and (night.gathered.turns or night.last.heard))
+        or night.kind != "user"
+        or night.out.state == "failed"
+    ):
         return
     places = night.places
     text = night.text(places.profile)
@@ -184,30 +215,39 @@ def curate(night: "Night") -> None:
 
 
 def count(night: "Night") -> None:
-    """How many nights in a row nothing was learned."""
-    learned = night.out.memories + night.out.facts + night.out.rules
-    night.out.idle = 0 if learned else night.last.idle + (night.open.night != night.last.night)
+    """How many nights in a row nothing was learned, at the ends of conversations neither."""
+    by_day = 0 if night.open.session else _learned(night.last.by_day)
+    another = not night.open.session and night.open.night != night.last.night
+    night.out.idle = 0 if _learned(asdict(night.out)) + by_day else night.last.idle + another
     if night.out.state == "done":
         night.out.state = "partial" if night.out.more else "done" if night.out.gathered else "quiet"
 
 
+def _learned(outcome: Mapping[str, Any]) -> int:
+    return sum(int(outcome.get(name, 0)) for name in ("memories", "facts", "rules"))
+
+
 def end(night: "Night") -> None:
-    """Only now the next night begins where this one ended. One that failed is done again."""
+    """Only now what was read counts as read. What failed is done again."""
     if night.wanted.dry_run or night.out.state == "failed":
         return
-    from dataclasses import asdict
-
+    open_, last = night.open, night.last
+    night.desk.shelf.add_read(night.scope, open_.serial, open_.taken)
     outcome = {name: value for name, value in asdict(night.out).items() if name != "learned"}
-    if night.last.outcome.get("night") == night.open.night:
-        outcome = joined(night.last.outcome, outcome)
-    turns = night.gathered.turns
-    newest_ts = turns[-1].ts if turns else night.last.newest_ts or night.open.began
-    done = night.last.night if night.out.more else night.open.night
-    reflected = night.open.night if night.out.reflected else night.last.reflected
-    newest = night.gathered.newest or night.last.newest
-    last = Last(
-        night.scope, done, newest, newest_ts, reflected, night.open.serial, night.out.idle, outcome
-    )  # fmt: skip
+    if open_.session:
+        last.by_day = joined(last.by_day, outcome)
+        last.heard = [*last.heard, *night.gathered.evidence]
+    else:
+        for before in (last.by_day, last.outcome if last.outcome.get("night") == open_.night else {}):
+            outcome = joined(before, outcome | {"scope": night.scope, "night": open_.night, "session": ""})
+        last.outcome, last.by_day, last.heard = outcome, {}, []
+        last.night = last.night if night.out.more else open_.night
+        last.reflected = open_.night if night.out.reflected else last.reflected
+    newest = max((turn for turn in night.gathered.turns), key=lambda turn: turn.at, default=None)
+    if newest is not None and (not last.newest_ts or newest.at >= moment_of(last.newest_ts)):
+        last.newest, last.newest_ts = newest.id, newest.ts
+    last.scope, last.serial, last.idle, last.files = night.scope, open_.serial, night.out.idle, night.read_out
+    last.newest_ts = last.newest_ts or open_.began
     night.desk.shelf.close(night.scope, last)
 
 
@@ -216,4 +256,7 @@ STEPS: tuple[Callable[["Night"], None], ...] = (
     count, end,
 )  # fmt: skip
 
-__all__ = ["STEPS"]
+OF_THE_NIGHT = frozenset({prune, curate, reflect})
+"""What waits for the night when only a conversation is learned from"""
+
+__all__ = ["OF_THE_NIGHT", "STEPS"]

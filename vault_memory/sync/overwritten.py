@@ -61,8 +61,8 @@ class Overwrite:
     young: bool
     """whether something speaks for another writer: then nothing is taken for known by its size and time"""
     at: float
-    mine: tuple[str, ...] = ()
-    """hashes of what we wrote between the two; a note may have been written on here before it was kept"""
+    writes: tuple[tuple[str, str], ...] = ()
+    """when there were several, those of us between the two, the newest first: what each wrote, and over what"""
 
 
 class Overwritten:
@@ -89,7 +89,8 @@ class Overwritten:
         before = self._sides.book.said(_FACT + path)
         if isinstance(before, dict) and path.endswith((*TEXT, *RECORDS)):  # not yet looked behind: both at once
             first = {name: before[name] for name in ("base", "size", "modified", "at")}
-            made = replace(made, young=True, mine=(*before.get("mine", ()), before["ours"]), **first)
+            older = before.get("writes") or [(before["ours"], before["base"])]
+            made = replace(made, young=True, writes=((made.ours, made.base), *map(tuple, older)), **first)
         self._sides.book.say(_FACT + path, asdict(made))
 
     def search(self, done: Done, now: datetime) -> None:
@@ -131,8 +132,10 @@ class Overwritten:
 
     def _unseen(self, one: Overwrite, versions: Sequence[Earlier]) -> list[bytes]:
         """What lay between the text that we replaced and ours and was never here, the oldest first."""
-        seen = self._seen(one)
+        seen, writes = self._seen(one), list(one.writes or [(one.ours, one.base)])
         found: list[bytes] = []
+        below: str | None = ""
+        """over what the write of ours wrote below which this is; None between two of them, where others wrote"""
         for number, version in enumerate(versions):
             if one.modified and version.modified < one.modified:
                 return found
@@ -141,11 +144,18 @@ class Overwritten:
             if not one.young and (version.size, version.modified) == (one.size, one.modified):
                 return found
             raw = self._sides.remote.get_version(one.path, version, max_bytes=self._sides.largest)
-            if revision_of(raw) == one.base:
+            revision = revision_of(raw)
+            if revision == one.base:
                 return found
-            if revision_of(raw) == one.ours:
-                found.clear()  # what came after it is met as any other edit
-            elif revision_of(raw) not in seen and revision_of(raw) not in one.mine:
+            at = next((at for at, (ours, _) in enumerate(writes) if ours == revision), None)
+            if at is not None:
+                if below == "":
+                    found.clear()  # what came after it is met as any other edit
+                below = writes[at][1]
+                del writes[: at + 1]
+            elif revision == below:
+                below = None
+            elif below is not None and revision not in seen:
                 found.insert(0, raw)
         return found if one.modified else []  # where the time is not known, what we replaced shows how far to go
 

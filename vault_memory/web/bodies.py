@@ -42,8 +42,11 @@ class Turn(Struct, frozen=True, forbid_unknown_fields=True):
     """Something that was said: by the person of the token, or to them."""
 
     session: Annotated[Line, Meta(description="The conversation it belongs to; any text")]
-    role: Literal["user", "assistant", "system", "tool"]
-    text: Annotated[str, Meta(min_length=1, max_length=1 << 20)]
+    role: Annotated[
+        Literal["user", "assistant", "system", "tool"],
+        Meta(description="Who speaks: the person, or the bot to them, …"),
+    ]
+    text: Annotated[str, Meta(min_length=1, max_length=1 << 20, description="What was said")]
     source: Annotated[
         str, Meta(pattern="^[a-z][a-z0-9_-]{0,39}$", description="talk, email, cli, voice, web, cron, or another word")
     ] = "talk"
@@ -61,13 +64,17 @@ class Search(Struct, frozen=True, forbid_unknown_fields=True):
     """A question, and what the answer is narrowed to."""
 
     query: Annotated[Long, Meta(description="Words, a question or a whole prompt, in any language")]
-    mode: Mode | None = None
-    limit: Annotated[int, Meta(ge=1, le=200)] | None = None
-    topic: Line | None = None
-    entity: Line | None = None
-    since: datetime.date | None = None
-    until: datetime.date | None = None
-    kinds: Annotated[list[Kind], Meta(max_length=len(KINDS))] | None = None
+    mode: Annotated[Mode | None, Meta(description="How to rank; else as `[recall]` says")] = None
+    limit: Annotated[
+        Annotated[int, Meta(ge=1, le=200)] | None, Meta(description="How many hits; else as `[recall]` says")
+    ] = None
+    topic: Annotated[Line | None, Meta(description="Only what is about it")] = None
+    entity: Annotated[Line | None, Meta(description="Only what names this person or thing, or an alias of it")] = None
+    since: Annotated[datetime.date | None, Meta(description="The first day")] = None
+    until: Annotated[datetime.date | None, Meta(description="The last day")] = None
+    kinds: Annotated[
+        Annotated[list[Kind], Meta(max_length=len(KINDS))] | None, Meta(description="Only notes of these kinds")
+    ] = None
     why: Annotated[bool, Meta(description="How each hit came by its score")] = False
 
 
@@ -80,13 +87,13 @@ class Note(Struct, frozen=True, forbid_unknown_fields=True):
 class Session(Struct, frozen=True, forbid_unknown_fields=True):
     """A conversation."""
 
-    session: Line
+    session: Annotated[Line, Meta(description="The conversation that is over")]
 
 
 class Remember(Struct, frozen=True, forbid_unknown_fields=True):
     """A text that the person wants to be kept."""
 
-    text: Annotated[str, Meta(min_length=1, max_length=1000)]
+    text: Annotated[str, Meta(min_length=1, max_length=1000, description="In one sentence, as it is to stand there")]
 
 
 class Facts(Struct, frozen=True, forbid_unknown_fields=True):

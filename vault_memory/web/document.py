@@ -38,7 +38,7 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     _, bodies = msgspec.json.schema_components(takes, ref_template="#/components/schemas/{name}")
     paths: dict[str, Any] = {
         "/healthz": {"get": _open("health", "Whether it is there", "Health")},
-        "/openapi.json": {"get": _open("document", "This document", None)},
+        "/openapi.json": {"get": _open("document", "The OpenAPI document", None)},
     }
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)

@@ -17,6 +17,9 @@ HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 STATUS = {2: 400, 4: 503, 5: 409, 6: 409, 75: 503}
 """By exit code, for an error that came from the daemon"""
 
+HINTS = {"note_not_found": "`GET /v1/notes` lists them"}
+"""By code: the next step, where the hint of an error is for a command line"""
+
 
 def reply(answer: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """One JSON object. Letters beyond ASCII are escaped: a name of a file need not be UTF-8."""
@@ -35,7 +38,7 @@ def failure(error: VaultMemoryError, memory: VaultMemory) -> Response:
 
     status = STATUS.get(error.exit_code, 500) if isinstance(error, DaemonRefused) else error.http_status
     folders = folders_of(memory)
-    told = hidden(error.as_json(), folders)
+    told = hidden(error.as_json() | {"hint": HINTS.get(error.code, error.hint)}, folders)
     if status >= 500:  # of what is wrong with the machine, its owner reads the rest in the log
         logger.warning("%s: %s", error.code, error)
         told |= {"message": placeless(error.message, folders), "hint": placeless(error.hint, folders)}

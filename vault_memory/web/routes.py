@@ -15,6 +15,7 @@ from vault_memory.config import Serve
 from vault_memory.web import bodies, calls
 from vault_memory.web.metrics import Requests, metrics_route
 from vault_memory.web.replies import reply
+from vault_memory.web.talk import talk_routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ def with_own_door(memory: VaultMemory, serve: Serve, requests: Requests, *, for_
     return [
         Route("/healthz", _health, methods=["GET"]),
         Route("/openapi.json", _document, methods=["GET"]),
+        *talk_routes(memory, memory.config.talk),
         *metrics_route(memory, requests, serve.metrics_token_file, for_local=for_local),
     ]
 

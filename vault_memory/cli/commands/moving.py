@@ -3,6 +3,7 @@
 import click
 
 from vault_memory.cli.options import Context, common, named_scopes, scoped
+from vault_memory.cli.showing import coloured_diff
 
 NAME = "vault-memory-export"
 
@@ -22,7 +23,8 @@ def import_(
     groups: tuple[str, ...],
 ) -> int:
     """Take in what SOURCE knows, and only read it: a database of Istota, the workspace folder of OpenClaw or Hermes, or
-    a CLAUDE.md, which becomes SOUL.md.
+    a CLAUDE.md, which becomes SOUL.md. From the vault's own SOUL.md the sections headed `Session Compaction …` move to
+    MEMORY.md.
 
     Facts of a database go to FACTS.md, texts to the note of their day, else to a note of their own. Files are copied as
     they are; where the vault says something else, into a conflict copy. What is known is not added again. Exit code 1
@@ -34,16 +36,19 @@ def import_(
         )
     skipped = [{"path": one.path, "reason": one.reason} for one in done.skipped]
     answer = {"facts": done.facts, "items": done.items, "known": done.known, "notes": done.notes}
-    answer |= {"copies": done.copies, "left": done.left, "skipped": skipped}
+    answer |= {"copies": done.copies, "left": done.left, "skipped": skipped, "moved": done.moved, "diff": done.diff}
     would = "would take" if dry_run else "took"
     what = f"{done.facts} facts and {done.items} items into {len(done.notes)} notes"
     if not done.facts + done.items:
         what = f"{len(done.notes)} notes"
+    if done.moved:
+        would, what = "would move" if dry_run else "moved", f"{done.moved} sections"
     lines = [f"{would} {what}; {done.known} known already"]
     lines += [f"  {note}" for note in done.notes]
     lines += [f"conflict copy {copy}" for copy in done.copies]
     lines += [f"left {path}: it is no memory" for path in done.left]
     lines += [f"skipped {one.path}: {one.reason}" for one in done.skipped]
+    lines += [coloured_diff(done.diff)] if done.diff else []
     context.emit(answer, lambda: "\n".join(lines))
     return 1 if done.skipped else 0
 

@@ -91,7 +91,7 @@ def _serve(context: Context, memory: "VaultMemory", settings: "Serve", local: "C
     from vault_memory.web import application, listen
 
     tokens = Tokens.load(settings.tokens, root=memory.root)
-    if not tokens and local is None and not settings.metrics_token_file:
+    if not tokens and local is None and not settings.metrics_token_file and not memory.config.talk.secret_file:
         raise NobodyMayAsk(memory.config_file or memory.state.config_file)
     if not settings.socket and not settings.host.startswith(LOOPBACK):
         context.say("warning: what goes over the wire can be read there; put a server with TLS in front of this one")

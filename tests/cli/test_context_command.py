@@ -1,0 +1,70 @@
+"""`context`: the memory block on stdout, its contract, and the same answer from the daemon."""
+
+import pytest
+
+from tests.cli.test_contract import has
+from tests.scenarios.outside import Outside
+from vault_memory.memory.quoting import CLOSING, INTRO, NAME
+
+NOTES = {
+    "Users/ann/bot/config/USER.md": "# Ann\n\n- Keeps bees\n",
+    "Users/ann/memories/hives.md": "# Hives\n\n- The white hive stands by the brook\n",
+    "Users/ben/bot/config/USER.md": "# Ben\n\n- The safe opens with 1234\n",
+    "Channels/quay/CHANNEL.md": "# quay\n\n- Boats leave at noon\n",
+}
+
+
+@pytest.fixture
+def vault(outside: Outside) -> Outside:
+    for path, text in NOTES.items():
+        outside.write(path, text)
+    outside.quick = True
+    return outside
+
+
+def test_the_contract(vault: Outside):
+    found = vault.ok("context", "which hive stands by the brook?", "--user", "ann")
+
+    has(found, text=str, parts=list, cut=list, freshness=dict)
+    for part in found["parts"]:
+        has(part, kind=str, note=str, chars=int)
+    has(found["freshness"], stale_files=list, semantic=str, reason=str)
+    assert [part["kind"] for part in found["parts"]] == ["user", "recalled"]
+    assert found["freshness"]["reason"] == "no daemon"
+
+
+def test_a_person_reads_the_block_and_what_was_left_out(vault: Outside):
+    done = vault.run("context", "--user", "ann", "--budget", "1", "--confirmation", "Sell it?")
+
+    user = f'<{NAME} kind="user" note="Users/ann/bot/config/USER.md">\n# Ann\n\n- Keeps bees\n{CLOSING}'
+    assert done.out == f"{INTRO}\n\n{user}\n"
+    assert "left out (confirmation): all of `what was given`: the block has room for 1 characters" in done.err
+
+
+def test_who_names_no_scope_means_all_of_the_vault(vault: Outside):
+    found = vault.ok("context")
+
+    assert [part["note"].split("/")[1] for part in found["parts"]] == ["ann", "ben", "quay"]
+
+
+def test_a_briefing_and_a_channel(vault: Outside):
+    found = vault.ok("context", "--user", "ann", "--channel", "quay", "--purpose", "briefing", "the white hive")
+
+    assert [part["kind"] for part in found["parts"]] == ["channel"]
+    assert vault.run("context", "--purpose", "party", "--json").code == 2
+    assert vault.run("context", "--budget", "-3", "--json").code == 2
+
+
+def test_the_daemon_gives_the_same_block_and_sees_what_was_written_just_now(vault: Outside):
+    more = [(), ("--purpose", "briefing"), ("--budget", "300"), ("--confirmation", "Sell?"), ("--session", "a")]
+    where = ("--user", "ann", "--channel", "quay", "--now", "2090-01-01")
+    prompts = [("context", "the white hive by the brook", *where, *options) for options in more]
+    alone = [vault.ok(*prompt) for prompt in prompts]
+    with vault.daemon():
+        for prompt, before in zip(prompts, alone, strict=True):
+            asked = vault.ok(*prompt)
+            assert asked["freshness"].pop("reason") != before["freshness"]["reason"]
+            assert {**asked, "freshness": None} == {**before, "freshness": None}
+        vault.write("Users/ann/bot/config/USER.md", "# Ann\n\n- Keeps goats\n")
+
+        assert "Keeps goats" in vault.ok("context", "--user", "ann")["text"]

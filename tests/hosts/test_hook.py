@@ -1,0 +1,370 @@
+"""`hook`, as hosts call it: a process for each event, JSON in, an answer or nothing out, and 0 whatever happens.
+
+The payloads have the fields that the documentation of each host names; each file says which page that is.
+"""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.scenarios.outside import PROGRAM, Outside, at
+from vault_memory.hosts import run
+from vault_memory.hosts.answering import CUT, LONGEST, length
+from vault_memory.hosts.replies import MOST, replies
+
+PAYLOADS = Path(__file__).parent / "payloads"
+HOSTS = ("claude-code", "codex")
+MINE = "Users/mira/wren/config/USER.md"
+OTHERS = "".join(f"- {what} went to the shed in week {week}\n" for week, what in enumerate("a b c d e f g h".split()))
+RECALL = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
+
+
+def payload(host: str, event: str, **changes: Any) -> dict[str, Any]:
+    """What a host says, with some of it changed."""
+    said = json.loads((PAYLOADS / f"{host}-{event}.json").read_text(encoding="utf-8"))["payload"]
+    return {**said, **changes}
+
+
+def hook(
+    outside: Outside, host: str, said: object, *options: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """One call, which must end with 0."""
+    text = said if isinstance(said, bytes) else json.dumps(said).encode()
+    done = subprocess.run(
+        [*PROGRAM, "hook", host, "--vault", str(outside.vault), "--user", "mira", *options],
+        input=text, env=outside.environment | environment, cwd=outside.home, capture_output=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return subprocess.CompletedProcess(done.args, 0, done.stdout.decode(), done.stderr.decode())
+
+
+def given_to(outside: Outside, host: str, said: object, *options: str, **environment: str) -> str:
+    """What the host's model is given for an event."""
+    done = hook(outside, host, said, *options, **environment)
+    assert done.stderr == ""
+    if not done.stdout:
+        return ""
+    answer = json.loads(done.stdout)["hookSpecificOutput"]
+    assert isinstance(said, dict)
+    assert answer.keys() == {"hookEventName", "additionalContext"}
+    assert answer["hookEventName"] == said["hook_event_name"]
+    return str(answer["additionalContext"])
+
+
+def turns(outside: Outside) -> list[dict[str, Any]]:
+    files = sorted(outside.vault.rglob("transcripts/*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def lived_in(outside: Outside) -> Outside:
+    outside.write(MINE, "# Mira\n\n- rows the heron boat\n")
+    outside.write("Users/mira/memories/boats.md", "- The heron boat got amber spar varnish, two coats\n" + OTHERS)
+    outside.write("Users/tomas/wren/config/USER.md", "# Tomas\n\n- keeps the varnish secret\n")
+    outside.quick = True
+    outside.ok("index")
+    return outside
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_conversation_begins_with_the_memory_of_its_person(lived_in: Outside, host: str) -> None:
+    text = given_to(lived_in, host, payload(host, "session-start"))
+
+    assert "rows the heron boat" in text
+    assert "secret" not in text
+    assert "amber" not in text
+    assert turns(lived_in) == []
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_prompt_is_recorded_and_answered_only_when_it_is_to_be_looked_up(lived_in: Outside, host: str) -> None:
+    said = payload(host, "user-prompt-submit")
+
+    silent = given_to(lived_in, host, said)
+    recalled = given_to(lived_in, host, said, **RECALL)
+
+    assert silent == ""
+    assert "amber spar varnish" in recalled
+    assert "rows the heron boat" not in recalled, "the beginning of the conversation gave that"
+    assert "Which varnish" not in recalled, "the conversation itself is not recalled"
+    assert [(turn["role"], turn["text"], turn["source"], turn["session"]) for turn in turns(lived_in)] == [
+        ("user", said["prompt"], host, said["session_id"])
+    ] * 2
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_answers_are_recorded_once_before_they_are_lost(lived_in: Outside, host: str) -> None:
+    transcript = str(PAYLOADS / f"{host}.jsonl")
+
+    assert given_to(lived_in, host, payload(host, "pre-compact", transcript_path=transcript)) == ""
+    assert given_to(lived_in, host, payload(host, "session-end", transcript_path=transcript)) == ""
+
+    assert [(turn["role"], turn["text"], turn["ts"]) for turn in turns(lived_in)] == [
+        ("assistant", "It got amber spar varnish, two coats.", "2026-05-01T09:00:06.000Z"),
+        ("assistant", "Fair winds to the heron boat.", "2026-05-01T09:01:02.000Z"),
+    ]
+
+
+def test_the_end_of_a_conversation_ends_its_session(lived_in: Outside) -> None:
+    given_to(lived_in, "codex", payload("codex", "user-prompt-submit"))
+    given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=None))
+
+    ended = list((lived_in.state / "sessions").rglob("*.ended"))
+    assert [json.loads(file.read_text())["session"] for file in ended] == [
+        payload("codex", "session-end")["session_id"]
+    ]
+    assert not list((lived_in.state / "sessions").rglob("*.open"))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"prompt": "/compact keep the boats"},
+        {"prompt": "  \n"},
+        {"prompt": "<task-notification>\n<task-id>1</task-id>"},
+        {"agent_id": "a1", "agent_type": "Explore"},
+        {"silent": True},
+    ],
+)
+def test_what_nobody_said_is_not_recorded(lived_in: Outside, changes: dict[str, Any]) -> None:
+    assert given_to(lived_in, "claude-code", payload("claude-code", "user-prompt-submit", **changes), **RECALL) == ""
+    assert turns(lived_in) == []
+
+
+def test_a_prompt_that_begins_with_a_path_is_no_command(lived_in: Outside) -> None:
+    given_to(lived_in, "codex", payload("codex", "user-prompt-submit", prompt="/var/log is full of \ud83d halves"))
+
+    assert [turn["text"] for turn in turns(lived_in)] == ["/var/log is full of \ufffd halves"]
+
+
+def test_a_channel_gets_what_is_the_channels(lived_in: Outside) -> None:
+    lived_in.write("Channels/harbour/CHANNEL.md", "# Harbour\n\n- the buoy is green\n")
+
+    text = given_to(lived_in, "codex", payload("codex", "session-start"), "--channel", "harbour")
+    given_to(lived_in, "codex", payload("codex", "user-prompt-submit"), "--channel=harbour")
+
+    assert "the buoy is green" in text
+    assert [turn["channel"] for turn in turns(lived_in)] == ["harbour"]
+
+
+@pytest.mark.parametrize("line", ["- a line of memory, number {}", '- „{}“ "quoted" \\ \U0001f6a3'])
+def test_the_answer_fits_into_what_hosts_take_and_is_cut_between_lines(lived_in: Outside, line: str) -> None:
+    lived_in.write(MINE, "# Mira\n\n" + "".join(line.format(number) + "\n" for number in range(2000)))
+
+    done = hook(lived_in, "claude-code", payload("claude-code", "session-start"))
+    text = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+
+    assert 8_000 < length(done.stdout) <= LONGEST
+    *head, cut, closing = text.split("\n")
+    assert cut == CUT
+    assert closing.startswith("</")
+    assert head[-1] == line.format(len(head) - head.index(line.format(0)) - 1)
+
+
+def test_with_a_daemon_the_daemon_is_asked(lived_in: Outside) -> None:
+    with lived_in.daemon(MEMORY_SEARCH_AUTO_RECALL="true"):
+        text = given_to(lived_in, "codex", payload("codex", "session-start"))
+        recalled = given_to(lived_in, "codex", payload("codex", "user-prompt-submit"), **RECALL)
+
+    assert "rows the heron boat" in text
+    assert "amber spar varnish" in recalled
+
+
+# ---- trouble -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def broken(lived_in: Outside, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """The one line that says why there is no answer. In this process, which saves its start."""
+
+    def run_(host: str, said: object, *options: str, **environment: str) -> str:
+        for name, value in (lived_in.environment | environment).items():
+            monkeypatch.setenv(name, value)
+        raw = said if isinstance(said, bytes) else json.dumps(said).encode()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+        capfd.readouterr()
+        assert run([host, "--vault", str(lived_in.vault), "--user", "mira", *options]) == 0
+        out, err = capfd.readouterr()
+        assert out == ""
+        assert err.count("\n") == 1
+        return err
+
+    return run_
+
+
+Broken = Callable[..., str]
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (b"", "no JSON"),
+        (b"{", "no JSON"),
+        (b"[" * 200_000, "no JSON"),
+        (b"\xff\xfe{", "no JSON"),
+        ([], "no JSON object"),
+        ({}, "no event"),
+        ({"hook_event_name": "Stop", "session_id": "s"}, "'Stop' is no event"),
+        ({"hook_event_name": "SessionStart"}, "`session_id` names no session"),
+        ({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": 7}, "`prompt` is no text"),
+        ({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "x" * 1_100_000}, "too long"),
+        (b" " * ((8 << 20) + 1), "more than 8,388,608 bytes"),
+    ],
+)
+def test_a_payload_that_is_none_gives_nothing_and_a_reason(
+    lived_in: Outside, broken: Broken, said: object, why: str
+) -> None:
+    assert why in broken("claude-code", said)
+    assert turns(lived_in) == []
+
+
+@pytest.mark.parametrize(
+    ("host", "options", "environment", "why"),
+    [
+        ("claude-code", ("--vault", "/nowhere/at/all"), {}, "vault_unreachable"),
+        ("claude-code", ("--config", "/nowhere.toml"), {}, "does not exist"),
+        ("claude-code", ("--user", "../tomas"), {}, "usage_error"),
+        ("claude-code", ("--colour",), {}, "knows no option"),
+        ("claude-code", ("--user",), {}, "needs a value"),
+        ("claude-code", ("codex",), {}, "takes one host"),
+        ("emacs", (), {}, "calls no hooks"),
+        ("claude-code", (), {"VAULT_MEMORY_RECALL_MODE": "psychic"}, "config_error"),
+        ("claude-code", (), {"VAULT_MEMORY_STATE": "/proc/nowhere"}, "config_error"),
+    ],
+)
+def test_whatever_is_set_up_wrong_never_stops_the_host(
+    broken: Broken, host: str, options: tuple[str, ...], environment: dict[str, str], why: str
+) -> None:
+    assert why in broken(host, payload("claude-code", "user-prompt-submit"), *options, **environment)
+
+
+def test_a_real_process_in_trouble_ends_quickly_and_without_a_word_to_the_host(lived_in: Outside) -> None:
+    started = time.monotonic()
+
+    done = hook(lived_in, "codex", payload("codex", "session-start"), "--user", "")
+
+    assert done.stdout == ""
+    assert "whom it serves" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert time.monotonic() - started < 20
+
+
+def test_a_locked_or_damaged_index_gives_nothing_and_loses_no_prompt(lived_in: Outside) -> None:
+    for file in (lived_in.state / "index").iterdir():
+        file.write_bytes(b"not a database" * 1000)
+
+    hook(lived_in, "codex", payload("codex", "user-prompt-submit"))
+
+    assert [turn["text"] for turn in turns(lived_in)] == [payload("codex", "user-prompt-submit")["prompt"]]
+
+
+def test_a_host_that_says_nothing_is_not_waited_for(lived_in: Outside) -> None:
+    script = "import sys; from vault_memory.hosts import run; run(sys.argv[1:], seconds=0.5)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, "codex", "--vault", str(lived_in.vault), "--user", "mira"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lived_in.environment, text=True,
+    )  # fmt: skip
+    with process:
+        code = process.wait(30)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert (code, process.stdout.read()) == (0, "")
+        assert "no answer within 0.5 seconds" in process.stderr.read()
+
+
+def test_a_person_finds_the_reason_in_the_state_folder_and_never_what_was_said(
+    lived_in: Outside, broken: Broken
+) -> None:
+    broken("codex", payload("codex", "user-prompt-submit", prompt="swordfish " * 200_000))
+    broken("codex", b"swordfish")
+
+    own, common = lived_in.state / "hook.log", lived_in.state.parent / "hook.log"
+    assert "codex UserPromptSubmit: usage_error: a turn of 2,000,000 letters is too long" in own.read_text()
+    assert "codex -: not_an_event: what came on standard input is no JSON" in common.read_text()
+    assert "swordfish" not in own.read_text() + common.read_text()
+    assert own.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "fifo", "relative", "other ending", "gone", "/dev/zero"])
+def test_only_a_transcript_that_is_one_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "t.jsonl"
+    text = (PAYLOADS / "codex.jsonl").read_bytes()
+    path.write_bytes(text)
+    assert replies(str(path), "s")
+    if kind == "link":
+        path.rename(tmp_path / "real.jsonl")
+        path.symlink_to(tmp_path / "real.jsonl")
+    elif kind in ("folder", "fifo", "gone"):
+        path.unlink()
+        {"folder": path.mkdir, "fifo": lambda: os.mkfifo(path), "gone": lambda: None}[kind]()
+    elif kind == "other ending":
+        path = path.rename(tmp_path / "t.txt")
+
+    assert replies({"relative": "t.jsonl", "/dev/zero": "/dev/zero"}.get(kind, str(path)), "s") == []
+
+
+@given(st.lists(st.sampled_from((PAYLOADS / "claude-code.jsonl").read_bytes().splitlines()) | st.binary(max_size=40)))
+@settings(max_examples=60)
+@example([b'{"type": "assistant", "message": []}', b'{"type": "user", "message": {"role": "user", "content": [7]}}'])
+def test_any_transcript_gives_answers_or_none(lines: list[bytes]) -> None:
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
+        file.write(b"\n".join(lines))
+        file.flush()
+
+        found = replies(file.name, "s")
+
+    assert all(reply.text.strip() and "subagent" not in reply.text for reply in found)
+
+
+def test_of_a_long_transcript_only_the_end_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    pair = [line for line in (PAYLOADS / "claude-code.jsonl").read_bytes().splitlines() if line.startswith(b"{")][-2:]
+    path.write_bytes(b"\n".join(pair * 9000))
+
+    assert len(replies(str(path), "s")) == MOST
+
+
+def test_a_hook_is_no_heavier_than_a_search(lived_in: Outside) -> None:
+    """The figure itself is measured by the benchmarks; here only that nothing heavy is loaded."""
+    script = "import sys\nfrom vault_memory.hosts import run\nrun(sys.argv[2:])\nprint(*sys.modules, file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "hook", "codex", "--vault", str(lived_in.vault), "--user", "mira"],
+        input=json.dumps(payload("codex", "session-start")), env=lived_in.environment, capture_output=True, text=True,
+        timeout=60,
+    )  # fmt: skip
+
+    assert "rows the heron boat" in done.stdout
+    assert not {"rich", "numpy", "onnxruntime", "mcp", "pydantic", "requests", "markdown_it"} & set(done.stderr.split())
+
+
+def test_the_help_is_there_for_people(tmp_path: Path) -> None:
+    outside = at(tmp_path)
+    outside.vault.mkdir(parents=True, exist_ok=True)
+
+    done = outside.bare("hook", "--help")
+
+    assert done.code == 0
+    assert "SessionStart" in done.out
+
+
+def test_the_doctor_tells_of_a_hook_that_gave_nothing(lived_in: Outside, broken: Broken) -> None:
+    assert not [check for check in lived_in.ok("doctor")["checks"] if check["name"] == "hooks"]
+    broken("codex", payload("codex", "user-prompt-submit", prompt="x" * 1_100_000))
+
+    [check] = [check for check in lived_in.ok("doctor")["checks"] if check["name"] == "hooks"]
+
+    assert check["state"] == "warn"
+    assert "a turn of 1,100,000 letters is too long" in check["reason"]
+    assert str(lived_in.state / "hook.log") in check["fix"]

@@ -1,0 +1,87 @@
+"""Settings in TOML get a block at their end; what people wrote, comments and line ends included, stays as it is."""
+
+import tomllib
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from vault_memory.hosts.toml_text import BEGIN, END, NotToml, checked, values, with_block, without_block, written
+
+HOOK = {"type": "command", "command": "/usr/bin/x hook codex", "timeout": 10}
+TABLES = [
+    written(
+        "mcp_servers.vault-memory", {"command": "/usr/bin/x", "args": ["mcp", "--user", 'Mira "the 1st" \\ \x7f\t']}
+    ),
+    "[[hooks.SessionStart]]",
+    written("[[hooks.SessionStart.hooks]]", HOOK),
+]
+WANTED = tomllib.loads("\n".join(TABLES))
+
+LINES = st.sampled_from(
+    [
+        "# mine", "", "model = 'gpt' # which", "[features]", "hooks = true", "[mcp_servers.other]",
+        'command = "x"', "[[hooks.SessionStart]]", "[[hooks.Stop]]", 'text = """', '"""', "notify = ['a', # 1", " 'b']",
+    ]
+)  # fmt: skip
+FILES = st.builds(
+    lambda lines, newline, end: newline.join(lines) + end,
+    st.lists(LINES, max_size=8), st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\n", "\n\n"]),
+)  # fmt: skip
+
+
+@given(FILES)
+@settings(max_examples=200)
+@example("")
+@example("\n")
+@example("a = 1")
+@example("a = 1\r\n# end\r\n")
+def test_a_block_that_was_put_in_and_taken_out_leaves_the_same_bytes(text: str) -> None:
+    block = with_block(text, TABLES)
+
+    assert block.startswith(text)
+    assert with_block(block, TABLES) == block
+    assert without_block(block) == text
+    assert without_block(block + "[later]\n") == text + "[later]\n"
+
+
+@given(FILES)
+@settings(max_examples=200)
+@example("[[hooks.SessionStart]]\nmatcher = 'x'\n")
+def test_what_was_set_before_is_set_afterwards_or_the_file_is_refused(text: str) -> None:
+    try:
+        before = tomllib.loads(text)
+        after = tomllib.loads(checked(text, with_block(text, TABLES), WANTED))
+    except (tomllib.TOMLDecodeError, NotToml):
+        return
+
+    assert after["mcp_servers"]["vault-memory"] == WANTED["mcp_servers"]["vault-memory"]
+    assert after["hooks"]["SessionStart"] == [
+        *before.get("hooks", {}).get("SessionStart", []),
+        {"hooks": [HOOK]},
+    ]
+    assert {name: one for name, one in after.items() if name not in WANTED} == {
+        name: one for name, one in before.items() if name not in WANTED
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("hooks = {}\n", "a block at its end would break"),
+        ("[mcp_servers]\nvault-memory = {command = 'mine'}\n", "is set already, and not by us"),
+        ("[hooks]\nSessionStart = []\n", "a block at its end would break"),
+        ("a = \n", "not valid TOML"),
+        (f"a = 1\n{BEGIN}\n", "one of the two marks"),
+        (f"{END}\n", "one of the two marks"),
+    ],
+)
+def test_a_file_that_cannot_take_the_block_is_refused_with_the_reason(text: str, reason: str) -> None:
+    with pytest.raises(NotToml, match=reason):
+        checked(text, with_block(text, TABLES), WANTED)
+
+
+def test_the_strings_that_are_written_are_read_as_they_were_meant() -> None:
+    odd = ['"', "\\", "\x7f", "\u0085", "é", "\t", "$HOME", "a b", "#"]
+
+    assert values(written("t", {"odd": odd, "n": 3})) == {"t": {"odd": odd, "n": 3}}

@@ -1,0 +1,347 @@
+"""One conversation over every way there is: in memory, over a pipe to a process, and over HTTP to a real `serve`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+import httpx
+import httpx2
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.mcp.vaults import ALICE, BOB, PLAN, WORDS, fill, opened, words
+from tests.scenarios.outside import PATIENCE_SECONDS, PROGRAM, Outside, at, until
+from vault_memory.app.callers import Caller
+from vault_memory.mcp import server
+
+TOKENS = {"alice": "alice-" + "a" * 40, "bob": "bob-" + "b" * 40}
+OPTIONS = {"alice": ["--channel", "harbour", "--group", "crew"], "bob": ["--channel", "kitchen"]}
+CALLERS = {"alice": ALICE, "bob": BOB}
+OWN = {"alice": {"albatross", "cormorant", "egret"}, "bob": {"bittern", "dunlin"}}
+
+Connect = Callable[[str, str], AbstractAsyncContextManager[Client]]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Outside:
+    outside = at(tmp_path_factory.mktemp("place"))
+    fill(outside)
+    return outside
+
+
+@dataclass(frozen=True)
+class Http:
+    """A `serve` of its own process."""
+
+    url: str
+    process: subprocess.Popen[str]
+
+    def post(self, said: object, **headers: str) -> httpx.Response:
+        accepts = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {TOKENS['alice']}"}
+        return httpx.post(f"{self.url}/mcp", json=said, headers={**accepts, **headers}, timeout=PATIENCE_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def http(place: Outside) -> Iterator[Http]:
+    rows = []
+    for user, token in TOKENS.items():
+        file = place.home / f"{user}.token"
+        file.touch(0o600)
+        file.write_text(token)
+        rows.append(f'[[serve.tokens]]\nuser = "{user}"\ntoken_file = "{file}"\n')
+        rows.append('channel = "harbour"\ngroups = ["crew"]\n' if user == "alice" else 'channel = "kitchen"\n')
+    settings = place.home / "served.toml"
+    settings.write_text("\n".join(rows))
+    process = subprocess.Popen(
+        place.command("--config", str(settings), "serve", "--port", "0"),
+        env=place.environment, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line.startswith("listening on http://127.0.0.1:"), line + process.stderr.read()
+        yield Http(line.split()[-1], process)
+    finally:
+        process.terminate()
+        assert process.wait(PATIENCE_SECONDS) == 0
+        process.stderr.close()
+
+
+@pytest.fixture
+def connect(request: pytest.FixtureRequest, place: Outside) -> Connect:
+    """Connects somebody, by whichever way."""
+
+    @asynccontextmanager
+    async def in_memory(user: str, mode: str) -> AsyncIterator[Client]:
+        with opened(place) as memory:
+            async with Client(server(memory, CALLERS[user]), mode=mode) as client:
+                yield client
+
+    @asynccontextmanager
+    async def over_stdio(user: str, mode: str) -> AsyncIterator[Client]:
+        program, *arguments = place.command("mcp", "--user", user, *OPTIONS[user])
+        async with Client(
+            StdioServerParameters(command=program, args=arguments, env=place.environment), mode=mode
+        ) as client:
+            yield client
+
+    @asynccontextmanager
+    async def over_http(user: str, mode: str) -> AsyncIterator[Client]:
+        found: Http = request.getfixturevalue("http")
+        async with (
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {TOKENS[user]}"}) as carrier,
+            Client(streamable_http_client(f"{found.url}/mcp", http_client=carrier), mode=mode) as client,
+        ):
+            yield client
+
+    return {"memory": in_memory, "stdio": over_stdio, "http": over_http}[request.param]
+
+
+@pytest.mark.parametrize(
+    ("connect", "mode"),
+    [("memory", "auto"), ("memory", "legacy"), ("stdio", "auto"), ("http", "auto"), ("http", "legacy")],
+    indirect=["connect"],
+)
+def test_a_conversation(connect: Connect, mode: str):
+    async def chat() -> None:
+        async with connect("alice", mode) as client:
+            assert client.server_info.name == "vault-memory"
+            assert "memory_context" in client.instructions
+            tools = {tool.name for tool in (await client.list_tools()).tools}
+            assert {"memory_search", "memory_get"} <= tools
+            found = await client.call_tool("memory_search", {"query": "ferry", "limit": 20})
+            assert not found.is_error
+            assert {word for word in WORDS.values() if word in words(found)} == OWN["alice"]
+            note = await client.call_tool("memory_get", {"note": PLAN})
+            assert "Paint the ferry" in note.structured_content["text"]
+            block = await client.call_tool("memory_context", {"prompt": "how is the ferry?"})
+            assert "albatross" in words(block)
+            wrong = await client.call_tool("memory_search", {"query": "ferry", "user": "bob"})
+            assert (wrong.is_error, "user" in words(wrong)) == (True, True)
+            with pytest.raises(MCPError, match="memory_everything"):
+                await client.call_tool("memory_everything", {})
+            listed = (await client.list_resources()).resources
+            assert f"vault:///{PLAN}" in {one.uri for one in listed}
+            [content] = (await client.read_resource(f"vault:///{PLAN}")).contents
+            assert "Paint the ferry" in content.text
+            with pytest.raises(MCPError, match="there is no resource"):
+                await client.read_resource("vault:///Users/bob/memories/plan.md")
+
+    anyio.run(chat)
+
+
+@pytest.mark.parametrize("connect", ["memory", "http"], indirect=True)
+def test_two_people_at_once_never_see_each_other(connect: Connect):
+    seen: dict[str, str] = dict.fromkeys(OWN, "")
+
+    async def ask(user: str) -> None:
+        async with connect(user, "auto") as client:
+            for tool, arguments in (
+                ("memory_search", {"query": "ferry secret", "limit": 50}),
+                ("memory_context", {"prompt": "the ferry"}),
+                ("memory_entity", {"name": "ferry", "past": True}),
+                ("memory_stats", {}),
+            ):
+                result = await client.call_tool(tool, arguments)
+                seen[user] += words(result) + json.dumps(result.structured_content)
+            resources = (await client.list_resources()).resources
+            seen[user] += "".join(one.uri for one in resources)
+
+    async def both() -> None:
+        async with anyio.create_task_group() as tasks:
+            for user in OWN:
+                tasks.start_soon(ask, user)
+
+    anyio.run(both)
+
+    for user, own in OWN.items():
+        assert {word for word in WORDS.values() if word in seen[user]} == own
+        other = "bob" if user == "alice" else "alice"
+        assert other not in seen[user]
+
+
+HELLO = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+}  # fmt: skip
+SEARCH = {
+    "jsonrpc": "2.0",
+    "id": 2,
+    "method": "tools/call",
+    "params": {"name": "memory_search", "arguments": {"query": "ferry"}},
+}
+
+
+@pytest.mark.parametrize(
+    "token", ["", "Bearer", "Bearer wrong", f"Basic {TOKENS['alice']}", f"Bearer {TOKENS['alice']}x"]
+)
+def test_without_a_token_of_its_own_nobody_is_answered(http: Http, token: str):
+    answer = http.post(SEARCH, authorization=token)
+
+    assert answer.status_code == 401
+    assert not any(word in answer.text for word in WORDS.values())
+
+
+def test_who_asks_under_another_name_or_from_a_strange_page_is_sent_away(http: Http):
+    assert http.post(SEARCH, host="evil.example").status_code == 421
+    assert http.post(SEARCH, origin="https://evil.example").status_code == 403
+    assert http.post(SEARCH).status_code == 200
+
+
+def test_requests_need_no_session_and_are_answered_in_json(http: Http):
+    hello = http.post(HELLO)
+    assert hello.headers["content-type"].startswith("application/json")
+    assert "mcp-session-id" not in hello.headers
+    assert hello.json()["result"]["serverInfo"]["name"] == "vault-memory"
+    found = http.post(SEARCH)
+    assert found.headers["content-type"].startswith("application/json")
+    assert "albatross" in found.json()["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/burn"}, -32601),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "nothing"}}, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"arguments": {}}}, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "file:///etc/passwd"}}, -32602),
+        ([], None),
+        ("hello", None),
+        ({"id": 1}, None),
+    ],
+)
+def test_what_is_no_request_is_said_to_be_none(http: Http, said: object, code: int | None):
+    answer = http.post(said)
+
+    assert answer.status_code < 500
+    assert "Traceback" not in answer.text
+    assert code is None or answer.json()["error"]["code"] == code
+
+
+def test_other_ways_to_ask_are_refused(http: Http):
+    for method in ("GET", "DELETE", "PUT"):
+        token = {"authorization": f"Bearer {TOKENS['alice']}"}
+        assert httpx.request(method, f"{http.url}/mcp", headers=token, timeout=PATIENCE_SECONDS).status_code == 405
+    assert http.post({**SEARCH, "params": {"name": "x" * (2 << 20)}}).status_code == 413
+
+
+def test_stdout_carries_the_protocol_alone_and_the_end_of_input_ends_it(place: Outside):
+    process = subprocess.Popen(
+        place.command("--verbose", "mcp", "--user", "alice"), env=place.environment, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    started = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    said = "".join(f"{line}\n" for line in ("no json", *map(json.dumps, (HELLO, started, SEARCH))))
+
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(said)
+    process.stdin.flush()
+    answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+    rest, errors = process.communicate(timeout=PATIENCE_SECONDS)
+
+    assert [answer["id"] for answer in answers] == [1, 2]
+    assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+
+
+PARENT = """
+import subprocess, sys, time
+child = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+child.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\\n'); child.stdin.flush()
+child.stdout.readline()
+print(child.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked for in /proc")
+def test_a_client_that_is_killed_leaves_no_process(place: Outside):
+    command = [sys.executable, "-c", PARENT, *place.command("mcp", "--user", "alice")]
+    parent = subprocess.Popen(command, env=place.environment, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    assert is_alive(pid)
+
+    parent.kill()
+    parent.wait(PATIENCE_SECONDS)
+    parent.stdout.close()
+
+    until(lambda: not is_alive(pid), says="the server is still there")
+
+
+def test_an_interrupt_ends_it_at_once(place: Outside):
+    process = subprocess.Popen(
+        place.command("mcp", "--user", "alice"), env=place.environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(HELLO).encode() + b"\n")
+    process.stdin.flush()
+    process.stdout.readline()
+
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=PATIENCE_SECONDS)
+
+    assert process.returncode == -signal.SIGINT
+    assert (out, errors) == (b"", b"")
+
+
+def test_a_daemon_that_runs_is_asked(place: Outside):
+    async def reason(client: Client) -> str:
+        found = await client.call_tool("memory_search", {"query": "ferry"})
+        assert {hit["scope"] for hit in found.structured_content["hits"]} == {"user:alice"}
+        block = await client.call_tool("memory_context", {"prompt": "the ferry"})
+        assert "albatross" in words(block)
+        assert "bittern" not in words(block)
+        return str(found.structured_content["freshness"]["reason"])
+
+    async def chat() -> None:
+        with opened(place) as memory:
+            async with Client(server(memory, Caller("alice"))) as client:
+                assert await reason(client) == "no daemon"
+                with place.daemon():
+                    assert await reason(client) == "switched off"
+                assert await reason(client) == "no daemon"
+
+    anyio.run(chat)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [((), 2), (("--user", ""), 2), (("--user", "alice", "--scope", "x"), 2)]
+)
+def test_whose_memory_it_is_must_be_said(place: Outside, arguments: tuple[str, ...], code: int):
+    done = place.run("mcp", *arguments)
+
+    assert done.code == code
+    assert done.err.startswith("error: ")
+    assert done.out == ""
+
+
+def test_without_the_extra_it_says_which_to_install(place: Outside):
+    blocked = "import sys; sys.modules['mcp'] = None\nfrom vault_memory.cli import main\nmain(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", blocked, *place.command("mcp", "--user", "alice")[len(PROGRAM) :]],
+        env=place.environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+    assert done.returncode == 3
+    assert "pip install 'vault-memory[mcp]'" in done.stderr
+    assert "Traceback" not in done.stderr

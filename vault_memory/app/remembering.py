@@ -1,0 +1,87 @@
+"""What is kept at once, without waiting for the night: a text that is to be remembered, a summary of a conversation."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from vault_memory.app.sleeping import zone_of
+from vault_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from vault_memory.app.memory import VaultMemory
+    from vault_memory.curate import Edit
+
+REMEMBERED = "Remembered"
+"""The section for what somebody asked to be remembered"""
+LONGEST_TEXT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of a text that was to be remembered at once."""
+
+    outcome: Literal["added", "duplicate", "proposed", "refused", "pending"]
+    id: str
+    note: str
+    reason: str = ""
+
+
+def remember(
+    memory: "VaultMemory", text: str, scope: str, source: str, now: datetime | None, *, expected: str | None = None,
+    dry_run: bool,
+) -> Remembered:  # fmt: skip
+    """Keep a text for good."""
+    from vault_memory.memory import item_id
+    from vault_memory.sleep import places_of, rule_ops, rules_in
+    from vault_memory.sleep.lines import ops_for
+
+    said = " ".join(text.split())
+    if not said or len(said) > LONGEST_TEXT:
+        raise UsageError(f"a text to remember has 1 to {LONGEST_TEXT} letters", hint="say it in one sentence")
+    if scope.partition(":")[0] not in ("user", "channel", "group") or not scope.partition(":")[2]:
+        raise UsageError(f"{scope!r} is no scope", hint="name a person, a channel or a group")
+    places = places_of(scope, list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries), memory.layout)
+    day = (now or datetime.now(UTC)).astimezone(zone_of(memory.config, scope)).date()
+    is_rule = bool(places.rules and rules_in(said))
+    note = places.rules if is_rule else places.profile
+    doc = _doc(memory, note)
+    line = f"{said} ({day})"
+    ops = rule_ops(doc, [line]) if is_rule else ops_for(doc, REMEMBERED, [line])
+    kind = "rules" if is_rule else (place.kind if (place := memory.layout.place(note)) else "")
+    id_ = item_id(scope, kind, said)
+    if not ops:
+        return Remembered("duplicate", id_, note)
+    edit = memory.apply(note, ops, source=source, expected=expected, why="asked to remember", now=now, dry_run=dry_run)
+    if edit.pending:
+        return Remembered("pending", id_, note, edit.pending[0].reason)
+    if edit.proposed:
+        return Remembered("proposed", id_, note, edit.proposed[0].why)
+    if edit.rejected:
+        return Remembered("refused", id_, note, edit.rejected[0].reason)
+    added = any(one.outcome == "applied" for one in edit.applied)
+    return Remembered("added" if added else "duplicate", id_, note)
+
+
+def append_summary(memory: "VaultMemory", scope: str, text: str, ts: datetime | str) -> "Edit":
+    """Keep the summary of a conversation, line by line."""
+    from vault_memory.markdown import item_marker
+    from vault_memory.sleep import places_of
+    from vault_memory.sleep.lines import ops_for
+
+    at = datetime.fromisoformat(ts) if isinstance(ts, str) else ts
+    at = (at.replace(tzinfo=UTC) if at.tzinfo is None else at).astimezone(zone_of(memory.config, scope))
+    lines = [one.strip().lstrip("#").strip() for one in text.splitlines()]
+    lines = [one for one in lines if one[len(item_marker(one.encode())) :].strip()]
+    if not lines:
+        raise UsageError("a summary without a text is none", hint="leave it out")
+    places = places_of(scope, list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries), memory.layout)
+    note = places.note_of(at.date())
+    ops = ops_for(_doc(memory, note), f"Summary {at:%H:%M}", lines)
+    return memory.apply(note, ops, source="tool", why="a conversation was shortened", now=at)
+
+
+def _doc(memory: "VaultMemory", note: str) -> Any:
+    from vault_memory.markdown import parse
+
+    found = memory.curator.there(note)
+    return parse(found.raw if found else b"")

@@ -1,0 +1,125 @@
+"""`hook` and `install`: a vault is plugged into a program that people talk to."""
+
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vault_memory.cli.extras import has
+from vault_memory.cli.options import Context, common
+from vault_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from vault_memory.app import VaultMemory
+    from vault_memory.hosts import Changed, Plan, Wire
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("host")
+@click.option("--user", metavar="NAME", help="Whom the bot serves.")
+@click.option("--channel", metavar="NAME", help="Where, when that is a channel.")
+@click.option(
+    "--group", "groups", multiple=True, metavar="NAME", help="A group whose notes are open, too (repeatable)."
+)
+@click.argument("more", nargs=-1, type=click.UNPROCESSED)
+@common
+@click.pass_obj
+def hook(
+    context: Context, host: str, user: str | None, channel: str | None, groups: tuple[str, ...], more: tuple[str, ...]
+) -> None:
+    """Answer one event of HOST (claude-code, codex), which comes as JSON on standard input.
+
+    SessionStart is answered with the memory block. UserPromptSubmit is recorded, and answered with recalled lines when
+    `auto_recall` of `[memory_search]` is on. PreCompact and SessionEnd record what the bot answered, as far as the
+    transcript that the host names tells it, and the latter ends the session. It ends with 0 whatever happens, and then
+    prints nothing; why stands in `hook.log` of the state folder. `install` has hosts call it.
+    """
+    from vault_memory.hosts import run
+
+    given = {"vault": context.vault, "config": context.config, "user": user, "channel": channel}
+    words = [word for name, value in given.items() if value for word in (f"--{name}", value)]
+    words += [word for group in groups for word in ("--group", group)]
+    words += ["--now", context.now.isoformat()] if context.now else []
+    sys.exit(run([host, *words, *more]))
+
+
+@click.command()
+@click.argument("host", metavar="HOST")
+@click.option("--user", metavar="NAME", help="Whom the bot serves; needed when the vault knows several persons.")
+@click.option("--channel", metavar="NAME", help="Where, when that is a channel.")
+@click.option("--uninstall", is_flag=True, help="Take out exactly what was put in.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@common
+@click.pass_obj
+def install(context: Context, host: str, user: str | None, channel: str | None, uninstall: bool, dry_run: bool) -> None:
+    """Plug the vault into HOST: claude-code, codex, claude-desktop, openclaw or hermes.
+
+    Its configuration is changed where it must be, with a backup beside it; all else in it stays as it is. To do it
+    again changes nothing.
+    """
+    from vault_memory import hosts
+
+    with context.open() as memory:
+        if not uninstall:
+            with context.progress() as progress:
+                memory.refresh(progress)  # a hook has no time to read a whole vault
+        wire = _wire(context, memory, user, channel, uninstall=uninstall)
+        plan = hosts.plan(host, wire, os.environ)
+        act = hosts.uninstall if uninstall else hosts.install
+        changed = act(plan, memory.state.path, now=context.now or datetime.now(UTC), dry_run=dry_run)
+    then = plan.then if any(one.changed for one in changed) and not uninstall and not dry_run else ()
+    files = [{"path": one.file, "changed": one.changed, "backup": one.backup, "diff": one.diff} for one in changed]
+    answer = {"host": host, "user": wire.user, "server": wire.server, "then": list(then), "files": files}
+    context.emit(answer, lambda: _human(changed, wire, plan, dry_run=dry_run, uninstall=uninstall))
+
+
+def _wire(context: Context, memory: "VaultMemory", user: str | None, channel: str | None, *, uninstall: bool) -> "Wire":
+    from vault_memory.hosts import Wire
+
+    vault = Path(os.path.abspath(memory.root))
+    config = Path(os.path.abspath(context.config)) if context.config else None
+    try:
+        os.fspath(vault).encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError(f"`{vault!r}` cannot be written into a configuration: its name is not UTF-8") from None
+    person = user or (memory.layout.user if uninstall else _person(memory))
+    return Wire(_program(), vault, person, channel or "", config, server=uninstall or has("mcp"))
+
+
+def _person(memory: "VaultMemory") -> str:
+    """The one person that the vault knows."""
+    known = [scope.removeprefix("user:") for scope in memory.scopes() if scope.startswith("user:")]
+    if len(known) > 1:
+        raise UsageError(
+            f"the vault knows several persons: {', '.join(known)}", hint="say whom the bot serves: --user NAME"
+        )
+    return known[0] if known else memory.layout.user
+
+
+def _program() -> tuple[str, ...]:
+    """How this program can be run from anywhere."""
+    started = Path(os.path.abspath(sys.argv[0]))
+    if started.name == "vault-memory" and os.access(started, os.X_OK):
+        return (str(started),)
+    beside = Path(sys.executable).with_name("vault-memory")
+    return (str(beside),) if os.access(beside, os.X_OK) else (sys.executable, "-m", "vault_memory")
+
+
+def _human(changed: "list[Changed]", wire: "Wire", plan: "Plan", *, dry_run: bool, uninstall: bool) -> str:
+    lines = []
+    for one in changed:
+        what = "would change" if dry_run else "changed"
+        lines.append(f"{what}: {one.file}" if one.changed else f"as it should be: {one.file}")
+        if one.backup:
+            lines.append(f"backup: {one.backup}")
+        if dry_run and one.changed:
+            lines.append(one.diff.rstrip("\n"))
+    if uninstall or dry_run or not any(one.changed for one in changed):
+        return "\n".join(lines)
+    lines.append(f"for: {wire.user}" + (f" in {wire.channel}" if wire.channel else ""))
+    if not wire.server:
+        lines.append("without the MCP server: its extra is not installed; pip install 'vault-memory[mcp]'")
+    return "\n".join([*lines, *(f"next: {step}" for step in plan.then)])

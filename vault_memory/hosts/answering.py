@@ -1,0 +1,166 @@
+"""What one event of a host does to the vault, and what the host is to give to its model for it."""
+
+import json
+import os
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.hosts.payload import Event
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from vault_memory.app import VaultMemory
+    from vault_memory.app.callers import Caller
+
+LONGEST = 10_000
+"""Characters of an answer, as hosts count them; what is longer they put aside"""
+ROOM = 9_500
+"""Characters of the block that is asked for first; around it stands what the host wants to read"""
+GAP = "\n\n"
+"""Between two parts of the block"""
+CUT = "… (the rest of this note is too long for this place)"
+PLAIN = ("hermes",)
+"""Hosts that take the text as it is"""
+
+
+def answer(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now: "datetime | None") -> str:
+    """Do what the event asks for; the text for the standard output, which may be empty."""
+    if event.kind == "start":
+        return _fitting(memory, host, event, caller, now)
+    if event.kind == "prompt":
+        _record(memory, host, event, caller, "user", event.prompt, now)
+    if event.kind in ("prompt", "recall") and memory.config.memory_search.auto_recall:
+        block = _context(memory, event, caller, now, event.prompt)
+        return _said(host, event, _only(block, "recalled"))
+    if event.kind == "turn":
+        for role, text in (("user", event.prompt), ("assistant", event.reply)):
+            if text.strip():
+                _record(memory, host, event, caller, role, text, now)
+    if event.kind in ("compact", "end"):
+        _keep_replies(memory, host, event, caller)
+    if event.kind == "end":
+        memory.end_session(event.session, user=caller.user, channel=caller.channel or None, now=now)
+    return ""
+
+
+# ---- what is given -------------------------------------------------------------------------------------------------
+
+
+def _fitting(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now: "datetime | None") -> str:
+    """The memory block, as much of it as the host takes."""
+    room = min(ROOM, memory.config.max_memory_chars or ROOM)
+    for _ in range(3):
+        block = _context(memory, event, caller, now, "", budget=room)
+        said = _said(host, event, block["text"])
+        over = length(said) - LONGEST
+        if over <= 0:
+            return said
+        if len(block["text"]) > room:  # nothing more can be left out
+            break
+        room = max(1, len(block["text"]) - over)
+    return _said(host, event, _shortened(host, event, block))
+
+
+def _context(
+    memory: "VaultMemory", event: Event, caller: "Caller", now: "datetime | None", prompt: str, **more: object
+) -> dict[str, Any]:
+    from vault_memory.daemon import asking
+
+    arguments: dict[str, object] = {"session": event.session, "automatic": True, **more}
+    if now is not None:
+        arguments["now"] = now.isoformat()
+    return asking.context(memory, prompt, scopes=caller.scopes(memory.layout), arguments=arguments)
+
+
+def _parts(block: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+    """What stands before the first part, and the kind and text of each."""
+    text, chars = block["text"], [part["chars"] for part in block["parts"]]
+    at = len(text) - sum(chars) - len(GAP) * len(chars)
+    intro, parts = text[:at], []
+    for part in block["parts"]:
+        at += len(GAP)
+        parts.append((part["kind"], text[at : at + part["chars"]]))
+        at += part["chars"]
+    return intro, parts
+
+
+def _only(block: dict[str, Any], kind: str) -> str:
+    """The block without what was given when the conversation began."""
+    intro, parts = _parts(block)
+    wanted = [text for name, text in parts if name == kind]
+    return GAP.join([intro, *wanted]) if wanted else ""
+
+
+def _shortened(host: str, event: Event, block: dict[str, Any]) -> str:
+    """The beginning of a block of which nothing may be left out: whole lines, and marks that are closed."""
+    kept, parts = _parts(block)
+    for _, text in parts:
+        if length(_said(host, event, kept + GAP + text)) <= LONGEST:
+            kept += GAP + text
+            continue
+        beginnings = _Beginnings(kept + GAP, text)
+        fits = bisect_right(beginnings, LONGEST, key=lambda cut: length(_said(host, event, cut)))
+        return beginnings[fits - 1] if fits > 1 else kept
+    return kept
+
+
+class _Beginnings(Sequence[str]):
+    """A quotation cut short behind each of its lines, with its marks; the first has none of them."""
+
+    def __init__(self, before: str, text: str) -> None:
+        self._before = before
+        self._first, *self._lines, self._last = text.split("\n")
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._before + "\n".join([self._first, *self._lines[:number], CUT, self._last])
+
+
+def _said(host: str, event: Event, text: str) -> str:
+    """The text as the host reads it."""
+    if not text or host in PLAIN:
+        return text
+    return json.dumps(
+        {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}, ensure_ascii=False
+    )
+
+
+def length(text: str) -> int:
+    """In the units of hosts, to which a rare letter is two."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+# ---- what is recorded ----------------------------------------------------------------------------------------------
+
+
+def _record(
+    memory: "VaultMemory", host: str, event: Event, caller: "Caller", role: str, text: str, now: "datetime | None"
+) -> None:
+    memory.record_turn(
+        session=event.session, role=role, text=text, user=caller.user, channel=caller.channel or None, source=host,
+        now=now,
+    )  # fmt: skip
+
+
+def _keep_replies(memory: "VaultMemory", host: str, event: Event, caller: "Caller") -> None:
+    """What the bot answered goes into the drop folder: a line is taken out of it once, however often it is put in."""
+    from vault_memory.hosts.replies import replies
+
+    lines = [
+        {
+            "id": reply.id, "ts": reply.ts, "session": event.session, "role": "assistant", "user": caller.user,
+            "channel": caller.channel, "source": host, "text": reply.text,
+        }
+        for reply in (replies(event.transcript, event.session) if event.transcript else ())
+    ]  # fmt: skip
+    if lines:
+        folder = memory.drop_folder.make()
+        name = f"{host}-{os.getpid()}-{os.urandom(4).hex()}.jsonl"
+        hidden = folder / f".{name}"
+        hidden.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="ascii")
+        os.replace(hidden, folder / name)
+        memory.take_dropped()

@@ -1,0 +1,92 @@
+"""What a host tells a hook: one JSON object on standard input, read into an event that all hosts have in common."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from vault_memory.errors import UsageError
+
+HOSTS = ("claude-code", "codex", "hermes")
+"""Programs that call a hook: two by their own design, the third through the provider that `install` writes"""
+LARGEST = 8 << 20
+"""Bytes of one payload; a longer one is none"""
+LONGEST_NAME = 200
+
+EVENTS = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "prompt",
+    "PreCompact": "compact",
+    "SessionEnd": "end",
+    "Recall": "recall",
+    "TurnEnd": "turn",
+}
+"""The last two are said by our own provider, whose host knows no prompt without its answer"""
+
+_COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(\s|$)")
+_NOT_TYPED = ("<task-notification", "<command-", "<local-command-", "<system-reminder", "<bash-", "<teammate-message")
+"""How texts begin that a host sends in the person's name"""
+
+
+class NotAnEvent(UsageError):
+    """What came on standard input is nothing that a host says."""
+
+
+class Event(NamedTuple):
+    """One moment of a conversation."""
+
+    kind: str
+    """one of the values of `EVENTS`"""
+    name: str
+    """as the host has it, which the answer repeats"""
+    session: str
+    prompt: str = ""
+    reply: str = ""
+    transcript: str = ""
+    """the file of the host with the conversation so far; empty when it names none"""
+    silent: bool = False
+    """said by a subagent or a scheduled job, or not by anybody"""
+
+
+def read(raw: bytes) -> Event:
+    """The event that a payload tells. Raises NotAnEvent."""
+    said = _object(raw)
+    name = _text(said, "hook_event_name")
+    if name not in EVENTS:
+        raise NotAnEvent(f"{name[:LONGEST_NAME]!r} is no event of a conversation")
+    session = _text(said, "session_id")
+    if not session or len(session) > LONGEST_NAME:
+        raise NotAnEvent("`session_id` names no session")
+    kind, prompt = EVENTS[name], _text(said, "prompt")
+    return Event(
+        kind, name, session, prompt, _text(said, "reply"), _text(said, "transcript_path"),
+        silent=bool(said.get("silent")) or bool(said.get("agent_id")) or (kind == "prompt" and not is_said(prompt)),
+    )  # fmt: skip
+
+
+def is_said(prompt: str) -> bool:
+    """Whether somebody said this: it is no command to the host, and no message of its own."""
+    text = prompt.strip()
+    return bool(text) and not _COMMAND.match(text) and not text.startswith(_NOT_TYPED)
+
+
+def _object(raw: bytes) -> Mapping[str, object]:
+    if len(raw) > LARGEST:
+        raise NotAnEvent(f"more than {LARGEST:,} bytes came on standard input")
+    try:
+        said = json.loads(raw.removeprefix(b"\xef\xbb\xbf"))
+    except (ValueError, RecursionError):
+        raise NotAnEvent("what came on standard input is no JSON") from None
+    if not isinstance(said, dict):
+        raise NotAnEvent("what came on standard input is no JSON object")
+    return said
+
+
+def _text(said: Mapping[str, object], name: str) -> str:
+    """A text of the payload; halves of letters, which no file can hold, are replaced."""
+    value = said.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise NotAnEvent(f"`{name}` is no text")
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,108 @@
+"""A configuration in TOML gets one block between two marks at its end, and every other byte of it stays."""
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vault_memory.errors import ConfigError
+
+BEGIN = "# >>> vault-memory >>> put in by `vault-memory install`; `--uninstall` takes it out"
+END = "# <<< vault-memory <<<"
+
+
+class NotToml(ConfigError):
+    """The text is no TOML, or says something already that stands in the way."""
+
+
+def with_block(text: str, tables: Sequence[str]) -> str:
+    """The text with a block of these tables at its end, in the place of one that is there. Raises NotToml."""
+    bare = without_block(text)
+    newline = "\r\n" if "\r\n" in bare else "\n"
+    block = newline.join([BEGIN, *(line for table in tables for line in table.split("\n")), END, ""])
+    if _block(text) == block:
+        return text
+    return bare + (newline if bare else "") + block
+
+
+def without_block(text: str) -> str:
+    """The text as it is without the block. Raises NotToml when only one of its marks is left."""
+    place = _place(text)
+    if place is None:
+        return text
+    start, end = place
+    before = text[:start]
+    for newline in ("\r\n", "\n"):
+        if before.endswith(newline):
+            before = before.removesuffix(newline)
+            break
+    return before + text[end:]
+
+
+def checked(before: str, after: str, wanted: Mapping[str, Any]) -> str:
+    """The text after, when it says what was said before and what is wanted, and nothing else. Raises NotToml."""
+    said = values(without_block(before))
+    try:
+        merged = _merged(said, wanted, "")
+        if tomllib.loads(after) == merged:
+            return after
+    except tomllib.TOMLDecodeError:
+        pass
+    raise NotToml(
+        "the file is written in a way that a block at its end would break",
+        hint="put the lines in by hand: `--dry-run` after moving the file away shows them",
+    )
+
+
+def values(text: str) -> dict[str, Any]:
+    """What the text says. Raises NotToml."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise NotToml(f"it is not valid TOML: {error}", hint="mend that line; the file was left as it is") from None
+
+
+def written(table: str, settings: Mapping[str, object]) -> str:
+    """One table with its header; `[[...]]` as the name makes it an item of a list."""
+    header = table if table.startswith("[[") else f"[{table}]"
+    return "\n".join([header, *(f"{name} = {_value(value)}" for name, value in settings.items())])
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_value(part) for part in value)}]"
+    # A JSON string is a TOML string, but for DEL, which TOML wants escaped.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _merged(said: Any, wanted: Any, place: str) -> Any:
+    """Both together. Raises NotToml when one name is said twice."""
+    if isinstance(said, dict) and isinstance(wanted, dict):
+        added = {name: _merged(said[name], value, f"{place}{name}.") for name, value in wanted.items() if name in said}
+        return {**said, **wanted, **added}
+    if isinstance(said, list) and isinstance(wanted, list):
+        return [*said, *wanted]
+    raise NotToml(f"`{place.rstrip('.')}` is set already, and not by us", hint="take that out, or leave it as it is")
+
+
+def _place(text: str) -> tuple[int, int] | None:
+    start, end = _line(text, "# >>> vault-memory >>>"), _line(text, END)
+    if start is None and end is None:
+        return None
+    if start is None or end is None or end < start:
+        raise NotToml("one of the two marks of the block is gone", hint="take out by hand what is left of it")
+    stop = text.find("\n", end)
+    return start, len(text) if stop < 0 else stop + 1
+
+
+def _line(text: str, mark: str) -> int | None:
+    """The place of the line that begins with the mark."""
+    if text.startswith(mark):
+        return 0
+    found = text.find("\n" + mark)
+    return None if found < 0 else found + 1
+
+
+def _block(text: str) -> str | None:
+    place = _place(text)
+    return None if place is None else text[slice(*place)]

@@ -1,0 +1,157 @@
+"""How each host is told of the vault: which files get what, as the documentation of each host describes it."""
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vault_memory.errors import UsageError
+from vault_memory.hosts import places, toml_text
+from vault_memory.hosts.edits import NAME, Edit, HookGroup, JsonEdit, Member, OwnFile, TomlEdit
+
+EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd")
+SECONDS = {"SessionEnd": 3}
+"""How long a host waits for a hook: at the end of a conversation Codex waits no longer"""
+USUAL_SECONDS = 10
+
+HOSTS = ("claude-code", "codex", "claude-desktop", "openclaw", "hermes")
+
+
+class NoSuchHost(UsageError):
+    """No host has this name."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(f"there is no host `{host}`", hint=f"the hosts are {', '.join(HOSTS)}")
+
+
+class ServerMissing(UsageError):
+    """The host knows MCP servers alone, and what ours needs is not installed."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"`{host}` needs the MCP server, and the extra `mcp` is not installed",
+            hint="pip install 'vault-memory[mcp]'",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """What is to be plugged in: a program, a vault, a person."""
+
+    program: tuple[str, ...]
+    """how the program is run: an absolute path, perhaps with what Python needs to run it"""
+    vault: Path
+    user: str
+    channel: str = ""
+    config: Path | None = None
+    server: bool = True
+    """whether the MCP server can be started"""
+
+    def command(self, *call: str) -> list[str]:
+        """The words of a command line; the name of the command comes first, so that a hook starts quickly."""
+        words = [*self.program, *call, "--vault", str(self.vault), "--user", self.user]
+        words += ["--channel", self.channel] if self.channel else []
+        return words + (["--config", str(self.config)] if self.config else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a host's files get, and what the person does then."""
+
+    files: tuple[tuple[Path, Edit], ...]
+    then: tuple[str, ...]
+
+
+def plan(host: str, wire: Wire, environment: Mapping[str, str]) -> Plan:
+    """The plan for one host. Raises NoSuchHost, ServerMissing."""
+    if host not in _PLANS:
+        raise NoSuchHost(host)
+    return _PLANS[host](wire, environment)
+
+
+def _claude_code(wire: Wire, environment: Mapping[str, str]) -> Plan:
+    files: list[tuple[Path, Edit]] = [(places.claude_code_settings(environment), _hooks("claude-code", wire))]
+    if wire.server:
+        files.append((places.claude_code_servers(environment), _server(wire, ("mcpServers", NAME), type="stdio")))
+    return Plan(tuple(files), ("start a new session of Claude Code; `/hooks` and `/mcp` show what it knows",))
+
+
+def _codex(wire: Wire, environment: Mapping[str, str]) -> Plan:
+    folder = places.codex_folder(environment)
+    hooks_file = folder / "hooks.json"
+    inline = not hooks_file.exists()  # both kinds in one folder make Codex warn at each start
+    files: list[tuple[Path, Edit]] = [(folder / "config.toml", _codex_block(wire, hooks=inline))]
+    if not inline:
+        files.append((hooks_file, _hooks("codex", wire)))
+    return Plan(
+        tuple(files), ("start Codex, run `/hooks` there, and trust the four commands: before that it runs none",)
+    )
+
+
+def _claude_desktop(wire: Wire, environment: Mapping[str, str]) -> Plan:
+    _needs_server("claude-desktop", wire)
+    file = places.claude_desktop(environment)
+    return Plan(((file, _server(wire, ("mcpServers", NAME))),), ("quit Claude Desktop and start it again",))
+
+
+def _openclaw(wire: Wire, environment: Mapping[str, str]) -> Plan:
+    _needs_server("openclaw", wire)
+    file = places.openclaw(environment)
+    edit = _server(wire, ("mcp", "servers", NAME), strict=False)
+    return Plan(((file, edit),), ("restart the gateway: openclaw gateway restart", "see: openclaw mcp doctor --probe"))
+
+
+def _hermes(wire: Wire, environment: Mapping[str, str]) -> Plan:
+    from vault_memory.hosts import provider
+
+    folder = places.hermes_plugin(environment)
+    files = tuple((folder / name, OwnFile(text, provider.MARK)) for name, text in provider.files(wire).items())
+    return Plan(files, (f"choose it: hermes config set memory.provider {NAME}", "start Hermes again"))
+
+
+def _needs_server(host: str, wire: Wire) -> None:
+    if not wire.server:
+        raise ServerMissing(host)
+
+
+def _hooks(host: str, wire: Wire) -> JsonEdit:
+    groups = (HookGroup(("hooks", event), {"hooks": [hook]}, host) for event, hook in _commands(host, wire))
+    return JsonEdit(tuple(groups))
+
+
+def _commands(host: str, wire: Wire) -> list[tuple[str, dict[str, object]]]:
+    command = shlex.join(wire.command("hook", host))
+    return [
+        (event, {"type": "command", "command": command, "timeout": SECONDS.get(event, USUAL_SECONDS)})
+        for event in EVENTS
+    ]
+
+
+def _server(wire: Wire, path: Sequence[str], *, strict: bool = True, **more: object) -> JsonEdit:
+    program, *arguments = wire.command("mcp")
+    return JsonEdit((Member(tuple(path), {**more, "command": program, "args": arguments}),), strict)
+
+
+def _codex_block(wire: Wire, *, hooks: bool) -> TomlEdit:
+    tables: list[str] = []
+    wanted: dict[str, object] = {}
+    if wire.server:
+        program, *arguments = wire.command("mcp")
+        settings: dict[str, object] = {"command": program, "args": arguments}
+        tables.append(toml_text.written(f"mcp_servers.{NAME}", settings))
+        wanted["mcp_servers"] = {NAME: settings}
+    if hooks:
+        commands = _commands("codex", wire)
+        for event, hook in commands:
+            tables += [f"[[hooks.{event}]]", toml_text.written(f"[[hooks.{event}.hooks]]", hook)]
+        wanted["hooks"] = {event: [{"hooks": [hook]}] for event, hook in commands}
+    return TomlEdit(tuple(tables), wanted)
+
+
+_PLANS: dict[str, Callable[[Wire, Mapping[str, str]], Plan]] = {
+    "claude-code": _claude_code,
+    "codex": _codex,
+    "claude-desktop": _claude_desktop,
+    "openclaw": _openclaw,
+    "hermes": _hermes,
+}
