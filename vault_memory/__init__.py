@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from vault_memory.app.forgetting import Forgotten
     from vault_memory.app.known import About, FactChange
     from vault_memory.app.memory_tool import MemoryTool, ToolAnswer
-    from vault_memory.app.sleeping import Remembered, Slept
+    from vault_memory.app.remembering import Remembered
+    from vault_memory.app.sleeping import Slept
     from vault_memory.config import Config
     from vault_memory.curate import Edit, NoteChanged
     from vault_memory.errors import NoteNotFound, UsageError, VaultMemoryError, VaultUnreachable
@@ -76,7 +77,8 @@ _MODULES = {
     "Hit": "recall",
     **dict.fromkeys(("MemoryTool", "ToolAnswer"), "app.memory_tool"),
     **dict.fromkeys(("Proposal", "Record"), "memory"),
-    **dict.fromkeys(("Remembered", "Slept"), "app.sleeping"),
+    "Remembered": "app.remembering",
+    "Slept": "app.sleeping",
 }
 
 

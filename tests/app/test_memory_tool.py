@@ -478,6 +478,20 @@ def edited(memory: VaultMemory, path: Path, said: dict[str, Any]) -> str:
     return text if (said.get("new_str") or said["insert_text"]) in text else ""
 
 
+def test_while_an_editor_has_the_file_open_the_change_waits_and_the_model_is_told(memory, tool, outside):
+    make(tool, trip__md="## Boats\n\n- Skua is lent\n")
+    lock = outside.write(FOLDER + ".~lock.trip.md#", "")
+
+    said = ask(tool, "str_replace", path="/memories/trip.md", old_str="is lent", new_str="is back")
+    gone = ask(tool, "delete", path="/memories/trip.md")
+
+    assert said.startswith("/memories/trip.md cannot be written now: an editor has the note open. The change is kept")
+    assert (said.is_error, gone.is_error) == (False, False)
+    assert read(outside, FOLDER + "trip.md") == b"## Boats\n\n- Skua is lent\n"
+    lock.unlink()
+    assert until(lambda: memory.tend() or bytes_of(memory, "trip.md") != b"## Boats\n\n- Skua is lent\n")
+
+
 def test_threads_that_edit_one_file_lose_nothing(tool, memory):
     make(tool, log__md="".join(f"- slot {number} free\n" for number in range(16)))
     answers: list[ToolAnswer] = []

@@ -39,6 +39,8 @@ TRAVERSALS = [
     "/memories/..\u2215..\u2215bob\u2215memories\u2215secret.md",
     "/memories/..\u2044own.md",
     "/memories/%c0%ae%c0%ae/own.md%00",
+    "/memories/%" + "25" * 9 + "2e./own.md",
+    "/memories/" + "x" * 5000,
     "/memories/own.md\0.txt",
     "/memories/own.md%00.txt",
     "/memories/own\n.md",
@@ -65,6 +67,7 @@ TRAVERSALS = [
     "/memories/linked.md",
     "/memories/linked/secret.md",
     "/memories/outside.md",
+    "/memories/dangling.md",
     "/memories/own.md.audit.jsonl",
     "/memories/.hidden.md",
     "/memories/.vault-memory",
@@ -84,6 +87,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     (own / "linked.md").symlink_to("../../bob/memories/secret.md")
     (own / "linked").symlink_to("../../bob/memories")
     (own / "outside.md").symlink_to(home / "passwd.md")
+    (own / "dangling.md").symlink_to("../../bob/memories/new.md")
     return made
 
 

@@ -12,6 +12,7 @@ A page runs in a folder of its own, top to bottom, with the real command line:
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
+from tests.warm import program
 from vault_memory import config
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -32,6 +34,8 @@ PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")])
 LANGUAGES = {"console", "console background", "toml", "python", "markdown", "text", "json"}
 EXIT = re.compile(r"\s+# exit (\d+)$")
 PATIENCE = 60
+FROM_NOTHING = {"README.md", "docs/tutorial.md"}
+"""Pages whose commands are started as a person starts them; those of the others are forked from one that is loaded"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class Terminal:
             process = subprocess.Popen(
                 ["bash", "-c", f"exec {step.command}"],
                 cwd=self.environment.get("PWD", self.folder),
-                env=self.environment,
+                env=self.environment | {"PATH": installed()},
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
@@ -138,10 +142,24 @@ def steps(text: str) -> list[Step]:
     return found
 
 
+def installed() -> str:
+    """The path on which the commands lie as they are installed."""
+    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+
+def loaded(folder: Path) -> str:
+    """The same, but for commands that need not start from nothing."""
+    (folder / "bin").mkdir()
+    file = folder / "bin" / "vault-memory"
+    file.write_text(f'#!/bin/sh\nexec {shlex.join(program())} "$@"\n')
+    file.chmod(0o755)
+    return f"{file.parent}{os.pathsep}{installed()}"
+
+
 @contextmanager
-def terminal(folder: Path) -> Iterator[Terminal]:
+def terminal(folder: Path, path: str) -> Iterator[Terminal]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    environment["PATH"] = path
     # Pages that are about vectors switch them on for their own commands; all others need no model.
     environment.setdefault("VAULT_MEMORY_EMBEDDING_KIND", "off")
     shell = Terminal(folder, environment | {"PWD": str(folder)})
@@ -156,10 +174,13 @@ def terminal(folder: Path) -> Iterator[Terminal]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
-def test_every_command_on_the_page_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
+def test_every_command_on_the_page_does_what_the_page_says(
+    page: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     if "$ curl " in page.read_text(encoding="utf-8") and not shutil.which("curl"):
         pytest.skip("curl is not installed")
-    with terminal(tmp_path) as shell:
+    from_nothing = str(page.relative_to(PROJECT)) in FROM_NOTHING
+    with terminal(tmp_path, installed() if from_nothing else loaded(tmp_path_factory.mktemp("path"))) as shell:
         for block in blocks(page):
             if block.language == "console":
                 for step in steps(block.text):

@@ -19,6 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.scenarios.outside import PROGRAM, Outside, at
+from vault_memory.cli import main
 from vault_memory.hosts import run
 from vault_memory.hosts.answering import CUT, LONGEST, length
 from vault_memory.hosts.replies import MOST, replies
@@ -258,6 +259,23 @@ def test_a_real_process_in_trouble_ends_quickly_and_without_a_word_to_the_host(l
     assert "whom it serves" in done.stderr
     assert "Traceback" not in done.stderr
     assert time.monotonic() - started < 20
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--vault", "", "hook"], ["hook"], ["--quiet", "hook", "codex", "--user"], ["--now", "never", "hook", "x"]],
+)
+def test_a_command_line_that_makes_no_sense_ends_with_0_all_the_same(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{}")))
+
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+
+    out, err = capfd.readouterr()
+    assert (ended.value.code, out) == (0, "")
+    assert err.startswith("vault-memory: ")
 
 
 def test_a_locked_or_damaged_index_gives_nothing_and_loses_no_prompt(lived_in: Outside) -> None:

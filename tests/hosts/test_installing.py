@@ -314,13 +314,12 @@ def test_any_settings_get_ours_once_and_lose_it_again(said: dict[str, Any], inde
         assert edit.take(installed, made) == (text if said else "{}\n" if not text.strip() else text)
 
 
-@pytest.mark.parametrize("host", ["claude-code", "codex", "claude-desktop", "openclaw"])
+@pytest.mark.parametrize("host", ["codex", "openclaw"])
 def test_the_entry_of_the_server_starts_it(outside: Outside, install: Install, host: str) -> None:
     pytest.importorskip("mcp")
-    written = Path(install(host)["files"][1 if host == "claude-code" else 0]["path"]).read_text()
+    written = Path(install(host)["files"][0]["path"]).read_text()
     said = tomllib.loads(written) if host == "codex" else json.loads(written)
-    servers = said["mcp"]["servers"] if host == "openclaw" else said.get("mcpServers") or said["mcp_servers"]
-    entry = servers["vault-memory"]
+    entry = (said["mcp"]["servers"] if host == "openclaw" else said["mcp_servers"])["vault-memory"]
     hello = {
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},

@@ -1,16 +1,22 @@
 """What each tool does, asked by the SDK's own client, which checks each answer against the shape that was listed."""
 
 import json
+from contextlib import suppress
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from mcp import Client
 
 from tests.mcp.vaults import ALICE, BOB, PLAN, answer, call, refusal, talk, words
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.app.callers import Caller
-from vault_memory.mcp import resources
+from vault_memory.errors import UsageError
+from vault_memory.mcp import resources, tools
 from vault_memory.mcp.reading import LONGEST
+from vault_memory.mcp.serving import Serving
+from vault_memory.mcp.tools import TOOLS
 from vault_memory.memory.quoting import FLAG, INTRO
 
 REVISION = "0" * 64
@@ -279,6 +285,29 @@ def test_paths_that_lead_elsewhere_are_refused(shelf: VaultMemory, note: str):
 
 def test_half_a_character_is_refused(shelf: VaultMemory):
     assert "cannot be called so" in refusal(shelf, "memory_search", query="half \ud83d")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(data=st.data(), name=st.sampled_from(sorted(TOOLS)))
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_said_to_a_tool_it_answers_or_refuses_in_words(shelf: VaultMemory, data: st.DataObject, name: str):
+    fields = sorted(TOOLS[name].schema()["properties"])
+    known = st.sampled_from(fields) if fields else st.just("x")
+    said = data.draw(st.dictionaries(known | st.text(max_size=4), JSON, max_size=4))
+
+    if TOOLS[name].reads_only:
+        result = tools.call(Serving(shelf, ALICE), name, said)
+        assert result.failed == result.text.startswith("error: ")
+        assert not result.text.startswith("error: the memory cannot do this now")
+    else:
+        with suppress(UsageError):
+            TOOLS[name].read(said)
 
 
 def test_every_tool_is_described_and_strict(shelf: VaultMemory):

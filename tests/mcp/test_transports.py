@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.mcp.vaults import ALICE, BOB, PLAN, WORDS, fill, opened, words
 from tests.scenarios.outside import PATIENCE_SECONDS, PROGRAM, Outside, at, until
 from vault_memory.app.callers import Caller
-from vault_memory.mcp import server
+from vault_memory.mcp import application, server
 
 TOKENS = {"alice": "alice-" + "a" * 40, "bob": "bob-" + "b" * 40}
 OPTIONS = {"alice": ["--channel", "harbour", "--group", "crew"], "bob": ["--channel", "kitchen"]}
@@ -45,7 +45,8 @@ class Http:
 
     def post(self, said: object, **headers: str) -> httpx.Response:
         accepts = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {TOKENS['alice']}"}
-        return httpx.post(f"{self.url}/mcp", json=said, headers={**accepts, **headers}, timeout=PATIENCE_SECONDS)
+        told = {**accepts, "content-type": "application/json", **headers}
+        return httpx.post(f"{self.url}/mcp", content=json.dumps(said), headers=told, timeout=PATIENCE_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -212,6 +213,7 @@ def test_requests_need_no_session_and_are_answered_in_json(http: Http):
         ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "nothing"}}, -32602),
         ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"arguments": {}}}, -32602),
         ({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "file:///etc/passwd"}}, -32602),
+        ({**SEARCH, "params": {"name": "memory_search", "arguments": {"query": "half \ud83d"}}}, None),
         ([], None),
         ("hello", None),
         ({"id": 1}, None),
@@ -223,6 +225,18 @@ def test_what_is_no_request_is_said_to_be_none(http: Http, said: object, code: i
     assert answer.status_code < 500
     assert "Traceback" not in answer.text
     assert code is None or answer.json()["error"]["code"] == code
+
+
+def test_without_a_doorkeeper_nobody_is_answered(place: Outside):
+    async def ask() -> httpx.Response:
+        with opened(place) as memory:
+            transport = httpx.ASGITransport(application(memory))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+                return await client.post("/mcp", json=SEARCH, headers={"accept": "application/json"})
+
+    answer = anyio.run(ask)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorised")
 
 
 def test_other_ways_to_ask_are_refused(http: Http):

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tests.warm import program
 from vault_memory.cli import main
 from vault_memory.daemon import ask
 
@@ -93,9 +94,10 @@ class Outside:
         return [*PROGRAM, "--vault", str(self.vault), *arguments]
 
     def bare(self, *arguments: str, before: Sequence[str] = (), **options: Any) -> Done:
-        """A command without `--vault`; `before` stands in front of the program."""
+        """A command without `--vault`; `before` stands in front of the program, which then starts from nothing."""
         options = {"env": self.environment, "cwd": self.home, "timeout": 120, "stdin": subprocess.DEVNULL, **options}
-        done = subprocess.run([*before, *PROGRAM, *arguments], capture_output=True, text=True, **options)
+        start = [*before, *PROGRAM] if before else program()
+        done = subprocess.run([*start, *arguments], capture_output=True, text=True, **options)
         assert "Traceback" not in done.stdout + done.stderr, done.stderr
         return Done(done.returncode, done.stdout, done.stderr)
 

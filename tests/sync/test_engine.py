@@ -102,6 +102,26 @@ def test_a_rename_arrives_as_one(two: tuple[Device, Device]):
     assert one.files() == other.files() == {"notes/c.md": b"- a\n", "b.md": b"- b\n"}
 
 
+def test_a_note_that_gets_its_old_name_back_there_is_not_lost_in_a_new_one_of_that_name_here(
+    two: tuple[Device, Device],
+):
+    laptop, phone = two
+    phone.save("notes/boats.md", "## Tea\n- the old boat\n")
+    phone.settle((laptop,))
+    (phone.vault / "notes/boats.md").rename(phone.vault / "notes/old.md")
+    phone.settle((laptop,))
+
+    (laptop.vault / "notes/old.md").rename(laptop.vault / "notes/boats.md")
+    for _ in range(2):
+        laptop.clock.pass_by(61)
+        laptop.turn()
+    phone.save("notes/boats.md", "## Tea\n- the new boat\n")
+    phone.settle((laptop,))
+
+    assert laptop.files() == phone.files()
+    assert {b"old", b"new"} <= set(b"".join(laptop.files().values()).split())
+
+
 def test_a_second_pass_asks_only_whether_anything_changed(two: tuple[Device, Device]):
     one, other = two
     for number in range(10):

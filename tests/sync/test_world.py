@@ -41,7 +41,7 @@ def any_run(base: Path, seed: int, steps: int = 300) -> World:
     return run(base, seed, steps, server, trouble=0.0 if seed < 2 else 0.12, cuts=seed % 4 > 1, removals=seed % 5 > 0)
 
 
-@pytest.mark.parametrize("seed", [*range(20), 173, 193, 233, 285, 305])
+@pytest.mark.parametrize("seed", [*range(20), 173, 193, 233, 285, 305, 481])
 def test_two_vaults_on_one_server_end_alike_and_lose_nothing(base: Path, seed: int):
     any_run(base, seed)
 

@@ -163,3 +163,19 @@ def test_twenty_at_once_are_all_answered_and_nothing_gets_lost(memory: VaultMemo
     assert [status for status, _ in answers] == [200] * 20
     assert all(f"number{number}x" in texts[0] for number, (_, texts) in enumerate(answers))
     assert len(memory.transcripts.of("user:mira")) == len(memory.transcripts.of("user:tomas")) == 10
+
+
+def test_what_many_want_to_be_remembered_at_once_is_all_remembered(memory: VaultMemory, serve: Serve):
+    server = serve(memory)
+    clients = [server.client(MIRA) for _ in range(8)]
+    texts = [f"Crate {number} stands by the barometer" for number in range(8)]
+
+    def keep(number: int) -> str:
+        return str(clients[number].post("/v1/remember", json={"text": texts[number]}).json()["outcome"])
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(keep, range(8)))
+
+    assert outcomes == ["added"] * 8
+    profile = (memory.root / "Users/mira/lantern/config/USER.md").read_text()
+    assert all(text in profile for text in texts)

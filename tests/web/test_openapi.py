@@ -10,8 +10,12 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
-from tests.web.served import MIRA, Served, serving
+from tests.web.served import CALLERS, MIRA, Served, serving
 from vault_memory.app import VaultMemory
+from vault_memory.app.tokens import Tokens
+from vault_memory.web import application
+from vault_memory.web.document import document
+from vault_memory.web.routes import ENDPOINTS
 
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 OPEN = {"health", "document"}
@@ -36,9 +40,6 @@ def operations(server: Served) -> dict[str, Any]:
 
 
 def names() -> list[str]:
-    from vault_memory.web.document import document
-    from vault_memory.web.routes import ENDPOINTS
-
     paths = document(ENDPOINTS)["paths"]
     return [one["operationId"] for operations in paths.values() for one in operations.values()]
 
@@ -93,3 +94,14 @@ def test_the_document_is_valid_and_names_every_route_and_what_each_may_answer(se
             needed = set() if operation.get("security") == [] else {"401", "429", "503"}
             assert {"200", "400", "413", "421"} | needed <= set(operation["responses"]), path
     assert told["security"] == [{"token": []}]
+
+
+def test_no_route_is_missing_from_the_document(sample: VaultMemory):
+    app: Any = application(sample, Tokens(CALLERS))
+
+    served = {(route.path.replace(":path}", "}"), method) for route in app.routes for method in route.methods}
+
+    told = document(ENDPOINTS)["paths"]
+    assert served - {(path, "HEAD") for path in told} == {
+        (path, method.upper()) for path, methods in told.items() for method in methods
+    }

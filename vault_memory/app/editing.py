@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from vault_memory import config as configuration
 from vault_memory.app.results import NoteText
 from vault_memory.database import DatabaseError
-from vault_memory.errors import NoteUnreadable, UsageError
+from vault_memory.errors import BadPath, NoteUnreadable, UsageError
 from vault_memory.index import State
 from vault_memory.memory import Layout, inside
 from vault_memory.vault import Folder
@@ -96,10 +96,12 @@ class Editing:
     ) -> "Edit":  # fmt: skip
         """Edit a note as a text, as the memory tool asks for it (see `memory.text_edits`); policy binds it as a bot's.
 
-        Raises NoteChanged, NotCurated, NoteUnreadable, NotRecorded.
+        A link is not followed. Raises BadPath, NoteChanged, NotCurated, NoteUnreadable, NotRecorded.
         """
         at = _moment(now)
         with self._there():
+            if self.curator.real(inside(note)) != note:
+                raise BadPath(note, "it is a link")
             run = self.curator.new_run(inside(note), "tool", at, ops=(dict(edit),), as_text=True)
             return self._run(run, at, expected=expected, dry_run=dry_run)
 

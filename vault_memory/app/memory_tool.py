@@ -97,7 +97,7 @@ class MemoryTool:
             return ToolAnswer(self._answer(dict(command), now))
         except _Refused as refused:
             return ToolAnswer(str(refused), is_error=True)
-        except NoteUnreadable as error:
+        except (NoteUnreadable, BadPath) as error:
             return ToolAnswer(f"Error: The file cannot be read: {error.reason}", is_error=True)
 
     def _answer(self, said: dict[str, Any], now: datetime | None) -> str:
@@ -167,9 +167,8 @@ class MemoryTool:
             raise _Refused("Error: Cannot delete the /memories directory itself")
         files = self._files(named)
         self._check_all(files, {"op": "delete"}, now)
-        for one in files:
-            self._told(one, self._edit(one, {"op": "delete"}, now), "", {"op": "delete"})
-        return answers.DELETED.format(path=named.path)
+        told = [self._told(one, self._edit(one, {"op": "delete"}, now), "", {"op": "delete"}) for one in files]
+        return "\n".join(filter(None, told)) or answers.DELETED.format(path=named.path)
 
     def _rename(self, old: _Named, new: _Named, now: datetime | None) -> str:
         if not old.rest:
@@ -184,33 +183,37 @@ class MemoryTool:
         for _, target in moves:
             self._check_free(target, answers.TAKEN)
         self._check_all(files, {"op": "rename", "to": new.note}, now)
-        for one, target in moves:
-            self._move(one, target, now)
-        return answers.RENAMED.format(old=old.path, new=new.path)
+        waiting = [self._move(one, target, now) for one, target in moves]
+        return "\n".join(filter(None, waiting)) or answers.RENAMED.format(old=old.path, new=new.path)
 
-    def _move(self, old: _Named, new: _Named, now: datetime | None) -> None:
-        """One note to another name: it stands there before it goes here, and what changes meanwhile stays here."""
+    def _move(self, old: _Named, new: _Named, now: datetime | None) -> str:
+        """One note to another name: it stands there before it goes here, and what changes meanwhile stays here.
+
+        Gives back what is still to be waited for.
+        """
         note = self._file(old, answers.MISSING)
         try:
             text = note.raw.decode()
         except UnicodeDecodeError:
             raise _Refused(f"Error: The file {old.path} is no text in UTF-8, and stays where it is") from None
         came = self._edit(new, {"op": "rename", "from": old.note, "file_text": text}, now)
-        self._told(new, came, "")
-        if not self._leaves(old, new, note.revision, now):
+        if waits := self._told(new, came, ""):
+            return waits
+        went = self._leaves(old, new, note.revision, now)
+        if went is None or not (went.after is None or went.pending):
             if came.audit_id:
                 self._memory.undo(came.audit_id, now=now)
             raise _Refused(f"Error: {old.path} was changed while it was renamed, and keeps its name. View it again")
+        return self._told(old, went, "")
 
-    def _leaves(self, old: _Named, new: _Named, revision: str, now: datetime | None) -> bool:
-        """Whether a note goes, as soon as it can be written; not when somebody saved it meanwhile."""
+    def _leaves(self, old: _Named, new: _Named, revision: str, now: datetime | None) -> "Edit | None":
+        """A note goes from its old name; None when somebody saved it meanwhile."""
         from vault_memory.curate import NoteChanged
 
         try:
-            went = self._edit(old, {"op": "rename", "to": new.note}, now, expected=revision)
+            return self._edit(old, {"op": "rename", "to": new.note}, now, expected=revision)
         except NoteChanged:
-            return False
-        return went.after is None or bool(went.pending)
+            return None
 
     # ---- what they are made of --------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """What is kept at once, without waiting for the night: a text that is to be remembered, a summary of a conversation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,10 +11,13 @@ from vault_memory.errors import UsageError
 if TYPE_CHECKING:
     from vault_memory.app.memory import VaultMemory
     from vault_memory.curate import Edit
+    from vault_memory.markdown import SectionedDoc
 
 REMEMBERED = "Remembered"
 """The section for what somebody asked to be remembered"""
 LONGEST_TEXT = 1_000
+TRIES = 5
+"""When others write into the same note"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +48,17 @@ def remember(
     day = (now or datetime.now(UTC)).astimezone(zone_of(memory.config, scope)).date()
     is_rule = bool(places.rules and rules_in(said))
     note = places.rules if is_rule else places.profile
-    doc = _doc(memory, note)
     line = f"{said} ({day})"
-    ops = rule_ops(doc, [line]) if is_rule else ops_for(doc, REMEMBERED, [line])
+
+    def ops(doc: "SectionedDoc") -> list[dict[str, object]]:
+        return rule_ops(doc, [line]) if is_rule else ops_for(doc, REMEMBERED, [line])
+
     kind = "rules" if is_rule else (place.kind if (place := memory.layout.place(note)) else "")
     id_ = item_id(scope, kind, said)
-    if not ops:
+    why = "asked to remember"
+    edit = _apply(memory, note, ops, source=source, expected=expected, why=why, now=now, dry_run=dry_run)
+    if edit is None:
         return Remembered("duplicate", id_, note)
-    edit = memory.apply(note, ops, source=source, expected=expected, why="asked to remember", now=now, dry_run=dry_run)
     if edit.pending:
         return Remembered("pending", id_, note, edit.pending[0].reason)
     if edit.proposed:
@@ -76,12 +83,28 @@ def append_summary(memory: "VaultMemory", scope: str, text: str, ts: datetime | 
         raise UsageError("a summary without a text is none", hint="leave it out")
     places = places_of(scope, list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries), memory.layout)
     note = places.note_of(at.date())
-    ops = ops_for(_doc(memory, note), f"Summary {at:%H:%M}", lines)
-    return memory.apply(note, ops, source="tool", why="a conversation was shortened", now=at)
+    edit = _apply(
+        memory, note, lambda doc: ops_for(doc, f"Summary {at:%H:%M}", lines),
+        source="tool", why="a conversation was shortened", now=at,
+    )  # fmt: skip
+    assert edit is not None, "lines make ops"
+    return edit
 
 
-def _doc(memory: "VaultMemory", note: str) -> Any:
+def _apply(
+    memory: "VaultMemory", note: str, ops: Callable[["SectionedDoc"], list[dict[str, object]]], **how: Any
+) -> "Edit | None":
+    """Carry out the ops that a note calls for; None when it calls for none.
+
+    When somebody made the section meanwhile, the note is looked at again.
+    """
     from vault_memory.markdown import parse
 
-    found = memory.curator.there(note)
-    return parse(found.raw if found else b"")
+    edit = None
+    for _ in range(TRIES):
+        found = memory.curator.there(note)
+        wanted = ops(parse(found.raw if found else b""))
+        edit = memory.apply(note, wanted, **how) if wanted else None
+        if edit is None or all(one.reason != "heading_exists" for one in edit.rejected):
+            break
+    return edit

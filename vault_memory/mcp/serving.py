@@ -15,8 +15,6 @@ from vault_memory.memory.quoting import one_line
 HINTS = {
     "note_changed": "call memory_get for it again, and then this tool with the revision that it gives",
     "unclear_id": "memory_entity lists the facts about somebody or something with their ids; nothing was changed",
-    "note_not_found": "memory_search gives the paths of notes",
-    "ambiguous_note": "memory_search gives the paths of notes",
 }
 """By code: what a model can do next, where the hint of an error is for a command line"""
 

@@ -14,7 +14,10 @@ ROOT = "/memories"
 ENDING = ".md"
 LONGEST = 200
 """Bytes of one part of a new name: its audit and its conflict copies have longer ones"""
+LONGEST_PATH = 2_000
+"""Letters of a whole name"""
 DEEPEST = 16
+_ROUNDS = 6
 _TEXTS = frozenset(
     "cfg conf csv htm html ini js json log markdown org py rst sh sql tex text toml ts tsv txt xml yaml yml".split()
 )
@@ -29,22 +32,27 @@ def relative(path: str) -> str:
     if not path.startswith(ROOT + "/"):
         raise BadPath(path, "it does not begin with /memories/")
     rest = path[len(ROOT) + 1 :].removesuffix("/")
-    for form in _forms(rest):
-        inside(form)
-        if form.count("/") != rest.count("/") or any(part.startswith(".") for part in form.split("/")):
-            raise BadPath(path, "it is spelt so that it could lead elsewhere")
+    if len(rest) > LONGEST_PATH:
+        raise BadPath(path[:LONGEST] + "…", "it is too long")
+    _check_forms(path, rest)
     if _LIKE_A_SLASH.search(rest):
         raise BadPath(path, "a mark in it looks like a slash")
     return rest
 
 
-def _forms(rest: str) -> set[str]:
-    """The name, and what others may take it for: with percent signs decoded, in the plain form of its letters."""
-    forms, fresh = set[str](), {rest}
-    while fresh and len(forms) < 32:
-        forms |= fresh
-        fresh = {other for form in fresh for other in (unquoted(form), unicodedata.normalize("NFKC", form))} - forms
-    return forms | fresh
+def _check_forms(path: str, rest: str) -> None:
+    """Look at the name, and at what others may take it for: percent signs decoded, letters in their plain form."""
+    seen, fresh = set[str](), {rest}
+    for _ in range(_ROUNDS):
+        for form in fresh:
+            inside(form)
+            if form.count("/") != rest.count("/") or any(part.startswith(".") for part in form.split("/")):
+                raise BadPath(path, "it is spelt so that it could lead elsewhere")
+        seen |= fresh
+        fresh = {other for form in fresh for other in (unquoted(form), unicodedata.normalize("NFKC", form))} - seen
+        if not fresh:
+            return
+    raise BadPath(path, "it is encoded again and again")
 
 
 def check_new(rest: str) -> None:

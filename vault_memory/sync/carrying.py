@@ -118,9 +118,16 @@ class Carrying:
             if base is None:
                 chain = snapshots.chain(action.path)[1 : VERSIONS + 1]
                 texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in chain}
-                same = revision_of(its) if revision_of(its) in texts else ""
+                same = revision_of(its) if revision_of(its) in texts and not self._lay_elsewhere(action, its) else ""
                 base = texts.get(same or (nearest(its, texts.items()) if action.base else "") or "")
         return merge(base, mine, its, between_people=True, date=f"{now:%Y-%m-%d}").result
+
+    def _lay_elsewhere(self, action: Merge, its: bytes) -> bool:
+        """Whether the server's text is that of a note with another name: it came here and is no version of this one."""
+        revision, base = revision_of(its), self._sides.book.base()
+        return any(
+            path != action.path and isinstance(was, BaseFile) and was.hash == revision for path, was in base.items()
+        )
 
     def trash(self, action: TrashLocal, now: datetime) -> None:
         self._sides.read(action.path, action.hash)

@@ -1,6 +1,7 @@
 """`mcp`: the memory of one person as tools for a model, for the program that starts this one."""
 
 import signal
+import sys
 
 import click
 
@@ -30,4 +31,6 @@ def mcp(context: Context, user: str | None, channel: str, groups: tuple[str, ...
         from vault_memory.mcp import over_stdio
 
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # it reads in a thread, which nothing else could wake
+        if sys.stdin.isatty():
+            context.say("waiting for an MCP client on standard input; such programs start this command by themselves")
         over_stdio(memory, caller)

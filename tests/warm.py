@@ -1,0 +1,135 @@
+"""Commands in processes of their own that need not start from nothing: each is forked from one that has loaded it all.
+
+    with warmed() as program:
+        subprocess.run([*program, "search", "tea"])
+
+A client as small as can be hands its arguments, folder, environment and open files over, and ends as the command ends.
+Starting, loading and what a fresh process lacks is tested where commands are started in earnest.
+"""
+
+import array
+import atexit
+import contextlib
+import gc
+import importlib
+import os
+import pkgutil
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+CLIENT = Path(__file__).with_name("warm_client.py")
+NOT_LOADED = ("vault_memory.__main__", "vault_memory.web", "vault_memory.mcp", "vault_memory.cli.commands.serve")
+"""Nobody who is tested with it needs these, and they are slow to load"""
+
+
+@cache
+def program() -> tuple[str, ...]:
+    """How to start a command; the process behind it is there from the first call until this one ends."""
+    folder = tempfile.mkdtemp(prefix="warm-")
+    path = os.path.join(folder, "s")
+    server = subprocess.Popen([sys.executable, "-m", "tests.warm", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    assert server.stdout.read(1), "it did not start"
+
+    def end() -> None:
+        server.kill()
+        server.wait()
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+            os.rmdir(folder)
+
+    atexit.register(end)
+    return sys.executable, "-I", "-S", str(CLIENT), path
+
+
+def _load() -> None:
+    package = importlib.import_module("vault_memory")
+    for found in pkgutil.walk_packages(package.__path__, "vault_memory."):
+        if not found.name.startswith(NOT_LOADED):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(found.name)
+    for name in ("apsw", "markdown_it", "msgspec", "rich.console", "requests", "sqlite_vec"):
+        importlib.import_module(name)
+
+
+def _serve(path: str) -> None:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(path)
+    listener.listen(64)
+    _load()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.write(1, b"1")
+    while True:
+        ready, _, _ = select.select([listener, 0], [], [])
+        if 0 in ready:  # whoever started it is gone
+            return
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            with contextlib.suppress(BrokenPipeError):
+                _wait_for(connection)
+            os._exit(0)
+        connection.close()
+
+
+def _wait_for(connection: socket.socket) -> None:
+    """Run what is asked for in a child, tell its number at once, and how it ended then."""
+    files = array.array("i")
+    head, ancillary, _, _ = connection.recvmsg(8, socket.CMSG_LEN(3 * files.itemsize))
+    for _, _, data in ancillary:
+        files.frombytes(data)
+    rest = b""
+    while len(rest) < int.from_bytes(head, "little"):
+        rest += connection.recv(1 << 20)
+    folder, count, *words = [os.fsdecode(word) for word in rest.split(b"\0")]
+    child = os.fork()
+    if child == 0:
+        connection.close()
+        _become(files, folder, words[: int(count)], words[int(count) :])
+    for file in files:
+        os.close(file)
+    connection.sendall(child.to_bytes(4, "little"))
+    _, status = os.waitpid(child, 0)
+    connection.sendall(status.to_bytes(4, "little"))
+
+
+def _become(files: "array.array[int]", folder: str, arguments: list[str], environment: list[str]) -> None:
+    """The command, in this process."""
+    code = 1
+    try:
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+            os.close(file)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(one.split("=", 1) for one in environment)
+        sys.argv = ["vault-memory", *arguments]
+        from vault_memory.cli import main
+
+        main()
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])
