@@ -2,9 +2,8 @@
 
 import _signal as signal
 import _socket as socket
-import sys
-
 import posix
+import sys
 
 
 def main(path: bytes, arguments: list[bytes]) -> None:

@@ -198,7 +198,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         beside a daemon may leave that to it. `since` and `until` are inclusive. Raises UsageError for an unknown mode
         or a bare string as `scopes`.
         """
-        from vault_memory.recall import search  # only here: what asks nothing needs none of it
+        from vault_memory.recall import search  # only here: who asks nothing needs none of it
 
         if isinstance(scopes, str):
             raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint=NO_SCOPES)
@@ -207,22 +207,10 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         index = self.indexing.index()
         wanted = mode or self.config.recall.mode
         ask = partial(
-            search,
-            index,
-            query,
-            scopes=scopes,
-            mode=wanted,
-            limit=limit or self.config.recall.limit,
-            now=now or datetime.now(UTC),
-            topic=topic,
-            entity=entity,
-            since=since,
-            until=until,
-            kinds=kinds,
-            why=why,
-            cues=self.config.recall.dialogue_cues,
-            pending=self.pending.index(),
-        )
+            search, index, query, scopes=scopes, mode=wanted, limit=limit or self.config.recall.limit,
+            now=now or datetime.now(UTC), topic=topic, entity=entity, since=since, until=until, kinds=kinds, why=why,
+            cues=self.config.recall.dialogue_cues, pending=self.pending.index(),
+        )  # fmt: skip
         with index.reading():  # a note named as stale and its text are of one moment
             answer = self._with_vectors(ask) or ask(mode="keyword" if wanted == "semantic" else wanted)
             return SearchAnswer(answer.hits, self._freshness(index), answer.left_out)
