@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from vault_memory import VaultMemory, config
@@ -277,6 +277,9 @@ STEPS = st.lists(
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS, WORDS.map(" ".join), st.integers(0, 2000))
+@example(
+    [("more.md", ["hive hive"], True), ("more.md", ["hive hive white hive"], False)], "hive hive hive hive", 0
+)  # fmt: skip
 def test_everything_in_the_block_stands_in_a_note_and_line_now(memory, steps, prompt, budget):
     for name, items, refresh in steps:
         text = "# Notes\n\n" + "".join(f"- {item}\n" for item in items)

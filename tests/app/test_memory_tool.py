@@ -492,6 +492,30 @@ def test_while_an_editor_has_the_file_open_the_change_waits_and_the_model_is_tol
     assert until(lambda: memory.tend() or bytes_of(memory, "trip.md") != b"## Boats\n\n- Skua is lent\n")
 
 
+def test_what_a_person_saves_while_their_file_is_renamed_is_never_lost(memory, tool):
+    for number in range(8):
+        name = f"trip{number}.md"
+        make(tool, **{f"trip{number}__md": "- Skua is lent\n"})
+        path = memory.root / FOLDER / name
+
+        def save(number: int = number, path: Path = path) -> None:
+            time.sleep(number * 0.002)
+            with path.open("a") as file:
+                file.write(f"- saved {number}\n")
+
+        saving = threading.Thread(target=save)
+        saving.start()
+        ask(tool, "rename", old_path=f"/memories/{name}", new_path=f"/memories/done/{name}")
+        saving.join()
+
+    def missing() -> list[int]:
+        memory.tend()
+        everything = b"".join(tree(memory).values())
+        return [number for number in range(8) if f"saved {number}\n".encode() not in everything]
+
+    until(lambda: not missing(), says=missing)
+
+
 def test_threads_that_edit_one_file_lose_nothing(tool, memory):
     make(tool, log__md="".join(f"- slot {number} free\n" for number in range(16)))
     answers: list[ToolAnswer] = []

@@ -6,6 +6,7 @@ The payloads have the fields that the documentation of each host names; each fil
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,6 @@ from vault_memory.hosts.replies import MOST, replies
 PAYLOADS = Path(__file__).parent / "payloads"
 HOSTS = ("claude-code", "codex")
 MINE = "Users/mira/wren/config/USER.md"
-OTHERS = "".join(f"- {what} went to the shed in week {week}\n" for week, what in enumerate("a b c d e f g h".split()))
 RECALL = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
 
 
@@ -71,7 +71,7 @@ def turns(outside: Outside) -> list[dict[str, Any]]:
 @pytest.fixture
 def lived_in(outside: Outside) -> Outside:
     outside.write(MINE, "# Mira\n\n- rows the heron boat\n")
-    outside.write("Users/mira/memories/boats.md", "- The heron boat got amber spar varnish, two coats\n" + OTHERS)
+    outside.write("Users/mira/memories/boats.md", "- The heron boat got amber spar varnish, two coats\n")
     outside.write("Users/tomas/wren/config/USER.md", "# Tomas\n\n- keeps the varnish secret\n")
     outside.quick = True
     outside.ok("index")
@@ -92,8 +92,8 @@ def test_a_conversation_begins_with_the_memory_of_its_person(lived_in: Outside, 
 def test_a_prompt_is_recorded_and_answered_only_when_it_is_to_be_looked_up(lived_in: Outside, host: str) -> None:
     said = payload(host, "user-prompt-submit")
 
-    silent = given_to(lived_in, host, said)
     recalled = given_to(lived_in, host, said, **RECALL)
+    silent = given_to(lived_in, host, said)
 
     assert silent == ""
     assert "amber spar varnish" in recalled
@@ -299,6 +299,24 @@ def test_a_host_that_says_nothing_is_not_waited_for(lived_in: Outside) -> None:
         assert process.stderr is not None
         assert (code, process.stdout.read()) == (0, "")
         assert "no answer within 0.5 seconds" in process.stderr.read()
+
+
+def test_a_prompt_is_kept_when_nothing_can_be_looked_up_in_time(lived_in: Outside) -> None:
+    """A daemon that has been stopped takes the question and never answers."""
+    script = "import sys; from vault_memory.hosts import run; run(sys.argv[1:], seconds=2)"
+    said = payload("codex", "user-prompt-submit")
+    with lived_in.daemon() as running:
+        os.kill(running.pid, signal.SIGSTOP)
+        done = subprocess.run(
+            [sys.executable, "-c", script, "codex", "--vault", str(lived_in.vault), "--user", "mira"],
+            input=json.dumps(said), env=lived_in.environment | RECALL, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        running.kill()
+
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "no answer within 2 seconds" in done.stderr
+    given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=str(PAYLOADS / "codex.jsonl")))
+    assert said["prompt"] in [turn["text"] for turn in turns(lived_in)]
 
 
 def test_a_person_finds_the_reason_in_the_state_folder_and_never_what_was_said(

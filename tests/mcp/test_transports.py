@@ -339,12 +339,12 @@ def test_a_daemon_that_runs_is_asked(place: Outside):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"), [((), 2), (("--user", ""), 2), (("--user", "alice", "--scope", "x"), 2)]
+    "said", ["", "--user=", "--user=alice --scope=x", "--user=\udcff", "--user=alice --group=\udcff"]
 )
-def test_whose_memory_it_is_must_be_said(place: Outside, arguments: tuple[str, ...], code: int):
-    done = place.run("mcp", *arguments)
+def test_whose_memory_it_is_must_be_said(place: Outside, said: str):
+    done = place.here("mcp", *said.split())
 
-    assert done.code == code
+    assert done.code == 2
     assert done.err.startswith("error: ")
     assert done.out == ""
 

@@ -24,7 +24,7 @@ from vault_memory.memory import (
 
 NOON = datetime(2026, 4, 6, 12, 0, tzinfo=UTC)
 LAYOUT = Layout()
-TEXTS = st.text(st.characters(exclude_categories=()), min_size=1).filter(str.strip)
+TEXTS = st.text(st.characters(exclude_categories=()), min_size=1).filter(lambda text: text.replace("\0", "").strip())
 
 
 def turn(text: str = "the lamp is lit", **said: str) -> Turn:

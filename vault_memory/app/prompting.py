@@ -58,7 +58,7 @@ class Prompting(Knowing):
             prompt=prompt, scopes=tuple(scopes), today=at.date(), briefing=purpose == "briefing",
             session=session or "", confirmation=confirmation,
             budget=self.config.max_memory_chars if budget is None else budget,
-            most_lines=self.config.memory_search.auto_recall_limit if automatic else self.config.recall.limit,
+            most_lines=self.config.memory_search.auto_recall_limit if automatic else self.config.recall.top_k,
         )  # fmt: skip
         return self._built(wanted, at, self._why_not_recalled(automatic) if prompt.strip() else "")
 
@@ -83,7 +83,7 @@ class Prompting(Knowing):
         index = self.indexing.index()
         self._authors = self._authors or standing.Authors(self.folder)
         with self.folder.held(), index.reading():
-            notes = standing.Notes(self.folder, self._authors)
+            notes = standing.Notes(self.folder, self._authors, index.revision_of)
             block = context.build(index, notes, wanted, None if why_not else self._recalling(index, at))
             fresh = self._how_fresh()
         cut = [*(Cut(*one) for one in block.cut), *([Cut("recalled", why_not)] if why_not else [])]

@@ -72,13 +72,26 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its code."""
     gc.set_threshold(100_000)  # loading modules makes no garbage: looking for it takes a tenth of a short command
     given = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    if given[0] == "hook" and not {"-h", "--help"} & set(given):
+    hook = _place_of_hook(given)
+    if hook is not None:
         from vault_memory.hosts import run as answer
 
-        code = answer(given[1:])  # before anything else can fail: an exit code of it would stop the bot
+        # before anything else can fail: an exit code of it would stop the bot
+        code = answer(given[:hook] + given[hook + 1 :])
         if arguments is None:
             os._exit(code)  # all is written; to take the modules apart would cost a tenth of it again
         sys.exit(code)
     from vault_memory.cli.root import run
 
     sys.exit(run(given))
+
+
+def _place_of_hook(given: list[str]) -> int | None:
+    """Where `hook` stands as the command; None when another one is meant, or its help."""
+    words = enumerate(given)
+    for number, word in words:
+        if word in ("--vault", "--config", "--now"):
+            next(words, None)
+        elif not word.startswith("-"):
+            return number if word == "hook" and not {"-h", "--help"} & set(given) else None
+    return None

@@ -98,6 +98,8 @@ class Recall:
     """Whether prompts are given anything of the memory; false: `context` and hooks give nothing"""
     budget: int = 4_000
     """How many characters the recalled lines of a prompt have at most"""
+    top_k: int = 16
+    """How many recalled lines that is at most; for a prompt that is looked up by itself see `[memory_search]`"""
     mode: Literal["balanced", "keyword", "semantic", "rrf"] = "balanced"
     """The mode of a search that names none"""
     limit: int = 10

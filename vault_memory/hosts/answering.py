@@ -1,10 +1,10 @@
-"""What one event of a host does to the vault, and what the host is to give to its model for it."""
+"""What a host is to give to its model at an event, and what of the event is kept."""
 
 import json
 import os
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.hosts.payload import Event
 
@@ -26,23 +26,51 @@ PLAIN = ("hermes",)
 
 
 def answer(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now: "datetime | None") -> str:
-    """Do what the event asks for; the text for the standard output, which may be empty."""
+    """What the model is to be given; the text for the standard output, which may be empty."""
     if event.kind == "start":
         return _fitting(memory, host, event, caller, now)
-    if event.kind == "prompt":
-        _record(memory, host, event, caller, "user", event.prompt, now)
     if event.kind in ("prompt", "recall") and memory.config.memory_search.auto_recall:
         block = _context(memory, event, caller, now, event.prompt)
         return _said(host, event, _only(block, "recalled"))
-    if event.kind == "turn":
-        for role, text in (("user", event.prompt), ("assistant", event.reply)):
-            if text.strip():
-                _record(memory, host, event, caller, role, text, now)
-    if event.kind in ("compact", "end"):
-        _keep_replies(memory, host, event, caller)
+    return ""
+
+
+def record(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now: "datetime | None") -> None:
+    """Keep what was said."""
+    for role, text in (("user", event.prompt), ("assistant", event.reply)):
+        if event.kind in ("prompt", "turn") and text.strip():
+            memory.record_turn(
+                session=event.session, role=role, text=text, user=caller.user, channel=caller.channel or None,
+                source=host, now=now,
+            )  # fmt: skip
+    if event.kind in ("compact", "end") and event.transcript:
+        from vault_memory.hosts.replies import replies
+
+        said = replies(event.transcript, event.session)
+        drop(memory, host, event, caller, [Said(one.id, one.ts, "assistant", one.text) for one in said])
+        memory.take_dropped()
     if event.kind == "end":
         memory.end_session(event.session, user=caller.user, channel=caller.channel or None, now=now)
-    return ""
+
+
+class Said(NamedTuple):
+    """A turn for the drop folder; where id and time are empty, it gives them."""
+
+    id: str
+    ts: str
+    role: str
+    text: str
+
+
+def drop(memory: "VaultMemory", host: str, event: Event, caller: "Caller", said: Sequence[Said]) -> None:
+    """Put turns into the drop folder, out of which a turn is taken once, however often it is put in."""
+    about = {"session": event.session, "user": caller.user, "channel": caller.channel, "source": host}
+    if said:
+        folder = memory.drop_folder.make()
+        name = f"{host}-{os.getpid()}-{os.urandom(4).hex()}.jsonl"
+        hidden = folder / f".{name}"
+        hidden.write_text("".join(json.dumps(one._asdict() | about) + "\n" for one in said), encoding="ascii")
+        os.replace(hidden, folder / name)
 
 
 # ---- what is given -------------------------------------------------------------------------------------------------
@@ -132,35 +160,3 @@ def _said(host: str, event: Event, text: str) -> str:
 def length(text: str) -> int:
     """In the units of hosts, to which a rare letter is two."""
     return len(text.encode("utf-16-le")) // 2
-
-
-# ---- what is recorded ----------------------------------------------------------------------------------------------
-
-
-def _record(
-    memory: "VaultMemory", host: str, event: Event, caller: "Caller", role: str, text: str, now: "datetime | None"
-) -> None:
-    memory.record_turn(
-        session=event.session, role=role, text=text, user=caller.user, channel=caller.channel or None, source=host,
-        now=now,
-    )  # fmt: skip
-
-
-def _keep_replies(memory: "VaultMemory", host: str, event: Event, caller: "Caller") -> None:
-    """What the bot answered goes into the drop folder: a line is taken out of it once, however often it is put in."""
-    from vault_memory.hosts.replies import replies
-
-    lines = [
-        {
-            "id": reply.id, "ts": reply.ts, "session": event.session, "role": "assistant", "user": caller.user,
-            "channel": caller.channel, "source": host, "text": reply.text,
-        }
-        for reply in (replies(event.transcript, event.session) if event.transcript else ())
-    ]  # fmt: skip
-    if lines:
-        folder = memory.drop_folder.make()
-        name = f"{host}-{os.getpid()}-{os.urandom(4).hex()}.jsonl"
-        hidden = folder / f".{name}"
-        hidden.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="ascii")
-        os.replace(hidden, folder / name)
-        memory.take_dropped()

@@ -6,7 +6,7 @@ A host takes other exit codes for orders: one of them makes it throw the person'
 import os
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SECONDS = 5.0
 END_SECONDS = 2.5
 """At the end of a conversation hosts wait for three seconds or less"""
+LAST_WORDS_SECONDS = 2.0
+"""Then, at most, to keep what is not recorded yet and to say why there is no answer"""
 VALUES = ("vault", "config", "user", "channel", "group", "now")
 FLAGS = ("json", "quiet", "verbose")
 
@@ -32,6 +34,8 @@ class _Call:
         self.host = self.event = ""
         self.state: Path | None = None
         self.options: dict[str, list[str]] = {}
+        self.unsaid: Callable[[], None] = lambda: None
+        """keeps what is not recorded yet"""
 
     def last(self, name: str) -> str:
         return (self.options.get(name) or [""])[-1]
@@ -63,14 +67,22 @@ def _answer(call: _Call, arguments: Sequence[str]) -> str:
         limit.start()
     from vault_memory.app import VaultMemory
     from vault_memory.app.callers import Caller
-    from vault_memory.hosts.answering import answer
+    from vault_memory.hosts.answering import Said, answer, drop, record
 
     caller = Caller(call.last("user"), call.last("channel"), tuple(call.options.get("group", ())))
     if event.silent:
         return ""
     with VaultMemory.open(call.last("vault") or None, call.last("config") or None) as memory:
         call.state = memory.state.path
-        return answer(memory, call.host, event, caller, _now(call.last("now")))
+        this = (memory, call.host, event, caller)
+        now = _now(call.last("now"))
+        if event.kind == "prompt":
+            call.unsaid = lambda: drop(*this, [Said("", now.isoformat() if now else "", "user", event.prompt)])
+        try:
+            return answer(*this, now)  # first: what is recorded would be among what is looked through
+        finally:
+            call.unsaid = lambda: None
+            record(*this, now)
 
 
 def _understand(call: _Call, arguments: Sequence[str]) -> None:
@@ -108,12 +120,14 @@ def _now(said: str) -> "datetime | None":
 def _give_up(call: _Call, seconds: float) -> None:
     """The time is up, wherever the other thread is: what it writes to files is made to be cut off anywhere."""
     hint = "`vault-memory index` reads a new vault, `vault-memory doctor` looks for more"
-    what = f"no answer within {seconds:g} seconds; {hint}"
-    teller = threading.Thread(
-        target=tell, args=(call.state, call.environment, call.host, call.event, what), daemon=True
-    )
+
+    def last_words() -> None:
+        tell(call.state, call.environment, call.host, call.event, f"no answer within {seconds:g} seconds; {hint}")
+        call.unsaid()
+
+    teller = threading.Thread(target=last_words, daemon=True)
     teller.start()
-    teller.join(0.5)  # no longer, should the disk be what is slow
+    teller.join(LAST_WORDS_SECONDS)  # no longer, should the disk be what is slow
     os._exit(0)
 
 

@@ -153,6 +153,11 @@ class Index:
         ).fetchone()
         return Held._make(row) if row else None
 
+    def revision_of(self, path: str) -> str:
+        """The revision of a note that it holds; empty when it holds none."""
+        row = self.connection.execute("SELECT revision FROM note WHERE path = ?", (path,)).fetchone()
+        return str(row[0]) if row else ""
+
     def bytes_of(self, path: str) -> int:
         """The length of the bytes that it holds of a note; 0 when it holds none."""
         row = self.connection.execute("SELECT bytes FROM note WHERE path = ?", (path,)).fetchone()

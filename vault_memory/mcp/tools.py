@@ -86,7 +86,8 @@ def call(serving: Serving, name: str, said: Mapping[str, Any]) -> Result:
     except VaultMemoryError as error:
         return Result(f"error: {serving.told(error)}")
     except Exception as error:
-        logger.error("%s failed: %s: %s", name, type(error).__name__, error, exc_info=logger.isEnabledFor(logging.INFO))
+        # what it says may be text of a note, which belongs into no log that nobody asked for
+        logger.error("%s failed: %s", name, type(error).__name__, exc_info=logger.isEnabledFor(logging.INFO))
         return Result("error: the memory cannot do this now\n\nhint: try again later; the server's log says why")
     return Result(text, answer)
 

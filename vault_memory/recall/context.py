@@ -104,15 +104,12 @@ def _always(index: Index, notes: Notes, wanted: Wanted) -> Iterable[Quotation]:
     in_channel = any(scope.startswith("channel:") for scope in wanted.open)
     reflected = False
     for kind, scope, day, path in _there(index, wanted):
-        if wanted.is_personal(kind, scope) or (kind == "memory" and in_channel):
+        if wanted.is_personal(kind, scope) or (kind == "memory" and in_channel) or (kind == "reflection" and reflected):
             continue
-        if kind == "reflection":
-            if reflected:
-                continue
-            reflected = True
         about = {"date": day} if day else {}
         worth = float(date.fromisoformat(day).toordinal()) if day else 0.0
         if quotation := rules.whole_note(kind, path, notes.text(path), worth=worth, **about):
+            reflected |= kind == "reflection"
             yield quotation
 
 

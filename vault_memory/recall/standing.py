@@ -1,12 +1,12 @@
 """Notes as they stand in their files at this moment, and who wrote each of their lines, as far as that is known."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from vault_memory.errors import NoteNotFound, VaultError
 from vault_memory.recall.answer import Hit
-from vault_memory.vault import Folder, RealFiles
+from vault_memory.vault import Folder, Note, RealFiles
 
 LARGEST = 64 << 20
 """Bytes of a transcript or an audit that is read"""
@@ -35,25 +35,34 @@ class Standing:
 class Notes:
     """Reads each note once; for one question."""
 
-    def __init__(self, folder: Folder, authors: "Authors") -> None:
-        self._folder, self._authors = folder, authors
+    def __init__(self, folder: Folder, authors: "Authors", indexed: Callable[[str], str] = lambda path: "") -> None:
+        """`indexed` says which revision of a note hits are from."""
+        self._folder, self._authors, self._indexed = folder, authors, indexed
+        self._raw: dict[str, Note | None] = {}
         self._lines: dict[str, list[bytes]] = {}
+        self._sections: dict[str, dict[str, dict[str, int]]] = {}
         self._audits: dict[str, dict[str, list[str]]] = {}
         """by folder, which files are the audit of which note"""
         self.trouble: dict[str, str] = {}
         """why a note cannot be read now, by path"""
 
+    def _note(self, path: str) -> Note | None:
+        if path not in self._raw:
+            self._raw[path] = None
+            try:
+                self._raw[path] = self._folder.read(path, max_bytes=LARGEST)
+            except NoteNotFound:
+                pass
+            except VaultError as error:
+                self.trouble[path] = error.message
+        return self._raw[path]
+
     def lines(self, path: str) -> list[bytes]:
         """The lines of a note without their ends; none when it cannot be read."""
         if path not in self._lines:
-            try:
-                raw = self._folder.read(path, max_bytes=LARGEST).raw
-                self._lines[path] = raw.split(b"\n") if path.endswith(".jsonl") else _BREAK.split(raw)
-            except NoteNotFound:
-                self._lines[path] = []
-            except VaultError as error:
-                self._lines[path] = []
-                self.trouble[path] = error.message
+            note = self._note(path)
+            raw = note.raw if note else b""
+            self._lines[path] = raw.split(b"\n") if path.endswith(".jsonl") else _BREAK.split(raw)
         return self._lines[path]
 
     def text(self, path: str) -> str:
@@ -65,44 +74,60 @@ class Notes:
         return self._said(hit) if hit.kind == "transcript" else self._written(hit)
 
     def _said(self, hit: Hit) -> Standing | None:
-        from vault_memory.memory.turns import PERSON, read_turn  # only here: many questions find no turn
+        from vault_memory.memory.turns import PERSON, read_turn, turn_chunks  # only here: many questions find no turn
 
         lines, number = self.lines(hit.note), hit.lines[0]
-        turn = read_turn(lines[number - 1]) if 0 < number <= len(lines) else None
+        line = lines[number - 1] if 0 < number <= len(lines) else b""
+        turn = read_turn(line)
+        if turn is None or all(one.chunk.text != hit.text for one in turn_chunks(line, hit.scope)):
+            return None
         speaker = _SPEAKER.match(hit.text)
         said = hit.text[speaker.end() :] if speaker else hit.text
-        if turn is None or _squeezed(said) not in _squeezed(turn.text):
-            return None
         who = turn.role if turn.role != PERSON or not turn.user else f"{turn.user} ({turn.role})"
         origin = who if turn.origin == "owner" else f"{who}, from {turn.origin}"
         return Standing(number, number, said, origin, turn.session)
 
     def _written(self, hit: Hit) -> Standing | None:
+        """As it was found when the note is still the one that was read; else where a chunk of it says the same."""
+        note = self._note(hit.note)
+        if note is None:
+            return None
         first, last = hit.lines
-        here = self._decoded(hit.note, first, last)
-        if hit.text not in here:
-            whole = self.text(hit.note)
-            at = whole.find(hit.text)
-            if at < 0 or not hit.text:
+        if note.revision != self._indexed(hit.note):
+            from vault_memory.markdown import chunk  # only here: nearly always nothing has changed
+
+            same = [one for one in chunk(note.raw) if one.text == hit.text]
+            if not same:
                 return None
-            first = whole.count("\n", 0, at) + 1
-            last = first + hit.text.count("\n")
+            nearest = min(same, key=lambda one: (one.heading != hit.heading, abs(one.first_line - first)))
+            first, last = nearest.first_line, nearest.last_line
         return Standing(first, last, hit.text, self._origin(hit.note, first, last))
 
     def line_of(self, path: str, heading: str, text: str) -> int:
         """The line in which an item of a section begins that says this; 0 when none does."""
         from vault_memory.memory.items import folded
 
-        wanted, here, elsewhere = folded(heading), True, 0
+        sections = self._sections_of(path)
+        here = sections.get(folded(heading), {})
+        if text in here:
+            return here[text]
+        everywhere = [one for section in (here, *sections.values()) for one in section.items()]
         lines = self.lines(path)
-        for at, line in enumerate(lines):
-            if line.startswith(b"## "):
-                here = folded(line.decode("utf-8", "replace").strip("# \t")) == wanted
-            elif line.strip() and (here or not elsewhere) and _says(lines[at : at + MOST_LINES], text):
-                if here:
-                    return at + 1
-                elsewhere = at + 1
-        return elsewhere
+        return next((at for said, at in everywhere if _says(lines[at - 1 : at - 1 + MOST_LINES], said, text)), 0)
+
+    def _sections_of(self, path: str) -> dict[str, dict[str, int]]:
+        """By folded heading, what the lines of a note say as items, and where."""
+        from vault_memory.memory.items import folded, text_of
+
+        if path not in self._sections:
+            here: dict[str, int] = {}
+            found = self._sections[path] = {"": here}
+            for at, line in enumerate(self.lines(path), start=1):
+                if line.startswith(b"## "):
+                    here = found.setdefault(folded(line.decode("utf-8", "replace").strip("# \t")), {})
+                elif line and not line.isspace():
+                    here.setdefault(text_of(line), at)
+        return self._sections[path]
 
     def _decoded(self, path: str, first: int, last: int) -> str:
         return b"\n".join(self.lines(path)[first - 1 : last]).decode("utf-8", "replace")
@@ -125,12 +150,12 @@ class Notes:
         return self._authors.bots(path, audits) if audits else frozenset()
 
 
-def _says(lines: list[bytes], text: str) -> bool:
-    """Whether an item that begins in the first of these lines says this."""
+def _says(lines: list[bytes], first: str, text: str) -> bool:
+    """Whether an item that begins in the first of these lines, which says `first`, says this."""
+    if not text.startswith(first):
+        return False
     from vault_memory.memory.items import text_of
 
-    if not text.startswith(text_of(lines[0])):
-        return False
     return any(text_of(b"\n".join(lines[:end])) == text for end in range(1, len(lines) + 1))
 
 
@@ -140,10 +165,6 @@ def _said_by(own: bytes) -> str:
     from vault_memory.memory.items import text_of
 
     return normalised(text_of(own))
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.replace("\x00", " ").encode("utf-8", "replace").decode().split())
 
 
 class Authors:

@@ -17,19 +17,14 @@ if TYPE_CHECKING:
     from vault_memory.hosts import Changed, Plan, Wire
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command()
 @click.argument("host")
 @click.option("--user", metavar="NAME", help="Whom the bot serves.")
 @click.option("--channel", metavar="NAME", help="Where, when that is a channel.")
-@click.option(
-    "--group", "groups", multiple=True, metavar="NAME", help="A group whose notes are open, too (repeatable)."
-)
-@click.argument("more", nargs=-1, type=click.UNPROCESSED)
+@click.option("--group", metavar="NAME", multiple=True, help="A group whose notes are open, too (repeatable).")
 @common
 @click.pass_obj
-def hook(
-    context: Context, host: str, user: str | None, channel: str | None, groups: tuple[str, ...], more: tuple[str, ...]
-) -> None:
+def hook(context: Context, host: str, user: str | None, channel: str | None, group: tuple[str, ...]) -> None:
     """Answer one event of HOST (claude-code, codex), which comes as JSON on standard input.
 
     SessionStart is answered with the memory block. UserPromptSubmit is recorded, and answered with recalled lines when
@@ -41,9 +36,8 @@ def hook(
 
     given = {"vault": context.vault, "config": context.config, "user": user, "channel": channel}
     words = [word for name, value in given.items() if value for word in (f"--{name}", value)]
-    words += [word for group in groups for word in ("--group", group)]
-    words += ["--now", context.now.isoformat()] if context.now else []
-    sys.exit(run([host, *words, *more]))
+    words += [word for name in group for word in ("--group", name)]
+    sys.exit(run([host, *words, *(("--now", context.now.isoformat()) if context.now else ())]))
 
 
 @click.command()

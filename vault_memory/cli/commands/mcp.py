@@ -26,6 +26,9 @@ def mcp(context: Context, user: str | None, channel: str, groups: tuple[str, ...
     need("mcp")
     if not user:
         raise UsageError("`mcp` needs to know whose memory it serves", hint="name the person with `--user NAME`")
+    for name in (user, channel, *groups):
+        if any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise UsageError(f"{name!r} is no name: it is not valid UTF-8", hint="write it as its folder is named")
     caller = Caller(user, channel, groups)
     with context.open() as memory:
         from vault_memory.mcp import over_stdio
