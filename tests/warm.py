@@ -48,7 +48,8 @@ def program() -> tuple[str, ...]:
     return sys.executable, "-I", "-S", str(CLIENT), path
 
 
-def _load() -> None:
+def load() -> None:
+    """What commands load when they need it: who forks many processes does it once."""
     package = importlib.import_module("vault_memory")
     for found in pkgutil.walk_packages(package.__path__, "vault_memory."):
         if not found.name.startswith(NOT_LOADED):
@@ -62,7 +63,7 @@ def _serve(path: str) -> None:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path)
     listener.listen(64)
-    _load()
+    load()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.scenarios.index_dump import dump
@@ -306,20 +306,17 @@ def test_without_an_index_a_turn_is_recorded_and_found_once_there_is_one(outside
         assert found(memory, "kettle", "group:main") == ["**main**: kettle"]
 
 
-@settings(max_examples=15)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(exclude_categories=()), min_size=1).filter(str.strip))
 @example("a\nb\r\nc\x00\u2028d")
 @example("\ud800 lone \udfff")
 @example('{"id": "x"}\n{"id": "y"}')
 @example("\u202e" + "x" * 10_000)
-def test_any_text_is_recorded_whole(tmp_path_factory, text):
-    vault = tmp_path_factory.mktemp("vault")
-    environment = {"VAULT_MEMORY_STATE": str(tmp_path_factory.mktemp("state")), "VAULT_MEMORY_EMBEDDING_KIND": "off"}
-    (vault / "MEMORY.md").write_text("- one\n")
-    with VaultMemory.open(vault, environment=environment) as memory:
-        memory.index()
-        memory.record_turn(session="s", role="user", user="alice", text="kettle " + text, now=NOON)
-        memory.record_turn(session="s", role="user", user="alice", text="after", now=NOON)
+def test_any_text_is_recorded_whole(memory, text):
+    scope = f"user:ann-{len(memory.scopes())}"
+    user = scope.removeprefix("user:")
+    memory.record_turn(session="s", role="user", user=user, text="kettle " + text, now=NOON)
+    memory.record_turn(session="s", role="user", user=user, text="after", now=NOON)
 
-        assert [turn.text for turn in memory.transcripts.of("user:alice")] == ["kettle " + text, "after"]
-        assert memory.search("kettle", scopes=["user:alice"], refresh=False).hits
+    assert [turn.text for turn in memory.transcripts.of(scope)] == ["kettle " + text, "after"]
+    assert memory.search("kettle", scopes=[scope], refresh=False).hits

@@ -20,6 +20,7 @@ from typing import Any
 from tests.brain.scripted import Asked, Sent, completion, learned
 from tests.brain.scripted import ScriptedModel as Model
 from tests.conftest import PROJECT
+from tests.warm import load
 from vault_memory.app import VaultMemory
 from vault_memory.sleep.steps import STEPS
 
@@ -111,6 +112,7 @@ def differences(found: dict[str, bytes], wanted: dict[str, bytes]) -> list[str]:
 
 
 def main(folder: Path, kills: int, seed: int) -> None:
+    load()
     with Model(answers) as model:
         evening = Evening(folder, model.url, seed)
         began = time.monotonic()

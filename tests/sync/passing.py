@@ -1,14 +1,18 @@
-"""A process that syncs a vault pass after pass until nothing is left to do, or until it is killed.
+"""Processes that sync a vault pass after pass until nothing is left to do, or until they are killed.
 
-``python -m tests.sync.passing FOLDER NAME URL USER PASSWORD KIND``
+``python -m tests.sync.passing`` reads what to do from its standard input, FOLDER NAME URL USER PASSWORD KIND as JSON on
+a line, forks a process for it, and prints its number. That begins with the next line; how it ended is printed then.
 """
 
+import json
+import os
 import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.sync.devices import AHEAD, Clock, Device
+from tests.warm import load
 from vault_memory.errors import VaultMemoryError
 from vault_memory.remote import Account, Nextcloud, WebDav
 
@@ -34,5 +38,27 @@ def main(folder: str, name: str, url: str, user: str, password: str, kind: str) 
     return 1
 
 
+def fork(*asked: str) -> None:
+    """One process, from its number to how it ended."""
+    begins, begin = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.read(begins, 1)
+            code = main(*asked)
+        finally:
+            os._exit(code)
+    print(child, flush=True)
+    sys.stdin.readline()
+    os.write(begin, b".")
+    _, status = os.waitpid(child, 0)
+    os.close(begins)
+    os.close(begin)
+    print(os.waitstatus_to_exitcode(status), flush=True)
+
+
 if __name__ == "__main__":
-    raise SystemExit(main(*sys.argv[1:]))
+    load()
+    while line := sys.stdin.readline():
+        fork(*json.loads(line))

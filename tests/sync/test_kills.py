@@ -1,10 +1,13 @@
 """A process that is killed in the middle of a pass, again and again: nothing is lost, nothing is left lying about."""
 
+import json
+import os
 import random
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +21,6 @@ from tests.remote.servers.real import Server
 
 ROOT = Path(__file__).parents[2]
 KILLS = 10
-PATIENCE_SECONDS = 30.0
 
 
 @dataclass
@@ -28,7 +30,8 @@ class Counting:
     app: App
     left: int = 0
     """requests until the next kill"""
-    victim: "subprocess.Popen[bytes] | None" = None
+    victim: int | None = None
+    """the number of a process"""
     before: bool = True
     """whether the request that it dies over is still carried out"""
 
@@ -37,9 +40,9 @@ class Counting:
         if self.left == 0 and self.victim is not None:
             if self.before:
                 answer = self.app.handle(method, path, headers, body, address=address)
-                self.victim.send_signal(signal.SIGKILL)
+                os.kill(self.victim, signal.SIGKILL)
                 return answer
-            self.victim.send_signal(signal.SIGKILL)
+            os.kill(self.victim, signal.SIGKILL)
         return self.app.handle(method, path, headers, body, address=address)
 
 
@@ -52,6 +55,14 @@ class Household:
         self.written: list[str] = []
         for name in ("laptop", "phone"):
             (base / name / "vault" / "notes").mkdir(parents=True)
+        command = [sys.executable, "-m", "tests.sync.passing"]
+        self.processes = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+
+    def close(self) -> None:
+        self.processes.kill()
+        self.processes.communicate()
 
     def write(self, name: str) -> None:
         for _ in range(4):
@@ -60,21 +71,27 @@ class Household:
             note.write_text((note.read_text() if note.exists() else "# Note\n\n") + line)
             self.written.append(line)
 
-    def start(self, name: str) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "tests.sync.passing", str(self.base), name, *self.who]
-        return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    def runs(self, name: str, *, over: int = 0) -> int:
+        """How a process ends that syncs; it is killed over a request of this number, if any."""
+        assert self.processes.stdin is not None
+        assert self.processes.stdout is not None
+        self.processes.stdin.write(json.dumps([str(self.base), name, *self.who]) + "\n")
+        self.processes.stdin.flush()
+        child = int(self.processes.stdout.readline())
+        self.counting.left, self.counting.victim = over, child if over else None
+        self.processes.stdin.write("begin\n")
+        self.processes.stdin.flush()
+        code = int(self.processes.stdout.readline())
+        self.counting.victim = None
+        return code
 
     def killed(self) -> None:
         """The laptop starts to sync, and dies over some request."""
-        self.counting.left = self.random.randrange(2, 30)
         self.counting.before = self.random.random() < 0.5
-        self.counting.victim = process = self.start("laptop")
-        process.wait(PATIENCE_SECONDS)
-        self.counting.victim = None
+        assert self.runs("laptop", over=self.random.randrange(2, 30)) in (0, -signal.SIGKILL)
 
     def finished(self, name: str) -> None:
-        process = self.start(name)
-        assert process.wait(PATIENCE_SECONDS * 2) == 0
+        assert self.runs(name) == 0
 
     def files(self, name: str) -> dict[str, bytes]:
         vault = self.base / name / "vault"
@@ -82,7 +99,11 @@ class Household:
 
 
 def lived_through(base: Path, counting: Counting, who: tuple[str, str, str, str]) -> dict[str, bytes]:
-    home = Household(base, counting, who)
+    with closing(Household(base, counting, who)) as home:
+        return _lived_through(home)
+
+
+def _lived_through(home: Household) -> dict[str, bytes]:
     home.finished("laptop")  # what it leaves of its first contact, when killed in it, is not what this is about
     for number in range(KILLS):
         home.write("laptop")
