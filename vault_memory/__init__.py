@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vault_memory.app.memory_tool import MemoryTool, ToolAnswer
     from vault_memory.app.remembering import Remembered
     from vault_memory.app.sleeping import Slept
+    from vault_memory.app.taking_back import TakenBack
     from vault_memory.config import Config
     from vault_memory.curate import Edit, NoteChanged
     from vault_memory.errors import NoteNotFound, UsageError, VaultMemoryError, VaultUnreachable
@@ -59,6 +60,7 @@ __all__ = [
     "Remembered",
     "SearchAnswer",
     "Slept",
+    "TakenBack",
     "ToolAnswer",
     "UsageError",
     "VaultMemory",
@@ -79,6 +81,7 @@ _MODULES = {
     **dict.fromkeys(("Proposal", "Record"), "memory"),
     "Remembered": "app.remembering",
     "Slept": "app.sleeping",
+    "TakenBack": "app.taking_back",
 }
 
 

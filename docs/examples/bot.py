@@ -31,22 +31,25 @@ def ask(url: str, model: str, messages: list[dict[str, str]]) -> str:
 
 
 def correct(memory: VaultMemory, scope: str, wrong: str, right: str) -> str:
-    """Facts get the right words; what was no fact is remembered rightly; the wrong words are forgotten everywhere."""
+    """Facts get the right words, what was no fact is remembered rightly, and lines that say it wrongly are removed.
+
+    `vault-memory undo` takes each of it back.
+    """
     if not (wrong and right):
         return "say it as: /correct WRONG => RIGHT"
     facts = [fact for fact in memory.facts(scopes=[scope]) if wrong.casefold() in fact.object.casefold()]
     for fact in facts:
         memory.correct_fact(fact.id, scopes=[scope], object=right)
+    if wrong.casefold() not in right.casefold():
+        memory.take_back(wrong, scopes=[scope], source="cli")
     if not facts:
         memory.remember(right, scope=scope, source="cli")
-    if wrong.casefold() not in right.casefold():
-        memory.forget(wrong, scopes=[scope])
     return "corrected"
 
 
 def chat(memory: VaultMemory, user: str, url: str, model: str) -> None:
     session, said = secrets.token_hex(8), list[dict[str, str]]()
-    scopes = Caller(user).scopes(memory.layout)
+    scopes = Caller(user).reads(memory.layout)
     while (prompt := input(f"{user}> ").strip()) != "/quit":
         try:
             if prompt.startswith("/correct "):

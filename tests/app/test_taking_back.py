@@ -6,7 +6,7 @@ import pytest
 
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
-from vault_memory.app.taking_back import NO_ITEM, SAID, WAITS, TakenBack, TooManyItems, take_back
+from vault_memory.app.taking_back import NO_ITEM, SAID, WAITS, TakenBack, TooManyItems
 from vault_memory.curate import NoteChanged
 from vault_memory.errors import UsageError
 from vault_memory.memory import TextTooShort
@@ -32,7 +32,7 @@ def text_of(memory: VaultMemory, note: str) -> str:
 
 
 def back(memory: VaultMemory, text: str, **options) -> TakenBack:
-    return take_back(memory, text, scopes=["user:alice"], **options)
+    return memory.take_back(text, scopes=["user:alice"], **options)
 
 
 def test_what_the_bot_wrote_goes_and_undo_brings_it_back(memory: VaultMemory):

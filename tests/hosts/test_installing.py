@@ -154,6 +154,23 @@ def test_claude_code_gets_the_four_hooks_beside_those_it_had(outside: Outside, i
     assert [server["command"], *server["args"]][-7:-2] == ["mcp", "--vault", str(outside.vault), "--user", "mira"]
 
 
+def test_the_written_command_runs_in_a_shell_whatever_the_vault_is_called(outside: Outside, install: Install) -> None:
+    vault = outside.home / 'Mira\'s "odd" vault $HOME'
+    note = vault / "Users" / "mira" / "wren" / "config" / "USER.md"
+    note.parent.mkdir(parents=True)
+    note.write_text("- drinks oolong tea\n")
+    assert outside.bare("install", "claude-code", "--vault", str(vault)).code == 0
+    said = json.loads((outside.home / FILES["claude-code"][0]).read_text())["hooks"]["SessionStart"][0]["hooks"][0]
+
+    done = subprocess.run(
+        ["sh", "-c", said["command"]], input='{"hook_event_name": "SessionStart", "session_id": "s"}',
+        env=outside.environment, cwd="/", capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "oolong" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+
+
 def test_codex_gets_a_block_that_says_the_same_in_toml(outside: Outside, install: Install) -> None:
     [file] = given_files(outside, "codex")
 

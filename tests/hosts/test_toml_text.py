@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from vault_memory.hosts.toml_text import BEGIN, END, NotToml, checked, values, with_block, without_block, written
 
-HOOK = {"type": "command", "command": "/usr/bin/x hook codex", "timeout": 10}
+HOOK = {"type": "command", "command": "/usr/bin/vault-memory hook codex --user mira", "timeout": 10}
 TABLES = [
     written(
         "mcp_servers.vault-memory", {"command": "/usr/bin/x", "args": ["mcp", "--user", 'Mira "the 1st" \\ \x7f\t']}
@@ -79,6 +79,27 @@ def test_what_was_set_before_is_set_afterwards_or_the_file_is_refused(text: str)
 def test_a_file_that_cannot_take_the_block_is_refused_with_the_reason(text: str, reason: str) -> None:
     with pytest.raises(NotToml, match=reason):
         checked(text, with_block(text, TABLES), WANTED)
+
+
+THEIRS = '[mcp_servers.new]\ncommand = "y"\n'
+STATE = '[hooks.state."config.toml:session_start:0"]\ntrusted_hash = "1"\n'
+STOP = '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "date"\n'
+
+
+@pytest.mark.parametrize("theirs", [THEIRS, STATE, STOP, THEIRS + STATE])
+@pytest.mark.parametrize("before", ["[mcp_servers", "[[hooks.SessionStart]]", END])
+def test_what_somebody_put_between_the_marks_stays(theirs: str, before: str) -> None:
+    block = with_block("a = 1\n", TABLES)
+    at = block.index(before)
+    mixed = block[:at] + theirs + block[at:]
+    tomllib.loads(mixed)
+
+    left = without_block(mixed)
+
+    assert tomllib.loads(left) == tomllib.loads("a = 1\n" + theirs)
+    again = with_block(mixed, TABLES)
+    assert with_block(again, TABLES) == again
+    assert without_block(again) == left
 
 
 def test_the_strings_that_are_written_are_read_as_they_were_meant() -> None:

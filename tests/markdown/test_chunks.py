@@ -13,8 +13,8 @@ from tests.markdown.shapes import line_ends, notes, ordinary_notes, random_note
 from vault_memory.markdown import Chunk, chunk, embed_text, identity, parse, render
 from vault_memory.markdown import chunks as chunks_module
 from vault_memory.markdown import outline as outline_module
+from vault_memory.markdown.chunk_text import MARKER
 from vault_memory.markdown.cutting import CAP, cut
-from vault_memory.markdown.items import MARKER
 from vault_memory.markdown.outline import outline
 
 long_texts = st.text(st.sampled_from("ab é日。.!? \n\t-\u200d\u0301"), max_size=3000)

@@ -28,6 +28,7 @@ from vault_memory.memory import (
     summary,
     union,
 )
+from vault_memory.memory.ownership import MANY
 
 
 def run(raw, *ops, source="nightly", id="1", ts="2026-11-21T03:00:00+01:00"):
@@ -377,3 +378,28 @@ def test_the_beginning_of_an_id_is_enough_and_an_ambiguous_one_lists_the_candida
     assert (resolve("7c1", ids).id, resolve("7c1", ids).candidates) == ("", ("7c1e90ab12", "7c1f000000"))
     assert resolve("", ids).candidates == resolve("9", ids).candidates == ()
     assert resolve("0000000000", [*ids, "00000000001"]).id == "0000000000"
+
+
+@settings(max_examples=30)
+@given(steps)
+def test_a_long_audit_that_grew_or_was_changed_is_replayed_as_a_new_one(steps):
+    raw = b"## A\n\n## B\n"
+    records = [run(b"## B\n", append(f"line {at}", heading="B"), id=f"0{at:03}")[1] for at in range(MANY)]
+    for number, (who, what) in enumerate(steps):
+        if who == "bot":
+            raw, record = run(raw, *what, id=f"{number:03}")
+            records.append(record)
+            assert replay(tuple(records)) == replay(records)
+    assert replay(tuple(records[1:])) == replay(records[1:])
+    assert replay(tuple(records[:-1])) == replay(records[:-1])
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.booleans()), max_size=8))
+@example([(1, 0, False), (2, 3, True), (1, 1, True), (2, 2, False)])
+def test_the_records_of_one_device_in_one_file_are_as_they_stand_there(said):
+    records = [
+        Record(f"{number}", f"202{year}-01-01T00:00:00Z", "", "nightly", "n.md", redacted=redacted, device="me")
+        for number, year, redacted in said
+    ]
+
+    assert union(records) == union(records, [])

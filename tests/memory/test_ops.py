@@ -94,6 +94,24 @@ def test_any_json_on_any_bytes_ends_in_a_verdict_for_each_op(raw, ops):
         assert outcome.doc == doc
 
 
+appends = st.fixed_dictionaries({"op": st.just("append"), "heading": st.sampled_from("AAAB"), "line": texts})
+
+
+@settings(max_examples=400)
+@given(notes, st.lists(appends, min_size=2, max_size=6))
+@example(b"## A\na\n---\n", [{"op": "append", "heading": "A", "line": line} for line in ("a", "[a]: b")])
+@example(b"## A\n8. x\n\n   ### B\n", [{"op": "append", "heading": "A", "line": line} for line in "abcd"])
+@example(b"## A\n- x", [{"op": "append", "heading": "A", "line": line} for line in ("a", "- -", "A", "b")])
+def test_lines_that_are_appended_together_are_appended_as_one_by_one(raw, ops):
+    together = apply_ops(parse(raw), ops)
+
+    doc, applied, rejected = parse(raw), (), ()
+    for op in ops:
+        outcome = apply_ops(doc, [op])
+        doc, applied, rejected = outcome.doc, applied + outcome.applied, rejected + outcome.rejected
+    assert (together.doc, together.applied, together.rejected) == (doc, applied, rejected)
+
+
 def others(doc, name):
     """Everything but the first section of this name, and what stands below the top region of that."""
     at = next((at for at, section in enumerate(doc.sections) if section.name == name), None)

@@ -196,9 +196,7 @@ class _Work:
     def _run(self, note: str, **asked: object) -> "Edit":
         curator = self._memory.curator
         run = curator.new_run(note, "cli", self._now, why=self._why, **asked)
-        edit = curator.run(run, self._now, dry_run=True)
-        if not self._dry_run and (edit.proposed or any(done.outcome == "applied" for done in edit.applied)):
-            edit = curator.run(run, self._now)
+        edit = curator.run(run, self._now, dry_run=self._dry_run, idle=False)
         if any(done.outcome == "applied" for done in edit.applied):
             self.done.notes.append(note)
         self.done.skipped += [Skipped(note, refused.reason) for refused in edit.rejected]

@@ -16,13 +16,13 @@ from vault_memory.app.results import (
     SearchAnswer,
 )
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.recall import Hit
 
 if TYPE_CHECKING:
     from vault_memory.app.conflicts import ThrownNote
     from vault_memory.app.forgetting import Forgotten
     from vault_memory.curate import ConflictCopy, Edit, NoteVersion, Resolved
     from vault_memory.memory import Proposal, Record
+    from vault_memory.recall import Hit
 
 ADVICE = {"identical": "discard", "contained": "discard", "mergeable": "merge", "conflict": "merge", "orphan": "take"}
 """What is to be done about a conflict copy, by its state"""
@@ -41,7 +41,7 @@ def of_search(answer: SearchAnswer) -> dict[str, Any]:
     return found
 
 
-def of_hit(hit: Hit) -> dict[str, Any]:
+def of_hit(hit: "Hit") -> dict[str, Any]:
     """One hit; paths are relative to the vault, lines are 1-based and inclusive."""
     found: dict[str, Any] = {
         "note": hit.note,

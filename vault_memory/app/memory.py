@@ -23,10 +23,9 @@ from vault_memory.app.sleeping import Sleeping
 from vault_memory.app.state import StateFolder, cache_root, first_marker, state_of
 from vault_memory.app.syncing import InStep
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
-from vault_memory.index import Index, vectors
+from vault_memory.index import Index
 from vault_memory.ingest import PendingIndex
 from vault_memory.memory import Layout, Pattern, inside
-from vault_memory.recall import Answer, Matrices, search
 from vault_memory.vault import Folder, Marker, read_marker
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from vault_memory.app.forgetting import Forgotten
     from vault_memory.app.leaving import Exported
     from vault_memory.app.memory_tool import MemoryTool
+    from vault_memory.recall import Answer, Matrices
 
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
@@ -145,6 +145,8 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         other.environment, other.config_file = self.environment, self.config_file
         other.dirty = lambda: self.dirty()
         if resident:
+            from vault_memory.recall import Matrices
+
             other.matrices = Matrices()
             other._count_lasts = 1.0
         return other
@@ -196,6 +198,8 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         beside a daemon may leave that to it. `since` and `until` are inclusive. Raises UsageError for an unknown mode
         or a bare string as `scopes`.
         """
+        from vault_memory.recall import search  # only here: who asks nothing needs none of it
+
         if isinstance(scopes, str):
             raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint=NO_SCOPES)
         if refresh:
@@ -203,27 +207,15 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         index = self.indexing.index()
         wanted = mode or self.config.recall.mode
         ask = partial(
-            search,
-            index,
-            query,
-            scopes=scopes,
-            mode=wanted,
-            limit=limit or self.config.recall.limit,
-            now=now or datetime.now(UTC),
-            topic=topic,
-            entity=entity,
-            since=since,
-            until=until,
-            kinds=kinds,
-            why=why,
-            cues=self.config.recall.dialogue_cues,
-            pending=self.pending.index(),
-        )
+            search, index, query, scopes=scopes, mode=wanted, limit=limit or self.config.recall.limit,
+            now=now or datetime.now(UTC), topic=topic, entity=entity, since=since, until=until, kinds=kinds, why=why,
+            cues=self.config.recall.dialogue_cues, pending=self.pending.index(),
+        )  # fmt: skip
         with index.reading():  # a note named as stale and its text are of one moment
             answer = self._with_vectors(ask) or ask(mode="keyword" if wanted == "semantic" else wanted)
             return SearchAnswer(answer.hits, self._freshness(index), answer.left_out)
 
-    def _with_vectors(self, ask: Callable[..., Answer]) -> Answer | None:
+    def _with_vectors(self, ask: Callable[..., "Answer"]) -> "Answer | None":
         """The answer with the embedder's help; None when there is none, or it failed just now."""
         embedder = self.semantic.embedder
         if embedder is None:
@@ -350,6 +342,8 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
             before, count, counted = self._missing
             if before == key or (before[:2] == key[:2] and time.monotonic() - counted < self._count_lasts):
                 return count
+        from vault_memory.index import vectors
+
         model = vectors.find_model(index.connection, fingerprint)
         count = vectors.missing_count(index.connection, model) if model else index.counts()[1]
         self._missing = (key, count, time.monotonic())

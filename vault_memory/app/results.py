@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from vault_memory.recall import Hit
+if TYPE_CHECKING:
+    from vault_memory.recall import Hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Freshness:
 class SearchAnswer:
     """Hits, best first, and how fresh they are."""
 
-    hits: tuple[Hit, ...]
+    hits: "tuple[Hit, ...]"
     freshness: Freshness
     left_out: Mapping[str, int]
     """how many candidates each filter left out; empty unless `why` was asked for"""

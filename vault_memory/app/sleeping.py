@@ -14,6 +14,7 @@ from vault_memory.errors import UsageError
 if TYPE_CHECKING:
     from vault_memory.app.memory import VaultMemory
     from vault_memory.app.remembering import Remembered
+    from vault_memory.app.taking_back import TakenBack
     from vault_memory.curate import Edit, Session
     from vault_memory.sleep import Desk, Log, Places, Schedule, Wanted
 
@@ -86,6 +87,20 @@ class Sleeping:
         from vault_memory.app.remembering import remember
 
         return remember(cast("VaultMemory", self), text, scope, source, now, expected=expected, dry_run=dry_run)
+
+    def take_back(
+        self, text: str, *, scopes: Sequence[str], note: str | None = None, source: str = "tool",
+        expected: str | None = None, now: datetime | None = None,
+    ) -> "TakenBack":  # fmt: skip
+        """Remove the items that say `text` from the notes of these scopes, by ops that `undo` brings back.
+
+        With source `tool`, items that a person wrote are only proposed to them; `cli` is the person's own act. What was
+        said stays in transcripts. Raises TextTooShort, TooManyItems, NoteChanged, UsageError.
+        """
+        from vault_memory.app.taking_back import take_back
+
+        memory = cast("VaultMemory", self)
+        return take_back(memory, text, scopes=scopes, note=note, source=source, expected=expected, now=now)
 
     def append_summary(self, scope: str, text: str, ts: datetime | str) -> "Edit":
         """Keep the summary of a conversation that is about to be shortened, in the dated note of its day."""

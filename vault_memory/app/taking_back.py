@@ -79,8 +79,8 @@ class TakenBack:
 
 
 def take_back(
-    memory: "VaultMemory", text: str, *, scopes: Sequence[str], note: str | None = None, expected: str | None = None,
-    now: datetime | None = None,
+    memory: "VaultMemory", text: str, *, scopes: Sequence[str], note: str | None = None, source: str = "tool",
+    expected: str | None = None, now: datetime | None = None,
 ) -> TakenBack:  # fmt: skip
     """Remove the list items that say `text` from the notes of these scopes, or from one of them.
 
@@ -100,7 +100,7 @@ def take_back(
     count = sum(map(len, found.values()))
     if count > MOST_ITEMS:
         raise TooManyItems(count)
-    edits = [_removed(memory, path, items, expected, now) for path, items in found.items()]
+    edits = [_removed(memory, path, items, source, expected, now) for path, items in found.items()]
     kinds = {one.note: one.kind for one in notes}
     return TakenBack(
         count,
@@ -130,10 +130,10 @@ def _items(memory: "VaultMemory", note: str, sought: "Sought") -> "list[NoteItem
 
 
 def _removed(
-    memory: "VaultMemory", note: str, items: "list[NoteItem]", expected: str | None, now: datetime | None
+    memory: "VaultMemory", note: str, items: "list[NoteItem]", source: str, expected: str | None, now: datetime | None
 ) -> "Edit":
     ops = [Remove(item.heading, item.text, exact=True) for item in items]
-    return memory.apply(note, ops, source="tool", expected=expected, why="asked to forget", now=now)
+    return memory.apply(note, ops, source=source, expected=expected, why="asked to forget", now=now)
 
 
 def _done(edit: "Edit") -> int:

@@ -118,8 +118,10 @@ class Curator:
         merge: bool = False,
         dry_run: bool = False,
         patient: bool = True,
+        idle: bool = True,
     ) -> Edit:
-        """Carry a run out; `patient` waits a moment for a note that is in use.
+        """Carry a run out; `patient` waits a moment for a note that is in use. Without `idle`, a run that neither
+        changes nor proposes anything leaves no record.
 
         Raises NoteChanged, NotUndoable, NotRecorded, NoteUnreadable, JournalUnavailable.
         """
@@ -139,7 +141,8 @@ class Curator:
             if dry_run:
                 return edit_of(plan.record(run, plan.after), recorded=False)
             if not plan.changes:
-                return self.note_down(run, plan)
+                silent = not (idle or plan.proposed)
+                return edit_of(plan.record(run, plan.after), recorded=False) if silent else self.note_down(run, plan)
             edit = self._written(run, plan, found, base, now, patience)
             self._returned(now)
             return edit
@@ -361,7 +364,7 @@ class Curator:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             self._today = f"{now:%Y-%m-%d}"
-            self.writer.recovered(now)  # its record is to be told from the audit as it was
+            self.writer.finish_begun(now)  # its record is to be told from the audit as it was
             yield list(self._finish().values())
         finally:
             self._plans.clear()

@@ -11,7 +11,18 @@ from typing import Any
 
 from vault_memory.curate.plan import Known, Plan, Run, by_policy
 from vault_memory.markdown import SectionedDoc, parse, render
-from vault_memory.memory import BOT_SOURCES, Applied, Op, Proposal, Rejected, apply_ops, as_json, propose, replay
+from vault_memory.memory import (
+    BOT_SOURCES,
+    Applied,
+    Op,
+    Outcome,
+    Proposal,
+    Rejected,
+    apply_ops,
+    as_json,
+    propose,
+    replay,
+)
 from vault_memory.memory.fact_changes import (
     Change,
     FactRules,
@@ -72,21 +83,36 @@ def plan_facts(run: Run, before: bytes | None, known: Known) -> Plan:
     changes: list[Change] = []
     refused: list[Rejected] = []
     gone = _deleted(run, start, known)
+    bound = run.source in BOT_SOURCES
+    done: list[Outcome] = []
     for wish in run.facts:
         change = change_of(doc, wish)
         if wish["do"] == "add" and change.outcome != "duplicate" and _statement(fact_of(wish)) in gone:
             refused += [Rejected(as_json(op), "deleted_by_person") for op in change.ops[-1:]]
             continue
         changes.append(change)
-        if wish is not run.facts[-1]:
-            doc = apply_ops(doc, change.ops).doc
-    said = tuple(as_json(op) for change in changes for op in change.ops)
-    outcome, proposed = by_policy(run, before, said, known)
+        if not bound or wish is not run.facts[-1]:
+            done.append(apply_ops(doc, map(as_json, change.ops)))
+            doc = done[-1].doc
+    if bound:
+        said = tuple(as_json(op) for change in changes for op in change.ops)
+        outcome, proposed = by_policy(run, before, said, known)
+    else:  # nothing stands between a person and what was just worked out
+        outcome, proposed = _joined(doc, done), ()
     applied = _remarked(outcome.applied, changes)
     asked = tuple(_asked(run, op, change) for change in changes for op in change.asks)
     did = any(done.outcome == "applied" for done in applied)
     after = render(outcome.doc) if did else before
     return Plan(before, after, applied, (*outcome.rejected, *refused), _open((*proposed, *asked), run, known))
+
+
+def _joined(doc: SectionedDoc, done: list[Outcome]) -> Outcome:
+    """What several changes did, one after the other, which ended in this text."""
+    return Outcome(
+        doc,
+        tuple(one for outcome in done for one in outcome.applied),
+        tuple(one for outcome in done for one in outcome.rejected),
+    )
 
 
 def _remarked(applied: tuple[Applied, ...], changes: list[Change]) -> tuple[Applied, ...]:

@@ -19,6 +19,8 @@ from vault_memory.vault import Folder, RealFiles, append_record, last_lines, own
 ENDING = ".audit.jsonl"
 LARGEST = 256 << 20
 """In bytes: of one audit file"""
+MOST_KNOWN = 4
+"""Of so many audit files the records are remembered: such a file grows, and only what came to it is read"""
 _NAME = re.compile(r"(?s)(?P<note>.+\.md)\.audit(?:\.(?P<device>[^/]+))?\.jsonl")
 LOG = "`vault-memory log` lists the records with their ids"
 
@@ -29,6 +31,8 @@ class Trail(Devices):
     def __init__(self, folder: Folder, state: Path) -> None:
         super().__init__(state)
         self._folder = folder
+        self._known: dict[str, tuple[bytes, list[Record]]] = {}
+        """of some audit files their whole lines, and the records on these"""
 
     def of(self, note: str) -> tuple[Record, ...]:
         """The records of one note, the oldest first."""
@@ -125,9 +129,16 @@ class Trail(Devices):
             files.close(folder)
 
     def _read(self, path: str) -> list[Record]:
-        note = _note_of(path)
-        found = (read_line(line) for line in self._bytes(path).split(b"\n") if line.strip())
-        records = [_placed(record, note) for record in found if record is not None]
+        raw = self._bytes(path)
+        known, records = self._known.pop(path, (b"", []))
+        if not raw.startswith(known):
+            known, records = b"", []
+        whole = raw.rfind(b"\n") + 1
+        records = records + _records(path, raw[len(known) : whole])
+        self._known[path] = raw[:whole], records
+        if len(self._known) > MOST_KNOWN:
+            self._known.pop(next(iter(self._known)), None)
+        records = records + _records(path, raw[whole:])
         self.meet({record.device for record in records})
         return records
 
@@ -136,6 +147,12 @@ class Trail(Devices):
             return self._folder.read(path, max_bytes=LARGEST).raw
         except NoteNotFound:
             return b""
+
+
+def _records(path: str, lines: bytes) -> list[Record]:
+    note = _note_of(path)
+    found = (read_line(line) for line in lines.split(b"\n") if line.strip())
+    return [_placed(record, note) for record in found if record is not None]
 
 
 def _placed(record: Record, note: str) -> Record:

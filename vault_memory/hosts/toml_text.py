@@ -1,13 +1,16 @@
 """A configuration in TOML gets one block between two marks at its end, and every other byte of it stays."""
 
 import json
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vault_memory.errors import ConfigError
 
 BEGIN = "# >>> vault-memory >>> put in by `vault-memory install`; `--uninstall` takes it out"
+OURS = re.compile(r"vault[-_]memory\b.* hook codex ")
+"""A command of ours in a table of hooks"""
 END = "# <<< vault-memory <<<"
 
 
@@ -26,12 +29,17 @@ def with_block(text: str, tables: Sequence[str]) -> str:
 
 
 def without_block(text: str) -> str:
-    """The text as it is without the block. Raises NotToml when only one of its marks is left."""
+    """The text as it is without the block. Raises NotToml when only one of its marks is left.
+
+    Tables that somebody else has put between the marks, as programs do that write tables beside their like, stay.
+    """
     place = _place(text)
     if place is None:
         return text
     start, end = place
     before = text[:start]
+    if foreign := "".join(_foreign(text[start:end].splitlines(keepends=True)[1:-1])):
+        return before + foreign + text[end:]
     for newline in ("\r\n", "\n"):
         if before.endswith(newline):
             before = before.removesuffix(newline)
@@ -83,6 +91,27 @@ def _merged(said: Any, wanted: Any, place: str) -> Any:
     if isinstance(said, list) and isinstance(wanted, list):
         return [*said, *wanted]
     raise NotToml(f"`{place.rstrip('.')}` is set already, and not by us", hint="take that out, or leave it as it is")
+
+
+def _foreign(lines: Sequence[str]) -> Iterator[str]:
+    """The tables between the marks that are not ours."""
+    tables: list[str] = []
+    for line in lines:
+        if line.lstrip().startswith("[") or not tables:
+            tables.append("")
+        tables[-1] += line
+    group = ""
+    for table in tables:
+        header = table.lstrip().partition("]")[0]
+        if header.startswith("[mcp_servers.vault-memory"):
+            continue
+        if header.startswith("[[hooks.") and not header.endswith(".hooks"):
+            group = table  # ours or not, as its command is
+            continue
+        if not (header.startswith("[[hooks.") and OURS.search(table)):
+            yield group + table
+        group = ""
+    yield group if group.count("\n") > 1 else ""
 
 
 def _place(text: str) -> tuple[int, int] | None:

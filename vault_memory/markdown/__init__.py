@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from vault_memory.markdown.block import CHUNKING
 
 if TYPE_CHECKING:
-    from vault_memory.markdown.chunks import Chunk, chunk, embed_text, identity
+    from vault_memory.markdown.chunk_text import Chunk, embed_text, identity
+    from vault_memory.markdown.chunks import chunk
     from vault_memory.markdown.cutting import CAP, Piece, cut
     from vault_memory.markdown.document import Section, SectionedDoc, parse, render
     from vault_memory.markdown.items import Item, ItemFields, item_spans, normalised, parse_item
@@ -45,7 +46,8 @@ __all__ = [
 ]
 
 _MODULES = {
-    **dict.fromkeys(("Chunk", "chunk", "embed_text", "identity"), "chunks"),
+    "chunk": "chunks",
+    **dict.fromkeys(("Chunk", "embed_text", "identity"), "chunk_text"),
     **dict.fromkeys(("CAP", "Piece", "cut"), "cutting"),
     **dict.fromkeys(("Section", "SectionedDoc", "parse", "render"), "document"),
     **dict.fromkeys(("Item", "ItemFields", "item_spans", "normalised", "parse_item"), "items"),

@@ -9,41 +9,18 @@ chunk of its own.
 import datetime
 import re
 from bisect import bisect_left
-from hashlib import sha256
 from operator import itemgetter
 from typing import NamedTuple
 
 from vault_memory.markdown.block import Block
+from vault_memory.markdown.chunk_text import MARKER, SPEAKER, Chunk
 from vault_memory.markdown.cutting import CAP, cut
-from vault_memory.markdown.items import BLOCK_ID, MARKER, day, read_metadata
+from vault_memory.markdown.items import day, read_metadata
 from vault_memory.markdown.outline import LONG, MOST, Outline, outline
 from vault_memory.markdown.rereading import seam
 
-
-class Chunk(NamedTuple):
-    """A unit of a note."""
-
-    text: str
-    """its lines as they stand, decoded, without the final line end; or a part of one, when it was cut"""
-    heading: tuple[str, ...]
-    """the names of the headings above it, from level 1 down"""
-    who: str
-    """who speaks: `Ann` for ``- **Ann**: hi``; often empty"""
-    first_line: int
-    """1-based"""
-    last_line: int
-    """inclusive"""
-    date: datetime.date | None
-    """from the item's metadata"""
-    topic: str
-    """from the item's metadata, else the front matter's"""
-
-
 _TABLE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*\|[-:| \t]*$", re.MULTILINE)
-_SPEAKER = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\*\*([^*\n]{1,40}?)(?::\*\*|\*\*:)[ \t]*")
 _METADATA = re.compile(r"\(([^()\n]*)\)(?:[ \t]+\^[A-Za-z0-9-]+)?[ \t]*$", re.MULTILINE)
-_MARKERS = re.compile(rf"^(?:{MARKER.pattern}|[ \t]+)", re.MULTILINE)
-_HEADING_MARKS = re.compile(r"^ {0,3}#{1,6}(?:[ \t]+|$)|[ \t]+#+[ \t]*$|^ {0,3}(?:-+|=+)[ \t]*$", re.MULTILINE)
 _FRONT_TOPIC = re.compile(r"topic:[ \t]*[\"'\[]?[ \t]*([^\"'\[\],#]*)")
 _FRONT_VALUE = re.compile(r"[ \t]*(?:-[ \t]+|[^:#]+:[ \t]*)[\"'\[{>|]*[ \t]*\w")
 
@@ -185,7 +162,7 @@ class _Chunker:
         text = "\n".join(self._lines[first:end])
         by_line = kind in ("fence", "code") or ("|" in text and bool(_TABLE.search(text)))
         said = self._nothing
-        if text.startswith("**") and (speaker := _SPEAKER.match(text)):
+        if text.startswith("**") and (speaker := SPEAKER.match(text)):
             said = said._replace(who=speaker[1].strip())
         self._cut(text, first, said, by_line=by_line)
 
@@ -236,33 +213,10 @@ class _Chunker:
                 self._chunks.append(Chunk(piece, self._heading, who, line + first, line + last, day_of, topic))
 
 
-def embed_text(heading: tuple[str, ...], who: str, text: str) -> str:
-    """What is embedded, and what makes two chunks the same: heading path and speaker, then the text without marks."""
-    if who and (speaker := _SPEAKER.match(text)) and speaker[1].strip() == who:
-        text = text[speaker.end() :]
-    if text.startswith(("#", " ")) or text.endswith(("-", "=", "#", " ")):
-        text = _HEADING_MARKS.sub("", text)
-    if "\n" in text:
-        text = _MARKERS.sub("", text)
-    elif marker := MARKER.match(text):
-        text = text[marker.end() :]
-    if "^" in text:
-        text = BLOCK_ID.sub("", text)
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
-    text = f"{who}: {text.strip()}" if who else text.strip()
-    return f"{' › '.join(heading)}\n{text}" if heading else text
-
-
-def identity(embed_text: str) -> bytes:
-    """The identity of a chunk, and the key of its vector: SHA-256 of its exact embed text."""
-    return sha256(embed_text.encode("utf-8", "surrogatepass")).digest()
-
-
 def _said(own: str, above: _Said) -> _Said:
     """What an item's own text tells; where it says nothing, what the item around it told."""
     who, day_of, topic = above
-    if "**" in own and (speaker := _SPEAKER.match(own)):
+    if "**" in own and (speaker := SPEAKER.match(own)):
         who = speaker[1].strip()
     if ")" in own and (metadata := _METADATA.search(own)):
         known, _ = read_metadata(metadata[1])

@@ -12,13 +12,9 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from vault_memory.markdown.chunk_text import BLOCK_ID, MARKER
 from vault_memory.markdown.document import line_starts
 from vault_memory.markdown.outline import decode, read_blocks
-
-MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)(?:\[[ xX-]\](?:[ \t]+|$))?")
-"""An item's marker, with the box of a task."""
-
-BLOCK_ID = re.compile(r"[ \t]+\^([A-Za-z0-9-]+)[ \t]*$", re.MULTILINE)
 
 _NESTED = re.compile(r"\n[ \t]+(?:[-*+]|\d{1,9}[.)])[ \t]")
 _TYPE = re.compile(r"\[([^\W\d_][\w -]{1,39})\](?![(\[:])[ \t]*")

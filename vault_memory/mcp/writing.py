@@ -55,9 +55,7 @@ def forget(serving: Serving, asked: arguments.Forget) -> Answered:
             raise UsageError("a fact is known by its id alone", hint="leave `note` out")
         change = serving.memory.delete_fact(asked.fact, scopes=serving.scopes, source="tool", expected=expected)
         return _fact_gone(serving, change)
-    from vault_memory.app.taking_back import take_back
-
-    done = take_back(serving.memory, str(asked.text), scopes=serving.scopes, note=note, expected=expected)
+    done = serving.memory.take_back(str(asked.text), scopes=serving.scopes, note=note, expected=expected)
     return done.as_json(), _counted(done.as_json())
 
 

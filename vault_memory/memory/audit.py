@@ -5,10 +5,11 @@ A record is one line of JSON in a file beside the note.
 
 import heapq
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import chain
 
 from vault_memory.memory.diffs import unified
 from vault_memory.memory.items import short_hash
@@ -193,12 +194,20 @@ def union(*files: Iterable[Record]) -> tuple[Record, ...]:
     What one device wrote into a file keeps its order there, wherever the clock of that device went meanwhile.
     """
     found: dict[str, Record] = {}
-    runs = [run for file in files for run in _by_device(file)]
-    for _, _, record in heapq.merge(*runs, key=lambda one: one[:2]):
+    for record in _in_time(files):
         known = found.get(record.id)
         if known is None or (record.redacted and not known.redacted):
             found[record.id] = record
     return tuple(found.values())
+
+
+def _in_time(files: Sequence[Iterable[Record]]) -> Iterator[Record]:
+    """The records of several files, merged by time."""
+    listed = [list(file) for file in files]
+    if len({record.device for file in listed for record in file}) < 2 and len(listed) < 2:
+        return chain(*listed)
+    runs = [run for file in listed for run in _by_device(file)]
+    return (record for _, _, record in heapq.merge(*runs, key=lambda one: one[:2]))
 
 
 def _by_device(file: Iterable[Record]) -> Iterable[list[tuple[datetime, str, Record]]]:

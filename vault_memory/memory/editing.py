@@ -1,6 +1,6 @@
 """Carrying ops out on a note's bytes: only the lines that an op names change, and the result is parsed and compared."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from vault_memory.markdown import Region, Section, SectionedDoc, item_marker, parse, render, top_region
@@ -20,49 +20,101 @@ from vault_memory.memory.ops import (
 
 
 def apply_ops(doc: SectionedDoc, ops: Iterable[object]) -> Outcome:
-    """Carry out what can be carried out, in order; `ops` are JSON values or ops. The input is not changed."""
-    applied: list[Applied] = []
-    rejected: list[Rejected] = []
+    """Carry out what can be carried out, in order; `ops` are JSON values or ops. The input is not changed.
+
+    Lines that are appended to one section one after the other are checked together, and by halves when that fails.
+    """
+    done: list[Applied | Rejected] = []
+    for run in _in_runs(ops):
+        doc, more = _carry_out(doc, run)
+        done += more
+    applied = tuple(one for one in done if isinstance(one, Applied))
+    return Outcome(doc, applied, tuple(one for one in done if isinstance(one, Rejected)))
+
+
+_Said = tuple[object, Op | Refusal]
+"""A value, and the op that it means, or why it means none"""
+
+
+def _in_runs(ops: Iterable[object]) -> Iterator[list[_Said]]:
+    """The ops in their order: appends to one section that follow each other together, all others alone."""
+    run: list[_Said] = []
     for said in ops:
-        try:
-            op = said if isinstance(said, Op) else read_op(said)
-            doc, done = _apply(doc, op)
-            applied.append(done)
-        except Refusal as refusal:
-            rejected.append(Rejected(said, refusal.reason, refusal.headings))
-    return Outcome(doc, tuple(applied), tuple(rejected))
+        op = _read(said)
+        last = run[-1][1] if run else None
+        if run and not (isinstance(op, Append) and isinstance(last, Append) and op.heading == last.heading):
+            yield run
+            run = []
+        run.append((said, op))
+    if run:
+        yield run
 
 
-def _apply(doc: SectionedDoc, op: Op) -> tuple[SectionedDoc, Applied]:
-    raw = render(doc)
+def _read(said: object) -> Op | Refusal:
+    try:
+        return said if isinstance(said, Op) else read_op(said)
+    except Refusal as refusal:
+        return refusal
+
+
+def _carry_out(doc: SectionedDoc, run: list[_Said]) -> tuple[SectionedDoc, list[Applied | Rejected]]:
+    try:
+        fresh, applied = _apply(doc, [op for _, op in run])
+        return fresh, list(applied)
+    except Refusal as refusal:
+        if len(run) == 1:
+            return doc, [Rejected(run[0][0], refusal.reason, refusal.headings)]
+    half = len(run) // 2
+    doc, first = _carry_out(doc, run[:half])
+    doc, second = _carry_out(doc, run[half:])
+    return doc, first + second
+
+
+def _apply(doc: SectionedDoc, ops: list[Op | Refusal]) -> tuple[SectionedDoc, list[Applied]]:
+    """All of a run, or Refusal."""
+    op, raw = ops[0], render(doc)
+    if isinstance(op, Refusal):
+        raise op
     if not _is_text(raw):
         raise Refusal("not_text")
     if isinstance(op, AddHeading):
-        return _add_heading(doc, raw, op)
+        fresh, done = _add_heading(doc, raw, op)
+        return fresh, [done]
     at = _find(doc, op.heading)
     section = doc.sections[at]
     twins = sum(other.name == section.name for other in doc.sections)
     remark = f"`{section.name}` stands {twins} times; the first was meant" if twins > 1 else ""
     region = top_region(section.body)
+    if len(ops) > 1 and not _stands_apart(doc, at, region):
+        raise Refusal("would_change_structure")  # each line by itself
     match op:
         case Append():
-            edit = _append(raw, section, region, op)
+            edit = _append(raw, section, region, [one for one in ops if isinstance(one, Append)])
         case Remove():
             edit = _remove(section, region, op)
         case Replace():
             edit = _replace(section, region, op)
-    if edit.outcome != "applied":
-        return doc, Applied(op, edit.outcome, remark=remark)
+    said = [one for one in ops if not isinstance(one, Refusal)]
+    applied = [Applied(one, out, edit.removed, remark) for one, out in zip(said, edit.outcomes, strict=True)]
+    if "applied" not in edit.outcomes:
+        return doc, applied
     fresh = _with_body(doc, at, edit)
     _check(fresh, at, edit.expected)
-    return fresh, Applied(op, "applied", edit.removed, remark)
+    return fresh, applied
+
+
+def _stands_apart(doc: SectionedDoc, at: int, region: Region) -> bool:
+    """Whether what follows the top region is a heading with its marks at the very left, which no item can swallow."""
+    below = doc.sections[at].body[region.text_end :] + b"".join(one.heading for one in doc.sections[at + 1 : at + 2])
+    return below.lstrip(b"\r\n")[:1] in (b"", b"#")
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
     """A section's body after an op, and the items that it must then have."""
 
-    outcome: str
+    outcomes: tuple[str, ...]
+    """of each op"""
     body: bytes = b""
     expected: tuple[str, ...] = ()
     removed: bytes = b""
@@ -77,37 +129,45 @@ def _find(doc: SectionedDoc, name: str) -> int:
     raise Refusal("heading_missing", tuple(dict.fromkeys(section.name for section in doc.sections)))
 
 
-def _append(raw: bytes, section: Section, region: Region, op: Append) -> _Edit:
-    body = section.body
-    texts = _texts(body, region)
-    if folded(op.line) in set(map(folded, texts)):
-        return _Edit("noop_dup")
-    eol = line_end(raw)
-    heading = section.heading
-    before, after = body[: region.text_end], body[region.text_end :]
-    if not before and not heading.endswith((b"\n", b"\r")):
+def _append(raw: bytes, section: Section, region: Region, ops: list[Append]) -> _Edit:
+    texts = _texts(section.body, region)
+    known, fresh, outcomes = set(map(folded, texts)), list[str](), list[str]()
+    for op in ops:
+        outcomes.append("noop_dup" if folded(op.line) in known else "applied")
+        if outcomes[-1] == "applied":
+            fresh.append(op.line)
+            known.add(folded(_said(op.line)))
+    if not fresh:
+        return _Edit(tuple(outcomes))
+    eol, heading = line_end(raw), section.heading
+    before, after = section.body[: region.text_end], section.body[region.text_end :]
+    ended = before.endswith((b"\n", b"\r")) if before else heading.endswith((b"\n", b"\r"))
+    if not before and not ended:
         heading += eol
-    line = _marker_for(body, region) + op.line.encode()
-    ended = not before or before.endswith((b"\n", b"\r"))
-    gap = b"" if ended else eol
-    if before and not region.ends_in_item:
-        gap += eol
-    end = eol if after or (ended and (before or section.heading.endswith((b"\n", b"\r")))) else b""
-    expected = (*texts, _said(op.line))
-    return _Edit("applied", before + gap + line + end + after, expected, heading=heading)
+    gap = (eol if before and not ended else b"") + (eol if before and not region.ends_in_item else b"")
+    lines = _as_items(_marker_for(section.body, region), fresh)
+    end = eol if after or ended else b""
+    expected = (*texts, *map(_said, fresh))
+    return _Edit(tuple(outcomes), before + gap + eol.join(lines) + end + after, expected, heading=heading)
+
+
+def _as_items(marker: bytes, lines: list[str]) -> Iterator[bytes]:
+    for line in lines:
+        yield marker + line.encode()
+        marker = _marker_after(marker + line.encode())
 
 
 def _remove(section: Section, region: Region, op: Remove) -> _Edit:
     texts = _texts(section.body, region)
     at = _one(texts, op)
     if at is None:
-        return _Edit("noop_no_match")
+        return _Edit(("noop_no_match",))
     item = region.items[at]
     body = section.body[: item.start] + section.body[item.end :]
     left = tuple(
         text for other, text in zip(region.items, texts, strict=True) if not item.start <= other.start < item.end
     )
-    return _Edit("applied", body, left, section.body[item.start : item.end])
+    return _Edit(("applied",), body, left, section.body[item.start : item.end])
 
 
 def _replace(section: Section, region: Region, op: Replace) -> _Edit:
@@ -115,13 +175,13 @@ def _replace(section: Section, region: Region, op: Replace) -> _Edit:
     texts = _texts(body, region)
     at = _one(texts, op)
     if at is None:
-        return _Edit("noop_no_match")
+        return _Edit(("noop_no_match",))
     if texts[at] == _said(op.line):
-        return _Edit("noop_dup")
+        return _Edit(("noop_dup",))
     item, own = region.items[at], _owns(body, region)[at]
     end = own[len(own.rstrip(b" \t\r\n")) :]
     fresh = body[: item.start] + item_marker(own) + op.line.encode() + end + body[item.start + len(own) :]
-    return _Edit("applied", fresh, (*texts[:at], _said(op.line), *texts[at + 1 :]), own)
+    return _Edit(("applied",), fresh, (*texts[:at], _said(op.line), *texts[at + 1 :]), own)
 
 
 def _add_heading(doc: SectionedDoc, raw: bytes, op: AddHeading) -> tuple[SectionedDoc, Applied]:
@@ -189,11 +249,16 @@ def _text(own: bytes) -> str:
 
 
 def _marker_for(body: bytes, region: Region) -> bytes:
-    """The marker of a new item: as the last one's at the top, counted on where it is a number."""
+    """The marker of a new item: as the last one's at the top."""
     last = next((item for item in reversed(region.items) if item.depth == 1), None)
     if last is None or not region.ends_in_item:
         return b"- "
-    marker = item_marker(body[last.start : last.end]).split(b"[")[0]
+    return _marker_after(body[last.start : last.end])
+
+
+def _marker_after(item: bytes) -> bytes:
+    """The marker of the item that follows one: the same, counted on where it is a number."""
+    marker = item_marker(item).split(b"[")[0]
     sign = marker.strip()
     if sign[:-1].isdigit():
         indent = marker[: len(marker) - len(marker.lstrip())]

@@ -98,6 +98,7 @@ class Refusal(Exception):
 
 
 _BREAKS = re.compile("[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\0]")
+_HALVES = re.compile("[\\ud800-\\udfff]")
 _HASHES = re.compile(r"#{1,6}(?:[ \t]|$)")
 _MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 
@@ -171,7 +172,7 @@ def _checked(value: object) -> str:
         raise Refusal("line_breaks")
     if len(value) > LONGEST_LINE:
         raise Refusal("too_long")
-    if any("\ud800" <= letter <= "\udfff" for letter in value):
+    if not value.isascii() and _HALVES.search(value):
         raise Refusal("not_text")
     return value
 

@@ -8,6 +8,7 @@ not come back by the bot until the person writes it again or lifts it.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from operator import is_
 
 from vault_memory.markdown import SectionedDoc, normalised
 from vault_memory.memory.audit import Done, Record
@@ -20,6 +21,11 @@ MOVE = "move"
 _FORGETTING = frozenset({"retention", "forget"})
 _GAVE_BACK = frozenset({"proposal", "merge"})
 """Sources of records that propose what was lost and not deleted"""
+
+MANY = 64
+"""Records, from which on what followed from an audit is remembered"""
+MOST = 4
+"""So many long audits are remembered"""
 
 Key = tuple[str, str]
 """A section's name and a normalised text"""
@@ -79,7 +85,29 @@ class Ownership:
 
 def replay(records: Iterable[Record], *, since: Ownership | None = None) -> Ownership:
     """Whose items are whose after these records of one note, which are in the order of time."""
-    since = since or Ownership()
+    if since is None and isinstance(records, tuple) and len(records) >= MANY:
+        return _replay_again(records)
+    return _replay(records, since or Ownership())
+
+
+_recent: tuple[tuple[tuple[Record, ...], Ownership], ...] = ()
+
+
+def _replay_again(records: tuple[Record, ...]) -> Ownership:
+    """Of a long audit that was replayed before, only what came to it since."""
+    global _recent
+    recent = _recent
+    for at, (known, owned) in enumerate(recent):
+        if len(known) <= len(records) and all(map(is_, known, records)):
+            owned = _replay(records[len(known) :], owned)
+            _recent = ((records, owned), *recent[:at], *recent[at + 1 :])
+            return owned
+    owned = _replay(records, Ownership())
+    _recent = ((records, owned), *recent[: MOST - 1])
+    return owned
+
+
+def _replay(records: Iterable[Record], since: Ownership) -> Ownership:
     written, buried = set(since.written), set(since.buried)
     for record in records:
         for done in record.applied:

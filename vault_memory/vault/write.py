@@ -222,6 +222,11 @@ class Writer:
         with self._turn(now.timestamp()):
             return self.pending()
 
+    def finish_begun(self, now: datetime) -> None:
+        """What a crash cut short is finished or undone; the lock is asked for only where something was begun."""
+        if self._means.journal.ops("planned"):
+            self.recovered(now)
+
     def displaced(self) -> list[Displaced]:
         """The files that are still watched."""
         return [entry for entry in self._means.journal.displaced() if entry.place not in self._means.purged]
