@@ -20,8 +20,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 TELLS = "TESTS_WARM_TELLS"
 """In the environment: the number of an open file that is told the number of the process"""
@@ -48,6 +50,22 @@ def program() -> tuple[str, ...]:
 
     atexit.register(end)
     return sys.executable, "-I", "-S", str(CLIENT), path
+
+
+def started(*arguments: str, environment: Mapping[str, str], **options: Any) -> tuple["subprocess.Popen[Any]", int]:
+    """A command that runs: the process that stands for it, and ends as it does, and the number of its own."""
+    told, tells = os.pipe()
+    command = [*program(), *arguments]
+    process = subprocess.Popen(command, env={**environment, TELLS: str(tells)}, pass_fds=(tells,), **options)
+    os.close(tells)
+    with open(told, encoding="ascii") as stream:
+        return process, int(stream.readline())
+
+
+def tell(pid: int, number: int) -> None:
+    """Send a signal to a process, if it is there still."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
 
 
 def load() -> None:

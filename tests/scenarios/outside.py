@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.warm import TELLS, program
+from tests.warm import program, started, tell
 from vault_memory.cli import main
 from vault_memory.daemon import ask
 
@@ -162,22 +162,14 @@ class Running:
     def __init__(self, outside: Outside, before: Sequence[str], settings: Mapping[str, str]) -> None:
         self.outside = outside
         environment = outside.environment | {f"VAULT_MEMORY_{name}": value for name, value in settings.items()}
-        start = [*before, *PROGRAM] if before else program()
-        told, tells = os.pipe()
-        self.process = subprocess.Popen(
-            [*start, "--vault", str(outside.vault), "run"],
-            env=environment | {TELLS: str(tells)},
-            cwd=outside.home,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            pass_fds=(tells,),
-        )
-        os.close(tells)
-        with open(told, encoding="ascii") as stream:
-            self.pid = self.process.pid if before else int(stream.readline())
-        """of the daemon itself: what was started may only stand for it"""
+        files: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        files |= {"cwd": outside.home, "text": True}
+        if before:
+            self.process = subprocess.Popen([*before, *outside.command("run")], env=environment, **files)
+            self.pid = self.process.pid
+        else:
+            asked = ("--vault", str(outside.vault), "run")
+            self.process, self.pid = started(*asked, environment=environment, **files)
         self.said: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.errors: list[str] = []
         self.lines: list[str] = []
@@ -203,20 +195,20 @@ class Running:
 
     def kill(self) -> None:
         if self.process.poll() is None:
-            os.kill(self.pid, signal.SIGKILL)
+            tell(self.pid, signal.SIGKILL)
         self.process.wait(PATIENCE_SECONDS)
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, float]:
         """Ask it to end; its exit code, and how long that took."""
         started = time.monotonic()
-        os.kill(self.pid, number)
+        tell(self.pid, number)
         code = self.process.wait(PATIENCE_SECONDS)
         return code, time.monotonic() - started
 
     def end(self) -> None:
         if self.process.poll() is None:
-            os.kill(self.pid, signal.SIGCONT)
-            os.kill(self.pid, signal.SIGTERM)
+            tell(self.pid, signal.SIGCONT)
+            tell(self.pid, signal.SIGTERM)
             try:
                 self.process.wait(10)
             except subprocess.TimeoutExpired:

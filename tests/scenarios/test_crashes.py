@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -14,6 +15,7 @@ import pytest
 
 from tests.scenarios.index_dump import dump, index_file, rows, states
 from tests.scenarios.outside import Outside, Running, at, until
+from tests.warm import started, tell
 from vault_memory.app import VaultMemory
 from vault_memory.daemon import ask
 
@@ -72,9 +74,10 @@ def size_of(path: Path) -> int:
 def kill_while_indexing(outside: Outside, chance: random.Random) -> str:
     """Start `index`, and kill it at a random moment of its work on the files. Gives where that was."""
     index = outside.home / "state"
-    process = subprocess.Popen(
-        outside.command("index", "--quiet"), env=outside.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
+    asked = ("--vault", str(outside.vault), "index", "--quiet")
+    process, pid = started(
+        *asked, environment=outside.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )  # fmt: skip
     target = chance.randrange(0, 3_000_000)
     deadline = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < deadline:
@@ -82,7 +85,8 @@ def kill_while_indexing(outside: Outside, chance: random.Random) -> str:
         if written > target:
             break
         time.sleep(0.001)
-    process.kill()
+    if process.poll() is None:
+        tell(pid, signal.SIGKILL)
     _, err = process.communicate()
     assert b"Traceback" not in err
     return f"after {target} bytes"
