@@ -49,7 +49,7 @@ def correct(memory: VaultMemory, scope: str, wrong: str, right: str) -> str:
 
 def chat(memory: VaultMemory, user: str, url: str, model: str) -> None:
     session, said = secrets.token_hex(8), list[dict[str, str]]()
-    scopes = Caller(user).scopes(memory.layout)
+    scopes = Caller(user).reads(memory.layout)
     while (prompt := input(f"{user}> ").strip()) != "/quit":
         try:
             if prompt.startswith("/correct "):

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.warm import program
+from tests.warm import TELLS, program
 from vault_memory.cli import main
 from vault_memory.daemon import ask
 
@@ -162,15 +162,22 @@ class Running:
     def __init__(self, outside: Outside, before: Sequence[str], settings: Mapping[str, str]) -> None:
         self.outside = outside
         environment = outside.environment | {f"VAULT_MEMORY_{name}": value for name, value in settings.items()}
+        start = [*before, *PROGRAM] if before else program()
+        told, tells = os.pipe()
         self.process = subprocess.Popen(
-            [*before, *outside.command("run")],
-            env=environment,
+            [*start, "--vault", str(outside.vault), "run"],
+            env=environment | {TELLS: str(tells)},
             cwd=outside.home,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            pass_fds=(tells,),
         )
+        os.close(tells)
+        with open(told, encoding="ascii") as stream:
+            self.pid = self.process.pid if before else int(stream.readline())
+        """of the daemon itself: what was started may only stand for it"""
         self.said: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.errors: list[str] = []
         self.lines: list[str] = []
@@ -194,25 +201,22 @@ class Running:
             if line.startswith("watching "):
                 return line
 
-    @property
-    def pid(self) -> int:
-        return self.process.pid
-
     def kill(self) -> None:
-        self.process.kill()
+        if self.process.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
         self.process.wait(PATIENCE_SECONDS)
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, float]:
         """Ask it to end; its exit code, and how long that took."""
         started = time.monotonic()
-        self.process.send_signal(number)
+        os.kill(self.pid, number)
         code = self.process.wait(PATIENCE_SECONDS)
         return code, time.monotonic() - started
 
     def end(self) -> None:
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGCONT)
-            self.process.terminate()
+            os.kill(self.pid, signal.SIGCONT)
+            os.kill(self.pid, signal.SIGTERM)
             try:
                 self.process.wait(10)
             except subprocess.TimeoutExpired:

@@ -10,6 +10,8 @@ from typing import Any
 from vault_memory.errors import UsageError
 from vault_memory.memory import Layout
 
+READ_BY_ALL = "group:global"
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -29,10 +31,15 @@ class Caller:
         channel = (f"channel:{self.channel}",) if self.channel else ()
         return (f"user:{self.user}", *channel, *(f"group:{group}" for group in groups))
 
+    def reads(self, layout: Layout) -> tuple[str, ...]:
+        """The scopes that may be read: those that are open, and the group that is read by all."""
+        open_ = self.scopes(layout)
+        return open_ if READ_BY_ALL in open_ else (*open_, READ_BY_ALL)
+
     def may_read(self, path: str, layout: Layout) -> bool:
-        """Whether a note is open: it lies in one of the scopes, and search reads it (not INBOX, not the audit)."""
+        """Whether a note may be read: it lies in such a scope, and search reads it (not INBOX, not the audit)."""
         place = layout.place(path)
-        return place is not None and place.indexed and place.scope in self.scopes(layout)
+        return place is not None and place.indexed and place.scope in self.reads(layout)
 
     def shown(self, found: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
         """An answer of the JSON contract, in which no stale note of somebody else is named."""

@@ -99,7 +99,7 @@ def _context(
     arguments: dict[str, object] = {"session": event.session, "automatic": True, **more}
     if now is not None:
         arguments["now"] = now.isoformat()
-    return asking.context(memory, prompt, scopes=caller.scopes(memory.layout), arguments=arguments)
+    return asking.context(memory, prompt, scopes=caller.reads(memory.layout), arguments=arguments)
 
 
 def _parts(block: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:

@@ -18,7 +18,7 @@ def search(serving: Serving, asked: arguments.Search) -> Answered:
 
     given: dict[str, Any] = msgspec.to_builtins(asked)
     query = given.pop("query")
-    answer = serving.shown(asking.search(serving.memory, query, scopes=serving.scopes, arguments=given))
+    answer = serving.shown(asking.search(serving.memory, query, scopes=serving.reads, arguments=given))
     return answer, quotations.of_search(answer)
 
 
@@ -27,7 +27,7 @@ def context(serving: Serving, asked: arguments.Context) -> Answered:
 
     given: dict[str, Any] = msgspec.to_builtins(asked)
     prompt = given.pop("prompt")
-    answer = serving.shown(asking.context(serving.memory, prompt, scopes=serving.scopes, arguments=given))
+    answer = serving.shown(asking.context(serving.memory, prompt, scopes=serving.reads, arguments=given))
     return answer, answer["text"]
 
 
@@ -50,7 +50,7 @@ def get(serving: Serving, asked: arguments.Get) -> Answered:
 def entity(serving: Serving, asked: arguments.Entity) -> Answered:
     from vault_memory.app import telling
 
-    memory, scopes = serving.memory, serving.scopes
+    memory, scopes = serving.memory, serving.reads
     answer = telling.of_about(memory.entity(asked.name, scopes=scopes))
     if asked.past:
         past = [one for one in memory.timeline(asked.name, scopes=scopes) if one.struck or one.valid_until]
@@ -59,9 +59,9 @@ def entity(serving: Serving, asked: arguments.Entity) -> Answered:
 
 
 def stats(serving: Serving, asked: arguments.Stats) -> Answered:
-    answer: dict[str, Any] = serving.memory.stats(serving.scopes)
+    answer: dict[str, Any] = serving.memory.stats(serving.reads)
     kinds = ", ".join(f"{counts['notes']} {kind}" for kind, counts in answer["kinds"].items())
-    return answer, f"{answer['sources']['notes']['notes']} notes ({kinds or 'none'}) in {', '.join(serving.scopes)}"
+    return answer, f"{answer['sources']['notes']['notes']} notes ({kinds or 'none'}) in {', '.join(serving.reads)}"
 
 
 def _lines(text: str) -> list[str]:

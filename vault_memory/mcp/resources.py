@@ -34,7 +34,7 @@ class Page:
 
 def page(serving: Serving, cursor: str | None) -> Page:
     """The notes of the caller after those that were listed; `cursor` is the last of these."""
-    notes = serving.memory.notes(serving.scopes)
+    notes = serving.memory.notes(serving.reads)
     start = bisect_right(notes, cursor, key=lambda note: note.note) if cursor else 0
     found = tuple(notes[start : start + ON_A_PAGE])
     more = start + ON_A_PAGE < len(notes)

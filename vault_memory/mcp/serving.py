@@ -32,6 +32,11 @@ class Serving:
         return self.caller.scopes(self.memory.layout)
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """The scopes that may be read, not all of which may be written."""
+        return self.caller.reads(self.memory.layout)
+
+    @property
     def own(self) -> str:
         """The scope of the person."""
         return self.scopes[0]

@@ -19,7 +19,7 @@ def search(memory: VaultMemory, caller: Caller, asked: bodies.Search) -> Answer:
 
     given = _given(asked)
     query = given.pop("query")
-    found = asking.search(memory, query, scopes=caller.scopes(memory.layout), arguments=given)
+    found = asking.search(memory, query, scopes=caller.reads(memory.layout), arguments=given)
     return _shown(memory, caller, found)
 
 
@@ -28,7 +28,7 @@ def context(memory: VaultMemory, caller: Caller, asked: bodies.Context) -> Answe
 
     given = _given(asked)
     prompt = given.pop("prompt")
-    found = asking.context(memory, prompt, scopes=caller.scopes(memory.layout), arguments=given)
+    found = asking.context(memory, prompt, scopes=caller.reads(memory.layout), arguments=given)
     return _shown(memory, caller, found)
 
 
@@ -43,7 +43,7 @@ def end_session(memory: VaultMemory, caller: Caller, asked: bodies.Session) -> A
 
 
 def notes(memory: VaultMemory, caller: Caller, asked: bodies.Nothing) -> Answer:
-    return contract.of_notes(memory.notes(caller.scopes(memory.layout)))
+    return contract.of_notes(memory.notes(caller.reads(memory.layout)))
 
 
 def note(memory: VaultMemory, caller: Caller, asked: bodies.Note) -> Answer:
@@ -60,7 +60,7 @@ def remember(memory: VaultMemory, caller: Caller, asked: bodies.Remember) -> Ans
 def facts(memory: VaultMemory, caller: Caller, asked: bodies.Facts) -> Answer:
     from vault_memory.app import telling
 
-    return telling.of_facts(memory.facts(scopes=caller.scopes(memory.layout), entity=asked.entity))
+    return telling.of_facts(memory.facts(scopes=caller.reads(memory.layout), entity=asked.entity))
 
 
 def _shown(memory: VaultMemory, caller: Caller, found: Answer) -> Answer:

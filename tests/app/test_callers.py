@@ -1,0 +1,54 @@
+"""Whom a bot serves opens scopes: some to read and write, one to read for everybody."""
+
+from pathlib import Path
+
+import pytest
+
+from vault_memory import Caller, UsageError, VaultMemory
+from vault_memory.memory import Layout
+
+HERE = Layout(user="main")
+
+
+def test_a_person_opens_their_own_scope_their_channel_and_their_groups():
+    assert Caller("mira").scopes(HERE) == ("user:mira",)
+    assert Caller("mira", "kitchen", ("club",)).scopes(HERE) == ("user:mira", "channel:kitchen", "group:club")
+
+
+def test_who_owns_the_workspace_at_the_root_has_its_group():
+    assert Caller("main").scopes(HERE) == ("user:main", "group:main")
+    assert Caller("main", groups=("main",)).scopes(HERE) == ("user:main", "group:main")
+
+
+def test_the_global_group_is_read_by_all_and_open_to_those_who_have_it():
+    assert Caller("mira").reads(HERE) == ("user:mira", "group:global")
+    assert "group:global" not in Caller("mira").scopes(HERE)
+    assert Caller("mira", groups=("global",)).reads(HERE) == ("user:mira", "group:global")
+
+
+def test_nobody_is_no_caller():
+    with pytest.raises(UsageError, match="whom it serves"):
+        Caller("")
+
+
+@pytest.mark.parametrize("user", ["mira", "tomas"])
+def test_a_global_note_stands_in_everybodys_prompt_and_their_own_in_theirs_alone(tmp_path: Path, user: str):
+    for path, text in {
+        "groups/global/MEMORY.md": "- The harbour office is shut on Mondays\n",
+        "groups/club/MEMORY.md": "- The club meets on Tuesdays\n",
+        "Users/mira/bot/config/USER.md": "- keeps quokkas\n",
+        "Users/tomas/bot/config/USER.md": "- keeps axolotls\n",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    environment = {"VAULT_MEMORY_STATE": str(tmp_path.parent / "state"), "VAULT_MEMORY_EMBEDDING_KIND": "off"}
+    caller = Caller(user)
+    with VaultMemory.open(tmp_path, environment=environment) as memory:
+        block = memory.context(scopes=caller.reads(memory.layout)).text
+
+        assert "shut on Mondays" in block
+        assert ("quokkas" in block, "axolotls" in block) == (user == "mira", user == "tomas")
+        assert "Tuesdays" not in block
+        assert caller.may_read("groups/global/MEMORY.md", memory.layout)
+        assert not caller.may_read("groups/club/MEMORY.md", memory.layout)
+        assert not caller.may_read("groups/global/INBOX.md", memory.layout)
