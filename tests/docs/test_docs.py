@@ -7,7 +7,7 @@ A page runs in a folder of its own, top to bottom, with the real command line:
   ``# exit 5`` at the end of a command names another exit code. `cd` and `export` last for the rest of the page.
 - A ``console background`` block goes on running, as in another terminal, and is ended with Ctrl-C after the page.
 - A ``toml`` block is a configuration that loads. ``make`` only has to know the target.
-- A ``python`` block runs; what stands after ``#> `` is what it prints, as after a command.
+- A ``python`` block runs; what stands after ``# > `` is what it prints, as after a command.
 """
 
 import os
@@ -189,7 +189,7 @@ def test_every_command_on_the_page_does_what_the_page_says(
                 [step] = steps(block.text)
                 shell.start(step)
             elif block.language == "python":
-                expected = [line.strip()[3:] for line in block.text.splitlines() if line.strip().startswith("#> ")]
+                expected = [line.strip()[4:] for line in block.text.splitlines() if line.strip().startswith("# > ")]
                 shell.run(Step(f"{sys.executable} - <<'END'\n{block.text}END", expected))
 
 

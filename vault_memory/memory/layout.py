@@ -161,6 +161,11 @@ def check_pattern(pattern: Pattern) -> None:
         raise ConfigError(f"layout pattern `{pattern.path}`: {problem}", hint="see docs/reference/vault-format.md")
 
 
+MOST_KNOWN = 20_000
+"""Paths of which it is remembered what they mean"""
+_UNKNOWN = ""
+
+
 class Layout:
     """Knows the meaning of every path of a vault."""
 
@@ -171,9 +176,19 @@ class Layout:
         self.bot = bot
         dated_first = sorted(patterns, key=lambda pattern: "{date}" not in pattern.path)
         self._rules = _by_folder_and_name([*dated_first, *_built_in()])
+        self._known: dict[str, Place | None] = {}
 
     def place(self, path: str) -> Place | None:
         """What the path means, or None when it is left alone."""
+        found = self._known.get(path, _UNKNOWN)
+        if isinstance(found, str):
+            found = self._found(path)
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[path] = found
+        return found
+
+    def _found(self, path: str) -> Place | None:
         if not path.endswith((".md", ".jsonl")):
             return None
         slash = path.find("/") + 1
