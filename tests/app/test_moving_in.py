@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.scenarios.outside import Outside
@@ -136,7 +136,7 @@ def test_a_second_import_adds_nothing(memory, source):
 DAYS = st.sampled_from([None, "2089-01-01", "2090-03-01", "2090-06-01", "2091-01-01"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -149,6 +149,8 @@ DAYS = st.sampled_from([None, "2089-01-01", "2090-03-01", "2090-06-01", "2091-01
         max_size=8,
     )
 )
+@example([("acme", "works_at", "acme", None, None), ("acme", "works_at", "acme", "2089-01-01", None),
+          ("acme", "works_at", "tea", "2089-01-01", None)])  # fmt: skip
 def test_whatever_the_facts_a_second_import_writes_nothing(tmp_path_factory, told):
     folder = tmp_path_factory.mktemp("law")
     path = folder / "istota.db"
