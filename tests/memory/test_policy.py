@@ -314,6 +314,17 @@ def test_a_deleted_section_comes_back_with_just_the_new_items_and_a_question():
     assert wishes(made) == [remove("new"), remove("newer")]
 
 
+def test_what_the_bot_added_meanwhile_is_not_what_a_person_made_of_the_item():
+    base, newer = parse(b"## A\n- one\n- two\n"), parse(b"## A\n- one\n- new\n")
+
+    taken = fitted([replace("two", "2")], base, newer, "USER.md", by_bot=True)
+    made = fitted([replace("two", "2")], base, newer, "USER.md", by_bot=True, of_bot=items_of(newer)[1:])
+
+    assert wishes(taken) == [replace("new", "2")]
+    assert wishes(made) == []
+    assert apply_ops(newer, made.ops).applied[0].outcome == "noop_no_match"
+
+
 def test_ops_that_never_fitted_stay_as_they_are():
     ops = (7, append("x", "Nowhere"), {"op": "add_heading", "heading": "C", "lines": ["c"]}, append("y"))
 

@@ -16,7 +16,7 @@ from tests.simulated.disk import AUDIT, NOTE, PAGE, Disk
 from tests.vault.write.world import EMPTY, TickingJournal
 from vault_memory.curate.curator import Curator
 from vault_memory.curate.errors import NotRecorded
-from vault_memory.curate.plan import Known, Run
+from vault_memory.curate.plan import Run
 from vault_memory.curate.trail import Trail
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.memory import Layout, Record, read_line
@@ -109,7 +109,6 @@ class Real:
         curator = Curator(folder, _LAYOUT, self.state)  # type: ignore[arg-type]
         curator.trail = SimulatedTrail(folder, self.state)
         curator._files = self.disk  # type: ignore[assignment]
-        curator._known = Known(curator.trail.of, lambda revision: curator.writer.snapshots.bytes_of(revision))
         journal = TickingJournal(self.connection, self.disk)
         means = Means(self.disk, journal, Snapshots(journal), lambda: next(tokens))
         curator._open = Writer(means, curator._merge)

@@ -77,7 +77,7 @@ class Curator:
         self._waiting: dict[str, WriteOp] = {}
         self._today = ""
         self._plans: dict[str, list[Plan]] = {}
-        self._known = Known(self.trail.of, lambda revision: self.writer.snapshots.bytes_of(revision), human_items)
+        self._known = Known(self._recorded, lambda revision: self.writer.snapshots.bytes_of(revision), human_items)
 
     @property
     def writer(self) -> Writer:
@@ -289,11 +289,23 @@ class Curator:
             self.writer.acknowledge([op.op_id], run.note if run else "")
         return records
 
+    def _recorded(self, note: str) -> tuple[Record, ...]:
+        """The records of a note, and what becomes the records of writes that were done this moment."""
+        records = self.trail.of(note)
+        for op in self.writer.finished() if self._plans else ():
+            run = Run.read(op.record)
+            if run is not None and run.note == note and all(one.id != run.id for one in records):
+                records += (self._record_of(run, op),) if self._plan_of(run, op) else ()
+        return records
+
+    def _plan_of(self, run: Run, op: WriteOp) -> Plan | None:
+        """What this process planned for a write that is done."""
+        plans = reversed(self._plans.get(run.id, ()))
+        return next((one for one in plans if _revision(one.before) == op.expected), None)
+
     def _record_of(self, run: Run, op: WriteOp) -> Record:
         """What a write did, also when somebody else finds it after a crash."""
-        plan = next(
-            (one for one in reversed(self._plans.get(run.id, ())) if _revision(one.before) == op.expected), None
-        )
+        plan = self._plan_of(run, op)
         if plan is None:
             before = self._known.bytes_of(op.expected)
             try:

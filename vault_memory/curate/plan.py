@@ -177,9 +177,11 @@ def _plan_ops(run: Run, before: bytes | None, known: Known, base: bytes | None) 
     ops: tuple[object, ...] = run.ops
     asked: tuple[Proposal, ...] = ()
     if base is not None and base != before:
-        from vault_memory.memory import fitted
+        from vault_memory.memory import fitted, replay
 
-        fit = fitted(ops, parse(base), parse(before or b""), run.note, by_bot=run.source in BOT_SOURCES)
+        newer = parse(before or b"")
+        of_bot = replay(known.records(run.note)).bots_among(items_of(newer))
+        fit = fitted(ops, parse(base), newer, run.note, by_bot=run.source in BOT_SOURCES, of_bot=of_bot)
         ops, asked = fit.ops, fit.proposed
     outcome, proposed = by_policy(run, before, ops, known)
     did = any(done.outcome == "applied" for done in outcome.applied)

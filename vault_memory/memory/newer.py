@@ -1,6 +1,6 @@
 """Ops that were thought of for one text of a note, made to fit a newer one that a person saved meanwhile."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from vault_memory.markdown import Conflict, SectionedDoc, alike
@@ -23,9 +23,17 @@ class Fitted:
 
 
 def fitted(
-    ops: Iterable[object], base: SectionedDoc, newer: SectionedDoc, note: str, *, by_bot: bool = False
+    ops: Iterable[object],
+    base: SectionedDoc,
+    newer: SectionedDoc,
+    note: str,
+    *,
+    by_bot: bool = False,
+    of_bot: Collection[NoteItem] = (),
 ) -> Fitted:
     """The ops for `newer`: a section that was renamed is followed, an item that was moved too.
+
+    Of its items, `of_bot` are those that the bot wrote: no person made them of others.
 
     A section that was deleted comes back with just the new item, and INBOX asks whether that is right. An item that a
     person changed stays as they changed it, and INBOX has what it was to become.
@@ -38,7 +46,7 @@ def fitted(
             made.append(said)
             continue
         name = op.heading if section_named(newer, op.heading) is not None else renamed(op.heading, base, newer)
-        other = _rewritten(op, name, base, newer) if isinstance(op, Replace) else None
+        other = _rewritten(op, name, base, newer, of_bot) if isinstance(op, Replace) else None
         if isinstance(op, Replace) and other and (by_bot or folded(op.match) not in folded(other.text)):
             proposed.append(propose(note, Replace(other.heading, other.text, op.line), REWRITTEN))
             continue
@@ -80,14 +88,16 @@ def renamed(heading: str, base: SectionedDoc, newer: SectionedDoc) -> str | None
     return None
 
 
-def _rewritten(op: Replace, name: str | None, base: SectionedDoc, newer: SectionedDoc) -> NoteItem | None:
+def _rewritten(
+    op: Replace, name: str | None, base: SectionedDoc, newer: SectionedDoc, of_bot: Collection[NoteItem]
+) -> NoteItem | None:
     """What a person made of the item that is meant; None when it stands as it was, or nothing was made of it."""
     old, now = items_of(base), items_of(newer)
     meant = [item for item in old if item.heading == op.heading and folded(op.match) in folded(item.text)]
     if len(meant) != 1 or meant[0].text in {item.text for item in now}:
         return None
     known = {item.text for item in old}
-    fresh = [item for item in now if item.text not in known]
+    fresh = [item for item in now if item.text not in known and item not in of_bot]
     fresh = [item for item in fresh if item.heading == name] or fresh
     like = [item for item in fresh if alike(folded(meant[0].text), folded(item.text))]
     found = like or _in_its_place(meant[0], old, [item for item in now if item.heading == name])
