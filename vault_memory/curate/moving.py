@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from vault_memory.curate.plan import Plan, Run
-from vault_memory.markdown import Section, SectionedDoc, parse, render
+from vault_memory.markdown import Section, SectionedDoc, is_text, parse, render
 from vault_memory.memory import Done, Rejected
 from vault_memory.memory.items import line_end
 from vault_memory.memory.ownership import MOVE
@@ -48,7 +48,7 @@ def _put(doc: SectionedDoc, piece: bytes, op: dict[str, object]) -> tuple[Sectio
     section = parse(piece).sections[0]
     if _holds(doc, section):
         return doc, Done(op, "noop_dup")
-    if not _is_text(piece):
+    if not is_text(piece):
         return Rejected(op, "not_text")
     raw = render(doc)
     eol = line_end(raw or piece)
@@ -77,14 +77,6 @@ def _holds(doc: SectionedDoc, section: Section) -> bool:
 
 def _lines(section: Section) -> Counter[bytes]:
     return Counter(line.strip() for line in section.body.splitlines() if line.strip())
-
-
-def _is_text(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _text(raw: bytes) -> str:

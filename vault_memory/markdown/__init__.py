@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from vault_memory.markdown.chunk_text import Chunk, embed_text, identity
     from vault_memory.markdown.chunks import chunk
     from vault_memory.markdown.cutting import CAP, Piece, cut
-    from vault_memory.markdown.document import Section, SectionedDoc, parse, render
+    from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
     from vault_memory.markdown.items import Item, ItemFields, item_spans, normalised, parse_item
     from vault_memory.markdown.merging import Conflict, Merged, merge
     from vault_memory.markdown.merging.likeness import alike
@@ -35,6 +35,7 @@ __all__ = [
     "cut",
     "embed_text",
     "identity",
+    "is_text",
     "item_marker",
     "item_spans",
     "merge",
@@ -49,7 +50,7 @@ _MODULES = {
     "chunk": "chunks",
     **dict.fromkeys(("Chunk", "embed_text", "identity"), "chunk_text"),
     **dict.fromkeys(("CAP", "Piece", "cut"), "cutting"),
-    **dict.fromkeys(("Section", "SectionedDoc", "parse", "render"), "document"),
+    **dict.fromkeys(("Section", "SectionedDoc", "is_text", "parse", "render"), "document"),
     **dict.fromkeys(("Item", "ItemFields", "item_spans", "normalised", "parse_item"), "items"),
     **dict.fromkeys(("Conflict", "Merged", "merge"), "merging"),
     "alike": "merging.likeness",

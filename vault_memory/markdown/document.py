@@ -61,6 +61,15 @@ def _sectioned(raw: bytes, found: Outline) -> SectionedDoc:
     return SectionedDoc(raw[: edges[0]], sections)
 
 
+def is_text(raw: bytes) -> bool:
+    """Whether these bytes are UTF-8."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def line_starts(raw: bytes) -> list[int]:
     """Where each line begins, and where the note ends. A BOM belongs to no line."""
     if b"\r" in raw:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from vault_memory.markdown import Region, Section, SectionedDoc, item_marker, parse, render, top_region
+from vault_memory.markdown import Region, Section, SectionedDoc, is_text, item_marker, parse, render, top_region
 from vault_memory.memory.items import folded, line_end
 from vault_memory.memory.ops import (
     AddHeading,
@@ -75,7 +75,7 @@ def _apply(doc: SectionedDoc, ops: list[Op | Refusal]) -> tuple[SectionedDoc, li
     op, raw = ops[0], render(doc)
     if isinstance(op, Refusal):
         raise op
-    if not _is_text(raw):
+    if not is_text(raw):
         raise Refusal("not_text")
     if isinstance(op, AddHeading):
         fresh, done = _add_heading(doc, raw, op)
@@ -264,11 +264,3 @@ def _marker_after(item: bytes) -> bytes:
         indent = marker[: len(marker) - len(marker.lstrip())]
         return indent + b"%d%s " % (int(sign[:-1]) + 1, sign[-1:])
     return marker if marker.endswith((b" ", b"\t")) else marker + b" "
-
-
-def _is_text(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

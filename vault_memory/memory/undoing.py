@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vault_memory.errors import VaultMemoryError
-from vault_memory.markdown import SectionedDoc, parse, render
+from vault_memory.markdown import SectionedDoc, is_text, parse, render
 from vault_memory.memory.audit import Done, Proposal, Record, propose, revision
 from vault_memory.memory.diffs import taken_back
 from vault_memory.memory.items import NoteItem, section_items, section_named, texts_in
@@ -61,7 +61,7 @@ def _item_by_item(record: Record, inverses: list[tuple[Done, Effect]], now: byte
     proposed: list[Proposal] = []
     for done, effect in inverses:
         said = {"op": "undo", "of": done.op["of"] if done.op.get("op") == "undo" else done.op}
-        step = _step(doc, effect, record.diff) if _is_text(now) else None
+        step = _step(doc, effect, record.diff) if is_text(now) else None
         if step is None:
             proposed += [propose(record.note, wish, f"undo of {record.id}") for wish in _wishes(doc, effect)]
             applied.append(Done(said, "noop_no_match"))
@@ -110,11 +110,3 @@ def _wishes(doc: SectionedDoc, effect: Effect) -> list[Op]:
 
 def _valid(ops: Sequence[Op]) -> list[Op]:
     return [op for op in ops if op_of(as_json(op)) is not None]
-
-
-def _is_text(raw: bytes) -> bool:
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
