@@ -188,6 +188,27 @@ def test_ctrl_c_ends_a_command_without_a_traceback(tea: Outside, command: list[s
     assert process.returncode in (0, 130, -signal.SIGINT), err
 
 
+INTERRUPTED = """
+import sys
+import vault_memory.app
+from vault_memory.cli import main
+
+class Presses:
+    def __set_name__(self, owner, name):
+        raise KeyboardInterrupt
+
+vault_memory.app.VaultMemory.open = lambda *given, **named: type("Made", (), {"field": Presses()})
+sys.argv = ["vault-memory", "status"]
+main()
+"""
+
+
+def test_ctrl_c_while_a_class_is_made_is_ctrl_c_all_the_same(tea: Outside):
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], env=tea.environment, capture_output=True, text=True)
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def _imported(pid: int) -> bool:
     """Whether the process has come as far as our own code: it has loaded the database's library."""
     try:

@@ -89,6 +89,8 @@ def run(given: Sequence[str]) -> int:
     except KeyboardInterrupt:
         code = 130
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # while a class was made, Python wraps it
+            return 130
         if context.verbose:
             raise
         hint = "this is a bug; run it again with --verbose to see where"
