@@ -178,4 +178,34 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
             Step("tick", 2627329894),
         ],
     ),
+    "a new note by a second name, into which somebody wrote before a crash": (
+        Setting(
+            frozenset({"bob", "coarse", "crash", "errors", "no leases", "no replace", "slow", "sync"}),
+            "btrfs",
+            (0.0, 0.05, 0.2),
+            0.0,
+            (("rename", "vim"), ("backup", "in place")),
+            (frozenset(), frozenset()),
+        ),
+        [
+            Step("ann", 484090163),
+            Step("ann", 2387023222),
+            Step("ann", 2884612374),
+            Step("bot", 3929479947),
+        ],
+    ),
+    "a note that was away for a moment when it was to be judged": (
+        Setting(
+            frozenset({"errors", "meanwhile", "no leases", "no replace", "power"}),
+            "posix",
+            (0.5, 4.0, 20.0),
+            0.15,
+            (("backup", "in place", "vim"), ("rename",)),
+            (frozenset(), frozenset({"stale"})),
+        ),
+        [
+            Step("bot", 479643283),
+            Step("engine", 3615014772),
+        ],
+    ),
 }

@@ -63,7 +63,8 @@ class Returning:
             if version.path in unrecorded:
                 continue  # a verdict would change what the record of that write is told from
             try:
-                self._judge(version, now)
+                if not self._judge(version, now):
+                    continue
             except NotCurated:
                 pass  # an INBOX page: what is missing there was decided
             except (VaultMemoryError, OSError) as error:
@@ -71,10 +72,11 @@ class Returning:
                 continue
             snapshots.judged(version)
 
-    def _judge(self, version: Version, now: datetime) -> None:
+    def _judge(self, version: Version, now: datetime) -> bool:
+        """Whether that could be done: a note that went just now may be on its way back."""
         note = self._curator.there(version.path)
         if note is None:
-            return
+            return now.timestamp() - version.at >= HOLD
         snapshots = self._curator.writer.snapshots
         before = [one for one in snapshots.chain(version.path) if one.id < version.id]
         saved = snapshots.bytes_of(version.revision) or b""
@@ -89,6 +91,7 @@ class Returning:
         elif verdict.kind == "undecided" and (ops := offered(note.path, verdict.missing, note.raw, records)):
             run = self._curator.new_run(note.path, "proposal", now, why=WHY)
             self._curator.note_down(run, Plan(note.raw, note.raw, proposed=ops))
+        return True
 
     def _compared(
         self, version: Version, note: Note, saved: bytes, before: Sequence[Version], owned: Ownership

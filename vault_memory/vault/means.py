@@ -111,10 +111,14 @@ class Means:
             self.snapshots.add(op.path, after, at=now, by=op.by, kept=True)
 
     def displace(self, op: Op, name: str, now: float) -> None:
-        """Watch a file that had the note's name; within a transaction."""
-        assert op.expected is not None
+        """Watch a file that had the note's name; within a transaction.
+
+        Where there was no note it is a second name of ours, through the first of which somebody has written.
+        """
+        known = op.expected or op.fresh
+        assert known
         place = f"{op.folder}/{name}" if op.folder else name
-        self.journal.displace(Displaced(place, op.path, op.expected, since=now, next_look=now))
+        self.journal.displace(Displaced(place, op.path, known, since=now, next_look=now))
 
     def watch(self, op: Op, name: str, now: float) -> None:
         """Watch a file that lost the note's name although nothing was put there: it stays in the history."""

@@ -41,6 +41,9 @@ def _judged(means: Means, folder: int, op: Op, now: float) -> Op:
         return _after_taking(means, folder, op, taken, now)
     live, temp = _revision(files, folder, op.name), _revision(files, folder, op.temp)
     if temp is not None and temp != op.fresh:  # it was whole before it got this name: so the two were swapped
+        if op.expected is None and _is_one_file(files, folder, op.temp, op.name):  # or a new note has both names still
+            files.unlink(folder, op.temp)
+            return _happened(means, folder, op, None, now)
         return _happened(means, folder, op, op.temp, now)
     if temp is not None:
         files.unlink(folder, op.temp)
@@ -48,6 +51,11 @@ def _judged(means: Means, folder: int, op: Op, now: float) -> Op:
         return _happened(means, folder, op, None, now)
     files.fsync(folder)
     return means.postpone(op, "interrupted")
+
+
+def _is_one_file(files: Files, folder: int, one: str, other: str) -> bool:
+    found, same = files.look(folder, one), files.look(folder, other)
+    return found is not None and same is not None and found.ino == same.ino
 
 
 def _after_taking(means: Means, folder: int, op: Op, taken: str, now: float) -> Op:
