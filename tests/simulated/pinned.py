@@ -208,4 +208,24 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
             Step("engine", 3615014772),
         ],
     ),
+    "a merge put the bot's item under the new name of its section": (
+        Setting(
+            frozenset({"meanwhile", "no exchange", "no leases", "no space", "power", "tick"}),
+            "btrfs",
+            (0.0, 0.2, 1.0, 4.0),
+            0.02,
+            (("backup", "in place"), ("rename", "backup", "in place")),
+            (frozenset({"locks", "stale"}), frozenset()),
+        ),
+        [
+            Step("engine", 2612117151),
+            Step("ann", 1551200913),
+            Step("ann", 3412618561),
+            Step("ann", 3436921627),
+            Step("ann", 4087768633),
+            Step("bot", 2351627270),
+            Step("ann", 1239507041),
+            Step("engine", 1084134874),
+        ],
+    ),
 }

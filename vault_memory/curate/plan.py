@@ -6,7 +6,7 @@ crash, for the record that was not yet written: so the record always tells what 
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from vault_memory.memory import (
     BOT_SOURCES,
     Applied,
     Done,
+    NoteItem,
     NotUndoable,
     Op,
     Outcome,
@@ -255,10 +256,21 @@ def _plan_rejoin(run: Run, versions: tuple[str, str, str], before: bytes | None,
         after = before
     records = known.records(run.note)
     bots = owned.bots_among(items_of(parse(stood)))
+    renamed = _renamed(bots, items_of(parse(after or b"")))
     done = Done(
-        {"op": "merge", "loaded": versions[0], "saved": versions[2]}, "noop_dup" if after == before else "applied"
+        {"op": "merge", "loaded": versions[0], "saved": versions[2], **({"renamed": renamed} if renamed else {})},
+        "noop_dup" if after == before else "applied",
     )
     return Plan(before, after, (done,), proposed=offered(run.note, bots, after, records))
+
+
+def _renamed(bots: Sequence[NoteItem], now: Sequence[NoteItem]) -> dict[str, str]:
+    """Under which names of sections items of the bot stand now that stood under others."""
+    here = {item.key for item in now}
+    there = {item.key[1]: item.heading for item in now}
+    return {
+        item.heading: there[item.key[1]] for item in bots if item.key not in here and item.key[1] in there
+    }  # fmt: skip
 
 
 def _common_lines(one: bytes, other: bytes) -> bytes:

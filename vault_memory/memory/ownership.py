@@ -124,6 +124,7 @@ def _replay(records: Iterable[Record], since: Ownership) -> Ownership:
                 lifted = _lifted(done)
                 written -= _saying(written, lifted)
                 buried -= _saying(buried, lifted)
+                written |= _under_new_headings(written, done)
         if record.by_bot:
             for refused in record.rejected:
                 gone = _seen_gone(refused, written)
@@ -180,6 +181,14 @@ def op_of(value: object) -> Op | None:
 def texts_of(value: object) -> frozenset[str]:
     """What an op is to write, normalised: by that it is known again, whatever its bytes are."""
     return frozenset(text for _, text in _wanted(value))
+
+
+def _under_new_headings(written: Set[Key], done: Done) -> set[Key]:
+    """What the bot wrote in sections under whose new names a merge has put it."""
+    renamed = done.op.get("renamed") if done.op.get("op") == "merge" and done.outcome == "applied" else None
+    if not isinstance(renamed, Mapping):
+        return set()
+    return {(str(renamed[heading]), text) for heading, text in written if heading in renamed}
 
 
 def _section(heading: str, lines: Sequence[str]) -> bytes:
