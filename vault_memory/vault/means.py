@@ -110,12 +110,13 @@ class Means:
         if after is not None and self.snapshots.knows(after):
             self.snapshots.add(op.path, after, at=now, by=op.by, kept=True)
 
-    def displace(self, op: Op, name: str, now: float) -> None:
-        """Watch a file that had the note's name; within a transaction.
+    def displace(self, op: Op, name: str, now: float, known: str | None = None) -> None:
+        """Watch a file that had the note's name; within a transaction. `known` are the bytes it had, if not those of
+        the note that was met.
 
         Where there was no note it is a second name of ours, through the first of which somebody has written.
         """
-        known = op.expected or op.fresh
+        known = known or op.expected or op.fresh
         assert known
         place = f"{op.folder}/{name}" if op.folder else name
         self.journal.displace(Displaced(place, op.path, known, since=now, next_look=now))
@@ -127,6 +128,11 @@ class Means:
             chain = self.snapshots.chain(op.path)
             if op.expected is not None and all(version.revision != op.expected for version in chain):
                 self.snapshots.add(op.path, op.expected, at=now, by="person", kept=True)
+
+    def watch_ours(self, op: Op, name: str, now: float) -> None:
+        """Watch a file of ours that had the note's name, into which somebody has written."""
+        with self._transaction():
+            self.displace(op, name, now, op.fresh)
 
     def put_off(self, entry: Displaced) -> None:
         """Look at a displaced file later."""

@@ -61,6 +61,10 @@ def _is_one_file(files: Files, folder: int, one: str, other: str) -> bool:
 def _after_taking(means: Means, folder: int, op: Op, taken: str, now: float) -> Op:
     """The note was taken away, and perhaps another put in its place."""
     files = means.files
+    used = _revision(files, folder, op.temp) not in (None, op.fresh)  # somebody wrote, while it had the note's name
+    if used:
+        means.watch_ours(op, op.temp, now)
+        return _happened(means, folder, op, taken, now)
     put = _was_put(means, folder, op, taken) if op.content else _revision(files, folder, taken) == op.expected
     if not put:  # all of this before the temporary goes, whose being there says so
         if files.look(folder, op.name) is None:
