@@ -45,7 +45,7 @@ $(STAMPS)/venv:
 	@$(PYTHON) -m venv $(VENV) && mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/package: pyproject.toml $(STAMPS)/venv
-	$(call say,installing vault-memory with the ONNX embedder, MCP and HTTP into $(VENV))
+	$(call say,installing vault-memory with the ONNX embedder and MCP and HTTP into $(VENV))
 	@$(PIP) install -e '.[onnx,mcp,web]' && touch $@
 
 $(STAMPS)/models: $(STAMPS)/venv
