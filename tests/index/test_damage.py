@@ -1,5 +1,8 @@
 """A damaged index is noticed and built again; nobody has to repair anything."""
 
+import shutil
+from contextlib import closing
+
 import pytest
 
 from vault_memory import VaultMemory
@@ -50,3 +53,13 @@ def test_a_search_that_meets_a_damaged_index_builds_it_again(memory):
     damage(memory)
 
     assert memory.search("spare key", scopes=["user:mira"]).hits
+
+
+def test_an_index_built_anew_under_the_number_of_one_that_was_deleted_is_taken_up(memory, sample_vault):
+    with closing(memory.fork()) as other:
+        assert other.search("barometer", scopes=["user:mira"]).hits
+        shutil.rmtree(memory.indexing.generations.folder)
+        (sample_vault / "Users/mira/memories/swan.md").write_text("- a swan\n")
+        memory.index()
+
+        assert other.search("swan", scopes=["user:mira"], refresh=False).hits

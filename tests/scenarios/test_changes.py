@@ -6,6 +6,7 @@ import shutil
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -214,6 +215,7 @@ def test_a_vault_emptied_with_its_marker_deletes_nothing(outside: Outside):
         while time.monotonic() - started < 2:
             assert (peeking.hits("stork"), peeking.hits("heron")) == (1, 1)
             time.sleep(0.2)
+        assert peeking.search("stork")["freshness"]["stale_files"] == ["MEMORY.md"]
 
         for entry in list(away.iterdir()):
             entry.rename(outside.vault / entry.name)
@@ -253,12 +255,15 @@ class Peeking:
     def __init__(self, states: Path) -> None:
         [self._socket] = states.glob("*/daemon.sock")
 
-    def hits(self, text: str) -> int:
+    def search(self, text: str) -> dict[str, Any]:
         scopes = ask(self._socket, "scopes", {})
         assert scopes is not None
         answer = ask(self._socket, "search", {"query": text, "scopes": scopes["scopes"]})
         assert answer is not None
-        return len(answer["hits"])
+        return answer
+
+    def hits(self, text: str) -> int:
+        return len(self.search(text)["hits"])
 
     def until_unhealthy(self) -> None:
         until(lambda: not self._watcher()["healthy"], pause=0.05, says=self._watcher)

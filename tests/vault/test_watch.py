@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.vault import Folder, Hints, Watcher, watchable
+from vault_memory.vault import Folder, Hints, Mark, Watcher, watchable
 from vault_memory.vault.mounts import file_system
 
 PATIENCE = 10.0
@@ -45,6 +46,10 @@ def hints_until(watcher: Watcher, wanted: Callable[[Hints], bool]) -> list[Hints
         if wanted(found[-1]):
             return found
     raise AssertionError(f"only these hints came: {found}")
+
+
+def hints_until_marked(watcher: Watcher, mark: Mark) -> list[Hints]:
+    return hints_until(watcher, lambda hints: mark in hints.marks)
 
 
 def a_rescan(hints: Hints) -> bool:
@@ -172,6 +177,42 @@ def test_forty_thousand_notes_in_a_burst_are_all_found(large_vault, watching):
             (large_vault / f"memory/{number}.md").write_bytes(b"x")
 
     found_until(large_vault, watcher, {f"memory/{number}.md" for number in range(40_000)})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_that_happened_before_a_mark_is_hinted_before_it_or_with_it(large_vault, watching, seed):
+    chance, watcher, wanted, found = random.Random(seed), watching(large_vault), set(), set()
+    for number in range(200):
+        folder = large_vault / "memory" / chance.choice(("a", "b/c", f"new/{number // 20}"))
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{number}.md").write_bytes(b"x")
+        wanted.add((folder / f"{number}.md").relative_to(large_vault).as_posix())
+        if chance.random() < 0.2:
+            for hints in hints_until_marked(watcher, watcher.mark()):
+                found |= look(large_vault, hints)
+            assert wanted <= found
+
+
+def test_a_mark_waits_until_lost_events_are_made_good(large_vault, watching):
+    watcher = watching(large_vault)
+    with watcher._inbox._ready:
+        for number in range(6000):
+            (large_vault / f"memory/{number}.md").write_bytes(b"x")
+
+    found = hints_until_marked(watcher, watcher.mark())
+
+    assert len(set().union(*(look(large_vault, hints) for hints in found))) == 6003
+
+
+def test_a_mark_is_not_forgotten_when_the_thread_that_watches_ends(vault, watching):
+    watcher = watching(vault)
+    watcher._events.handle_event = None
+    (vault / "memory/boat.md").write_bytes(b"x")
+    watcher._events.join(PATIENCE)
+    mark = Mark()
+    assert watcher._events.mark(mark)
+
+    assert hints_until_marked(watcher, mark)[-1].rescan
 
 
 LIMITED = """
@@ -536,6 +577,15 @@ def test_on_a_network_mount_it_polls_from_the_start_and_finds_changes(vault, tmp
     assert watcher.reason == "it lies on a file system (nfs4) that does not tell of all changes"
     (vault / "memory/new.md").write_bytes(b"x")
     found_until(vault, watcher, {"memory/new.md"})
+
+
+def test_who_polls_looks_at_everything_before_it_says_how_far_it_is(vault, tmp_path, watching):
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n")
+    watcher = watching(vault, poll_seconds=60, mounts=str(mounts))
+    mark = watcher.mark()
+
+    assert watcher.take(PATIENCE) == Hints(rescan=True, reason="somebody asks", marks=(mark,))
 
 
 def test_the_place_where_the_tests_run_can_be_watched(vault):

@@ -36,7 +36,7 @@ class Indexing:
         self.rules = json.dumps([CHUNKING, ANALYSIS, asdict(settings)], sort_keys=True)
         """What an index must have been built by to be of use"""
         self._index: Index | None = None
-        self._number = 0
+        self._number = self._ino = 0
 
     def close(self) -> None:
         if self._index is not None:
@@ -45,16 +45,21 @@ class Indexing:
 
     def index(self) -> Index:
         """The index that serves, built now when there is none. A generation that another process built is taken up."""
-        if self._index is None or self._number != self.generations.current:
+        if self._index is None or not self._serves():
             self.close()
             self._take(self.generations.open() or self.build(anyway=False)[0])
             assert self._index is not None
         return self._index
 
+    def _serves(self) -> bool:
+        """Whether what is open is what serves. Numbers begin again when the folder was deleted; inodes in use do not."""
+        return self._number == self.generations.current and self._ino == self.generations.ino(self._number)
+
     def _take(self, index: Index) -> None:
         """Serve this one; its number is that of its own file, since the pointer may have moved on already."""
         self._index = index
         self._number = self.generations.number_of(index)
+        self._ino = self.generations.ino(self._number)
 
     def recover(self, error: DatabaseError) -> None:
         """After an error of the database: open it anew; a file that is damaged is set aside, and built again."""

@@ -211,9 +211,10 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
             now=now or datetime.now(UTC), topic=topic, entity=entity, since=since, until=until, kinds=kinds, why=why,
             cues=self.config.recall.dialogue_cues, pending=self.pending.index(),
         )  # fmt: skip
+        dirty = self.dirty()  # before: what is read in meanwhile is in the index, and not yet in what is searched
         with index.reading():  # a note named as stale and its text are of one moment
             answer = self._with_vectors(ask) or ask(mode="keyword" if wanted == "semantic" else wanted)
-            return SearchAnswer(answer.hits, self._freshness(index), answer.left_out)
+            return SearchAnswer(answer.hits, self._freshness(index, dirty), answer.left_out)
 
     def _with_vectors(self, ask: Callable[..., "Answer"]) -> "Answer | None":
         """The answer with the embedder's help; None when there is none, or it failed just now."""
@@ -245,10 +246,10 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
     def freshness(self) -> Freshness:
         """How fresh an answer given now is."""
         with self._lock:
-            return self._freshness(self.indexing.index())
+            return self._freshness(self.indexing.index(), self.dirty())
 
-    def _freshness(self, index: Index) -> Freshness:
-        stale = tuple(sorted({*index.stale(), *self.dirty()}))
+    def _freshness(self, index: Index, dirty: Collection[str]) -> Freshness:
+        stale = tuple(sorted({*index.stale(), *dirty}))
         embedder = self.semantic.embedder
         if embedder is None:
             return Freshness(stale, self.semantic.state, self.semantic.reason)

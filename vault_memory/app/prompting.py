@@ -50,7 +50,7 @@ class Prompting(Knowing):
         _check(purpose, budget)
         _checked(scopes)
         if not self.config.recall.enabled:
-            return ContextBlock("", (), (Cut("all", "`[recall] enabled` is false"),), self._how_fresh())
+            return ContextBlock("", (), (Cut("all", "`[recall] enabled` is false"),), self.freshness())  # type: ignore[attr-defined]
         if refresh:
             self.indexing.refresh()
         at = moment(now)
@@ -82,16 +82,13 @@ class Prompting(Knowing):
 
         index = self.indexing.index()
         self._authors = self._authors or standing.Authors(self.folder)
+        dirty = self.dirty()  # type: ignore[attr-defined]
         with self.folder.held(), index.reading():
             notes = standing.Notes(self.folder, self._authors, index.revision_of)
             block = context.build(index, notes, wanted, None if why_not else self._recalling(index, at))
-            fresh = self._how_fresh()
+            fresh: Freshness = self._freshness(index, dirty)  # type: ignore[attr-defined]
         cut = [*(Cut(*one) for one in block.cut), *([Cut("recalled", why_not)] if why_not else [])]
         return ContextBlock(block.text, tuple(Part(*one) for one in block.parts), tuple(cut), fresh)
-
-    def _how_fresh(self) -> Freshness:
-        fresh: Freshness = self._freshness(self.indexing.index())  # type: ignore[attr-defined]
-        return fresh
 
     def _why_not_recalled(self, automatic: bool) -> str:
         if not self.config.memory_search.enabled:

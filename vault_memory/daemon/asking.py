@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.app import contract
-from vault_memory.daemon.client import ask
+from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
 
 if TYPE_CHECKING:
     from vault_memory.app import VaultMemory
@@ -29,7 +29,7 @@ def search(
 
     def alone(among: Sequence[str] | None) -> dict[str, Any]:
         wanted = contract.search_arguments(arguments)
-        _look(memory, progress)
+        memory.refresh(progress)
         if (arguments.get("mode") or memory.config.recall.mode) in ("semantic", "rrf"):
             memory.warm()
         named = memory.scopes() if among is None else among
@@ -53,7 +53,7 @@ def context(
 
     def alone(among: Sequence[str] | None) -> dict[str, Any]:
         wanted = contract.context_arguments(arguments)
-        _look(memory, progress)
+        memory.refresh(progress)
         if prompt.strip() and memory.config.recall.mode in ("semantic", "rrf"):
             memory.warm()
         named = memory.scopes() if among is None else among
@@ -65,21 +65,23 @@ def context(
 def _answered(
     memory: "VaultMemory", call: str, arguments: Mapping[str, Any], scopes: Sequence[str] | None
 ) -> dict[str, Any] | None:
-    """What the daemon answers; None when none runs."""
-    if scopes is None:
-        known = ask(memory.state.socket, "scopes", {})
-        if known is None:
-            return None
-        scopes = known["scopes"]
-    return ask(memory.state.socket, call, {**arguments, "scopes": list(scopes)})
+    """What the daemon answers; None when none runs, or it has not caught up with the vault."""
+    try:
+        if scopes is None:
+            known = ask(memory.state.socket, "scopes", {})
+            scopes = None if known is None else known["scopes"]
+        answer = None if scopes is None else ask(memory.state.socket, call, {**arguments, "scopes": list(scopes)})
+    except DaemonRefused as refused:
+        if refused.code != BEHIND:
+            raise
+        without_daemon(memory, "the daemon is busy")
+        return None
+    if answer is None:
+        without_daemon(memory)
+    return answer
 
 
-def without_daemon(memory: "VaultMemory") -> None:
+def without_daemon(memory: "VaultMemory", reason: str = "no daemon") -> None:
     """Say why meaning takes no part: a short-lived command loads no model unless it is asked to."""
     if memory.semantic.embedder is None:
-        memory.semantic.reason = "no daemon"
-
-
-def _look(memory: "VaultMemory", progress: "Progress | None" = None) -> None:
-    without_daemon(memory)
-    memory.refresh(progress)
+        memory.semantic.reason = reason

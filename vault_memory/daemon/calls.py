@@ -2,10 +2,11 @@
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.app import contract
+from vault_memory.daemon.barrier import Behind
 from vault_memory.daemon.server import Call
 from vault_memory.errors import UsageError
 
@@ -31,21 +32,38 @@ class Calls:
             "sync": self._daemon.syncing.now,
         }
 
+    def _catch_up(self) -> None:
+        """Raises Behind, and whoever asks then looks without the daemon. A vault out of reach is not to be looked at."""
+        if not self._daemon.trouble and not self._daemon.barrier.passed():
+            raise Behind("the daemon has not caught up with the vault", hint="ask again, or without it")
+
+    def _honest(self, answer: dict[str, Any], notes: Iterable[str]) -> dict[str, Any]:
+        """What comes of these notes may be old while the vault is out of reach."""
+        if self._daemon.trouble:
+            fresh = answer["freshness"]
+            fresh["stale_files"] = sorted({*fresh["stale_files"], *notes})
+        return answer
+
     def _search(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         wanted = contract.search_arguments(arguments)
         if not isinstance(wanted.get("query"), str) or not isinstance(wanted.get("scopes"), list):
             raise UsageError("a search needs a query and a list of scopes")
+        self._catch_up()
         with self._lock:
-            return contract.of_search(self._memory.search(refresh=False, **wanted))
+            answer = contract.of_search(self._memory.search(refresh=False, **wanted))
+        return self._honest(answer, (hit["note"] for hit in answer["hits"]))
 
     def _context(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         wanted = contract.context_arguments(arguments)
         if "scopes" not in wanted:
             raise UsageError("a memory block needs a list of scopes")
+        self._catch_up()
         with self._lock:
-            return contract.of_context(self._memory.context(refresh=False, **wanted))
+            answer = contract.of_context(self._memory.context(refresh=False, **wanted))
+        return self._honest(answer, (part["note"] for part in answer["parts"]))
 
     def _scopes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        self._catch_up()
         with self._lock:
             return {"scopes": self._memory.scopes()}
 
@@ -57,6 +75,8 @@ class Calls:
         return {**told, "watcher": self._daemon.status(), "sync": self._daemon.syncing.status()}
 
     def _status(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        if not self._daemon.trouble:
+            self._daemon.barrier.passed()  # and when not, the status is where one looks for the reason
         with self._lock:
             found = self._memory.status(refresh=False)
         found["sync"] = self._daemon.syncing.status()

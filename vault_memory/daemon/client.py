@@ -12,6 +12,8 @@ from vault_memory.errors import VaultMemoryError
 LONGEST_NAME = 100
 """The system takes socket names of up to 107 bytes"""
 PATIENCE_SECONDS = 20.0
+BEHIND = "behind"
+"""The code of a refusal: the daemon has not caught up with the vault, and whoever asks does better without it"""
 
 
 class DaemonRefused(VaultMemoryError):

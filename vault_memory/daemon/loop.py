@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vault_memory.app import VaultMemory
+from vault_memory.daemon.barrier import Barrier
 from vault_memory.daemon.calls import Calls
 from vault_memory.daemon.embedding import Embedding
 from vault_memory.daemon.keeping import Keeping
@@ -19,7 +20,7 @@ from vault_memory.daemon.server import Server
 from vault_memory.daemon.syncing import Syncing
 from vault_memory.database import DatabaseError
 from vault_memory.errors import NoteUnreadable, VaultMemoryError
-from vault_memory.index import Delta, State
+from vault_memory.index import Delta, Index, State
 from vault_memory.ingest import Ingest, forget_note
 from vault_memory.vault import Hints, Identity, Note, NoteTooLarge, Settled, Settling, Verdict, Watcher
 
@@ -52,13 +53,15 @@ class Daemon:
         self._settled: dict[str, Settled] = {}
         """the last settled version of notes on which something is open"""
         self._unread: set[str] = set()
-        self._generation = 0
+        self._index: Index | None = None
+        """the one that everything was looked at for"""
         self._keeping = Keeping(memory)
         self._listening = Listening(memory)
         self.notify = Notify(memory.environment)
         memory.dirty = lambda: sorted(self._unread)
         watch = memory.config.watch
         self.watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
+        self.barrier = Barrier(self.watcher)
 
     def stop(self) -> None:
         """End soon; may be called from a signal handler or another thread."""
@@ -94,13 +97,14 @@ class Daemon:
     def _turn(self) -> None:
         due = self._settling.next_due()
         wait = TICK_SECONDS if due is None else min(TICK_SECONDS, max(0.0, due - time.monotonic()))
-        wait = min(wait, self._keeping.wait(), self._listening.wait(), self.notify.wait())
+        wait = min(wait, self._keeping.wait(), self._listening.wait(), self.notify.wait(), self.barrier.wait())
         try:
             self._hear(self.watcher.take(wait))
-            if self._generation != self.memory.indexing.generations.current:
+            if self._index is not self.memory.indexing.index():
                 self._rescan()  # another generation serves; this finds what was saved while it was built
             for path in self._settling.due(time.monotonic()):
                 self._look_safely(path)
+            self.barrier.lift(self._unread)
             self._keeping.turn()
             self._listening.turn()
             self.trouble = ""
@@ -108,6 +112,7 @@ class Daemon:
             if self.trouble != str(error):
                 logger.warning("%s", error)
             self.trouble = str(error)
+            self.barrier.lift(())  # there is nothing to wait for
             if isinstance(error, DatabaseError):
                 self.memory.indexing.recover(error)
             self._stop.wait(TICK_SECONDS)
@@ -115,6 +120,7 @@ class Daemon:
 
     def _hear(self, hints: Hints) -> None:
         now = time.monotonic()
+        self.barrier.reach(hints.marks)
         if hints.paths or hints.subtrees:
             self.syncing.heard()
         if self.trouble or hints.rescan or hints.subtrees:
@@ -132,7 +138,7 @@ class Daemon:
     def _rescan(self, within: tuple[str, ...] = ("",), *, sweep: bool = False) -> None:
         started = time.perf_counter()
         ingest = self.memory.indexing.ingest()
-        self._generation = self.memory.indexing.generations.current
+        self._index = self.memory.indexing.index()
         report = ingest.scan(within=within, progress=self.notify.progress)
         now = time.monotonic()
         for path in (*report.young, *report.doubtful):

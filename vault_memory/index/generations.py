@@ -37,6 +37,13 @@ class Generations:
     def path(self, number: int) -> Path:
         return self.folder / f"index-{number}.sqlite"
 
+    def ino(self, number: int) -> int:
+        """The inode of its file; 0 when there is none."""
+        try:
+            return self.path(number).stat().st_ino
+        except FileNotFoundError:
+            return 0
+
     def number_of(self, index: Index) -> int:
         return int(Path(index.path).stem.removeprefix("index-"))
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.erase import Erased, Eraser
     from vault_memory.vault.files import Files, RealFiles, move_between
     from vault_memory.vault.gate import HOLD, editor_locks, half_saved
-    from vault_memory.vault.hints import Hints
+    from vault_memory.vault.hints import Hints, Mark
     from vault_memory.vault.journal import By, Displaced, JournalUnavailable, Op
     from vault_memory.vault.means import Merge
     from vault_memory.vault.mounts import watchable
@@ -52,6 +52,7 @@ __all__ = [
     "Identity",
     "JournalUnavailable",
     "Listing",
+    "Mark",
     "Marker",
     "Merge",
     "Note",
@@ -110,7 +111,7 @@ _WHEN_NEEDED = {
     "erase": ("Erased", "Eraser"),
     "files": ("Files", "RealFiles", "move_between"),
     "gate": ("HOLD", "editor_locks", "half_saved"),
-    "hints": ("Hints",),
+    "hints": ("Hints", "Mark"),
     "journal": ("By", "Displaced", "JournalUnavailable", "Op"),
     "means": ("Merge",),
     "mounts": ("watchable",),

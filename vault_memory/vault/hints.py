@@ -4,11 +4,15 @@ A hint says "look here", never "this is so": no event is believed for what it cl
 """
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 MOST_PATHS = 20_000
 """More hints than that at once, and it is cheaper to look at everything."""
 MOST_SUBTREES = 500
+
+Mark = threading.Event
+"""A place in the order of what happens. The taker of hints sets it when it has looked at all that came before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +31,11 @@ class Hints:
     """This rescan is routine: a change it finds should have been announced, and is to be told to `note_missed`."""
     reason: str = ""
     """Why to rescan."""
+    marks: tuple[Mark, ...] = ()
+    """All that happened before these were asked for is among the hints up to here."""
 
     def __bool__(self) -> bool:
-        return bool(self.paths or self.subtrees or self.rescan)
+        return bool(self.paths or self.subtrees or self.rescan or self.marks)
 
 
 class Inbox:
@@ -42,6 +48,8 @@ class Inbox:
         self._reason = ""
         self._sweep = False
         self._woken = False
+        self._asked: list[Mark] = []
+        self._reached: list[Mark] = []
         self.lost: str = ""
         """Why the watches must be set anew; the taker does that and clears it."""
         self.failed: OSError | None = None
@@ -83,6 +91,24 @@ class Inbox:
             self.failed = self.failed or error
             self._ready.notify()
 
+    def ask(self, mark: Mark) -> None:
+        """Let the taker find out where in the order of events we are now."""
+        with self._ready:
+            self._asked.append(mark)
+            self._ready.notify()
+
+    def take_asked(self) -> list[Mark]:
+        """The marks that are not placed yet; they are forgotten here."""
+        with self._ready:
+            asked, self._asked = self._asked, []
+            return asked
+
+    def reach(self, marks: Iterable[Mark]) -> None:
+        """All that happened before these were asked for is here."""
+        with self._ready:
+            self._reached += marks
+            self._ready.notify()
+
     def wake(self) -> None:
         """Let the taker return though nothing happened."""
         with self._ready:
@@ -93,14 +119,16 @@ class Inbox:
         """Until something is there, or was woken, or time is up; whether it was woken."""
         with self._ready:
             lost = heed_lost and self.lost
-            if not (self._paths or self._subtrees or self._reason or lost or self._woken):
+            marks = self._asked or (self._reached and not self.lost)
+            if not (self._paths or self._subtrees or self._reason or lost or marks or self._woken):
                 self._ready.wait(max(0.0, seconds))
             woken, self._woken = self._woken, False
             return woken
 
     def take(self) -> Hints:
-        """All hints so far; they are gone afterwards."""
+        """All hints so far; they are gone afterwards. While events are lost, no mark counts as reached."""
         with self._ready:
+            marks = [] if self.lost else self._reached
             hints = Hints(
                 frozenset(self._paths),
                 frozenset(path for path, closed in self._paths.items() if closed),
@@ -108,7 +136,9 @@ class Inbox:
                 bool(self._reason),
                 self._sweep,
                 self._reason,
+                tuple(marks),
             )
+            self._reached = self._reached[len(marks) :]
             self._paths, self._subtrees, self._reason, self._sweep = {}, set(), "", False
             return hints
 

@@ -16,7 +16,7 @@ from watchdog.observers.inotify_c import InotifyConstants as Event
 from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, Mask
 
 from vault_memory.memory import ignored, unreadable
-from vault_memory.vault.hints import Inbox
+from vault_memory.vault.hints import Inbox, Mark
 from vault_memory.vault.marker import NAME
 from vault_memory.vault.walk import DEEPEST, SUFFIXES
 
@@ -41,6 +41,7 @@ class FolderEvents(InotifyFD):
         self._prefixes: dict[int, str] = {}
         """Watch → path of its folder with a ``/`` at the end; "" for the vault itself."""
         self._watches: dict[str, int] = {}
+        self._marks: dict[int, Mark] = {}
 
     @property
     def folders(self) -> int:
@@ -90,6 +91,24 @@ class FolderEvents(InotifyFD):
                 self._prefixes.pop(watch, None)
                 inotify_c.inotify_rm_watch(self._inotify_fd, watch)  # type: ignore[arg-type]
 
+    def mark(self, mark: Mark) -> bool:
+        """Put a mark behind all events so far; False when there are no more watches.
+
+        The end of a watch is an event too, and comes in its turn: so one is set on what never changes, and ended.
+        """
+        with self._tree:
+            watch = inotify_c.inotify_add_watch(self._inotify_fd, os.fsencode(os.devnull), Mask(Event.IN_DELETE_SELF))
+            if watch == -1:
+                return False
+            self._marks[watch] = mark
+            inotify_c.inotify_rm_watch(self._inotify_fd, watch)
+        return True
+
+    def marks(self) -> list[Mark]:
+        """Those whose turn has not come; when this has ended, it never will."""
+        with self._tree:
+            return list(self._marks.values())
+
     def run(self) -> None:
         """Read until stopped; an error that ends the thread is told, so that another is started."""
         try:
@@ -105,6 +124,9 @@ class FolderEvents(InotifyFD):
             self._inbox.lose("more happened at once than the system could tell")
             return
         with self._tree:
+            if mark := self._marks.pop(event.wd, None):
+                self._inbox.reach([mark])
+                return
             prefix = self._prefixes.get(event.wd)
             if prefix is None:
                 return

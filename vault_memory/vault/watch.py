@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from vault_memory.vault.hints import Hints, Inbox
+from vault_memory.vault.hints import Hints, Inbox, Mark
 from vault_memory.vault.mounts import MOUNTS, watchable
 
 if TYPE_CHECKING:
@@ -100,11 +100,18 @@ class Watcher:
         """Let a `take` that waits in another thread return."""
         self._inbox.wake()
 
+    def mark(self) -> Mark:
+        """A mark that comes among the hints, once all that happened before this call has; any thread may ask."""
+        mark = Mark()
+        self._inbox.ask(mark)
+        return mark
+
     def take(self, timeout: float) -> Hints:
         """The next hints, as soon as there are any; empty ones when the time is up."""
         deadline = self._now() + timeout
         while True:
             self._tend()
+            self._place(self._inbox.take_asked())
             if hints := self._inbox.take():
                 self._remember(hints)
                 return hints
@@ -118,6 +125,13 @@ class Watcher:
     def note_missed(self, path: str) -> None:
         """A sweep found a change of this note. Unless an event about it comes, the watch is deaf."""
         self._missed.setdefault(path, self._now())
+
+    def _place(self, marks: list[Mark]) -> None:
+        """Behind the events so far; where there are none, behind a look at everything."""
+        unplaced = [mark for mark in marks if self._events is None or not self._events.mark(mark)]
+        if unplaced:
+            self._inbox.rescan("somebody asks")
+            self._inbox.reach(unplaced)
 
     def _remember(self, hints: Hints) -> None:
         now = self._now()
@@ -239,6 +253,7 @@ class Watcher:
             events.stop()
             if events.is_alive():
                 events.join()
+            self._inbox.reach(events.marks())  # whoever closes has everything listed again
         self._inbox.take_lost()
 
 

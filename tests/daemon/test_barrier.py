@@ -1,0 +1,175 @@
+"""Who saves and then asks at once: the answer has what was saved, or names the note as stale."""
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.outside import Outside, until
+from vault_memory.app import VaultMemory
+from vault_memory.daemon import Change, Daemon, DaemonRefused, ask
+from vault_memory.daemon.barrier import Barrier
+from vault_memory.daemon.client import BEHIND
+
+NOTES = ("MEMORY.md", "memory/a.md", "memory/b.md", "memory/2026/c.md", "memory/2026/deep/d.md")
+
+
+def in_place(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def by_renaming(path: Path, text: str) -> Path:
+    other = path.with_name(".saved")
+    other.write_text(text)
+    return other.replace(path)
+
+
+def by_appending(path: Path, text: str) -> Path:
+    with path.open("a") as file:
+        file.write(text)
+    return path
+
+
+def in_two_writes(path: Path, text: str) -> Path:
+    path.write_text(text[: len(text) // 2])
+    return in_place(path, text)
+
+
+def in_a_new_folder(path: Path, text: str) -> Path:
+    folder = path.parent / "memory" / text.split()[1]
+    folder.mkdir(parents=True)
+    return in_place(folder / "e.md", text)
+
+
+WAYS = (in_place, by_renaming, by_appending, in_two_writes, in_a_new_folder)
+
+
+def save_and_ask(outside: Outside, search: Callable[[str], dict], *, seed: int, times: int) -> None:
+    chance = random.Random(seed)
+    for number in range(times):
+        path = outside.vault / chance.choice(NOTES)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        word = f"crane{seed}x{number}"
+        saved = chance.choice(WAYS)(path, f"- {word} at the weir\n").relative_to(outside.vault).as_posix()
+
+        answer = search(word)
+
+        stale = answer["freshness"]["stale_files"]
+        assert saved in {*stale, *(hit["note"] for hit in answer["hits"] if word in hit["text"])}, number
+        for hit in answer["hits"]:
+            assert hit["note"] in stale or hit["text"].strip() in (outside.vault / hit["note"]).read_text(), number
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_was_saved_before_the_question_is_found_or_named_as_stale(outside: Outside, seed: int):
+    outside.write("USER.md", "- tea\n")
+    with outside.daemon() as daemon:
+        save_and_ask(outside, lambda word: daemon.search(word, scopes=["user:main", "group:main"]), seed=seed, times=60)
+
+
+def test_the_same_where_the_vault_is_polled(outside: Outside):
+    outside.write("USER.md", "- tea\n")
+    limit = "echo 1 > /proc/sys/user/max_inotify_watches"
+    if os.system(f"unshare --user --map-root-user sh -c '{limit}' 2>/dev/null"):
+        pytest.skip("the limit of watches cannot be lowered here")
+    before = ["unshare", "--user", "--map-root-user", "sh", "-c", f'{limit} && exec "$@"', "sh"]
+    (outside.vault / "memory").mkdir()
+    with outside.daemon(before=before, WATCH_POLL_SECONDS="60") as daemon:
+        assert daemon.ask("status")["watcher"]["mode"] == "polling"
+        save_and_ask(outside, lambda word: daemon.search(word, scopes=["user:main", "group:main"]), seed=3, times=20)
+
+
+@contextmanager
+def daemon_here(outside: Outside, tell: Callable[[Change], None]) -> Iterator[Daemon]:
+    """A daemon in a thread; what `tell` does keeps its loop from going on."""
+    with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+        daemon, ready = Daemon(memory, tell=tell), threading.Event()
+        thread = threading.Thread(target=daemon.run, args=(ready.set,))
+        thread.start()
+        try:
+            assert ready.wait(30)
+            yield daemon
+        finally:
+            daemon.stop()
+            daemon.watcher.wake()
+            thread.join(30)
+
+
+def slowly(change: Change) -> None:
+    time.sleep(0.05)
+
+
+def search_here(outside: Outside) -> Callable[[str], dict]:
+    def search(word: str) -> dict:
+        return ask(outside.socket, "search", {"query": word, "scopes": ["user:main", "group:main"]}) or {}
+
+    return search
+
+
+def test_a_question_waits_for_a_loop_that_is_busy(outside: Outside):
+    outside.write("USER.md", "- tea\n")
+    with daemon_here(outside, slowly):
+        save_and_ask(outside, search_here(outside), seed=4, times=20)
+
+
+def test_the_test_notices_a_daemon_that_answers_at_once(outside: Outside, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Barrier, "passed", lambda self: True)
+    outside.write("USER.md", "- tea\n")
+    with daemon_here(outside, slowly), pytest.raises(AssertionError):
+        save_and_ask(outside, search_here(outside), seed=4, times=20)
+
+
+def test_who_asks_a_daemon_that_does_not_catch_up_looks_without_it(outside: Outside, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("vault_memory.daemon.barrier.PATIENCE_SECONDS", 0.2)
+    outside.write("USER.md", "- tea\n")
+    held, go_on = threading.Event(), threading.Event()
+
+    def hold(change: Change) -> None:
+        held.set()
+        go_on.wait(60)
+
+    with daemon_here(outside, hold):
+        outside.write("memory/a.md", "- a stork\n")
+        assert held.wait(30)
+        outside.write("memory/b.md", "- a crane\n")
+        try:
+            with pytest.raises(DaemonRefused) as refused:
+                search_here(outside)("crane")
+            answer = outside.search("crane")
+        finally:
+            go_on.set()
+
+        assert refused.value.code == BEHIND
+        assert [hit["text"] for hit in answer["hits"]] == ["- a crane"]
+        assert answer["freshness"] == {"stale_files": [], "semantic": "off", "reason": "the daemon is busy"}
+        until(lambda: search_here(outside)("crane")["hits"])
+
+
+def test_a_note_that_is_written_to_without_end_holds_nobody_up(outside: Outside):
+    outside.write("USER.md", "- tea\n")
+    done = threading.Event()
+
+    log = outside.write("memory/log.md", "")
+
+    def write() -> None:
+        with log.open("a", buffering=1) as file:
+            while not done.wait(0.002):
+                file.write("- on and on\n")
+
+    with outside.daemon() as daemon:
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            started = time.monotonic()
+            for _ in range(10):
+                assert daemon.search("tea", scopes=["user:main"])["hits"]
+            assert time.monotonic() - started < 10
+        finally:
+            done.set()
+            writer.join()
