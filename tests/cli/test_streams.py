@@ -197,14 +197,19 @@ class Presses:
     def __set_name__(self, owner, name):
         raise KeyboardInterrupt
 
-vault_memory.app.VaultMemory.open = lambda *given, **named: type("Made", (), {"field": Presses()})
+    def __del__(self):
+        raise KeyboardInterrupt
+
+vault_memory.app.VaultMemory.open = lambda *given, **named: {}
 sys.argv = ["vault-memory", "status"]
 main()
 """
 
 
-def test_ctrl_c_while_a_class_is_made_is_ctrl_c_all_the_same(tea: Outside):
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], env=tea.environment, capture_output=True, text=True)
+@pytest.mark.parametrize("where", ['type("Made", (), {"field": Presses()})', "Presses()"])
+def test_ctrl_c_while_a_class_is_made_or_an_object_goes_is_ctrl_c_all_the_same(tea: Outside, where: str):
+    script = INTERRUPTED.replace("{}", where)
+    done = subprocess.run([sys.executable, "-c", script], env=tea.environment, capture_output=True, text=True)
 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 

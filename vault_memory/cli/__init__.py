@@ -83,7 +83,16 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(code)
     from vault_memory.cli.root import run
 
+    if arguments is None:
+        sys.unraisablehook = _unraisable
     sys.exit(run(given))
+
+
+def _unraisable(what: "sys.UnraisableHookArgs") -> None:
+    """Ctrl-C that came within a callback of Python's own, which cannot raise, ends the command all the same."""
+    if isinstance(what.exc_value, KeyboardInterrupt):
+        os._exit(130)
+    sys.__unraisablehook__(what)
 
 
 def _place_of_hook(given: list[str]) -> int | None:
