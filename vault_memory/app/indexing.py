@@ -52,7 +52,7 @@ class Indexing:
         return self._index
 
     def _serves(self) -> bool:
-        """Whether what is open is what serves. Numbers begin again when the folder was deleted; inodes in use do not."""
+        """Whether what is open is what serves. Numbers begin again in a folder made anew; inodes do not."""
         return self._number == self.generations.current and self._ino == self.generations.ino(self._number)
 
     def _take(self, index: Index) -> None:

@@ -33,7 +33,7 @@ class Calls:
         }
 
     def _catch_up(self) -> None:
-        """Raises Behind, and whoever asks then looks without the daemon. A vault out of reach is not to be looked at."""
+        """Raises Behind: whoever asks then looks without the daemon. A vault out of reach is not waited for."""
         if not self._daemon.trouble and not self._daemon.barrier.passed():
             raise Behind("the daemon has not caught up with the vault", hint="ask again, or without it")
 
