@@ -13,7 +13,7 @@ import pytest
 from tests.scenarios.outside import Outside, until
 from vault_memory.app import VaultMemory
 from vault_memory.daemon import Change, Daemon, DaemonRefused, ask
-from vault_memory.daemon.barrier import Barrier
+from vault_memory.daemon.barrier import GRACE_SECONDS, Barrier
 from vault_memory.daemon.client import BEHIND
 
 NOTES = ("MEMORY.md", "memory/a.md", "memory/b.md", "memory/2026/c.md", "memory/2026/deep/d.md")
@@ -173,3 +173,16 @@ def test_a_note_that_is_written_to_without_end_holds_nobody_up(outside: Outside)
         finally:
             done.set()
             writer.join()
+
+
+def test_a_note_that_cannot_be_read_is_named_and_holds_nobody_up(outside: Outside):
+    outside.write("USER.md", "- tea\n")
+    note = outside.write("memory/a.md", "- a stork\n")
+    with outside.daemon() as daemon:
+        note.unlink()
+        note.symlink_to("/dev/full")
+        until(lambda: daemon.search("stork", scopes=["group:main"])["freshness"]["stale_files"] == ["memory/a.md"])
+        started = time.monotonic()
+        for _ in range(50):
+            daemon.search("tea", scopes=["user:main"])
+        assert time.monotonic() - started < 50 * GRACE_SECONDS

@@ -35,11 +35,11 @@ class Barrier:
         until = time.monotonic() + GRACE_SECONDS
         self._reached += [(until, mark) for mark in marks]
 
-    def lift(self, unread: Collection[str]) -> None:
-        """The loop has looked wherever it could: let pass whoever need not wait for the notes that are `unread`."""
+    def lift(self, soon: Collection[str]) -> None:
+        """The loop has looked wherever it could: let pass whoever need not wait for the notes it looks at `soon`."""
         now = time.monotonic()
         for until, mark in self._reached:
-            if not unread or now >= until:
+            if not soon or now >= until:
                 mark.set()
         self._reached = [(until, mark) for until, mark in self._reached if not mark.is_set()]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vault_memory.app import VaultMemory
-from vault_memory.daemon.barrier import Barrier
+from vault_memory.daemon.barrier import GRACE_SECONDS, Barrier
 from vault_memory.daemon.calls import Calls
 from vault_memory.daemon.embedding import Embedding
 from vault_memory.daemon.keeping import Keeping
@@ -104,7 +104,8 @@ class Daemon:
                 self._rescan()  # another generation serves; this finds what was saved while it was built
             for path in self._settling.due(time.monotonic()):
                 self._look_safely(path)
-            self.barrier.lift(self._unread)
+            soon = self._settling.due(time.monotonic() + GRACE_SECONDS)
+            self.barrier.lift(self._unread.intersection(soon))
             self._keeping.turn()
             self._listening.turn()
             self.trouble = ""
