@@ -34,9 +34,9 @@ PATTERNS: dict[str, tuple[str, ...]] = {
         r"(?:ai|assistants?|agents?|llms?|bots?)\b",
     ),
     "marks": (
-        r"<\|(?:im_start|im_end|system|user|assistant|endoftext)\|>",
+        r"<\|[^|<>]{1,40}\|>|</?(?:start|end)_of_turn>",
         r"</?(?:system|instructions?|assistant|tool_call|function_calls?)>",
-        r"\[/?(?:inst|system)\]|<<sys>>",
+        r"\[/?(?:inst|system|system_prompt|available_tools|tool_calls|tool_results)\]|<<sys>>",
         r"^(?:system|assistant|developer) ?:|#{2,} ?(?:system|instructions?) ?:",
     ),
     "de": (
