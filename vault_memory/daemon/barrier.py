@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from vault_memory.errors import VaultMemoryError
 from vault_memory.vault import Mark, Watcher
 
-PATIENCE_SECONDS = 2.0
+PATIENCE_SECONDS = 1.0
 """For a question to wait; then whoever asks looks at the vault without the daemon"""
 GRACE_SECONDS = 0.1
 """For notes that are just being written; then a question is answered, and they are named as stale"""
