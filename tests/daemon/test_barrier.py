@@ -105,6 +105,12 @@ def slowly(change: Change) -> None:
     time.sleep(0.05)
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is, the daemon is waited for."""
+    monkeypatch.setattr("vault_memory.daemon.barrier.PATIENCE_SECONDS", 30.0)
+
+
 def search_here(outside: Outside) -> Callable[[str], dict]:
     def search(word: str) -> dict:
         return ask(outside.socket, "search", {"query": word, "scopes": ["user:main", "group:main"]}) or {}
@@ -112,6 +118,7 @@ def search_here(outside: Outside) -> Callable[[str], dict]:
     return search
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_question_waits_for_a_loop_that_is_busy(outside: Outside):
     outside.write("USER.md", "- tea\n")
     with daemon_here(outside, slowly):
