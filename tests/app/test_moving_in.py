@@ -149,8 +149,29 @@ DAYS = st.sampled_from([None, "2089-01-01", "2090-03-01", "2090-06-01", "2091-01
         max_size=8,
     )
 )
-@example([("acme", "works_at", "acme", None, None), ("acme", "works_at", "acme", "2089-01-01", None),
-          ("acme", "works_at", "tea", "2089-01-01", None)])  # fmt: skip
+@example(
+    [
+        ("acme", "works_at", "acme", None, None),
+        ("acme", "works_at", "acme", "2089-01-01", None),
+        ("acme", "works_at", "tea", "2089-01-01", None),
+    ]
+)
+@example(
+    [
+        ("acme", "works_at", "acme", "2090-06-01", None),
+        ("acme", "works_at", "acme", None, None),
+        ("acme", "works_at", "tea", None, None),
+    ]
+)
+@example(
+    [
+        ("alice", "works_at", "port (old)", "2090-06-01", None),
+        ("alice", "works_at", "the acme corp", None, None),
+        ("alice", "works_at", "acme corp", None, None),
+    ]
+)
+@example([("alice", "works_at", "port (old)", None, None), ("alice", "works_at", "tea", "2090-03-01", None),
+          ("alice", "works_at", "tea", None, None), ("alice", "works_at", "acme", "2090-06-01", None)])  # fmt: skip
 def test_whatever_the_facts_a_second_import_writes_nothing(tmp_path_factory, told):
     folder = tmp_path_factory.mktemp("law")
     path = folder / "istota.db"

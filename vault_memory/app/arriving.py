@@ -15,6 +15,7 @@ from vault_memory.errors import NoteUnreadable, UsageError, VaultMemoryError
 if TYPE_CHECKING:
     from vault_memory.app.memory import VaultMemory
     from vault_memory.curate import Edit
+    from vault_memory.markdown import SectionedDoc
     from vault_memory.memory.facts import Fact
     from vault_memory.sleep.places import Places
 
@@ -134,12 +135,13 @@ class _Work:
         """All facts of an owner in one run, the oldest first."""
         from vault_memory.app import known as graph
         from vault_memory.curate.knowing import ABOUT, wish_of
+        from vault_memory.memory.fact_changes import is_said
         from vault_memory.memory.facts import snake_case
 
         settings = self._memory.config.facts
         single = frozenset(map(snake_case, settings.single_valued))
         rules = graph.FactRules(self._now.date(), single, settings.conflicts)
-        there = self._there(page, scope)
+        there = self._there(page)
         wishes = []
         for fact in facts:
             try:
@@ -147,7 +149,7 @@ class _Work:
             except UsageError as error:
                 self.done.skipped.append(Skipped(page, error.message))
                 continue
-            if _is_said(graph.identified(fact), there):
+            if there and is_said(there, fact):
                 self.done.known += 1
             else:
                 wishes.append(wish_of("add", scope, rules, fact=fact))
@@ -161,12 +163,11 @@ class _Work:
         self.done.facts += took
         self.done.known += 0 if edit.pending else len(wishes) - took - len(edit.rejected) - len(edit.proposed)
 
-    def _there(self, page: str, scope: str) -> "list[Fact]":
+    def _there(self, page: str) -> "SectionedDoc | None":
         from vault_memory.markdown import parse
-        from vault_memory.memory.facts import read_facts
 
         note = self._memory.curator.there(page)
-        return list(read_facts(parse(note.raw), scope)) if note else []
+        return parse(note.raw) if note else None
 
     # ---- text -----------------------------------------------------------------------------------------------------
 
@@ -203,16 +204,6 @@ class _Work:
         self.done.skipped += [Skipped(note, f"waits for your decision: {one.id}") for one in edit.proposed]
         self.done.skipped += [Skipped(note, f"waits until the note is free: {one.reason}") for one in edit.pending[:1]]
         return edit
-
-
-def _is_said(fact: "Fact", there: "Iterable[Fact]") -> bool:
-    """Whether a page has the fact; or the same of a time in which this one begins, be it over by now."""
-    for one in there:
-        same = (one.subject, one.predicate, one.object) == (fact.subject, fact.predicate, fact.object)
-        since, begins, ends = fact.valid_from, one.valid_from, one.valid_until
-        if one.id == fact.id or (same and since and (not begins or begins <= since) and (not ends or since <= ends)):
-            return True
-    return False
 
 
 def _note_of(places: "Places", piece: Piece) -> str:

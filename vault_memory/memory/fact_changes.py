@@ -4,7 +4,6 @@ Pure. Each change is worked out on the page as it is at that moment, so that a p
 the change that fits it: the same fact said twice is one, whoever says it.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
@@ -74,7 +73,7 @@ def words_of(text: str) -> frozenset[str]:
 
 def add_fact(doc: SectionedDoc, said: Fact, rules: FactRules) -> Change:
     """What becomes of the page when `said` is stated: nothing when it says so already."""
-    page = _Page.of(doc, said, rules.single)
+    page = _Page.of(doc, said)
     new = _written_as(said, page, rules.today)
     if not is_writable(new):
         return Change("unreadable", new.id)
@@ -88,6 +87,19 @@ def add_fact(doc: SectionedDoc, said: Fact, rules: FactRules) -> Change:
     return _added(page, _struck_if_past(new, rules.today))
 
 
+def is_said(doc: SectionedDoc, said: Fact) -> bool:
+    """Whether the page says it as well, or has said it of a time that is over and in which this one begins.
+
+    When an undated one begins is not known: any time will do.
+    """
+    words, since = words_of(said.object), said.valid_from
+    for old in _Page.of(doc, said).same:
+        over = since is not None and old.valid_until is not None and old.valid_until < since
+        if not over and (words <= words_of(old.object) or _alike(words, words_of(old.object))):
+            return True
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class _Page:
     """The part of the note that is about one subject."""
@@ -99,7 +111,7 @@ class _Page:
     """the facts of the subject with the predicate"""
 
     @classmethod
-    def of(cls, doc: SectionedDoc, said: Fact, single: Iterable[str]) -> "_Page":
+    def of(cls, doc: SectionedDoc, said: Fact) -> "_Page":
         names = aliases_in(doc)
         wanted = folded(said.subject)
         wanted = names.get(wanted, wanted)
@@ -288,7 +300,7 @@ def correct_fact(doc: SectionedDoc, fact: str, right: Fact, rules: FactRules) ->
         return Change("unknown", fact)
     old = known[0]
     new = identified(replace(right, predicate=snake_case(right.predicate), text=old.text))
-    page = _Page.of(doc, new, rules.single)
+    page = _Page.of(doc, new)
     new = identified(replace(new, subject=page.heading))
     if new.id == old.id and new == replace(old, id=new.id):
         return _unchanged(old)
