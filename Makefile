@@ -121,6 +121,7 @@ endif
 test-deep: $(TEST_STAMPS) editors servers
 	$(call say,running the long tests)
 	@$(PYTEST) -m deep --timeout 7200
+	@$(PYTEST) -m "hypothesis and not deep" --hypothesis-profile search --timeout 7200
 
 test-installed: $(STAMPS)/dev
 	@$(BIN)/python tests/smoke_installed.py
