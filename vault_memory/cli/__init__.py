@@ -3,7 +3,8 @@
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from vault_memory.cli.root import cli as cli
@@ -78,14 +79,23 @@ def main(arguments: list[str] | None = None) -> None:
 
         # before anything else can fail: an exit code of it would stop the bot
         code = answer(given[:hook] + given[hook + 1 :])
-        if arguments is None:
-            os._exit(code)  # all is written; to take the modules apart would cost a tenth of it again
-        sys.exit(code)
-    from vault_memory.cli.root import run
+    else:
+        from vault_memory.cli.root import run
 
+        if arguments is None:
+            sys.unraisablehook = _unraisable
+        code = run(given)
     if arguments is None:
-        sys.unraisablehook = _unraisable
-    sys.exit(run(given))
+        _end(code)
+    sys.exit(code)
+
+
+def _end(code: int) -> NoReturn:
+    """All is done and closed: to take the modules apart would cost a short command a fifth of its time again."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
 
 
 def _unraisable(what: "sys.UnraisableHookArgs") -> None:
