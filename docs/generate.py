@@ -5,7 +5,6 @@ python docs/generate.py --check    says which of them are out of date, and exits
 """
 
 import ast
-import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -122,16 +121,15 @@ def configuration() -> str:
 
 def _item(kind: object) -> Any:
     """What a list of tables is a list of."""
-    return next((inner for inner in get_args(kind) if dataclasses.is_dataclass(inner)), None)
+    return next((inner for inner in get_args(kind) if config.is_table(inner)), None)
 
 
 def _keys(table: Any, without: Collection[str] = ()) -> str:
     meanings, types = _field_docs(table), get_type_hints(table)
     rows = ["| Key | Type | Default | Meaning |", "|---|---|---|---|"]
-    for field in (field for field in dataclasses.fields(table) if field.name not in without):
-        default = "required" if field.default is dataclasses.MISSING else f"`{_toml(field.default)}`"
-        meaning = _one_line(meanings.get(field.name, ""))
-        rows.append(f"| `{field.name}` | {_type(types[field.name])} | {default} | {meaning} |")
+    for name in (name for name in table._fields if name not in without):
+        default = f"`{_toml(table._field_defaults[name])}`" if name in table._field_defaults else "required"
+        rows.append(f"| `{name}` | {_type(types[name])} | {default} | {_one_line(meanings.get(name, ''))} |")
     return "\n".join(rows)
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ def serving(
     **settings: Any,
 ) -> Iterator[Served]:
     """A server in a thread of this process, on a port of its own or a Unix socket."""
-    app = application(memory, Tokens(callers), mounts, local=local, settings=replace(Serve(), **settings))
+    app = application(memory, Tokens(callers), mounts, local=local, settings=Serve(**settings))
     listening = at_socket(uds) if uds else at_address("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from vault_memory import config as configuration
@@ -33,7 +32,7 @@ class Indexing:
         self.marker = marker
         self.layout = layout
         self.generations = Generations(generations)
-        self.rules = json.dumps([CHUNKING, ANALYSIS, asdict(settings)], sort_keys=True)
+        self.rules = json.dumps([CHUNKING, ANALYSIS, settings._asdict()], sort_keys=True)
         """What an index must have been built by to be of use"""
         self._index: Index | None = None
         self._number = self._ino = 0

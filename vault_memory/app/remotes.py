@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,7 +80,7 @@ def find_remote(url: str, remote: Remote) -> str:
     """
     from vault_memory.remote import find
 
-    remote = replace(remote, url=url)
+    remote = remote._replace(url=url)
     _check(remote)
     return find(url, account_of(remote, ""))
 
@@ -98,7 +98,7 @@ def log_in(url: str, remote: Remote, show: Callable[[str], None]) -> "Granted":
     """A person says yes on a page of the server's, which `show` is given; an app password comes back."""
     from vault_memory.remote import Login
 
-    _check(replace(remote, url=url))
+    _check(remote._replace(url=url))
     login = Login(url, proxy=remote.proxy, ca_file=remote.ca_file)
     try:
         show(login.page)
@@ -129,7 +129,7 @@ def add(memory: "VaultMemory", remote: Remote, password: str) -> Tried:
         raise NotTwoWay
     with alone(memory.state.path, patience=PATIENCE_SECONDS):
         if password:
-            remote = replace(remote, password_file=str(keep_password(password, memory.state.path)))
+            remote = remote._replace(password_file=str(keep_password(password, memory.state.path)))
             password_of(remote, memory.environment, memory.root)
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         _write(file, with_table(text, TABLE, _to_write(before, remote)))
@@ -171,10 +171,10 @@ def remove(memory: "VaultMemory") -> None:
 
 def _to_write(before: Remote, remote: Remote) -> dict[str, object]:
     """What is not as usual, or was not; lists of patterns stay as they are written."""
-    usual, old = asdict(Remote()), asdict(before)
+    usual, old = Remote()._asdict(), before._asdict()
     return {
         name: value
-        for name, value in asdict(remote).items()
+        for name, value in remote._asdict().items()
         if not isinstance(value, tuple) and (value != usual[name] or old[name] != usual[name])
     }
 
@@ -207,7 +207,7 @@ def _made(opened: "WebDav", remote: Remote, password: str) -> bool:
         from urllib.parse import unquote
 
         above, _, name = remote.url.rstrip("/").rpartition("/")
-        parent = open_configured(replace(remote, url=above), password)
+        parent = open_configured(remote._replace(url=above), password)
         try:
             parent.look("")
             parent.mkcol(unquote(name))

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,7 +118,7 @@ class InStep(Resolving):
         self.end_exchange()
         if self.config_file is not None:
             fresh = configuration.load(self.config_file, self.environment)
-            self.config = replace(self.config, remote=fresh.remote)
+            self.config = self.config._replace(remote=fresh.remote)
 
     @contextmanager
     def _writing(self) -> "Iterator[Writer]":

@@ -4,9 +4,8 @@ Everything has a default, so that no file is needed. All problems are reported a
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 from vault_memory.config.sections import (
     Brain,
@@ -30,6 +29,7 @@ from vault_memory.config.sections import (
     TalkPerson,
     TalkRoom,
     Watch,
+    is_table,
 )
 from vault_memory.errors import ConfigError
 
@@ -60,6 +60,7 @@ __all__ = [
     "TalkPerson",
     "TalkRoom",
     "Watch",
+    "is_table",
     "load",
     "missing",
     "wrong_with",
@@ -83,11 +84,12 @@ ZERO_SAYS_NONE = frozenset(
 HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names of this machine, to which http:// is as good as https://"""
 
-SECTIONS = tuple(field.name for field in fields(Config) if is_dataclass(field.type))
+
+SECTIONS = tuple(name for name, kind in Config.__annotations__.items() if is_table(kind))
 """The tables of the file"""
 ALSO_AT_TOP = {"max_knowledge_facts": "facts"}
 """Keys that users of Istota know at the top of the file, and the table that they belong to"""
-TOP = (*(field.name for field in fields(Config) if not is_dataclass(field.type)), *ALSO_AT_TOP)
+TOP = (*(name for name in Config._fields if name not in SECTIONS), *ALSO_AT_TOP)
 
 
 def load(file: Path | None, environment: Mapping[str, str]) -> Config:
@@ -169,36 +171,33 @@ def _build(kind: Any, raw: object, place: str, source: str, problems: list[str])
     if not isinstance(raw, dict):
         problems.append(f"{source}: [{place}] is a table of settings, not {raw!r}")
         raw = {}
-    known = {field.name: field for field in fields(kind)}
+    known = kind.__annotations__
     values: dict[str, Any] = {}
     for name, value in raw.items():
         where = f"{place}.{name}" if place else str(name)
         if name not in known:
             problems.append(f"{source}: `{where}` is not known{_guess(name, known)}; known: {', '.join(known)}")
             continue
-        wanted: Any = known[name].type
+        wanted = known[name]
         rows = get_args(wanted)
-        if is_dataclass(wanted):
+        if is_table(wanted):
             values[name] = _build(wanted, value, where, source, problems)
-        elif rows and is_dataclass(rows[0]) and isinstance(value, list):
+        elif rows and is_table(rows[0]) and isinstance(value, list):
             tables = [_build(rows[0], row, f"{where}[{at}]", source, problems) for at, row in enumerate(value)]
             values[name] = tuple(table for table in tables if table is not None)
         else:
             _convert(values, name, value, wanted, f"{source}: `{where}` = {value!r}", problems)
-    lacking = [name for name, field in known.items() if field.default is MISSING and name not in values]
+    lacking = [name for name in known if name not in kind._field_defaults and name not in values]
     problems += [f"{source}: `{place}.{name}` is missing" for name in lacking]
     return None if lacking else kind(**values)
 
 
 def _convert(values: dict[str, Any], name: str, value: object, wanted: Any, where: str, problems: list[str]) -> None:
-    import msgspec  # only here: it costs a short-lived command 40 ms, and most have nothing to convert
-
     try:
-        values[name] = msgspec.convert(value, wanted, strict=not isinstance(value, str))
-    except msgspec.ValidationError as error:
+        values[name] = found = _as_wanted(value, wanted)
+    except ValueError as error:
         problems.append(f"{where}: {error}")
         return
-    found = values[name]
     if (
         isinstance(found, (int, float))
         and not isinstance(found, bool)
@@ -208,6 +207,17 @@ def _convert(values: dict[str, Any], name: str, value: object, wanted: Any, wher
         problems.append(f"{where}: Expected a number above 0")
     if isinstance(found, str) and (check := _CHECKS.get(name)) and (expected := check(found)):
         problems.append(f"{where}: {expected}")
+
+
+def _as_wanted(value: Any, wanted: Any) -> Any:
+    """The value as it is, where it is of the type already; else converted. Raises ValueError that says why not."""
+    if type(value) is wanted or (get_origin(wanted) is Literal and value in get_args(wanted)):
+        return value
+    if wanted is bool and value in ("true", "false"):
+        return value == "true"
+    import msgspec  # only here: it costs a short-lived command 20 ms, and most values are what they should be
+
+    return msgspec.convert(value, wanted, strict=not isinstance(value, str))
 
 
 def _check_schedule(text: str) -> str:

@@ -1,11 +1,9 @@
 """The sections of the configuration: what can be set, what it means, and what it is unless it is set."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutPattern:
+class LayoutPattern(NamedTuple):
     """One more kind of path that is memory, e.g. ``journal/{date}.md``."""
 
     path: str
@@ -16,8 +14,7 @@ class LayoutPattern:
     """Whose it is, e.g. ``user:{user}`` or ``group:journal``"""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """Which files are memory, and whose."""
 
     user: str = "main"
@@ -28,8 +25,7 @@ class Layout:
     """More paths that are memory, tried before the known layouts"""
 
 
-@dataclass(frozen=True, slots=True)
-class Embedding:
+class Embedding(NamedTuple):
     """How text becomes vectors. Without an embedder, search works by keywords and says so."""
 
     kind: Literal["auto", "onnx", "sentence", "api", "off"] = "auto"
@@ -50,8 +46,7 @@ class Embedding:
     """How often an embedder that is missing or failed is tried again"""
 
 
-@dataclass(frozen=True, slots=True)
-class Brain:
+class Brain(NamedTuple):
     """Who finds what is worth remembering in what was said. Without a language model, phrases are looked for."""
 
     kind: Literal["openai", "command", "rules"] = "rules"
@@ -78,8 +73,7 @@ class Brain:
     come with the program; else `prompts` in the state folder of the vault is looked into"""
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySearch:
+class MemorySearch(NamedTuple):
     """Whether what notes and conversations say is looked up for a prompt."""
 
     enabled: bool = True
@@ -90,8 +84,7 @@ class MemorySearch:
     """How many recalled lines a prompt gets at most that is looked up by itself"""
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(NamedTuple):
     """How search ranks, and how much of it goes into a prompt."""
 
     enabled: bool = True
@@ -108,8 +101,7 @@ class Recall:
     """Use the cues of conversations: who speaks, questions, time words, numbers"""
 
 
-@dataclass(frozen=True, slots=True)
-class Curation:
+class Curation(NamedTuple):
     """What the bot may do to notes that people write, too."""
 
     human_items: Literal["propose", "edit"] = "propose"
@@ -123,8 +115,7 @@ class Curation:
     """How long either may take; no edit waits for it"""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """What is known of people and things, in `FACTS.md`."""
 
     single_valued: tuple[str, ...] = ("works_at", "lives_in", "has_role", "has_status")
@@ -136,8 +127,7 @@ class Facts:
     """How many facts a prompt gets at most; 0: all that are about the person or are named"""
 
 
-@dataclass(frozen=True, slots=True)
-class PersonZone:
+class PersonZone(NamedTuple):
     """Where a person lives, for when their night begins."""
 
     user: str
@@ -145,8 +135,7 @@ class PersonZone:
     """A name of the time zone database, such as `Europe/Lisbon`"""
 
 
-@dataclass(frozen=True, slots=True)
-class SleepCycle:
+class SleepCycle(NamedTuple):
     """What the bot does at night for each person."""
 
     enabled: bool = True
@@ -169,8 +158,7 @@ class SleepCycle:
     """Tell what was done to notes to `summary_url` and `summary_command` of `[curation]`"""
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelSleepCycle:
+class ChannelSleepCycle(NamedTuple):
     """What the bot does at night for each channel in which something was said."""
 
     enabled: bool = True
@@ -185,24 +173,21 @@ class ChannelSleepCycle:
     """Dated notes older than this go to the trash; 0 keeps them for ever"""
 
 
-@dataclass(frozen=True, slots=True)
-class Retention:
+class Retention(NamedTuple):
     """What ages out, beside dated notes."""
 
     transcript_days: int = 0
     """Transcripts older than this go to the trash, once a night has learned from them; 0 keeps them for ever"""
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions:
+class Sessions(NamedTuple):
     """When a conversation is over."""
 
     idle_minutes: float = 60.0
     """After so long without a turn a session has ended"""
 
 
-@dataclass(frozen=True, slots=True)
-class Remote:
+class Remote(NamedTuple):
     """The folder on a Nextcloud or another WebDAV server with which the vault is kept in step."""
 
     url: str = ""
@@ -229,8 +214,7 @@ class Remote:
     """A proxy on the way there; that of the environment is not heeded"""
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(NamedTuple):
     """How `run` notices changes."""
 
     poll_seconds: float = 5.0
@@ -239,8 +223,7 @@ class Watch:
     """How often the whole vault is looked through although events work"""
 
 
-@dataclass(frozen=True, slots=True)
-class ServeToken:
+class ServeToken(NamedTuple):
     """A bot that may ask over HTTP, and whom it serves."""
 
     user: str
@@ -253,8 +236,7 @@ class ServeToken:
     """The groups it opens as well"""
 
 
-@dataclass(frozen=True, slots=True)
-class Serve:
+class Serve(NamedTuple):
     """How `serve` listens, and whom it lets in. Put a server with TLS in front of it before others can reach it."""
 
     host: str = "127.0.0.1"
@@ -278,8 +260,7 @@ class Serve:
     that is known; empty: only who comes over `socket` without a token may read it"""
 
 
-@dataclass(frozen=True, slots=True)
-class TalkRoom:
+class TalkRoom(NamedTuple):
     """A room of Nextcloud Talk that has a channel of another name."""
 
     token: str
@@ -288,8 +269,7 @@ class TalkRoom:
     """The channel whose memory it is"""
 
 
-@dataclass(frozen=True, slots=True)
-class TalkPerson:
+class TalkPerson(NamedTuple):
     """Somebody whose account at Nextcloud has another name than they have here."""
 
     id: str
@@ -298,8 +278,7 @@ class TalkPerson:
     """Whose memory it is"""
 
 
-@dataclass(frozen=True, slots=True)
-class Talk:
+class Talk(NamedTuple):
     """Rooms of Nextcloud Talk whose messages are recorded, by a bot that `serve` hears of them at `/talk`."""
 
     secret_file: str = ""
@@ -317,8 +296,7 @@ class Talk:
     """Accounts that may do so with everybody's messages"""
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """All of the configuration."""
 
     max_memory_chars: int = 0
@@ -339,3 +317,8 @@ class Config:
     watch: Watch = Watch()
     serve: Serve = Serve()
     talk: Talk = Talk()
+
+
+def is_table(kind: object) -> bool:
+    """Whether it is the kind of one of these, and not of one value."""
+    return hasattr(kind, "_field_defaults")

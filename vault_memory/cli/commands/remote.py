@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -71,16 +70,16 @@ def _add(context: Context, memory: "VaultMemory", url: str, options: Mapping[str
     if options["login"]:
         granted = remotes.log_in(url, wanted, lambda page: context.say(f"open this page and say yes there:\n  {page}"))
         found, password = granted.url, granted.password
-        wanted = replace(wanted, user=granted.user, password_file="")
+        wanted = wanted._replace(user=granted.user, password_file="")
     else:
         if not wanted.user and sys.stdin.isatty():
-            wanted = replace(wanted, user=click.prompt("User", err=True))
+            wanted = wanted._replace(user=click.prompt("User", err=True))
         found, password = remotes.find_remote(url, wanted), ""
     if options["folder"] or found.rstrip("/") != url.rstrip("/"):
         found = remotes.below(found, options["folder"] or _folder(memory, found))
     if not (options["login"] or wanted.password_file):
         wanted, password = _password(memory, wanted)
-    tried = remotes.add(memory, replace(wanted, url=found), password)
+    tried = remotes.add(memory, wanted._replace(url=found), password)
     context.emit(tried.as_json(), lambda: "\n".join(_tried(tried)))
     if not context.json:
         context.say("next: `vault-memory sync --dry-run` shows what would be done; `vault-memory run` syncs by itself")
@@ -91,8 +90,7 @@ def _wanted(before: "Remote", options: Mapping[str, Any]) -> "Remote":
     from pathlib import Path
 
     file = options["password_file"]
-    return replace(
-        before,
+    return before._replace(
         user=options["user"] or "",
         password_file=str(Path(file).expanduser().absolute()) if file else "",
         mode=options["mode"] or before.mode,

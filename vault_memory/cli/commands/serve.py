@@ -3,7 +3,6 @@
 import os
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,8 +69,7 @@ def _settings(configured: "Serve", host: str | None, port: int | None, path: str
     tcp = host is not None or port is not None
     if tcp and path is not None:
         raise UsageError("--socket goes without --host and --port", hint="run two, one for each")
-    return replace(
-        configured,
+    return configured._replace(
         host=configured.host if host is None else host,
         port=configured.port if port is None else port,
         socket="" if tcp else configured.socket if path is None else path,
