@@ -5,7 +5,6 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -191,7 +190,7 @@ class Recording(Resolving):
         if len({one.scope for one in known}) != 1:
             raise OwnerUnknown(turn.session)
         users = {one.user for one in known}
-        return replace(turn, user=users.pop() if len(users) == 1 else "", channel=known[0].channel)
+        return turn._replace(user=users.pop() if len(users) == 1 else "", channel=known[0].channel)
 
     def _took(self, added: "Added", at: datetime) -> None:
         for turn in added.turns:

@@ -4,8 +4,8 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from vault_memory.errors import ConfigError, VaultUnreachable
 from vault_memory.vault import MARKER, Marker, ensure_marker, read_marker
@@ -24,8 +24,7 @@ class TwoCopies(ConfigError):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class StateFolder:
+class StateFolder(NamedTuple):
     """The state of one vault on this machine. Nothing in it is needed to read the notes."""
 
     path: Path

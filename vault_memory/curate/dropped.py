@@ -16,9 +16,9 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from vault_memory.memory import read_dropped
 from vault_memory.vault import append_record
@@ -38,16 +38,14 @@ Take = Callable[[Sequence[Said]], Sequence[str]]
 """Records turns durably; of each the reason why it could not be, or an empty text"""
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """How many lines were taken from the drop folder, and how many of them put aside."""
 
     turns: int = 0
     rejected: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     offset: int
     raw: bytes
 

@@ -9,9 +9,9 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 FOLDER = "sessions"
 OPEN, ENDED, LEARNED = ".open", ".ended", ".learned"
@@ -19,8 +19,7 @@ KEPT = timedelta(days=30)
 """So long an ended session is remembered that nobody asked about"""
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(NamedTuple):
     """One conversation of one person, in a channel or outside of any."""
 
     id: str

@@ -5,9 +5,9 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from vault_memory.curate.devices import Devices
 from vault_memory.curate.errors import TurnNotRecorded
@@ -23,8 +23,7 @@ _DEVICE = re.compile(r"\d{4}-\d{2}-\d{2}\.(?P<device>[^/]+)\.jsonl")
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(NamedTuple):
     """Turns that stand in a transcript now."""
 
     path: str
@@ -46,7 +45,7 @@ class Transcripts:
         """
         by_path: dict[str, list[Turn]] = defaultdict(list)
         for turn in turns:
-            by_path[self.path_of(turn)].append(replace(turn, device=self._devices.device))
+            by_path[self.path_of(turn)].append(turn._replace(device=self._devices.device))
         return [added for path, said in by_path.items() if (added := self._append(path, said, once=once))]
 
     def of(self, scope: str, first: date | None = None, last: date | None = None) -> list[Turn]:

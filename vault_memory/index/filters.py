@@ -1,16 +1,14 @@
 """What a search leaves out, as SQL: so that it is left out before the best are taken, and not after."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from vault_memory.database import Connection
 from vault_memory.memory import words
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(NamedTuple):
     """What a search is narrowed to. Nothing given lets everything through."""
 
     topic: str | None = None

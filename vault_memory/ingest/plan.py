@@ -1,14 +1,13 @@
 """What to read and what to forget: a pure decision from what is held and what is there."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from vault_memory.index import Held, State
 from vault_memory.vault import Listing, Stat
 
 
-@dataclass(frozen=True, slots=True)
-class IngestPlan:
+class IngestPlan(NamedTuple):
     """The difference between the index and a listing of the vault. Paths are relative to the vault."""
 
     changed: tuple[str, ...]

@@ -6,7 +6,8 @@ the report: a daemon hands it to its settling table, a one-shot command looks ag
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.index import Delta, Entry, Held, Index, State
@@ -29,8 +30,7 @@ Progress = Callable[[int, int], None]
 Clock = Callable[[], int]
 
 
-@dataclass(frozen=True, slots=True)
-class ScanReport:
+class ScanReport(NamedTuple):
     """What a scan did, and what it would not conclude yet."""
 
     notes: int = 0
@@ -70,7 +70,7 @@ class Ingest:
             if path not in listing.entries and listing.covers(path):
                 self.index.unpark(path)
         doubtful = (*report.doubtful, *plan.removed)
-        return replace(report, notes=self.index.counts()[0], doubtful=doubtful)
+        return report._replace(notes=self.index.counts()[0], doubtful=doubtful)
 
     def look_again(self, report: ScanReport, *, conclude_young: bool) -> ScanReport:
         """A moment later: what is still absent or empty is believed, and what stood still is settled."""
@@ -87,7 +87,7 @@ class Ingest:
                     removed.append(path)
                 continue
             delta += self.ingest(note, State.SETTLED) or Delta()
-        return replace(report, notes=self.index.counts()[0], removed=tuple(removed), delta=delta, young=(), doubtful=())
+        return report._replace(notes=self.index.counts()[0], removed=tuple(removed), delta=delta, young=(), doubtful=())
 
     def wants(self, path: str) -> bool:
         """Whether `path` is memory that search reads."""

@@ -6,7 +6,7 @@ new; when the index is behind, what it lacks is read; else the file is taken in 
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from vault_memory.database import BUSY_MILLISECONDS
 from vault_memory.index import Delta, Entry, Held, Index, State
@@ -19,8 +19,7 @@ PATIENCE_MILLISECONDS = 50
 """For another process that writes into the index; after that the next look at the vault finds the lines"""
 
 
-@dataclass(frozen=True, slots=True)
-class _End:
+class _End(NamedTuple):
     """How far a transcript is known."""
 
     size: int

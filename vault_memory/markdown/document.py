@@ -1,9 +1,9 @@
 """A note as bytes and sections. What is read is given back byte for byte, whatever the bytes are."""
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 from vault_memory.markdown.outline import MOST, Outline, outline
 
@@ -13,8 +13,7 @@ LARGE = 1 << 15
 """In bytes, from which on a note that was read is remembered"""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A level-2 heading at the top level of a note, and all up to the next one."""
 
     name: str
@@ -24,8 +23,7 @@ class Section:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class SectionedDoc:
+class SectionedDoc(NamedTuple):
     """A note in parts; joined in order they are the note."""
 
     preamble: bytes

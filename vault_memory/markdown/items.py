@@ -10,7 +10,7 @@ import datetime
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from vault_memory.markdown.chunk_text import BLOCK_ID, MARKER
 from vault_memory.markdown.document import line_starts
@@ -22,8 +22,7 @@ _EVIDENCE = re.compile(r"[ \t](?:—|–|--?)[ \t]+[\"“„]([^\"“”„]+)[\
 _TRAILING = re.compile(r"(?:^|[ \t])\(([^()]*)\)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A whole list item: marker, text, continuation lines and nested children, as a span of bytes."""
 
     start: int
@@ -33,8 +32,7 @@ class Item:
     """1 at the top; a nested item follows its parent and lies inside it"""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemFields:
+class ItemFields(NamedTuple):
     """What an item says, and what stands with it."""
 
     text: str

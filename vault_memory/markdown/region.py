@@ -1,7 +1,7 @@
 """The top region of a section: all before the first heading below it. It is where a bot may add, change and remove."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from vault_memory.markdown.document import line_starts
 from vault_memory.markdown.items import Item
@@ -10,8 +10,7 @@ from vault_memory.markdown.outline import decode, read_blocks
 _MARKER = re.compile(rb"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|(?=[\r\n]|$))(?:\[[ xX-]\](?:[ \t]+|(?=[\r\n]|$)))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(NamedTuple):
     """What stands in the top region of a section's body; positions are bytes from the start of the body."""
 
     items: tuple[Item, ...]

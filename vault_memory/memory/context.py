@@ -7,6 +7,7 @@ MEMORY.md, rules, and what the caller gave. USER.md and CHANNEL.md are never cut
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from vault_memory.memory.quoting import CLOSING, INTRO, one_line, opening, quoted
 
@@ -18,8 +19,7 @@ GAP = "\n\n"
 """Between two parts"""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Lines that go into a prompt together or not at all."""
 
     text: str
@@ -49,8 +49,7 @@ class Quotation:
         return "\n".join([self.opening, *(piece.text for piece in pieces), CLOSING])
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledLine:
+class RecalledLine(NamedTuple):
     """Lines of a note that answer the prompt."""
 
     note: str
@@ -77,8 +76,7 @@ class RecalledLine:
         return Piece(f"{said} " + "\n  ".join(lines), self.score)
 
 
-@dataclass(frozen=True, slots=True)
-class Assembled:
+class Assembled(NamedTuple):
     """The block."""
 
     text: str

@@ -6,8 +6,7 @@ is answered, none is an error.
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 _WORDS = ("conflict", "memory copy", "clash")
 """One of them stands in each mark that is certain: a name without is passed over quickly"""
@@ -31,8 +30,7 @@ _COUNTED = r"(?s)(.*\S) ?(?: \d{1,3}|\(\d{1,3}\))"
 _WHEN = r"(\d{4})-?(\d{2})-?(\d{2})(?:[ T_-]?(\d{2})[.:]?(\d{2})[.:]?(\d{2})?)?(?!\d)"
 
 
-@dataclass(frozen=True, slots=True)
-class CopyName:
+class CopyName(NamedTuple):
     """What the name of a copy says."""
 
     original: str

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from vault_memory.memory import languages, words
 from vault_memory.memory.dates import Days
@@ -13,8 +13,7 @@ LOOKED_AT = 4_096
 """Of so many texts it is remembered whether they have a time word, or a number"""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What a query says beside its words."""
 
     names: frozenset[str]

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
+from typing import NamedTuple
 
 from vault_memory.memory import languages
 
@@ -27,8 +27,7 @@ _UNSURE = frozenset("may mar march mars mart mai maj maja jan sep ekim out set a
 _LEADS = frozenset("in im en on of since during last early late mid until by seit em nel i w в за から".split())
 
 
-@dataclass(frozen=True, slots=True)
-class Days:
+class Days(NamedTuple):
     """A range of days, both ends in it."""
 
     first: date

@@ -2,8 +2,8 @@
 
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import sha256
+from typing import NamedTuple
 
 from vault_memory.markdown import SectionedDoc, item_marker, normalised, parse, top_region
 
@@ -11,8 +11,7 @@ ID_LENGTH = 10
 """Hex digits of an item's or a proposal's id"""
 
 
-@dataclass(frozen=True, slots=True)
-class NoteItem:
+class NoteItem(NamedTuple):
     """One item in the top region of a section; positions are bytes from the start of the section's body."""
 
     section: int
@@ -105,8 +104,7 @@ def short_hash(*parts: str) -> str:
     return sha256(joined).hexdigest()[:ID_LENGTH]
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(NamedTuple):
     """What a beginning of an id stands for."""
 
     id: str

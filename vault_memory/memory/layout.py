@@ -8,8 +8,8 @@ exactly: ``alice`` and ``Alice`` are two scopes.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from vault_memory.errors import ConfigError
 from vault_memory.memory.names import ignored
@@ -22,8 +22,7 @@ NOT_INDEXED = frozenset({"persona", "inbox", "audit"})
 CAPTURES = ("user", "bot", "channel", "group", "date", "name")
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """One rule of a layout, as it stands in the configuration's ``[layout]`` table."""
 
     path: str
@@ -34,8 +33,7 @@ class Pattern:
     """E.g. ``user:{user}`` or ``group:main``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """What a path means."""
 
     kind: str

@@ -6,15 +6,13 @@ the same note speaks for it, and small cues of the query are added. A chunk's pl
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 RRF = 60
 """The constant of reciprocal rank fusion"""
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(NamedTuple):
     """How much each term of the sum counts. Halving any of them costs little: keep them round."""
 
     text: float = 1.0

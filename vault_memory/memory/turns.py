@@ -7,7 +7,6 @@ by hand, or torn by a crash. A turn in a channel stands once, in the channel; wh
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from hashlib import sha256
 from typing import NamedTuple
@@ -32,8 +31,7 @@ _LONGEST_NAME = 40
 """Letters of a speaker or a session, as far as a chunk says them"""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """Something that was said, once."""
 
     id: str
@@ -59,7 +57,7 @@ class Turn:
 
     def as_json(self) -> dict[str, object]:
         """The line of the transcript."""
-        said = asdict(self)
+        said = self._asdict()
         return said if self.device else {name: value for name, value in said.items() if name != "device"}
 
 
@@ -234,5 +232,5 @@ def _time(said: object) -> datetime | None:
 
 def turn_of(said: Mapping[str, object]) -> Turn:
     """A turn from checked arguments; what is not given is as `Turn` has it."""
-    given = {name: str(value) for name, value in said.items() if name in Turn.__slots__ and value != ""}
+    given = {name: str(value) for name, value in said.items() if name in Turn._fields and value != ""}
     return Turn(**{"session": "", "user": "", "channel": "", **given})

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from vault_memory.database import Connection
 from vault_memory.index import Index, facts, text, vectors
@@ -24,8 +25,7 @@ Embed = Callable[[str], bytes]
 """A query as a vector: float32, little-endian, of unit length"""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A search, understood."""
 
     connection: Connection

@@ -5,8 +5,8 @@ stand at this moment.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import NamedTuple
 
 from vault_memory.index import Index
 from vault_memory.index import facts as rows
@@ -29,8 +29,7 @@ Ask = Callable[[str, Sequence[str], int], Answer]
 """Looks for what has to do with a text in these scopes, so many hits at most"""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What a prompt is to be given."""
 
     prompt: str

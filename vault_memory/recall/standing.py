@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from vault_memory.errors import NoteNotFound, VaultError
 from vault_memory.recall.answer import Hit
@@ -20,8 +20,7 @@ _ORIGIN = re.compile(r"\((?:[^()]*[ ,])?origin:([a-z][a-z0-9_-]*)[^()]*\)")
 _SPEAKER = re.compile(r"\*\*[^*]*\*\*: ")
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """Lines of a hit as they stand now."""
 
     first: int

@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from vault_memory.memory import inside
 from vault_memory.vault.files import RealFiles
@@ -19,8 +19,7 @@ TAIL = 64 << 10
 """Bytes at the end of a log in which its last records are looked for"""
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
+class Records(NamedTuple):
     """What stands in a log."""
 
     records: tuple[dict[str, object], ...]
@@ -28,8 +27,7 @@ class Records:
     """Lines that are no records: torn by a crash, zeroed by a power loss, or edited by hand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(NamedTuple):
     """What was added to a log."""
 
     offset: int

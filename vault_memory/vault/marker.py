@@ -6,7 +6,7 @@ vault moved to the old place.
 
 import json
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from vault_memory.errors import VaultError, VaultUnreachable
 
@@ -30,8 +30,7 @@ class VaultTooNew(VaultError):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+class Marker(NamedTuple):
     """What the marker file says."""
 
     vault: str
