@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from vault_memory.app.forgetting import Forgotten
     from vault_memory.app.known import About, FactChange
     from vault_memory.app.memory_tool import MemoryTool, ToolAnswer
+    from vault_memory.app.nights import Slept
     from vault_memory.app.remembering import Remembered
-    from vault_memory.app.sleeping import Slept
     from vault_memory.app.taking_back import TakenBack
     from vault_memory.config import Config
     from vault_memory.curate import Edit, NoteChanged
@@ -80,7 +80,7 @@ _MODULES = {
     **dict.fromkeys(("MemoryTool", "ToolAnswer"), "app.memory_tool"),
     **dict.fromkeys(("Proposal", "Record"), "memory"),
     "Remembered": "app.remembering",
-    "Slept": "app.sleeping",
+    "Slept": "app.nights",
     "TakenBack": "app.taking_back",
 }
 

@@ -1,22 +1,15 @@
 """The public API: class VaultMemory, and what its calls give back."""
 
-from vault_memory.app.locate import locate
-from vault_memory.app.memory import VaultMemory
-from vault_memory.app.results import (
-    Check,
-    ContextBlock,
-    Cut,
-    Ended,
-    Freshness,
-    IndexReport,
-    NoteInfo,
-    NoteText,
-    Part,
-    Recorded,
-    SearchAnswer,
-    SyncReport,
-)
-from vault_memory.app.state import StateFolder, TwoCopies, claim, state_of, state_root
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vault_memory.app.memory import VaultMemory
+    from vault_memory.app.recording import Ended, Recorded
+    from vault_memory.app.reports import Check, IndexReport, NoteInfo, NoteText
+    from vault_memory.app.results import ContextBlock, Cut, Freshness, Part, SearchAnswer
+    from vault_memory.app.state import StateFolder, TwoCopies, claim, state_of, state_root
+    from vault_memory.app.sync_report import SyncReport
 
 __all__ = [
     "Check",
@@ -35,7 +28,22 @@ __all__ = [
     "TwoCopies",
     "VaultMemory",
     "claim",
-    "locate",
     "state_of",
     "state_root",
 ]
+
+_NAMES = {
+    "memory": ("VaultMemory",),
+    "recording": ("Ended", "Recorded"),
+    "reports": ("Check", "IndexReport", "NoteInfo", "NoteText"),
+    "results": ("ContextBlock", "Cut", "Freshness", "Part", "SearchAnswer"),
+    "state": ("StateFolder", "TwoCopies", "claim", "state_of", "state_root"),
+    "sync_report": ("SyncReport",),
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        return getattr(import_module(f"vault_memory.app.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """The calls of VaultMemory about conflict copies, and about what was thrown away."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -9,22 +9,8 @@ from vault_memory.app.editing import Editing, _moment
 from vault_memory.memory import named_copies
 
 if TYPE_CHECKING:
+    from vault_memory.app.reports import ThrownNote
     from vault_memory.curate import ConflictCopy, Conflicts, Resolved
-
-
-@dataclass(frozen=True, slots=True)
-class ThrownNote:
-    """A note or a conflict copy in the trash."""
-
-    id: str
-    note: str
-    ts: str
-    """when it was thrown away; ISO 8601"""
-    bytes: int
-    revision: str
-    outcome: str = "in the trash"
-    """of a restore: restored, beside (another stands under its name), or pending"""
-    why: str = ""
 
 
 class Resolving(Editing):
@@ -83,14 +69,16 @@ class Resolving(Editing):
         with self._there():
             return self.conflict_copies.settle(_moment(now)) if self.count_conflicts() else []
 
-    def trash(self) -> list[ThrownNote]:
+    def trash(self) -> "list[ThrownNote]":
         """What lies in the trash, the newest first."""
+        from vault_memory.app.reports import ThrownNote
+
         with self._there():
             writer = self.curator.writer
             found = [(one, writer.snapshots.bytes_of(one.revision) or b"") for one in writer.thrown()]
         return [ThrownNote(one.id, one.path, _ts(one.at), len(raw), one.revision) for one, raw in found]
 
-    def untrash(self, thrown_id: str, *, now: datetime | None = None) -> ThrownNote:
+    def untrash(self, thrown_id: str, *, now: datetime | None = None) -> "ThrownNote":
         """Put a note back; beside the one that stands under its name by now, if one does. Raises UnclearId."""
         import secrets
 

@@ -4,22 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.app.results import (
-    Check,
-    ContextBlock,
-    Ended,
-    Freshness,
-    IndexReport,
-    NoteInfo,
-    NoteText,
-    Recorded,
-    SearchAnswer,
-)
 from vault_memory.errors import UsageError, VaultMemoryError
 
 if TYPE_CHECKING:
-    from vault_memory.app.conflicts import ThrownNote
     from vault_memory.app.forgetting import Forgotten
+    from vault_memory.app.recording import Ended, Recorded
+    from vault_memory.app.reports import Check, IndexReport, NoteInfo, NoteText, ThrownNote
+    from vault_memory.app.results import ContextBlock, Freshness, SearchAnswer
     from vault_memory.curate import ConflictCopy, Edit, NoteVersion, Resolved
     from vault_memory.memory import Proposal, Record
     from vault_memory.recall import Hit
@@ -30,7 +21,7 @@ HEADING_STEP = " › "
 """Between the names of a heading path"""
 
 
-def of_search(answer: SearchAnswer) -> dict[str, Any]:
+def of_search(answer: "SearchAnswer") -> dict[str, Any]:
     """`search`: `hits` and `freshness`, and with `--why` what the filters left out."""
     found: dict[str, Any] = {
         "hits": [of_hit(hit) for hit in answer.hits],
@@ -60,7 +51,7 @@ def of_hit(hit: "Hit") -> dict[str, Any]:
     return found
 
 
-def of_context(block: ContextBlock) -> dict[str, Any]:
+def of_context(block: "ContextBlock") -> dict[str, Any]:
     """`context`: the text for the prompt, its parts in order, and what was cut."""
     return {
         "text": block.text,
@@ -70,23 +61,23 @@ def of_context(block: ContextBlock) -> dict[str, Any]:
     }
 
 
-def of_freshness(freshness: Freshness) -> dict[str, Any]:
+def of_freshness(freshness: "Freshness") -> dict[str, Any]:
     return {**asdict(freshness), "stale_files": list(freshness.stale_files)}
 
 
-def of_index(report: IndexReport) -> dict[str, Any]:
+def of_index(report: "IndexReport") -> dict[str, Any]:
     return asdict(report)
 
 
-def of_note(note: NoteText) -> dict[str, Any]:
+def of_note(note: "NoteText") -> dict[str, Any]:
     return {**asdict(note), "sections": list(note.sections)}
 
 
-def of_notes(notes: Sequence[NoteInfo]) -> dict[str, Any]:
+def of_notes(notes: "Sequence[NoteInfo]") -> dict[str, Any]:
     return {"notes": [asdict(note) for note in notes]}
 
 
-def of_doctor(checks: Sequence[Check]) -> dict[str, Any]:
+def of_doctor(checks: "Sequence[Check]") -> dict[str, Any]:
     return {"checks": [asdict(check) for check in checks]}
 
 
@@ -179,12 +170,12 @@ def of_forgotten(forgotten: "Forgotten") -> dict[str, Any]:
     }
 
 
-def of_recorded(recorded: Recorded) -> dict[str, Any]:
+def of_recorded(recorded: "Recorded") -> dict[str, Any]:
     """`record`: null twice when the turn was not to be recorded."""
     return asdict(recorded)
 
 
-def of_ended(ended: Ended) -> dict[str, Any]:
+def of_ended(ended: "Ended") -> dict[str, Any]:
     """`end-session`: ids of turns."""
     return {name: list(ids) for name, ids in asdict(ended).items()}
 

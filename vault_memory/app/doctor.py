@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from vault_memory.app.results import Check
+from vault_memory.app.reports import Check
 from vault_memory.database import DatabaseError
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.ingest import ENDED_TWICE

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from vault_memory import config as configuration
-from vault_memory.app.results import NoteText
 from vault_memory.database import DatabaseError
 from vault_memory.errors import BadPath, NoteUnreadable, UsageError
 from vault_memory.index import State
@@ -18,6 +17,7 @@ from vault_memory.vault import Folder
 
 if TYPE_CHECKING:
     from vault_memory.app.indexing import Indexing
+    from vault_memory.app.reports import NoteText
     from vault_memory.app.state import StateFolder
     from vault_memory.curate import Announcer, Curator, Edit, NoteVersion, Run, Waiting
     from vault_memory.memory import Op, Proposal, Record
@@ -138,8 +138,9 @@ class Editing:
         with self._there():
             return self.curator.past.history(inside(note))
 
-    def read_version(self, note: str, revision: str) -> NoteText:
+    def read_version(self, note: str, revision: str) -> "NoteText":
         """A version of a note as it was. Raises UnclearId, NoteNotFound."""
+        from vault_memory.app.reports import NoteText
         from vault_memory.markdown import parse
 
         with self._there():

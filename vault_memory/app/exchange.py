@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.app.password import password_of
-from vault_memory.app.results import Remark
 from vault_memory.app.standing import PAUSE_SECONDS, TRIES, Standing, change_standing, mark_of, read_standing
+from vault_memory.app.sync_report import Remark
 from vault_memory.config import Remote as RemoteConfig
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.memory import Layout

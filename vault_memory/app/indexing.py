@@ -4,11 +4,11 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vault_memory import config as configuration
 from vault_memory.database import DatabaseError, is_damage
 from vault_memory.index import ANALYSIS, RULES, Generations, Index
-from vault_memory.ingest import Ingest, ScanReport
 from vault_memory.markdown import CHUNKING
 from vault_memory.memory import Layout
 from vault_memory.vault import Folder, Marker
@@ -18,6 +18,9 @@ PATIENCE_SECONDS = 0.3
 
 CATCH_UP = 5
 """How often a generation that was built looks for what was saved meanwhile, before it serves"""
+
+if TYPE_CHECKING:
+    from vault_memory.ingest import Ingest, ScanReport
 
 Progress = Callable[[str, int, int], None]
 
@@ -73,10 +76,12 @@ class Indexing:
         """Whether the index that serves was built by other rules than today's."""
         return self.index().get(RULES) != self.rules
 
-    def ingest(self, index: Index | None = None) -> Ingest:
+    def ingest(self, index: Index | None = None) -> "Ingest":
+        from vault_memory.ingest import Ingest  # only here: who records a turn reads no other note
+
         return Ingest(self.folder, index or self.index(), self.layout, time.time_ns)
 
-    def build(self, progress: Progress | None = None, *, anyway: bool = True) -> tuple[Index, ScanReport]:
+    def build(self, progress: Progress | None = None, *, anyway: bool = True) -> "tuple[Index, ScanReport]":
         """Build the next generation while the present one serves, then let the new one serve.
 
         Of two processes that would build at once, the second waits, and takes what the first built unless `anyway`.
@@ -100,7 +105,7 @@ class Indexing:
 
     def update(
         self, paths: Sequence[str] = (), *, rebuild: bool = False, progress: Progress | None = None
-    ) -> ScanReport:
+    ) -> "ScanReport":
         """Scan, and after a moment look again at what could not be concluded at once."""
         if rebuild or self.generations.current == 0 or self.is_outdated:
             self.close()

@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from vault_memory.app.results import NoteInfo
 from vault_memory.errors import VaultMemoryError
 from vault_memory.index import Index
 
 if TYPE_CHECKING:
     from vault_memory.app.memory import VaultMemory
+    from vault_memory.app.reports import NoteInfo
 
 
-def notes(index: Index, scopes: Sequence[str] | None) -> list[NoteInfo]:
+def notes(index: Index, scopes: Sequence[str] | None) -> "list[NoteInfo]":
     """The notes of `scopes`, or all, sorted by path."""
+    from vault_memory.app.reports import NoteInfo
+
     rows = index.connection.execute(
         "SELECT note.path, scope.name, note.kind, note.revision, note.bytes"
         " FROM note JOIN scope ON scope.id = note.scope ORDER BY note.path"

@@ -15,30 +15,29 @@ from vault_memory.app import inspection
 from vault_memory.app.indexing import Indexing, Progress
 from vault_memory.app.locate import locate
 from vault_memory.app.mending import mended
+from vault_memory.app.moving import Moving
 from vault_memory.app.prompting import Prompting
 from vault_memory.app.recording import Recording
-from vault_memory.app.results import Check, Freshness, IndexReport, NoteInfo, NoteText, SearchAnswer
 from vault_memory.app.semantic import Semantic
 from vault_memory.app.sleeping import Sleeping
 from vault_memory.app.state import StateFolder, cache_root, first_marker, state_of
 from vault_memory.app.syncing import InStep
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
-from vault_memory.index import Index
-from vault_memory.ingest import PendingIndex
 from vault_memory.memory import Layout, Pattern, inside
 from vault_memory.vault import Folder, Marker, read_marker
 
 if TYPE_CHECKING:
-    from vault_memory.app.arriving import Imported
-    from vault_memory.app.forgetting import Forgotten
-    from vault_memory.app.leaving import Exported
     from vault_memory.app.memory_tool import MemoryTool
+    from vault_memory.app.reports import Check, IndexReport, NoteInfo, NoteText
+    from vault_memory.app.results import Freshness, SearchAnswer
+    from vault_memory.index import Index
+    from vault_memory.ingest import PendingIndex
     from vault_memory.recall import Answer, Matrices
 
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
 
-class VaultMemory(Prompting, Sleeping, Recording, InStep):
+class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(
@@ -56,8 +55,8 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         patterns = [Pattern(pattern.path, pattern.kind, pattern.scope) for pattern in layout.patterns]
         self.layout = Layout(patterns, user=layout.user, bot=layout.bot or None)
         self.indexing = Indexing(self.folder, marker, self.layout, layout, state.index_folder)
-        self.pending = PendingIndex(state.path, self.folder, self.layout)
         self.matrices: Matrices | None = None
+        self._pending: PendingIndex | None = None
         self._lock = threading.RLock()
         self._missing: tuple[tuple[str, str, int], int, float] | None = None
         self._count_lasts = 0.0
@@ -96,7 +95,17 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         self._close_editing()
         with self._lock:
             self.indexing.close()
-            self.pending.close()
+            if self._pending is not None:
+                self._pending.close()
+
+    @property
+    def pending(self) -> "PendingIndex":
+        """What waits to be written, searchable; made when it is first needed."""
+        if self._pending is None:
+            from vault_memory.ingest import PendingIndex
+
+            self._pending = PendingIndex(self.state.path, self.folder, self.layout)
+        return self._pending
 
     def __enter__(self) -> Self:
         return self
@@ -114,11 +123,13 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         rebuild: bool = False,
         embed: bool = True,
         progress: Progress | None = None,
-    ) -> IndexReport:
+    ) -> "IndexReport":
         """Bring the index up to date with the notes (all, or those under `paths`), and embed what is new.
 
         Waits up to 0.3 s when notes were saved just now or are absent, and looks again before it concludes.
         """
+        from vault_memory.app.reports import IndexReport
+
         started = time.perf_counter()
         report = self.indexing.update([inside(path) for path in paths], rebuild=rebuild, progress=progress)
         embedded = self.embed(progress) if embed else 0
@@ -190,7 +201,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         kinds: Collection[str] = (),
         why: bool = False,
         refresh: bool = True,
-    ) -> SearchAnswer:
+    ) -> "SearchAnswer":
         """The chunks that answer `query` best, from the notes of `scopes` and no other.
 
         `mode` is balanced, keyword, semantic or rrf. Vectors take part once `warm` was called; without them every mode
@@ -198,7 +209,8 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         beside a daemon may leave that to it. `since` and `until` are inclusive. Raises UsageError for an unknown mode
         or a bare string as `scopes`.
         """
-        from vault_memory.recall import search  # only here: who asks nothing needs none of it
+        from vault_memory.app.results import SearchAnswer  # only here: who asks nothing needs none of it
+        from vault_memory.recall import search
 
         if isinstance(scopes, str):
             raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint=NO_SCOPES)
@@ -243,12 +255,14 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         self.semantic.warm()
         return "" if self.semantic.embedder else self.semantic.reason
 
-    def freshness(self) -> Freshness:
+    def freshness(self) -> "Freshness":
         """How fresh an answer given now is."""
         with self._lock:
             return self._freshness(self.indexing.index(), self.dirty())
 
-    def _freshness(self, index: Index, dirty: Collection[str]) -> Freshness:
+    def _freshness(self, index: "Index", dirty: Collection[str]) -> "Freshness":
+        from vault_memory.app.results import Freshness
+
         stale = tuple(sorted({*index.stale(), *dirty}))
         embedder = self.semantic.embedder
         if embedder is None:
@@ -256,8 +270,9 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         missing = self._count_missing(index, embedder.fingerprint)
         return Freshness(stale, "warming", f"{missing} chunks to embed") if missing else Freshness(stale, "ready", "")
 
-    def read(self, note: str) -> NoteText:
+    def read(self, note: str) -> "NoteText":
         """A note as it is on disk now. Raises BadPath, NoteNotFound, NoteUnreadable."""
+        from vault_memory.app.reports import NoteText
         from vault_memory.markdown import parse
 
         found = self.folder.read(inside(note))
@@ -265,7 +280,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         return NoteText(found.path, found.revision, found.raw.decode("utf-8", errors="replace"), sections)
 
     @mended
-    def notes(self, scopes: Sequence[str] | None = None) -> list[NoteInfo]:
+    def notes(self, scopes: Sequence[str] | None = None) -> "list[NoteInfo]":
         """The notes that search reads, sorted by path; only those of `scopes` when given."""
         self.indexing.refresh()
         return inspection.notes(self.indexing.index(), scopes)
@@ -284,43 +299,6 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
         index = self.indexing.index()
         return inspection.stats(index) if scopes is None else inspection.stats_of(index, scopes)
 
-    def forget(
-        self, text: str, *, scopes: Sequence[str] | None = None, now: datetime | None = None, dry_run: bool = False
-    ) -> "Forgotten":
-        """Take `text` out of all that is kept, and look whether it is gone; `scopes` None means all of the vault.
-
-        Raises TextTooShort, UsageError, JournalUnavailable.
-        """
-        from vault_memory.app.forgetting import forget
-
-        with self._there(), self._lock:
-            return forget(self, text, scopes=scopes, now=now, dry_run=dry_run)
-
-    def import_from(
-        self,
-        source: str | Path,
-        *,
-        scopes: Sequence[str] | None = None,
-        now: datetime | None = None,
-        dry_run: bool = False,
-    ) -> "Imported":
-        """Take in what a database of Istota, a workspace of OpenClaw or Hermes, or a CLAUDE.md says;
-        it is only read, and what is known is not added again. `scopes` None means everybody in it. Raises UsageError.
-        """
-        from vault_memory.app.arriving import import_from
-
-        with self._there():
-            return import_from(self, Path(source), scopes=scopes, now=now, dry_run=dry_run)
-
-    def export(self, target: str | Path, *, scopes: Sequence[str] | None = None) -> "Exported":
-        """Write all notes, transcripts and records as they are, and one dump of them in JSON Lines, into a new folder;
-        into a file that ends in `.jsonl` the dump alone. `scopes` None means all of the vault. Raises UsageError.
-        """
-        from vault_memory.app.leaving import export
-
-        with self._there():
-            return export(self, Path(target), scopes=scopes)
-
     def memory_tool(self, *, user: str) -> "MemoryTool":
         """Anthropic's memory tool over the notes of a person: `execute` carries out what the model asks for.
 
@@ -330,14 +308,14 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep):
 
         return MemoryTool(self, user)
 
-    def doctor(self, *, fix: bool = False) -> list[Check]:
+    def doctor(self, *, fix: bool = False) -> "list[Check]":
         """Look at everything that could be wrong; with `fix`, mend what can be mended without touching a note."""
         from vault_memory.app import doctor
 
         with self._lock:
             return doctor.examine(self, fix=fix)
 
-    def _count_missing(self, index: Index, fingerprint: str) -> int:
+    def _count_missing(self, index: "Index", fingerprint: str) -> int:
         key = (fingerprint, index.path, index.change_counter)
         if self._missing is not None:
             before, count, counted = self._missing

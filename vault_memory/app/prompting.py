@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.app.editing import _moment as moment
 from vault_memory.app.knowing import Knowing, _checked
 from vault_memory.app.mending import mended
-from vault_memory.app.results import ContextBlock, Cut, Freshness, Part
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
+    from vault_memory.app.results import ContextBlock, Freshness
     from vault_memory.index import Index
     from vault_memory.recall import Answer
     from vault_memory.recall.context import Ask, Wanted
@@ -38,7 +38,7 @@ class Prompting(Knowing):
         automatic: bool = False,
         now: datetime | None = None,
         refresh: bool = True,
-    ) -> ContextBlock:
+    ) -> "ContextBlock":
         """The memory block for a prompt: quoted data, in a fixed order, read from the notes as they are now.
 
         `budget` is the length of the whole block in characters (else `max_memory_chars`; 0: no limit), of which user
@@ -47,6 +47,8 @@ class Prompting(Knowing):
         with the prompt are looked up; with `automatic`, as for a hook that nobody asked, only as `[memory_search]`
         allows. Raises UsageError.
         """
+        from vault_memory.app.results import ContextBlock, Cut
+
         _check(purpose, budget)
         _checked(scopes)
         if not self.config.recall.enabled:
@@ -76,8 +78,9 @@ class Prompting(Knowing):
             **asked,
         )
 
-    def _built(self, wanted: "Wanted", at: datetime, why_not: str) -> ContextBlock:
+    def _built(self, wanted: "Wanted", at: datetime, why_not: str) -> "ContextBlock":
         """The block; `why_not` is why nothing is recalled, empty when it may be."""
+        from vault_memory.app.results import ContextBlock, Cut, Part
         from vault_memory.recall import context, standing
 
         index = self.indexing.index()

@@ -5,12 +5,12 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from vault_memory.app.conflicts import Resolving
 from vault_memory.app.editing import _moment as moment
-from vault_memory.app.results import Ended, Recorded
 from vault_memory.database import DatabaseError
 from vault_memory.errors import NoteUnreadable, UsageError
 
@@ -22,6 +22,29 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MODES = ("persistent", "incognito")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of a turn. Both are None when it was not to be recorded."""
+
+    id: str | None
+    note: str | None
+    """the transcript it stands in"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of what a session told."""
+
+    committed: tuple[str, ...]
+    """ids of what was remembered at once"""
+    held: tuple[str, ...]
+    """ids of what the person said, which waits for the night"""
+    dropped: tuple[str, ...]
+    """ids of what is not to be remembered"""
+
+
 NOTHING = Recorded(None, None)
 
 

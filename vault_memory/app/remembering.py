@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from vault_memory.app.sleeping import zone_of
+from vault_memory.app.nights import zone_of
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:

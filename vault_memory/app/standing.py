@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from vault_memory.app.results import Remark
+from vault_memory.app.sync_report import Remark
 
 FILE = "sync.json"
 TRIES = 3

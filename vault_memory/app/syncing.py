@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 from vault_memory import config as configuration
 from vault_memory.app.conflicts import Resolving
 from vault_memory.app.editing import _moment
-from vault_memory.app.results import Remark, SyncReport
-from vault_memory.app.standing import as_status, change_standing, read_standing
 from vault_memory.database import DatabaseError
 from vault_memory.errors import VaultMemoryError
 
 if TYPE_CHECKING:
     from vault_memory.app.exchange import Exchange
     from vault_memory.app.indexing import Progress
-    from vault_memory.sync import Report
+    from vault_memory.app.sync_report import SyncReport
     from vault_memory.vault import Writer
 
 PATIENCE_SECONDS = 30.0
@@ -29,7 +26,6 @@ PAUSES = (0.6, 1.0, 1.5, 2.0, 3.0)
 """Seconds between passes while something waits; the last one again and again"""
 QUEUE_SECONDS = 120.0
 """For another process that syncs this vault just now"""
-COUNTS = ("uploaded", "downloaded", "merged", "deleted_local", "deleted_remote", "requests")
 
 
 class InStep(Resolving):
@@ -49,7 +45,7 @@ class InStep(Resolving):
         progress: "Progress | None" = None,
         now: datetime | None = None,
         sleep: Callable[[float], None] = time.sleep,
-    ) -> SyncReport:
+    ) -> "SyncReport":
         """Bring the vault and its remote in step; with `once`, pass after pass until nothing is left that will settle.
 
         Raises NoRemote, PasswordUnsafe, AnotherClient, NotTwoWay, Unauthorised and other RemoteErrors, Locked.
@@ -76,14 +72,16 @@ class InStep(Resolving):
         once: bool,
         dry_run: bool,
         approve_deletes: bool,
-    ) -> SyncReport:
+    ) -> "SyncReport":
+        from vault_memory.app.sync_report import SyncReport, together
+
         began = time.monotonic()
         tell = (lambda done, total: progress("syncing", done, total)) if progress else (lambda done, total: None)
         whole = SyncReport()
         for pause in _pauses():
             at = started + timedelta(seconds=time.monotonic() - began)
             report = self.exchange().turn(at, dry_run=dry_run, approve_deletes=approve_deletes, progress=tell)
-            whole = _together(whole, report)
+            whole = together(whole, report)
             late = time.monotonic() - began > PATIENCE_SECONDS
             if dry_run or not once or report.quiet or late or (report.failed and not report.acted):
                 break
@@ -95,6 +93,8 @@ class InStep(Resolving):
         """How the sync stands, as far as it was written down; None without a remote."""
         if not self.config.remote.url:
             return None
+        from vault_memory.app.standing import as_status, read_standing
+
         return as_status(read_standing(self.state.path), self.config.remote.url, running=False)
 
     def exchange(self) -> "Exchange":
@@ -128,14 +128,18 @@ class InStep(Resolving):
 
     def _note_trouble(self, error: Exception) -> None:
         from vault_memory.app.exchange import NoRemote, in_words, needs_a_person
+        from vault_memory.app.standing import change_standing
+        from vault_memory.app.sync_report import Remark
 
         if not isinstance(error, NoRemote):
             state = "stopped" if needs_a_person(error) else "waiting"
             reason = in_words(error)
             change_standing(self.state.path, state=state, reason=reason, errors=(Remark("", reason),))
 
-    def _note_end(self, report: SyncReport) -> None:
+    def _note_end(self, report: "SyncReport") -> None:
         """For `status` of whoever asks later."""
+        from vault_memory.app.standing import change_standing
+
         waiting = len(report.waiting) + len(report.failed)
         change_standing(
             self.state.path,
@@ -156,34 +160,3 @@ def _pauses() -> Iterator[float]:
     yield from PAUSES
     while True:
         yield PAUSES[-1]
-
-
-def _together(whole: SyncReport, report: "Report") -> SyncReport:
-    """What several passes did; of what is left, what the last one left."""
-    from vault_memory.app.exchange import held_of, kept_back
-
-    copies = tuple(dict.fromkeys((*whole.copies, *report.conflicts)))
-    counts = {name: getattr(whole, name) + getattr(report, name) for name in COUNTS}
-    return SyncReport(
-        **counts,
-        conflicts=len(copies),
-        copies=copies,
-        skipped=(*_remarks(report.skipped), *kept_back(report)),
-        held=held_of(report),
-        waiting=_remarks(report.waiting),
-        failed=_remarks(report.failed),
-        notes=tuple(dict.fromkeys((*whole.notes, *_remarks(report.notes)))),
-        planned=_remarks(report.planned),
-    )
-
-
-def _remarks(pairs: tuple[tuple[str, str], ...]) -> tuple[Remark, ...]:
-    return tuple(Remark(path, reason) for path, reason in pairs)
-
-
-def as_json(report: SyncReport) -> dict[str, Any]:
-    """`sync` of the JSON contract."""
-    found = asdict(report)
-    found["copies"] = list(report.copies)
-    found["planned"] = [{"path": one.path, "action": one.reason} for one in report.planned]
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}

@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.app import VaultMemory
-from vault_memory.app.results import Remark
 from vault_memory.app.standing import as_status, change_standing, read_standing
+from vault_memory.app.sync_report import Remark
 from vault_memory.database import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 

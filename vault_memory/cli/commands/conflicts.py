@@ -11,7 +11,7 @@ from vault_memory.cli.showing import PENDING, coloured_diff
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from vault_memory.app.conflicts import ThrownNote
+    from vault_memory.app.reports import ThrownNote
     from vault_memory.curate import ConflictCopy, Resolved
 
 NEEDS_A_PERSON = 5

@@ -11,7 +11,7 @@ from vault_memory.cli.options import Context, common
 
 if TYPE_CHECKING:
     from vault_memory.app import VaultMemory
-    from vault_memory.app.results import Remark, SyncReport
+    from vault_memory.app.sync_report import Remark, SyncReport
     from vault_memory.sync import Report
 
 NEEDS_A_PERSON = 5
@@ -42,7 +42,7 @@ def sync(context: Context, once: bool, dry_run: bool, approve_deletes: bool) -> 
     with context.open() as memory:
         if not (once or dry_run or approve_deletes):
             return _go_on(context, memory)
-        from vault_memory.app.syncing import as_json
+        from vault_memory.app.sync_report import as_json
 
         with context.progress() as progress:
             report = memory.sync(

@@ -1,0 +1,64 @@
+"""What the calls about notes and index give back: frozen values, whose names are the keys of the JSON contract."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What bringing the index up to date took."""
+
+    notes: int
+    changed: int
+    removed: int
+    chunks_added: int
+    chunks_kept: int
+    chunks_removed: int
+    embedded: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoteText:
+    """A note as it is now. Bytes that are not UTF-8 appear as U+FFFD in `text`."""
+
+    note: str
+    revision: str
+    text: str
+    sections: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteInfo:
+    """One line of the list of notes."""
+
+    note: str
+    scope: str
+    kind: str
+    revision: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that `doctor` looked at."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    reason: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThrownNote:
+    """A note or a conflict copy in the trash."""
+
+    id: str
+    note: str
+    ts: str
+    """when it was thrown away; ISO 8601"""
+    bytes: int
+    revision: str
+    outcome: str = "in the trash"
+    """of a restore: restored, beside (another stands under its name), or pending"""
+    why: str = ""
