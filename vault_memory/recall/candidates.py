@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.database import Connection
-from vault_memory.index import Index, facts, text, vectors
+from vault_memory.index import Index, facts, text
 from vault_memory.index.filters import Filters
 from vault_memory.index.kept import Row
-from vault_memory.index.matrices import Matrices
 from vault_memory.memory import ranking, words
 from vault_memory.memory.cues import Asked
 from vault_memory.memory.ranking import Said, TextTerms, Weights
 from vault_memory.recall.waiting import Waiting
+
+if TYPE_CHECKING:
+    from vault_memory.index.matrices import Matrices
+    from vault_memory.index.vectors import Likeness
 
 DIGITS = 6
 """Two scores that differ less than this are the same"""
@@ -59,7 +62,7 @@ def gather(
     query: str,
     embed: Embed | None,
     model: str,
-    matrices: Matrices | None,
+    matrices: "Matrices | None",
     *,
     words_too: bool,
 ) -> Candidates:
@@ -70,13 +73,14 @@ def gather(
         said = _by_words(request, found)
         _by_days(request, found)
         _by_entities(request, found, query)
-    number = vectors.find_model(request.connection, model) if embed else None
-    if embed and number is not None and query.strip():
-        if matrices:
-            likeness = matrices.like(index, request.scope_ids, number, embed(query), found.rows)
-        else:
-            likeness = vectors.like(request.connection, request.scope_ids, number, embed(query))
-        _by_vectors(request, found, likeness)
+    if embed and query.strip():
+        from vault_memory.index import vectors  # only here: a command that lives shortly has no embedder
+
+        number = vectors.find_model(request.connection, model)
+        if number is not None and matrices:
+            _by_vectors(request, found, matrices.like(index, request.scope_ids, number, embed(query), found.rows))
+        elif number is not None:
+            _by_vectors(request, found, vectors.like(request.connection, request.scope_ids, number, embed(query)))
     found.text = ranking.fused(said, found.rows, request.weights)
     return found
 
@@ -135,7 +139,7 @@ def other_names(request: Request, query: str) -> list[str]:
     return others
 
 
-def _by_vectors(request: Request, found: Candidates, likeness: vectors.Likeness) -> None:
+def _by_vectors(request: Request, found: Candidates, likeness: "Likeness") -> None:
     among = text.passing(request.connection, request.scope_ids, request.filters) if request.filters else None
     places = likeness.best(request.most, among, request.weights)
     unread = [place for place in places if place not in found.rows]

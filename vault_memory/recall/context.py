@@ -6,7 +6,7 @@ stand at this moment.
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.index import Index
 from vault_memory.index import facts as rows
@@ -14,8 +14,10 @@ from vault_memory.index.filters import listed
 from vault_memory.memory import context as rules
 from vault_memory.memory.context import Assembled, Piece, Quotation, RecalledLine
 from vault_memory.memory.quoting import one_line, quoted
-from vault_memory.recall.answer import Answer, Hit
 from vault_memory.recall.standing import Notes, Standing
+
+if TYPE_CHECKING:
+    from vault_memory.recall.answer import Answer, Hit
 
 MORE = 30
 """Hits that are asked for beside those wanted, since some are left out"""
@@ -25,7 +27,7 @@ ALWAYS = ("user", "channel", "memory", "rules", "dated", "reflection")
 PERSONAL_IN_MAIN = frozenset({"dated", "reflection", "transcript", "user", "rules"})
 """What in the group of the workspace at the root is its owner's own"""
 
-Ask = Callable[[str, Sequence[str], int], Answer]
+Ask = Callable[[str, Sequence[str], int], "Answer"]
 """Looks for what has to do with a text in these scopes, so many hits at most"""
 
 
@@ -206,7 +208,7 @@ def _recalled(
     return quotations
 
 
-def _is_news(hit: Hit, standing: Standing, wanted: Wanted, text: str) -> bool:
+def _is_news(hit: "Hit", standing: Standing, wanted: Wanted, text: str) -> bool:
     """Whether a line is not of the conversation itself, nor the prompt once more."""
     if hit.kind != "transcript":
         return True
@@ -214,7 +216,7 @@ def _is_news(hit: Hit, standing: Standing, wanted: Wanted, text: str) -> bool:
     return not own and " ".join(standing.text.split()) not in (" ".join(text.split()), " ".join(wanted.prompt.split()))
 
 
-def _line(hit: Hit, standing: Standing) -> RecalledLine:
+def _line(hit: "Hit", standing: Standing) -> RecalledLine:
     heading = HEADING_STEP.join(hit.heading) if hit.kind != "transcript" else ""
     place = (hit.note, standing.first, standing.last, hit.date or "")
     return RecalledLine(*place, standing.origin, heading, standing.text, hit.score)

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import NoteNotFound, VaultError
-from vault_memory.recall.answer import Hit
 from vault_memory.vault import Folder, Note, RealFiles
+
+if TYPE_CHECKING:
+    from vault_memory.recall.answer import Hit
 
 LARGEST = 64 << 20
 """Bytes of a transcript or an audit that is read"""
@@ -68,11 +70,11 @@ class Notes:
         """A whole note, with ``\\n`` at the line ends."""
         return b"\n".join(self.lines(path)).decode("utf-8", "replace")
 
-    def standing(self, hit: Hit) -> Standing | None:
+    def standing(self, hit: "Hit") -> Standing | None:
         """The lines of a hit where they stand now; None when they no longer stand in its note."""
         return self._said(hit) if hit.kind == "transcript" else self._written(hit)
 
-    def _said(self, hit: Hit) -> Standing | None:
+    def _said(self, hit: "Hit") -> Standing | None:
         from vault_memory.memory.turns import PERSON, read_turn, turn_chunks  # only here: many questions find no turn
 
         lines, number = self.lines(hit.note), hit.lines[0]
@@ -86,7 +88,7 @@ class Notes:
         origin = who if turn.origin == "owner" else f"{who}, from {turn.origin}"
         return Standing(number, number, said, origin, turn.session)
 
-    def _written(self, hit: Hit) -> Standing | None:
+    def _written(self, hit: "Hit") -> Standing | None:
         """As it was found when the note is still the one that was read; else where a chunk of it says the same."""
         note = self._note(hit.note)
         if note is None:

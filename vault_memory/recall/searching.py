@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
+from typing import TYPE_CHECKING
 
 from vault_memory.database import Connection
 from vault_memory.errors import UsageError
 from vault_memory.index import Index, facts
 from vault_memory.index.filters import Filters
-from vault_memory.index.matrices import Matrices
 from vault_memory.memory import cues as saying
 from vault_memory.memory import dates, ranking, words
 from vault_memory.memory.ranking import Weights
@@ -17,6 +17,9 @@ from vault_memory.recall.candidates import Candidates, Embed, Request
 from vault_memory.recall.fusion import Ranked
 from vault_memory.recall.gate import Gate
 from vault_memory.recall.waiting import Waiting
+
+if TYPE_CHECKING:
+    from vault_memory.index.matrices import Matrices
 
 LONGEST_QUERY = 50_000
 """Letters; of a longer one the end is asked"""
@@ -39,7 +42,7 @@ def search(
     model: str = "",
     why: bool = False,
     cues: bool = True,
-    matrices: Matrices | None = None,
+    matrices: "Matrices | None" = None,
     pending: Index | None = None,
     gated: bool = False,
 ) -> Answer:
