@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import vault_memory.index.chunks
-import vault_memory.index.text
+import vault_memory.index.full_text
 from tests.ingest.histories import KINDS, check_law, ingest_of, random_edits
 from vault_memory.index import Index
 
@@ -61,7 +61,7 @@ def test_many_kills_in_the_middle_of_a_scan_change_nothing(history, steps):
 
 
 def forget_to_remove_text(monkeypatch):
-    monkeypatch.setattr(vault_memory.index.text, "remove", lambda connection, ids: None)
+    monkeypatch.setattr(vault_memory.index.full_text, "remove", lambda connection, ids: None)
 
 
 def leave_lines_as_they_were(monkeypatch):

@@ -100,12 +100,12 @@ class Prompting(Knowing):
 
     def _recalling(self, index: "Index", at: datetime) -> "Ask":
         """Looks for what has to do with a prompt, with the embedder's help when it is there."""
-        from vault_memory.recall import search
-
         settings = self.config.recall
         keywords = "keyword" if settings.mode == "semantic" else settings.mode
 
         def ask(text: str, scopes: Sequence[str], limit: int) -> "Answer":
+            from vault_memory.recall import search  # only here: when a conversation begins nothing is looked up
+
             ask_for = partial(
                 search, index, text, scopes=scopes, limit=limit, now=at, cues=settings.dialogue_cues, gated=True
             )

@@ -58,6 +58,11 @@ def _use_write_ahead_log(connection: Connection) -> None:
             time.sleep(0.005)
 
 
+def change_counter(connection: Connection) -> int:
+    """A number that differs whenever anything in the file was changed, by any process."""
+    return int(connection.pragma("data_version")) * 2**32 + connection.total_changes()
+
+
 def put_aside(file: Path) -> None:
     """Give a damaged file, with its log, the first free name ``FILE.damaged-N``: a new one can then be begun."""
     number = 1

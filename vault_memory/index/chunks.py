@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vault_memory.database import Connection
-from vault_memory.index import text
+from vault_memory.index import full_text
 from vault_memory.index.told import Span
 
 if TYPE_CHECKING:
@@ -135,13 +135,13 @@ def _last_id(connection: Connection) -> int:
 
 def _write(connection: Connection, fresh: list[_Row], moved: list[_Twin], gone: list[tuple[int]]) -> None:
     if gone:
-        text.remove(connection, gone)
+        full_text.remove(connection, gone)
         connection.executemany("DELETE FROM chunk WHERE id = ?", gone)
     if moved:
         connection.executemany("UPDATE chunk SET ordinal = ?, first_line = ?, last_line = ? WHERE id = ?", moved)
     if fresh:
         connection.executemany("INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", fresh)
-        text.add(connection, ((row[0], _scopes(row), row[8], row[9], row[11]) for row in fresh))
+        full_text.add(connection, ((row[0], _scopes(row), row[8], row[9], row[11]) for row in fresh))
 
 
 def _scopes(row: _Row) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from vault_memory.database import Connection
+from vault_memory.database import Connection, change_counter
 
 MOST_SCORES = 100_000
 """Of so many chunks and words the scores are kept"""
@@ -48,11 +48,6 @@ class Kept:
 
 
 _of: WeakKeyDictionary[Connection, tuple[int, dict[tuple[int, ...], Kept]]] = WeakKeyDictionary()
-
-
-def change_counter(connection: Connection) -> int:
-    """A number that differs whenever anything in the file was changed, by any process."""
-    return int(connection.pragma("data_version")) * 2**32 + connection.total_changes()
 
 
 def kept(connection: Connection, scope_ids: Sequence[int]) -> Kept:

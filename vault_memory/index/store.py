@@ -6,11 +6,10 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.database import Connection, connect, migrate, version_of
+from vault_memory.database import Connection, change_counter, connect, migrate, version_of
 from vault_memory.errors import IndexTooNew
 from vault_memory.index import chunks, facts
 from vault_memory.index.chunks import Delta
-from vault_memory.index.kept import change_counter
 from vault_memory.index.schema import STEPS
 from vault_memory.index.told import Told, chunk_span
 

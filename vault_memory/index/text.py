@@ -1,17 +1,17 @@
-"""Full text of the chunks: what goes into FTS5, and how it is asked.
+"""The full text of the chunks, and how it is asked; what goes into it stands in `full_text`.
 
 The scope of a chunk is one of its words (``s12``), so that the full text leaves other scopes out before anything is
 counted; the scope of the row is compared once more. How rare a word is, is counted over all scopes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from vault_memory.database import Connection
 from vault_memory.index.filters import Filters, chunks_in, marks, notes_with
 from vault_memory.index.kept import Kept, Row, kept
 from vault_memory.memory import ranking
-from vault_memory.memory.words import is_run, normalise, without_last_letters, words
+from vault_memory.memory.words import is_run, without_last_letters, words
 
 HEADING, WHO, BODY = 0.5, 2.0, 1.0
 """How much a word counts in each column"""
@@ -36,26 +36,6 @@ class Matches(NamedTuple):
     """by place"""
     by_word: dict[str, dict[int, float]]
     """for each word that was looked for, its BM25 scores by place, the higher the better"""
-
-
-def add(connection: Connection, rows: Iterable[tuple[int, Sequence[int], str, str, str]]) -> None:
-    """Make chunks searchable: (chunk id, scope ids, heading path joined by U+001F, who, text)."""
-    connection.executemany(
-        "INSERT INTO chunk_fts(rowid, scope, heading, who, body) VALUES (?, ?, ?, ?, ?)",
-        (
-            (id_, _tokens(scopes), normalise(heading.replace("\x1f", " ")), normalise(who), normalise(body))
-            for id_, scopes, heading, who, body in rows
-        ),
-    )
-
-
-def _tokens(scope_ids: Sequence[int]) -> str:
-    return " ".join(f"s{scope:d}" for scope in scope_ids)
-
-
-def remove(connection: Connection, ids: Iterable[tuple[int]]) -> None:
-    """Take chunks out of the full text."""
-    connection.executemany("DELETE FROM chunk_fts WHERE rowid = ?", ids)
 
 
 def phrase(word: str) -> str:
