@@ -1,13 +1,11 @@
 """The options that every command takes, before or after its name, and what the commands need of them."""
 
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,6 +13,8 @@ import click
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vault_memory.app import VaultMemory
     from vault_memory.app.indexing import Progress
 
@@ -40,6 +40,8 @@ class Context:
 
     def emit(self, answer: Mapping[str, Any], human: Callable[[], str]) -> None:
         """The answer to stdout: one JSON object, or what `human` says."""
+        import json  # only here: the help needs none of it
+
         encoding = getattr(sys.stdout, "encoding", None) or "ascii"
         escaped = encoding.lower().replace("-", "") != "utf8"
         click.echo(json.dumps(answer, ensure_ascii=escaped) if self.json else human(), color=coloured())
@@ -54,6 +56,8 @@ class Context:
     ) -> int:
         """An error, where and how the person reads it; gives the exit code back."""
         if self.json:
+            import json
+
             click.echo(json.dumps({"error": error or {"code": code, "message": message, "hint": hint}}))
         else:
             click.echo(f"error: {message}" + (f"\n\nhint: {hint}" if hint else ""), err=True)
@@ -152,8 +156,10 @@ def day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> st
         raise UsageError(f"`--{parameter.name} {value}` is no date", hint="write 2026-01-31") from None
 
 
-def where(path: Path) -> str:
+def where(path: "Path") -> str:
     """A path as a person would type it."""
+    from pathlib import Path
+
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
