@@ -73,7 +73,7 @@ class Prompting(Knowing):
             owner=settings.layout.user,
             dated_days=settings.sleep_cycle.auto_load_dated_days,
             most_facts=settings.facts.max_knowledge_facts,
-            single=self._single,
+            single=settings.facts.single_valued,
             recall_budget=settings.recall.budget,
             **asked,
         )

@@ -48,8 +48,8 @@ class Wanted(NamedTuple):
     dated_days: int = 3
     most_facts: int = 0
     """0: all that have to do with the prompt"""
-    single: frozenset[str] = frozenset()
-    """predicates that have one value at a time"""
+    single: tuple[str, ...] = ()
+    """predicates that have one value at a time, in any spelling"""
     most_lines: int = 10
     """recalled lines; 0: none"""
     recall_budget: int = 4_000
@@ -137,7 +137,7 @@ def _facts(index: Index, notes: Notes, wanted: Wanted, cut: list[tuple[str, str]
     ids = index.scope_ids(wanted.open)
     if not rows.any_of(index.connection, ids):
         return []
-    from vault_memory.memory.facts import Fact, current, folded  # only here: many vaults have no facts
+    from vault_memory.memory.facts import Fact, current, folded, snake_case  # only here: many vaults have no facts
     from vault_memory.memory.relevance import Prompt, relevant
 
     people = {folded(name) for name in wanted.people}
@@ -149,9 +149,8 @@ def _facts(index: Index, notes: Notes, wanted: Wanted, cut: list[tuple[str, str]
     for path, fact in rows.about(index.connection, ids, keys):
         by_scope.setdefault(fact.scope, []).append((path, fact))
     paths = {fact: path for found in by_scope.values() for path, fact in found}
-    holding = [
-        fact for found in by_scope.values() for fact in current([one for _, one in found], wanted.today, wanted.single)
-    ]
+    single = frozenset(map(snake_case, wanted.single))
+    holding = [fact for found in by_scope.values() for fact in current([one for _, one in found], wanted.today, single)]
     about = [fact for fact in holding if not keys.isdisjoint((folded(fact.subject), folded(fact.object)))]
     if wanted.briefing:
         about = [fact for fact in about if people.isdisjoint((folded(fact.subject), folded(fact.object)))]
