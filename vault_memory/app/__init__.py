@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vault_memory.app.memory import VaultMemory
-    from vault_memory.app.recording import Ended, Recorded
-    from vault_memory.app.reports import Check, IndexReport, NoteInfo, NoteText
+    from vault_memory.app.recording import Recorded
+    from vault_memory.app.reports import Check, Ended, IndexReport, NoteInfo, NoteText
     from vault_memory.app.results import ContextBlock, Cut, Freshness, Part, SearchAnswer
     from vault_memory.app.state import StateFolder, TwoCopies, claim, state_of, state_root
     from vault_memory.app.sync_report import SyncReport
@@ -34,8 +34,8 @@ __all__ = [
 
 _NAMES = {
     "memory": ("VaultMemory",),
-    "recording": ("Ended", "Recorded"),
-    "reports": ("Check", "IndexReport", "NoteInfo", "NoteText"),
+    "recording": ("Recorded",),
+    "reports": ("Check", "Ended", "IndexReport", "NoteInfo", "NoteText"),
     "results": ("ContextBlock", "Cut", "Freshness", "Part", "SearchAnswer"),
     "state": ("StateFolder", "TwoCopies", "claim", "state_of", "state_root"),
     "sync_report": ("SyncReport",),

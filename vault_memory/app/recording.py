@@ -15,6 +15,7 @@ from vault_memory.database import DatabaseError
 from vault_memory.errors import NoteUnreadable, UsageError
 
 if TYPE_CHECKING:
+    from vault_memory.app.reports import Ended
     from vault_memory.curate import Added, DropFolder, Session, Sessions, Taken, Transcripts
     from vault_memory.ingest import TurnIngest
     from vault_memory.memory import Turn
@@ -31,18 +32,6 @@ class Recorded:
     id: str | None
     note: str | None
     """the transcript it stands in"""
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """What became of what a session told."""
-
-    committed: tuple[str, ...]
-    """ids of what was remembered at once"""
-    held: tuple[str, ...]
-    """ids of what the person said, which waits for the night"""
-    dropped: tuple[str, ...]
-    """ids of what is not to be remembered"""
 
 
 NOTHING = Recorded(None, None)
@@ -142,10 +131,12 @@ class Recording(Resolving):
 
     def end_session(
         self, session: str, *, user: str | None = None, channel: str | None = None, now: datetime | None = None
-    ) -> Ended:
+    ) -> "Ended":
         """A conversation is over; what it tells is learned in the night. To end it again, or one that nobody knows,
         does no harm. Raises UsageError when several people have a session of this name.
         """
+        from vault_memory.app.reports import Ended
+
         with self._recording:
             self._incognito -= {one for one in self._incognito if one[0] == session and user in (None, one[1])}
             self.folder.check_identity(self.indexing.marker.vault)

@@ -1,4 +1,4 @@
-"""What the calls about notes and index give back: frozen values, whose names are the keys of the JSON contract."""
+"""What the calls about notes, index and sessions give back: frozen values, named as in the JSON contract."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -37,6 +37,18 @@ class NoteInfo:
     kind: str
     revision: str
     bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of what a session told."""
+
+    committed: tuple[str, ...]
+    """ids of what was remembered at once"""
+    held: tuple[str, ...]
+    """ids of what the person said, which waits for the night"""
+    dropped: tuple[str, ...]
+    """ids of what is not to be remembered"""
 
 
 @dataclass(frozen=True, slots=True)

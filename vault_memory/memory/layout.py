@@ -116,6 +116,8 @@ class _Rule:
         self.match: Callable[[str], re.Match[str] | None] = self._first_match
 
     def _first_match(self, path: str) -> re.Match[str] | None:
+        if not path.endswith(self._pattern.path.rpartition("}")[2]):
+            return None
         regex = re.compile(_expression(self._pattern))
         self.captures = frozenset(regex.groupindex)
         self.match = regex.fullmatch

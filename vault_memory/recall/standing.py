@@ -137,7 +137,7 @@ class Notes:
         lines = [line for line in self.lines(path)[first - 1 : last] if line.strip()]
         bots = self._bots(path)
         wrote = {"bot" if _said_by(line) in bots else "person" for line in lines} if bots else {"person"}
-        if _said_by(b"\n".join(lines)) in bots:
+        if bots and _said_by(b"\n".join(lines)) in bots:
             wrote = {"bot"}
         who = wrote.pop() if len(wrote) == 1 else "person and bot"
         mark = _ORIGIN.search(self._decoded(path, first, last))
