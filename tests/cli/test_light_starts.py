@@ -1,0 +1,97 @@
+"""What a command that lives shortly loads: each module costs it time. The times themselves are the benchmarks'."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.scenarios.outside import Outside
+
+SCRIPT = """
+import sys
+from vault_memory.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as ended:
+    assert not ended.code, ended.code
+ours = [module for name, module in sys.modules.items() if name.startswith("vault_memory")]
+values = {value for module in ours for value in vars(module).values() if isinstance(value, type)}
+made = [f"made:{kind.__module__}.{kind.__name__}" for kind in values if hasattr(kind, "__dataclass_fields__")]
+print(*sys.modules, *made, file=sys.stderr)
+"""
+HEAVY = {"rich", "msgspec", "requests", "urllib3", "numpy", "watchdog", "markdown_it", "asyncio", "filelock"}
+WRITING = {"vault_memory.vault.write", "vault_memory.vault.journal", "vault_memory.curate.curator"}
+NIGHTS = {"vault_memory.sleep", "vault_memory.brain", "vault_memory.sync", "vault_memory.remote"}
+ASKING = {"vault_memory.recall", "vault_memory.index.text", "vault_memory.app.results", "vault_memory.ingest.scan"}
+FACTS = {"vault_memory.memory.facts", "vault_memory.memory.items"}
+NEVER = HEAVY | WRITING | NIGHTS
+MOST_DATACLASSES = 8
+"""To make one costs as much as seven named tuples; once there were 61, a third of what the start cost"""
+SAID = {"session_id": "s", "prompt": "who trimmed the lamp?"}
+
+
+def loaded(outside: Outside, *arguments: str, said: object = None, **environment: str) -> set[str]:
+    """The modules that a command has loaded when it is done, and behind `made:` the dataclasses in them."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, "--vault", str(outside.vault), *arguments], input=json.dumps(said), text=True,
+        capture_output=True, env=outside.environment | environment, cwd=outside.home, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
+
+
+@pytest.fixture
+def lamp(outside: Outside) -> Outside:
+    outside.write("memory/a.md", "- the lamp is trimmed at nine\n")
+    for arguments in (
+        ["index", "--no-embed"],
+        ["record", "--session", "s", "--role", "user", "--user", "ann", "hello"],
+    ):
+        assert outside.here(*arguments).code == 0
+    return outside
+
+
+def test_a_turn_is_recorded_without_what_searches(lamp: Outside):
+    modules = loaded(lamp, "record", "--session", "s", "--role", "user", "--user", "ann", "the lamp is out")
+
+    assert not modules & (NEVER | ASKING | FACTS)
+
+
+def test_a_search_loads_nothing_that_writes(lamp: Outside):
+    modules = loaded(lamp, "search", "lamp")
+
+    assert not modules & (NEVER | FACTS | {"vault_memory.curate.transcripts", "vault_memory.index.vectors"})
+
+
+def test_a_prompt_of_a_host_is_recorded_without_what_searches(lamp: Outside):
+    said = {**SAID, "hook_event_name": "UserPromptSubmit"}
+    modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said)
+
+    assert not modules & (NEVER | ASKING | FACTS | {"click"})
+    assert len([name for name in modules if name.startswith("made:")]) <= MOST_DATACLASSES
+
+
+def test_at_the_start_of_a_conversation_nothing_is_loaded_that_looks_something_up(lamp: Outside):
+    said = {**SAID, "hook_event_name": "SessionStart"}
+    modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said)
+
+    assert "vault_memory.recall.context" in modules
+    assert not modules & (NEVER | FACTS | {"click", "vault_memory.recall.searching", "vault_memory.index.text"})
+
+
+def test_settings_of_the_environment_need_no_converter(lamp: Outside):
+    said = {**SAID, "hook_event_name": "UserPromptSubmit"}
+    settings = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
+    modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said, **settings)
+
+    assert "vault_memory.recall.searching" in modules
+    assert not modules & (NEVER | FACTS | {"click"})
+
+
+def test_the_help_loads_no_room_but_its_own(lamp: Outside):
+    modules = loaded(lamp, "--help")
+
+    assert {name for name in modules if name.startswith("vault_memory.")} == {
+        "vault_memory.cli", "vault_memory.cli.options", "vault_memory.cli.root", "vault_memory.errors",
+    }  # fmt: skip
