@@ -23,7 +23,13 @@ print(*sys.modules, *made, file=sys.stderr)
 HEAVY = {"rich", "msgspec", "requests", "urllib3", "numpy", "watchdog", "markdown_it", "asyncio", "filelock"}
 WRITING = {"vault_memory.vault.write", "vault_memory.vault.journal", "vault_memory.curate.curator"}
 NIGHTS = {"vault_memory.sleep", "vault_memory.brain", "vault_memory.sync", "vault_memory.remote"}
-ASKING = {"vault_memory.recall", "vault_memory.index.text", "vault_memory.app.results", "vault_memory.ingest.scan"}
+ASKING = {
+    "vault_memory.recall",
+    "vault_memory.app.blocks",
+    "vault_memory.index.text",
+    "vault_memory.app.results",
+    "vault_memory.ingest.scan",
+}
 FACTS = {"vault_memory.memory.facts", "vault_memory.memory.items"}
 NEVER = HEAVY | WRITING | NIGHTS
 MOST_DATACLASSES = 8

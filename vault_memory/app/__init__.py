@@ -4,10 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vault_memory.app.blocks import ContextBlock, Cut, Part
     from vault_memory.app.memory import VaultMemory
     from vault_memory.app.recording import Recorded
     from vault_memory.app.reports import Check, Ended, IndexReport, NoteInfo, NoteText
-    from vault_memory.app.results import ContextBlock, Cut, Freshness, Part, SearchAnswer
+    from vault_memory.app.results import Freshness, SearchAnswer
     from vault_memory.app.state import StateFolder, TwoCopies, claim, state_of, state_root
     from vault_memory.app.sync_report import SyncReport
 
@@ -33,10 +34,11 @@ __all__ = [
 ]
 
 _NAMES = {
+    "blocks": ("ContextBlock", "Cut", "Part"),
     "memory": ("VaultMemory",),
     "recording": ("Recorded",),
     "reports": ("Check", "Ended", "IndexReport", "NoteInfo", "NoteText"),
-    "results": ("ContextBlock", "Cut", "Freshness", "Part", "SearchAnswer"),
+    "results": ("Freshness", "SearchAnswer"),
     "state": ("StateFolder", "TwoCopies", "claim", "state_of", "state_root"),
     "sync_report": ("SyncReport",),
 }

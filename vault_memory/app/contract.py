@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.errors import UsageError, VaultMemoryError
 
 if TYPE_CHECKING:
+    from vault_memory.app.blocks import ContextBlock
     from vault_memory.app.forgetting import Forgotten
     from vault_memory.app.recording import Recorded
     from vault_memory.app.reports import Check, Ended, IndexReport, NoteInfo, NoteText, ThrownNote
-    from vault_memory.app.results import ContextBlock, Freshness, SearchAnswer
+    from vault_memory.app.results import Freshness, SearchAnswer
     from vault_memory.curate import ConflictCopy, Edit, NoteVersion, Resolved
     from vault_memory.memory import Proposal, Record
     from vault_memory.recall import Hit

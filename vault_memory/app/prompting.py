@@ -11,7 +11,8 @@ from vault_memory.app.mending import mended
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from vault_memory.app.results import ContextBlock, Freshness
+    from vault_memory.app.blocks import ContextBlock
+    from vault_memory.app.results import Freshness
     from vault_memory.index import Index
     from vault_memory.recall import Answer
     from vault_memory.recall.context import Ask, Wanted
@@ -47,7 +48,7 @@ class Prompting(Knowing):
         with the prompt are looked up; with `automatic`, as for a hook that nobody asked, only as `[memory_search]`
         allows. Raises UsageError.
         """
-        from vault_memory.app.results import ContextBlock, Cut
+        from vault_memory.app.blocks import ContextBlock, Cut
 
         _check(purpose, budget)
         _checked(scopes)
@@ -80,7 +81,7 @@ class Prompting(Knowing):
 
     def _built(self, wanted: "Wanted", at: datetime, why_not: str) -> "ContextBlock":
         """The block; `why_not` is why nothing is recalled, empty when it may be."""
-        from vault_memory.app.results import ContextBlock, Cut, Part
+        from vault_memory.app.blocks import ContextBlock, Cut, Part
         from vault_memory.recall import context, standing
 
         index = self.indexing.index()

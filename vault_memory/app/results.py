@@ -1,4 +1,4 @@
-"""What a question gets back: frozen values, whose names are the keys of the JSON contract."""
+"""What a search gets back, and how fresh any answer is: frozen values, named as in the JSON contract."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,35 +27,3 @@ class SearchAnswer:
     freshness: Freshness
     left_out: Mapping[str, int]
     """how many candidates each filter left out; empty unless `why` was asked for"""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of what a prompt is given."""
-
-    kind: str
-    """user, facts, channel, memory, rules, dated, reflection, recalled or confirmation"""
-    note: str
-    """where it stands; empty for what the caller gave"""
-    chars: int
-    """of `text`, with its marks"""
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """What a prompt is not given, though it was there."""
-
-    kind: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ContextBlock:
-    """What a bot puts into its prompt. All that people and others wrote stands in it as quoted data."""
-
-    text: str
-    """empty when there is nothing to give"""
-    parts: tuple[Part, ...]
-    """in the order of `text`"""
-    cut: tuple[Cut, ...]
-    freshness: Freshness

@@ -6,7 +6,6 @@ until it has other bytes or somebody asks for it. Small notes end nothing, and l
 """
 
 import fcntl
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -89,4 +88,6 @@ def _times(fd: int, note: Note) -> int:
 
 
 def _crumb(index: Index, path: str) -> Path:
-    return Path(index.path).parent / FOLDER / hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    from hashlib import sha256  # only here: loading it costs 4 ms, and most searches read no note
+
+    return Path(index.path).parent / FOLDER / sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:24]
