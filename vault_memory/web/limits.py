@@ -4,6 +4,8 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
+A_DROP = 1 - 1e-9
+"""A whole one, but for what is lost in rounding times"""
 MOST_KNOWN = 4096
 """Of whom a bucket is kept; whoever was away longest is forgotten first, and finds a full one"""
 
@@ -22,7 +24,7 @@ class Pace:
         now = self._clock()
         left, since = self._left.pop(who, (self._most, now))
         left = min(self._most, left + (now - since) * self._rate)
-        wait = 0 if left >= 1 else max(1, math.ceil((1 - left) / self._rate))
+        wait = 0 if left >= A_DROP else max(1, math.ceil((1 - left) / self._rate))
         self._left[who] = (left if wait else left - 1, now)
         if len(self._left) > MOST_KNOWN:
             self._left.popitem(last=False)
