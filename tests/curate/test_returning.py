@@ -189,6 +189,31 @@ def test_a_save_too_soon_for_anybody_to_have_read_gets_the_bots_line_again(desk:
     assert waiting(desk) == []
 
 
+def test_a_stale_save_that_took_away_what_the_bot_did_too_gets_the_bots_line_again(desk: Desk):
+    desk.append("black", source="tool")
+    loaded = desk.save(desk.text().replace("All of them.", "- rafts\n- ferries")).read_text()
+    settle(desk)
+    desk.do(
+        {"op": "remove", "heading": "Tea", "match": "black"},
+        {"op": "append", "heading": "Tea", "line": "white"},
+        source="tool",
+    )
+    desk.save(loaded.replace("- black\n", ""))
+
+    desk.append("red", source="tool")
+
+    assert "- green\n- white\n- red\n" in desk.text()
+
+
+def test_who_keeps_a_line_that_the_bot_wrote_just_now_has_read_it(desk: Desk):
+    desk.do(*({"op": "append", "heading": "Tea", "line": line} for line in ("black", "white", "red")), source="tool")
+    desk.save(desk.text().replace("- white\n", ""))
+
+    desk.append("oolong", source="tool")
+
+    assert "- green\n- black\n- red\n- oolong\n" in desk.text()
+
+
 def test_nothing_is_asked_twice(desk: Desk):
     loaded = desk.text()
     desk.append("black", source="tool")

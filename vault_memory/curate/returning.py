@@ -6,7 +6,7 @@ having been seen are put back, if that is certain, and else wait in INBOX; the n
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from vault_memory.curate.plan import Plan
 from vault_memory.curate.restored import catch_up
 from vault_memory.errors import VaultMemoryError
 from vault_memory.memory import Ownership, Seen, Verdict, gone_back, judge, offered, replay
-from vault_memory.vault import HOLD, Note, Version, editor_locks, half_saved, nearest
+from vault_memory.vault import HOLD, Note, Version, editor_locks, half_saved, nearest, shows
 
 if TYPE_CHECKING:
     from vault_memory.curate.curator import Curator
@@ -100,17 +100,16 @@ class Returning:
         snapshots = self._curator.writer.snapshots
         likely = [before[0], *islice((one for one in before[1:] if one.kept), VERSIONS)]
         texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in likely}
-        found = nearest(saved, texts.items())
+        times = _times(version, note)
+        found = nearest(saved, ((one.revision, texts[one.revision]) for one in _read(likely, texts, saved, times)))
         at = next(at for at, one in enumerate(likely) if one.revision == found)
         since = [Seen(texts[one.revision], one.by == "bot") for one in likely[: at + 1]]
         wrote = min((one.at for one in likely[:at] if one.by == "bot"), default=None)
-        older = wrote is not None and self._is_older(version, note, wrote)
+        older = wrote is not None and (_too_soon(wrote, times) or self._is_older(version, note, wrote))
         return judge(saved, since, owned, older=older), likely[at]
 
     def _is_older(self, version: Version, note: Note, wrote: float) -> bool:
         """Whether what was saved is known to have been made before anybody could see what the bot wrote."""
-        if 0 <= version.at - wrote < UNREAD_SECONDS:
-            return True
         if note.revision == version.revision:
             made, came = note.stat.mtime_ns / 1e9, note.stat.ctime_ns / 1e9
             if made < wrote and came - made > SET_BACK_SECONDS:
@@ -123,6 +122,26 @@ class Returning:
     def _rejoin(self, note: Note, versions: tuple[str, str, str], now: datetime) -> None:
         run = self._curator.new_run(note.path, "merge", now, rejoins=versions, why=WHY)
         self._curator.carry_out(run, note, now)
+
+
+def _times(version: Version, note: Note) -> tuple[float, ...]:
+    """Moments at which a version was there already: when it was seen, and when its file came, if that still stands."""
+    stands = note.revision == version.revision
+    return version.at, *((note.stat.ctime_ns / 1e9,) if stands else ())
+
+
+def _too_soon(wrote: float, times: Iterable[float]) -> bool:
+    """Whether what was there by one of these times cannot be by somebody who had read what was written."""
+    return any(0 <= at - wrote < UNREAD_SECONDS for at in times)
+
+
+def _read(
+    likely: Sequence[Version], texts: Mapping[str, bytes], saved: bytes, times: Sequence[float]
+) -> Sequence[Version]:
+    """Those versions that somebody can have read who saved this; of the bot's fresh ones, its lines would tell it."""
+    older = [one for one in likely if one.by != "bot" or not _too_soon(one.at, times)]
+    fresh = (texts[one.revision] for one in likely if one not in older)
+    return likely if not older or shows(saved, fresh, (texts[one.revision] for one in older)) else older
 
 
 def _made(path: str, before: float) -> bool:

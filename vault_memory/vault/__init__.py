@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.mounts import watchable
     from vault_memory.vault.settle import Settled, Settling, Verdict
     from vault_memory.vault.snapshots import Snapshots, Version, revision_of
-    from vault_memory.vault.stale import nearest
+    from vault_memory.vault.stale import nearest, shows
     from vault_memory.vault.trash import Thrown
     from vault_memory.vault.watch import Watcher
     from vault_memory.vault.write import Writer, Written, real_path
@@ -90,6 +90,7 @@ __all__ = [
     "read_records",
     "real_path",
     "revision_of",
+    "shows",
     "watchable",
 ]
 
@@ -117,7 +118,7 @@ _WHEN_NEEDED = {
     "mounts": ("watchable",),
     "settle": ("Settled", "Settling", "Verdict"),
     "snapshots": ("Snapshots", "Version", "revision_of"),
-    "stale": ("nearest",),
+    "stale": ("nearest", "shows"),
     "trash": ("Thrown",),
     "watch": ("Watcher",),
     "write": ("Writer", "Written", "real_path"),

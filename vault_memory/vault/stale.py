@@ -24,5 +24,11 @@ def nearest(saved: bytes, versions: Iterable[tuple[str, bytes]]) -> str | None:
     return best and best[1]
 
 
+def shows(saved: bytes, fresh: Iterable[bytes], older: Iterable[bytes]) -> bool:
+    """Whether a line was saved that stands in fresh versions alone: then one of them was read."""
+    known = set[bytes]().union(*map(_lines, older))
+    return any(line not in known for raw in fresh for line in _lines(raw) & _lines(saved))
+
+
 def _lines(raw: bytes) -> Counter[bytes]:
     return Counter(line.strip() for line in raw.splitlines() if line.strip())
