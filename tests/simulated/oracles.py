@@ -134,7 +134,7 @@ def _nothing_vanished(
     shown = proposed + (disk.text(PAGE) or b"")
     past = b"\n".join(engine.versions())
     for item in written - live:
-        if item in ledger.deleted or item in ledger.dismissed or item in beside:
+        if item in ledger.deleted or item in ledger.dismissed or item in ledger.let_go or item in beside:
             continue
         unseen = item in ledger.overwritten or item in ledger.missed or halves
         if unseen and (item[2:] in shown or (not alone and item in past)):
