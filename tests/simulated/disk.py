@@ -98,7 +98,12 @@ class Disk(SimulatedFiles):
         inode.data += line[: len(line) // 2]
         self._done()
         inode.data += line[len(line) // 2 :]
+        self.sync(name)
+
+    def sync(self, name: str) -> None:
+        """All of a file, and its name, are on the disk."""
         self._call("fsync")
+        inode = self.inodes[self.number_of(name)]
         inode.durable, inode.synced = inode.data, True
         self._sync_folder("")
 

@@ -81,6 +81,9 @@ class SimulatedTrail(Trail):
         except OSError as error:
             raise NotRecorded(record.note, str(error)) from None
 
+    def _sync(self, path: str) -> None:
+        self._disk.sync(path)
+
     def _beside(self, note: str) -> list[str]:
         return [AUDIT] if note == NOTE else []
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         last_lines,
         merge_records,
         read_records,
+        sync_records,
     )
     from vault_memory.vault.attempt import make_folders
     from vault_memory.vault.copies import copy_name
@@ -91,6 +92,7 @@ __all__ = [
     "real_path",
     "revision_of",
     "shows",
+    "sync_records",
     "watchable",
 ]
 
@@ -105,6 +107,7 @@ _WHEN_NEEDED = {
         "last_lines",
         "merge_records",
         "read_records",
+        "sync_records",
     ),
     "attempt": ("make_folders",),
     "copies": ("copy_name",),
