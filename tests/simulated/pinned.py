@@ -479,4 +479,27 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
             Step("engine", 693406989),
         ],
     ),
+    "power lost while a note that was put back had two names": (
+        Setting(
+            frozenset({"crash", "log", "no exchange", "no leases", "no replace", "no space", "power", "slow", "sync"}),
+            "ext4-ordered",
+            (0.5, 4.0, 20.0),
+            0.0,
+            (("rename", "backup", "in place", "vim"), ("vim",)),
+            (frozenset(), frozenset({"locks"})),
+        ),
+        [
+            Step("ann", 2840674964),
+            Step("ann", 1646778412),
+            Step("ann", 4018972577),
+            Step("engine", 1788821095),
+            Step("ann", 869083432),
+            Step("ann", 66156358),
+            Step("ann", 605417386),
+            Step("bot", 2490100843),
+            Step("engine", 2678657980),
+            Step("log", 4030145109),
+            Step("log", 3462522950),
+        ],
+    ),
 }

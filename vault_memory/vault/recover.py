@@ -71,7 +71,9 @@ def _after_taking(means: Means, folder: int, op: Op, taken: str, now: float) -> 
             with suppress(FileExistsError):
                 move_new(files, folder, taken, op.name)
         files.fsync(folder)
-        if files.look(folder, taken) is not None:
+        if _is_one_file(files, folder, taken, op.name):  # it was put back, and has both names still
+            files.unlink(folder, taken)
+        elif files.look(folder, taken) is not None:
             means.watch(op, taken, now)
     with suppress(FileNotFoundError):
         files.unlink(folder, op.temp)
