@@ -502,4 +502,23 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
             Step("log", 3462522950),
         ],
     ),
+    "a write that had found no note met it away for a moment again": (
+        Setting(
+            frozenset({"crash", "errors", "meanwhile", "no exchange", "power", "tick"}),
+            "ext4-ordered",
+            (0.5, 4.0, 20.0),
+            0.05,
+            (("vim",), ("rename", "in place", "vim")),
+            (frozenset({"careful", "locks", "stale"}), frozenset({"locks"})),
+        ),
+        [
+            Step("ann", 4114845851),
+            Step("bot", 2370493433),
+            Step("ann", 3528657155),
+            Step("ann", 1088885794),
+            Step("bot", 1798163856),
+            Step("ann", 39750728),
+            Step("engine", 312543387),
+        ],
+    ),
 }

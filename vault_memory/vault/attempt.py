@@ -83,10 +83,11 @@ def _attempt(means: Means, folder: int, op: Op, merge: Merge, now: float) -> Op:
 
 
 def _must_wait(means: Means, folder: int, op: Op, live: Live | None, now: float) -> Reason | None:
-    if live is None:
-        awaited = op.side == "ours" and op.base is not None
-        return "absent" if awaited or (op.side == "theirs" and abs(now - op.since) < HOLD) else None
     head = means.snapshots.head(op.path)
+    if live is None:
+        came = head is not None and head.by == "person" and head.at > op.since
+        awaited = op.side == "ours" and (op.base is not None or came)
+        return "absent" if awaited or (op.side == "theirs" and abs(now - op.since) < HOLD) else None
     known = head is not None and head.revision == live.revision
     last = None
     if not known:
