@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
     from vault_memory.markdown.items import Item, ItemFields, item_spans, normalised, parse_item
     from vault_memory.markdown.merging import Conflict, Merged, merge
-    from vault_memory.markdown.merging.likeness import alike
+    from vault_memory.markdown.merging.likeness import alike, made_of
     from vault_memory.markdown.region import Region, item_marker, top_region
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "is_text",
     "item_marker",
     "item_spans",
+    "made_of",
     "merge",
     "normalised",
     "parse",
@@ -53,7 +54,7 @@ _MODULES = {
     **dict.fromkeys(("Section", "SectionedDoc", "is_text", "parse", "render"), "document"),
     **dict.fromkeys(("Item", "ItemFields", "item_spans", "normalised", "parse_item"), "items"),
     **dict.fromkeys(("Conflict", "Merged", "merge"), "merging"),
-    "alike": "merging.likeness",
+    **dict.fromkeys(("alike", "made_of"), "merging.likeness"),
     **dict.fromkeys(("Region", "item_marker", "top_region"), "region"),
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from vault_memory.markdown import SectionedDoc, alike, normalised, parse
+from vault_memory.markdown import SectionedDoc, made_of, normalised, parse
 from vault_memory.memory.audit import Proposal, Record, proposals_of, propose
 from vault_memory.memory.items import NoteItem, items_of, texts_in
 from vault_memory.memory.ops import AddHeading, Append, Op, Replace
@@ -110,9 +110,12 @@ def _lacking(items: Iterable[NoteItem], raw: bytes) -> tuple[NoteItem, ...]:
 
 
 def _reworded(missing: Iterable[NoteItem], saved: bytes, head: bytes, base: bytes) -> bool:
-    """Whether one of these items stands there with a part of its words; what had been loaded is no new wording."""
+    """Whether one of these items stands there with a part of its words; what had been loaded is no new wording, and
+    what is more like another item that was loaded and is gone is one of that.
+    """
     fresh = _texts(saved) - _texts(head) - _texts(base)
-    return any(alike(item.key[1], text) for item in missing for text in fresh)
+    lost = {item.key[1] for item in missing}
+    return any(made_of(text, (*(_texts(base) - _texts(saved)), *lost)) in lost for text in fresh)
 
 
 def _lost_of_people(saved: bytes, head: bytes, base: bytes, bots: Iterable[NoteItem]) -> bool:
