@@ -88,6 +88,14 @@ def test_a_save_from_a_stale_buffer_is_told_by_what_it_was_made_from() -> None:
     assert nearest(b"", []) is None
 
 
+def test_who_edits_a_line_had_it_loaded() -> None:
+    versions = [("2", note("a", "likes tea")), ("1", note("a"))]
+
+    assert nearest(note("a", "likes green tea"), versions) == "2"
+    assert nearest(note("a", "likes boats"), versions) == "2"
+    assert nearest(note("a", "mends clocks"), versions) == "1"
+
+
 @settings(max_examples=100)
 @given(st.lists(st.sampled_from("abcdef")), st.lists(st.sampled_from("abcdef")))
 def test_the_distance_of_two_texts_is_one_of_sets(one: list[str], other: list[str]) -> None:
