@@ -9,9 +9,9 @@ import pytest
 from tests.curate.conftest import Desk
 
 
-def settle(desk: Desk) -> None:
+def settle(desk: Desk, after: timedelta = timedelta(minutes=1)) -> None:
     """As the daemon does with a note that was left alone for a while."""
-    desk.ahead += timedelta(minutes=1)
+    desk.ahead += after
     desk.curator.keep([desk.curator.folder.read("USER.md")], desk.now)
     desk.curator.tend(desk.now)
 
@@ -203,6 +203,34 @@ def test_a_stale_save_that_took_away_what_the_bot_did_too_gets_the_bots_line_aga
     desk.append("red", source="tool")
 
     assert "- green\n- white\n- red\n" in desk.text()
+
+
+@pytest.mark.parametrize(("seconds", "asked"), [(30, ["white"]), (3600, [])])
+def test_who_deletes_at_once_what_replaced_a_line_is_asked_for_they_may_have_deleted_that(
+    desk: Desk, seconds: int, asked: list[str]
+):
+    desk.append("black", source="tool")
+    loaded = desk.save(desk.text().replace("All of them.", "- rafts\n- ferries")).read_text()
+    settle(desk)
+    desk.do({"op": "replace", "heading": "Tea", "match": "black", "line": "white"}, source="tool")
+    desk.save(saved := loaded.replace("- black\n", "- jasmine\n"))
+
+    settle(desk, timedelta(seconds=seconds))
+
+    assert desk.text() == saved
+    assert waiting(desk) == asked
+
+
+def test_what_the_bot_wrote_while_the_note_was_away_is_not_taken_for_deleted(desk: Desk):
+    loaded = desk.text("USER.md")
+    (desk.vault / "USER.md").unlink()
+    desk.do({"op": "add_heading", "heading": "Cake", "lines": ["rhubarb"]}, source="tool")
+    desk.save(loaded)
+
+    settle(desk)
+
+    assert desk.text() == loaded
+    assert waiting(desk) == ["['rhubarb']"]
 
 
 def test_who_keeps_a_line_that_the_bot_wrote_just_now_has_read_it(desk: Desk):

@@ -7,6 +7,7 @@ having been seen are put back, if that is certain, and else wait in INBOX; the n
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from vault_memory.curate.plan import Plan
 from vault_memory.curate.restored import catch_up
 from vault_memory.errors import VaultMemoryError
 from vault_memory.memory import Ownership, Seen, Verdict, gone_back, judge, offered, replay
-from vault_memory.vault import HOLD, Note, Version, editor_locks, half_saved, nearest, shows
+from vault_memory.vault import HOLD, Note, Version, distance, editor_locks, half_saved, nearest, shows
 
 if TYPE_CHECKING:
     from vault_memory.curate.curator import Curator
@@ -29,6 +30,10 @@ QUIET_SECONDS = 0.3
 """For which a note must have been left alone before what it lacks means anything"""
 UNREAD_SECONDS = 2.0
 """So soon after a write nobody has read it, and deleted it, and saved"""
+RECENT_SECONDS = 60.0
+"""So soon after a write whoever deletes what it brought is asked, if they may as well never have seen it"""
+UNSEEN = ""
+"""In the place of a revision: what stood there before the bot made the note, if anything did"""
 SET_BACK_SECONDS = 2.0
 """A file that is so much older than its appearance was written elsewhere"""
 WHY = "saved from an editor, or by a program, that had not seen what was written"
@@ -99,14 +104,19 @@ class Returning:
         """The verdict, and the version that this one was most likely made from."""
         snapshots = self._curator.writer.snapshots
         likely = [before[0], *islice((one for one in before[1:] if one.kept), VERSIONS)]
+        if saved.strip() and all(one.by == "bot" for one in before):
+            likely.append(replace(before[-1], revision=UNSEEN, by="person"))
         texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in likely}
         times = _times(version, note)
         found = nearest(saved, ((one.revision, texts[one.revision]) for one in _read(likely, texts, saved, times)))
         at = next(at for at, one in enumerate(likely) if one.revision == found)
-        since = [Seen(texts[one.revision], one.by == "bot") for one in likely[: at + 1]]
+        since = [Seen(texts[one.revision], one.by == "bot") for one in likely]
         wrote = min((one.at for one in likely[:at] if one.by == "bot"), default=None)
         older = wrote is not None and (_too_soon(wrote, times) or self._is_older(version, note, wrote))
-        return judge(saved, since, owned, older=older), likely[at]
+        verdict = judge(saved, since[: at + 1], owned, older=older)
+        if verdict.kind != "stale" and (at or _within(RECENT_SECONDS, before[0].at, times)):
+            verdict = _doubted(verdict, saved, since, at, owned)
+        return verdict, likely[at]
 
     def _is_older(self, version: Version, note: Note, wrote: float) -> bool:
         """Whether what was saved is known to have been made before anybody could see what the bot wrote."""
@@ -132,7 +142,12 @@ def _times(version: Version, note: Note) -> tuple[float, ...]:
 
 def _too_soon(wrote: float, times: Iterable[float]) -> bool:
     """Whether what was there by one of these times cannot be by somebody who had read what was written."""
-    return any(0 <= at - wrote < UNREAD_SECONDS for at in times)
+    return _within(UNREAD_SECONDS, wrote, times)
+
+
+def _within(seconds: float, wrote: float, times: Iterable[float]) -> bool:
+    """Whether one of these times is so soon after a moment."""
+    return any(0 <= at - wrote < seconds for at in times)
 
 
 def _read(
@@ -142,6 +157,17 @@ def _read(
     older = [one for one in likely if one.by != "bot" or not _too_soon(one.at, times)]
     fresh = (texts[one.revision] for one in likely if one not in older)
     return likely if not older or shows(saved, fresh, (texts[one.revision] for one in older)) else older
+
+
+def _doubted(verdict: Verdict, saved: bytes, since: Sequence[Seen], at: int, owned: Ownership) -> Verdict:
+    """The verdict on the version at this place, or doubt where an older one is as near and lacks more of the bot's.
+
+    So it is when a person took away, in what they had loaded, the very lines that the bot took away, too.
+    """
+    far = [distance(one.raw, saved) for one in since]
+    oldest = max(place for place, one in enumerate(far) if one <= far[at])
+    other = judge(saved, since[: oldest + 1], owned, older=False)
+    return Verdict("undecided", other.missing) if len(other.missing) > len(verdict.missing) else verdict
 
 
 def _made(path: str, before: float) -> bool:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.mounts import watchable
     from vault_memory.vault.settle import Settled, Settling, Verdict
     from vault_memory.vault.snapshots import Snapshots, Version, revision_of
-    from vault_memory.vault.stale import nearest, shows
+    from vault_memory.vault.stale import distance, nearest, shows
     from vault_memory.vault.trash import Thrown
     from vault_memory.vault.watch import Watcher
     from vault_memory.vault.write import Writer, Written, real_path
@@ -77,6 +77,7 @@ __all__ = [
     "append_records",
     "copy_name",
     "device_of",
+    "distance",
     "editor_locks",
     "ensure_marker",
     "half_saved",
@@ -121,7 +122,7 @@ _WHEN_NEEDED = {
     "mounts": ("watchable",),
     "settle": ("Settled", "Settling", "Verdict"),
     "snapshots": ("Snapshots", "Version", "revision_of"),
-    "stale": ("nearest", "shows"),
+    "stale": ("distance", "nearest", "shows"),
     "trash": ("Thrown",),
     "watch": ("Watcher",),
     "write": ("Writer", "Written", "real_path"),
