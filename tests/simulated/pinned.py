@@ -677,4 +677,22 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
             Step("bot", 137143144),
         ],
     ),
+    "the bot wrote a known note anew while it was away for a moment": (
+        Setting(
+            frozenset({"tick"}),
+            "posix",
+            (0.0, 0.05, 0.2),
+            0.0,
+            (("rename", "backup", "in place", "vim"), ("vim",)),
+            (frozenset({"stale"}), frozenset({"locks", "stale"})),
+        ),
+        [
+            Step("ann", 3184665703),
+            Step("ann", 1715515342),
+            Step("bot", 962270032),
+            Step("ann", 2028556377),
+            Step("ann", 3728600025),
+            Step("bot", 1831448200),
+        ],
+    ),
 }

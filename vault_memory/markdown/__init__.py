@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = [
     "CAP",
     "CHUNKING",
+    "LIKE",
     "Chunk",
     "Conflict",
     "Item",
     "ItemFields",
-    "LIKE",
     "Merged",
     "Piece",
     "Region",

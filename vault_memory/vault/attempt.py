@@ -85,9 +85,10 @@ def _attempt(means: Means, folder: int, op: Op, merge: Merge, now: float) -> Op:
 def _must_wait(means: Means, folder: int, op: Op, live: Live | None, now: float) -> Reason | None:
     head = means.snapshots.head(op.path)
     if live is None:
-        came = head is not None and head.by == "person" and head.at > op.since
-        awaited = op.side == "ours" and (op.base is not None or came)
-        return "absent" if awaited or (op.side == "theirs" and abs(now - op.since) < HOLD) else None
+        if op.side == "theirs":
+            return "absent" if abs(now - op.since) < HOLD else None
+        known = head is not None and not means.journal.threw_away(op.path, head.revision)
+        return "absent" if op.base is not None or (known and _changed_just_now(means.files, folder, now)) else None
     known = head is not None and head.revision == live.revision
     last = None
     if not known:
@@ -95,6 +96,11 @@ def _must_wait(means: Means, folder: int, op: Op, live: Live | None, now: float)
     asked = Asked(max(live.found.size, len(means.content(op))), op.since, op.quiet, now)
     own = known and head is not None and head.by != "person"
     return closed_because(means.files, folder, op.name, live, asked, last, own=own)
+
+
+def _changed_just_now(files: Files, folder: int, now: float) -> bool:
+    """Whether something came into this folder, or went, so lately that a save may be under way."""
+    return abs(now - files.stat(folder).mtime_ns / 1e9) < HOLD
 
 
 def _fresh(means: Means, op: Op, live: Live | None, merge: Merge) -> bytes | None:
