@@ -25,11 +25,11 @@ def _edited(gone: list[bytes], came: list[bytes]) -> int:
     from vault_memory.markdown import LIKE, likeness, words_in  # only here: it costs 40 ms, and few saves need it
 
     words = {line: words_in(line.decode(errors="replace").casefold()) for line in (*gone, *came)}
-    likes = [(likeness(words[old], words[new]), *sorted((old, new))) for old in gone for new in came]
+    likes = [(likeness(words[old], words[new]), sorted((old, new))) for old in gone for new in came]
     paired: set[bytes] = set()
-    for like, one, other in sorted(likes, reverse=True):
-        if like >= LIKE and paired.isdisjoint((one, other)):
-            paired |= {one, other}
+    for like, pair in sorted(likes, reverse=True):
+        if like >= LIKE and paired.isdisjoint(pair):
+            paired.update(pair)
     return len(paired) // 2
 
 
