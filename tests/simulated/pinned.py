@@ -695,4 +695,26 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
             Step("bot", 1831448200),
         ],
     ),
+    "a put note had two names still, and a person was writing into it": (
+        Setting(
+            frozenset({"errors", "log", "no exchange", "no replace", "no space", "power"}),
+            "kill",
+            (0.0, 0.2, 1.0, 4.0),
+            0.0,
+            (("in place",), ("rename", "in place", "vim")),
+            (frozenset({"careful", "locks", "stale"}), frozenset()),
+        ),
+        [
+            Step("ann", 850430157),
+            Step("ann", 1428919467),
+            Step("ann", 3296538006),
+            Step("log", 2301524656),
+            Step("log", 967823080),
+            Step("log", 611675711),
+            Step("bot", 813416321),
+            Step("bot", 20449664),
+            Step("ann", 2007388210),
+            Step("ann", 589669144),
+        ],
+    ),
 }
