@@ -111,7 +111,7 @@ class Real:
         folder = SimulatedFolder(self.disk, self.state)
         curator = Curator(folder, _LAYOUT, self.state)  # type: ignore[arg-type]
         curator.trail = SimulatedTrail(folder, self.state)
-        curator._files = self.disk  # type: ignore[assignment]
+        curator.files = self.disk
         journal = TickingJournal(self.connection, self.disk)
         means = Means(self.disk, journal, Snapshots(journal), lambda: next(tokens))
         curator._open = Writer(means, curator._merge)

@@ -29,7 +29,7 @@ from vault_memory.curate.trail import ENDING, Trail
 from vault_memory.curate.versions import Waiting
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.memory import Layout, NotUndoable, Place, Record
-from vault_memory.vault import LARGEST_STORED, Folder, Note, RealFiles, Writer, Written, real_path, revision_of
+from vault_memory.vault import LARGEST_STORED, Files, Folder, Note, RealFiles, Writer, Written, real_path, revision_of
 from vault_memory.vault import Op as WriteOp
 
 logger = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Curator:
         self._returning = Returning(self)
         self._lease = Lease(Path(folder.root), self.trail)
         self._open: Writer | None = None
-        self._files = RealFiles(folder.root)
+        self.files: Files = RealFiles(folder.root)
         self._waiting: dict[str, WriteOp] = {}
         self._today = ""
         self._plans: dict[str, list[Plan]] = {}
@@ -369,7 +369,7 @@ class Curator:
 
     def real(self, path: str) -> str:
         """Where a link within the vault leads; the path itself where there is none."""
-        return real_path(self._files, path) or path
+        return real_path(self.files, path) or path
 
     def _has_folder(self, path: str) -> bool:
         folder = path.rpartition("/")[0]

@@ -17,7 +17,7 @@ from vault_memory.curate.plan import Plan
 from vault_memory.curate.restored import catch_up
 from vault_memory.errors import VaultMemoryError
 from vault_memory.memory import Ownership, Seen, Verdict, gone_back, judge, offered, replay
-from vault_memory.vault import HOLD, Note, Version, distance, editor_locks, half_saved, nearest, shows
+from vault_memory.vault import HOLD, Note, Version, came_or_went, distance, editor_locks, half_saved, nearest, shows
 
 if TYPE_CHECKING:
     from vault_memory.curate.curator import Curator
@@ -81,7 +81,7 @@ class Returning:
         """Whether that could be done: a note that went just now may be on its way back."""
         note = self._curator.there(version.path)
         if note is None:
-            return now.timestamp() - version.at >= HOLD
+            return now.timestamp() - version.at >= HOLD and not self._came_or_went(version.path, now)
         snapshots = self._curator.writer.snapshots
         before = [one for one in snapshots.chain(version.path) if one.id < version.id]
         saved = snapshots.bytes_of(version.revision) or b""
@@ -128,6 +128,18 @@ class Returning:
         return any(
             _made(os.path.join(self._curator.folder.root, folder, lock), wrote) for lock in editor_locks(name)
         )  # fmt: skip
+
+    def _came_or_went(self, path: str, now: datetime) -> bool:
+        """Whether the note may be away for a moment only."""
+        files = self._curator.files
+        try:
+            folder = files.open_folder(path.rpartition("/")[0])
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        try:
+            return came_or_went(files, folder, now.timestamp())
+        finally:
+            files.close(folder)
 
     def _rejoin(self, note: Note, versions: tuple[str, str, str], now: datetime) -> None:
         run = self._curator.new_run(note.path, "merge", now, rejoins=versions, why=WHY)

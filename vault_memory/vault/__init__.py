@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.device import device_of, is_device, own_log
     from vault_memory.vault.erase import Erased, Eraser
     from vault_memory.vault.files import Files, RealFiles, move_between
-    from vault_memory.vault.gate import HOLD, editor_locks, half_saved
+    from vault_memory.vault.gate import HOLD, came_or_went, editor_locks, half_saved
     from vault_memory.vault.hints import Hints, Mark
     from vault_memory.vault.journal import By, Displaced, JournalUnavailable, Op
     from vault_memory.vault.means import Merge
@@ -75,6 +75,7 @@ __all__ = [
     "add_file",
     "append_record",
     "append_records",
+    "came_or_went",
     "copy_name",
     "device_of",
     "distance",
@@ -115,7 +116,7 @@ _WHEN_NEEDED = {
     "device": ("device_of", "is_device", "own_log"),
     "erase": ("Erased", "Eraser"),
     "files": ("Files", "RealFiles", "move_between"),
-    "gate": ("HOLD", "editor_locks", "half_saved"),
+    "gate": ("HOLD", "came_or_went", "editor_locks", "half_saved"),
     "hints": ("Hints", "Mark"),
     "journal": ("By", "Displaced", "JournalUnavailable", "Op"),
     "means": ("Merge",),

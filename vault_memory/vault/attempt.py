@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from vault_memory.vault.copies import put_copy
 from vault_memory.vault.files import Files
-from vault_memory.vault.gate import HOLD, Asked, Live, closed_because, read_live
+from vault_memory.vault.gate import HOLD, Asked, Live, came_or_went, closed_because, read_live
 from vault_memory.vault.journal import JournalUnavailable, Op, Outcome
 from vault_memory.vault.means import Means, Merge
 from vault_memory.vault.reasons import Reason
@@ -88,7 +88,7 @@ def _must_wait(means: Means, folder: int, op: Op, live: Live | None, now: float)
         if op.side == "theirs":
             return "absent" if abs(now - op.since) < HOLD else None
         known = head is not None and not means.journal.threw_away(op.path, head.revision)
-        return "absent" if op.base is not None or (known and _changed_just_now(means.files, folder, now)) else None
+        return "absent" if op.base is not None or (known and came_or_went(means.files, folder, now)) else None
     known = head is not None and head.revision == live.revision
     last = None
     if not known:
@@ -96,11 +96,6 @@ def _must_wait(means: Means, folder: int, op: Op, live: Live | None, now: float)
     asked = Asked(max(live.found.size, len(means.content(op))), op.since, op.quiet, now)
     own = known and head is not None and head.by != "person"
     return closed_because(means.files, folder, op.name, live, asked, last, own=own)
-
-
-def _changed_just_now(files: Files, folder: int, now: float) -> bool:
-    """Whether something came into this folder, or went, so lately that a save may be under way."""
-    return abs(now - files.stat(folder).mtime_ns / 1e9) < HOLD
 
 
 def _fresh(means: Means, op: Op, live: Live | None, merge: Merge) -> bytes | None:
@@ -122,9 +117,7 @@ def _swap(means: Means, folder: int, op: Op, live: Live | None, fresh: bytes, no
             means.watch(op, result.taken, now)
             let_go(means.files, folder, op.temp)
     except OSError:
-        return replace(
-            op, phase="pending", reason="io_error"
-        )  # still planned in the journal, so recovery will judge it
+        return _left_to_recovery(op, "io_error")
     match result:
         case Swapped(displaced):
             means.synced(op.folder)
@@ -133,6 +126,11 @@ def _swap(means: Means, folder: int, op: Op, live: Live | None, fresh: bytes, no
             return op
         case reason:
             return means.postpone(op, reason)
+
+
+def _left_to_recovery(op: Op, reason: Reason) -> Op:
+    """It waits, and is still planned in the journal, so that what is left of this attempt is looked for."""
+    return replace(op, phase="pending", reason=reason)
 
 
 def finish_swap(means: Means, op: Op, displaced: str | None, now: float) -> Op:
@@ -155,7 +153,7 @@ def _conflict(means: Means, folder: int, op: Op, live: Live | None, now: float) 
     try:
         name = put_copy(means.files, folder, op.name, op.stamp, temp, aside, live)
     except OSError as error:
-        return means.postpone(op, why(error))
+        return _left_to_recovery(op, why(error))
     if name is None:
         return means.postpone(op, "conflict")
     if person_first:
