@@ -104,9 +104,10 @@ class Returning:
         """The verdict, and the version that this one was most likely made from."""
         snapshots = self._curator.writer.snapshots
         likely = [before[0], *islice((one for one in before[1:] if one.kept), VERSIONS)]
-        if saved.strip() and all(one.by == "bot" for one in before):
-            likely.append(replace(before[-1], revision=UNSEEN, by="person"))
         texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in likely}
+        if all(one.by == "bot" for one in before) and not shows(saved, texts.values(), ()) and saved.strip():
+            likely.append(replace(before[-1], revision=UNSEEN, by="person"))
+            texts[UNSEEN] = b""
         times = _times(version, note)
         found = nearest(saved, ((one.revision, texts[one.revision]) for one in _read(likely, texts, saved, times)))
         at = next(at for at, one in enumerate(likely) if one.revision == found)
@@ -178,6 +179,8 @@ def _doubted(verdict: Verdict, saved: bytes, since: Sequence[Seen], at: int, own
     """
     far = [distance(one.raw, saved) for one in since]
     oldest = max(place for place, one in enumerate(far) if one <= far[at])
+    if shows(saved, (one.raw for one in since[: at + 1]), (since[oldest].raw,)):
+        return verdict
     other = judge(saved, since[: oldest + 1], owned, older=False)
     return Verdict("undecided", other.missing) if len(other.missing) > len(verdict.missing) else verdict
 
