@@ -242,6 +242,20 @@ def test_who_keeps_a_line_that_the_bot_wrote_just_now_has_read_it(desk: Desk):
     assert "- green\n- black\n- red\n- oolong\n" in desk.text()
 
 
+def test_what_came_back_elsewhere_is_not_written_again_though_a_person_says_so(desk: Desk):
+    loaded = desk.text()
+    desk.append("black", source="tool")
+    desk.save(loaded.replace("All of them.", "Some."))
+    settle(desk)
+    (proposal,) = (one for one in desk.curator.inbox.proposals() if one.state == "open")
+    desk.save(loaded.replace("All of them.", "- black"))
+
+    desk.curator.inbox.decide(proposal, "approved", desk.now)
+
+    assert desk.text().count("- black") == 1
+    assert waiting(desk) == []
+
+
 def test_nothing_is_asked_twice(desk: Desk):
     loaded = desk.text()
     desk.append("black", source="tool")
