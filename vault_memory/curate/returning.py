@@ -109,7 +109,8 @@ class Returning:
             likely.append(replace(before[-1], revision=UNSEEN, by="person"))
             texts[UNSEEN] = b""
         times = _times(version, note)
-        found = nearest(saved, ((one.revision, texts[one.revision]) for one in _read(likely, texts, saved, times)))
+        order = _by_likelihood(likely, texts, saved, times)
+        found = nearest(saved, ((one.revision, texts[one.revision]) for one in order))
         at = next(at for at, one in enumerate(likely) if one.revision == found)
         since = [Seen(texts[one.revision], one.by == "bot") for one in likely]
         wrote = min((one.at for one in likely[:at] if one.by == "bot"), default=None)
@@ -163,13 +164,17 @@ def _within(seconds: float, wrote: float, times: Iterable[float]) -> bool:
     return any(0 <= at - wrote < seconds for at in times)
 
 
-def _read(
+def _by_likelihood(
     likely: Sequence[Version], texts: Mapping[str, bytes], saved: bytes, times: Sequence[float]
 ) -> Sequence[Version]:
-    """Those versions that somebody can have read who saved this; of the bot's fresh ones, its lines would tell it."""
-    older = [one for one in likely if one.by != "bot" or not _too_soon(one.at, times)]
-    fresh = (texts[one.revision] for one in likely if one not in older)
-    return likely if not older or shows(saved, fresh, (texts[one.revision] for one in older)) else older
+    """The versions as somebody may have read them who saved this, the fresh ones of the bot last; as they are, where
+    a line that only those have was saved.
+    """
+    fresh = [one for one in likely if one.by == "bot" and _too_soon(one.at, times)]
+    older = [one for one in likely if one not in fresh]
+    if shows(saved, (texts[one.revision] for one in fresh), (texts[one.revision] for one in older)):
+        return likely
+    return [*older, *fresh]
 
 
 def _doubted(verdict: Verdict, saved: bytes, since: Sequence[Seen], at: int, owned: Ownership) -> Verdict:

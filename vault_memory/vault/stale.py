@@ -34,7 +34,7 @@ def _edited(gone: list[bytes], came: list[bytes]) -> int:
 
 
 def nearest(saved: bytes, versions: Iterable[tuple[str, bytes]]) -> str | None:
-    """The revision, of those given with the newest first, that the saved text was most likely made from."""
+    """The revision, of those given with the likeliest first, that the saved text was most likely made from."""
     best: tuple[int, str] | None = None
     for revision, raw in versions:
         far = distance(raw, saved)
