@@ -17,7 +17,7 @@ from vault_memory.curate.plan import Plan
 from vault_memory.curate.restored import catch_up
 from vault_memory.errors import VaultMemoryError
 from vault_memory.memory import Ownership, Seen, Verdict, gone_back, judge, offered, replay
-from vault_memory.vault import HOLD, Note, Version, came_or_went, distance, editor_locks, half_saved, nearest, shows
+from vault_memory.vault import HOLD, Note, Version, came_or_went, distances, editor_locks, half_saved, shows
 
 if TYPE_CHECKING:
     from vault_memory.curate.curator import Curator
@@ -109,15 +109,14 @@ class Returning:
             likely.append(replace(before[-1], revision=UNSEEN, by="person"))
             texts[UNSEEN] = b""
         times = _times(version, note)
-        order = _by_likelihood(likely, texts, saved, times)
-        found = nearest(saved, ((one.revision, texts[one.revision]) for one in order))
-        at = next(at for at, one in enumerate(likely) if one.revision == found)
+        far = distances(saved, [texts[one.revision] for one in likely])
+        at = min(_by_likelihood(likely, texts, saved, times), key=far.__getitem__)
         since = [Seen(texts[one.revision], one.by == "bot") for one in likely]
         wrote = min((one.at for one in likely[:at] if one.by == "bot"), default=None)
         older = wrote is not None and (_too_soon(wrote, times) or self._is_older(version, note, wrote))
         verdict = judge(saved, since[: at + 1], owned, older=older)
         if verdict.kind != "stale" and (at or _within(RECENT_SECONDS, before[0].at, times)):
-            verdict = _doubted(verdict, saved, since, at, owned)
+            verdict = _doubted(verdict, saved, since, [one <= far[at] for one in far], owned)
         return verdict, likely[at]
 
     def _is_older(self, version: Version, note: Note, wrote: float) -> bool:
@@ -166,25 +165,21 @@ def _within(seconds: float, wrote: float, times: Iterable[float]) -> bool:
 
 def _by_likelihood(
     likely: Sequence[Version], texts: Mapping[str, bytes], saved: bytes, times: Sequence[float]
-) -> Sequence[Version]:
-    """The versions as somebody may have read them who saved this, the fresh ones of the bot last; as they are, where
-    a line that only those have was saved.
-    """
-    fresh = [one for one in likely if one.by == "bot" and _too_soon(one.at, times)]
-    older = [one for one in likely if one not in fresh]
-    if shows(saved, (texts[one.revision] for one in fresh), (texts[one.revision] for one in older)):
-        return likely
-    return [*older, *fresh]
+) -> Sequence[int]:
+    """The places of the versions, those that are too fresh to have been read last, unless one of them was."""
+    fresh = [at for at, one in enumerate(likely) if one.by == "bot" and _too_soon(one.at, times)]
+    older = [at for at in range(len(likely)) if at not in fresh]
+    new, old = ((texts[likely[at].revision] for at in places) for places in (fresh, older))
+    return range(len(likely)) if shows(saved, new, old) else [*older, *fresh]
 
 
-def _doubted(verdict: Verdict, saved: bytes, since: Sequence[Seen], at: int, owned: Ownership) -> Verdict:
-    """The verdict on the version at this place, or doubt where an older one is as near and lacks more of the bot's.
+def _doubted(verdict: Verdict, saved: bytes, since: Sequence[Seen], near: Sequence[bool], owned: Ownership) -> Verdict:
+    """The verdict on the newest of the versions that are as `near`, or doubt where the oldest lacks more of the bot's.
 
     So it is when a person took away, in what they had loaded, the very lines that the bot took away, too.
     """
-    far = [distance(one.raw, saved) for one in since]
-    oldest = max(place for place, one in enumerate(far) if one <= far[at])
-    if shows(saved, (one.raw for one in since[: at + 1]), (since[oldest].raw,)):
+    newest, oldest = near.index(True), len(near) - 1 - near[::-1].index(True)
+    if newest == oldest or shows(saved, (one.raw for one in since[: newest + 1]), (since[oldest].raw,)):
         return verdict
     other = judge(saved, since[: oldest + 1], owned, older=False)
     return Verdict("undecided", other.missing) if len(other.missing) > len(verdict.missing) else verdict

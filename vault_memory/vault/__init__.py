@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from vault_memory.vault.mounts import watchable
     from vault_memory.vault.settle import Settled, Settling, Verdict
     from vault_memory.vault.snapshots import Snapshots, Version, revision_of
-    from vault_memory.vault.stale import distance, nearest, shows
+    from vault_memory.vault.stale import distances, nearest, shows
     from vault_memory.vault.trash import Thrown
     from vault_memory.vault.watch import Watcher
     from vault_memory.vault.write import Writer, Written, real_path
@@ -78,7 +78,7 @@ __all__ = [
     "came_or_went",
     "copy_name",
     "device_of",
-    "distance",
+    "distances",
     "editor_locks",
     "ensure_marker",
     "half_saved",
@@ -123,7 +123,7 @@ _WHEN_NEEDED = {
     "mounts": ("watchable",),
     "settle": ("Settled", "Settling", "Verdict"),
     "snapshots": ("Snapshots", "Version", "revision_of"),
-    "stale": ("distance", "nearest", "shows"),
+    "stale": ("distances", "nearest", "shows"),
     "trash": ("Thrown",),
     "watch": ("Watcher",),
     "write": ("Writer", "Written", "real_path"),

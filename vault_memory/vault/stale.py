@@ -5,48 +5,58 @@ merged on top of the version it had loaded, and not to be taken for a deletion. 
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MOST_PAIRS = 400
 """Lines that went, times lines that came, among which those are sought that were edited"""
 
 
-def distance(one: bytes, other: bytes) -> int:
-    """How many lines stand in one of the two and not in the other; a line that was edited counts once."""
-    mine, its = _lines(one), _lines(other)
-    gone, came = mine - its, its - mine
-    return gone.total() + came.total() - _edited(list(gone), list(came))
+def distances(saved: bytes, versions: Iterable[bytes]) -> list[int]:
+    """How many lines stand in the saved text and not in each of the versions, or the other way round.
+
+    A line that was edited counts once; where that cannot make a version the nearest, it is not looked for.
+    """
+    mine = _lines(saved)
+    found: list[int] = []
+    words: dict[bytes, Counter[str]] = {}
+    for its in map(_lines, versions):
+        gone, came = list(its - mine), list(mine - its)
+        far = (its - mine).total() + (mine - its).total()
+        if gone and came and far - min(len(gone), len(came)) <= min(found, default=far):
+            far -= _edited(gone, came, words)
+        found.append(far)
+    return found
 
 
-def _edited(gone: list[bytes], came: list[bytes]) -> int:
+def nearest(saved: bytes, versions: Iterable[tuple[str, bytes]]) -> str | None:
+    """The revision, of those given with the newest first, that the saved text was most likely made from."""
+    known = list(versions)
+    far = distances(saved, (raw for _, raw in known))
+    return known[far.index(min(far))][0] if far else None
+
+
+def shows(saved: bytes, fresh: Iterable[bytes], older: Iterable[bytes]) -> bool:
+    """Whether a line was saved that stands in fresh versions alone: then one of them was read."""
+    mine = _lines(saved)
+    read = {line for raw in fresh for line in _lines(raw) if line in mine}
+    return bool(read) and not read <= set[bytes]().union(*map(_lines, older))
+
+
+def _edited(gone: Sequence[bytes], came: Sequence[bytes], words: dict[bytes, Counter[str]]) -> int:
     """How many of these lines became one of those; where it is many, that is not asked."""
-    if not gone or not came or len(gone) * len(came) > MOST_PAIRS:
+    if len(gone) * len(came) > MOST_PAIRS:
         return 0
     from vault_memory.markdown import LIKE, likeness, words_in  # only here: it costs 40 ms, and few saves need it
 
-    words = {line: words_in(line.decode(errors="replace").casefold()) for line in (*gone, *came)}
+    for line in (*gone, *came):
+        if line not in words:
+            words[line] = words_in(line.decode(errors="replace").casefold())
     likes = [(likeness(words[old], words[new]), sorted((old, new))) for old in gone for new in came]
     paired: set[bytes] = set()
     for like, pair in sorted(likes, reverse=True):
         if like >= LIKE and paired.isdisjoint(pair):
             paired.update(pair)
     return len(paired) // 2
-
-
-def nearest(saved: bytes, versions: Iterable[tuple[str, bytes]]) -> str | None:
-    """The revision, of those given with the likeliest first, that the saved text was most likely made from."""
-    best: tuple[int, str] | None = None
-    for revision, raw in versions:
-        far = distance(raw, saved)
-        if best is None or far < best[0]:
-            best = far, revision
-    return best and best[1]
-
-
-def shows(saved: bytes, fresh: Iterable[bytes], older: Iterable[bytes]) -> bool:
-    """Whether a line was saved that stands in fresh versions alone: then one of them was read."""
-    known = set[bytes]().union(*map(_lines, older))
-    return any(line not in known for raw in fresh for line in _lines(raw) & _lines(saved))
 
 
 def _lines(raw: bytes) -> Counter[bytes]:
