@@ -113,9 +113,10 @@ def _reworded(missing: Iterable[NoteItem], saved: bytes, head: bytes, base: byte
     """Whether one of these items stands there with a part of its words; what had been loaded is no new wording, and
     what is more like another item that was loaded and is gone is one of that.
     """
-    fresh = _texts(saved) - _texts(head) - _texts(base)
+    now, loaded = _texts(saved), _texts(base)
     lost = {item.key[1] for item in missing}
-    return any(made_of(text, (*(_texts(base) - _texts(saved)), *lost)) in lost for text in fresh)
+    olds = (*(loaded - now), *lost)
+    return any(made_of(text, olds) in lost for text in now - _texts(head) - loaded)
 
 
 def _lost_of_people(saved: bytes, head: bytes, base: bytes, bots: Iterable[NoteItem]) -> bool:
