@@ -785,4 +785,28 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
             Step("tick", 3888599385),
         ],
     ),
+    "a person edited the line that the bot had written a second before": (
+        Setting(
+            frozenset({"errors", "no exchange"}),
+            "posix",
+            (0.0, 0.05, 0.2),
+            0.0,
+            (("backup",), ("rename",)),
+            (frozenset({"careful"}), frozenset()),
+        ),
+        [
+            Step("ann", 3303822980),
+            Step("ann", 3787066899),
+            Step("bot", 2613497387),
+            Step("ann", 20368375),
+            Step("bot", 194993381),
+            Step("ann", 3245144508),
+            Step("ann", 2837002229),
+            Step("engine", 995350253),
+            Step("ann", 1476684250),
+            Step("ann", 3266080449),
+            Step("ann", 3949173330),
+            Step("ann", 4144068244),
+        ],
+    ),
 }

@@ -36,10 +36,17 @@ def nearest(saved: bytes, versions: Iterable[tuple[str, bytes]]) -> str | None:
 
 
 def shows(saved: bytes, fresh: Iterable[bytes], older: Iterable[bytes]) -> bool:
-    """Whether a line was saved that stands in fresh versions alone: then one of them was read."""
-    mine = _lines(saved)
-    read = {line for raw in fresh for line in _lines(raw) if line in mine}
-    return bool(read) and not read <= set[bytes]().union(*map(_lines, older))
+    """Whether a line was saved that stands in fresh versions alone, or was made of one: then one of them was read."""
+    mine, new, old = set(_lines(saved)), _all_lines(fresh), _all_lines(older)
+    only, typed, lost = new - old, mine - new - old, old - mine
+    if only & mine or not only:
+        return bool(only)
+    if len(typed) * (len(only) + len(lost)) > MOST_PAIRS:
+        return False
+    from vault_memory.markdown import made_of
+
+    olds, news = [_text(line) for line in lost], [_text(line) for line in only]
+    return any(made_of(_text(line), [*olds, *news]) in news for line in typed)
 
 
 def _edited(gone: Sequence[bytes], came: Sequence[bytes], words: dict[bytes, Counter[str]]) -> int:
@@ -50,13 +57,21 @@ def _edited(gone: Sequence[bytes], came: Sequence[bytes], words: dict[bytes, Cou
 
     for line in (*gone, *came):
         if line not in words:
-            words[line] = words_in(line.decode(errors="replace").casefold())
+            words[line] = words_in(_text(line))
     likes = [(likeness(words[old], words[new]), sorted((old, new))) for old in gone for new in came]
     paired: set[bytes] = set()
     for like, pair in sorted(likes, reverse=True):
         if like >= LIKE and paired.isdisjoint(pair):
             paired.update(pair)
     return len(paired) // 2
+
+
+def _all_lines(versions: Iterable[bytes]) -> set[bytes]:
+    return set[bytes]().union(*map(_lines, versions))
+
+
+def _text(line: bytes) -> str:
+    return line.decode(errors="replace").casefold()
 
 
 def _lines(raw: bytes) -> Counter[bytes]:
