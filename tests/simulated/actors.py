@@ -41,8 +41,9 @@ class Save:
     def removing(self, number: int | None) -> None:
         """This backup goes now, and with it all that stands nowhere else."""
         if number is not None:
-            taken = (self.disk.inodes[number].data for number in self.disk.taken())
-            there = b"\n".join([self.disk.text(NOTE) or b"", *taken])
+            there = self.disk.text(NOTE)
+            if there is None:  # because the engine has it
+                there = b"\n".join(self._content(taken) for taken in self.disk.taken())
             self.ledger.destroyed(self.who, self._content(number), there, b"")
 
     def _content(self, number: int) -> bytes:
