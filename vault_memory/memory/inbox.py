@@ -165,7 +165,8 @@ def _state(mine: list[_Entry], proposal: Proposal, raw: bytes) -> str:
     marks = {"" if entry.action[:2] in (b"", b"~~") else entry.mark.lower() for entry in mine}
     if marks == {"x"}:
         return "approved"
-    deleted = all(entry.mark == _DELETED for entry in mine) and _bytes(describe(proposal)) not in raw
+    left = [entry for entry in mine if entry.mark == _DELETED]
+    deleted = len(left) == raw.count(proposal.id.encode()) and _bytes(describe(proposal)) not in raw
     return "rejected" if deleted or marks == {"-"} else "undecided"
 
 
