@@ -9,9 +9,9 @@ import pytest
 from tests.curate.conftest import Desk
 
 
-def settle(desk: Desk) -> None:
+def settle(desk: Desk, after: timedelta = timedelta(minutes=1)) -> None:
     """As the daemon does with a note that was left alone for a while."""
-    desk.ahead += timedelta(minutes=1)
+    desk.ahead += after
     desk.curator.keep([desk.curator.folder.read("USER.md")], desk.now)
     desk.curator.tend(desk.now)
 
@@ -186,6 +186,73 @@ def test_a_save_too_soon_for_anybody_to_have_read_gets_the_bots_line_again(desk:
     desk.append("white", source="tool")
 
     assert "- jasmine\n- black\n- white\n" in desk.text()
+    assert waiting(desk) == []
+
+
+def test_a_stale_save_that_took_away_what_the_bot_did_too_gets_the_bots_line_again(desk: Desk):
+    desk.append("black", source="tool")
+    loaded = desk.save(desk.text().replace("All of them.", "- rafts\n- ferries")).read_text()
+    settle(desk)
+    desk.do(
+        {"op": "remove", "heading": "Tea", "match": "black"},
+        {"op": "append", "heading": "Tea", "line": "white"},
+        source="tool",
+    )
+    desk.save(loaded.replace("- black\n", ""))
+
+    desk.append("red", source="tool")
+
+    assert "- green\n- white\n- red\n" in desk.text()
+
+
+@pytest.mark.parametrize(("seconds", "asked"), [(30, ["white"]), (3600, [])])
+def test_who_deletes_at_once_what_replaced_a_line_is_asked_for_they_may_have_deleted_that(
+    desk: Desk, seconds: int, asked: list[str]
+):
+    desk.append("black", source="tool")
+    loaded = desk.save(desk.text().replace("All of them.", "- rafts\n- ferries")).read_text()
+    settle(desk)
+    desk.do({"op": "replace", "heading": "Tea", "match": "black", "line": "white"}, source="tool")
+    desk.save(saved := loaded.replace("- black\n", "- jasmine\n"))
+
+    settle(desk, timedelta(seconds=seconds))
+
+    assert desk.text() == saved
+    assert waiting(desk) == asked
+
+
+def test_what_the_bot_wrote_while_the_note_was_away_is_not_taken_for_deleted(desk: Desk):
+    loaded = desk.text("USER.md")
+    (desk.vault / "USER.md").unlink()
+    desk.do({"op": "add_heading", "heading": "Cake", "lines": ["rhubarb"]}, source="tool")
+    desk.save(loaded)
+
+    settle(desk)
+
+    assert desk.text() == loaded
+    assert waiting(desk) == ["['rhubarb']"]
+
+
+def test_who_keeps_a_line_that_the_bot_wrote_just_now_has_read_it(desk: Desk):
+    desk.do(*({"op": "append", "heading": "Tea", "line": line} for line in ("black", "white", "red")), source="tool")
+    desk.save(desk.text().replace("- white\n", ""))
+
+    desk.append("oolong", source="tool")
+
+    assert "- green\n- black\n- red\n- oolong\n" in desk.text()
+
+
+def test_what_came_back_elsewhere_is_not_written_again_though_a_person_says_so(desk: Desk):
+    loaded = desk.text()
+    desk.append("black", source="tool")
+    desk.save(loaded.replace("All of them.", "Some."))
+    settle(desk)
+    (proposal,) = (one for one in desk.curator.inbox.proposals() if one.state == "open")
+    desk.save(loaded.replace("All of them.", "- black"))
+
+    desk.curator.inbox.decide(proposal, "approved", desk.now)
+
+    assert desk.text().count("- black") == 1
     assert waiting(desk) == []
 
 

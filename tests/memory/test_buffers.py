@@ -56,6 +56,15 @@ def test_who_keeps_one_of_the_bots_lines_has_seen_them_all(
     assert judge(saved, since, owned(bots), older=False).kind == "accepted"
 
 
+def test_who_writes_on_in_what_was_loaded_has_not_reworded_what_the_bot_wrote_since():
+    likes = "likes cheese and clay pots"
+    since = [Seen(note(likes, "likes clay and cheese cake"), True), Seen(note(likes), False)]
+    bots = owned(["likes clay and cheese cake"])
+
+    assert judge(note(f"{likes} a lot"), since, bots, older=False).kind == "undecided"
+    assert judge(note(likes, "likes clay and cheese pies"), since, bots, older=False).kind == "accepted"
+
+
 @given(before=many, bot=some, typed=some)
 def test_who_saved_the_bots_lines_once_may_delete_them(before: list[int], bot: list[int], typed: list[int]):
     persons, bots, fresh = named("p", before), named("b", bot), named("n", typed)

@@ -94,6 +94,19 @@ def test_a_tick_approves_a_dash_or_a_deleted_line_rejects(mark):
     assert read_inbox(deleted, ALL).rejected == (SECOND.id,)
 
 
+def test_who_deletes_the_line_with_the_box_says_no_to_that_and_to_nothing_else():
+    first, second, third = (one[0].encode() + b"\n" for one in map(lines_for, ALL))
+    ticked = page(PAGE, (b"[ ] remove", b"[x] remove"), (second, b""))
+    why = lines_for(FIRST)[1].encode() + b"\n"
+
+    assert read_inbox(ticked, ALL).approved == (FIRST.id,)
+    assert read_inbox(ticked, ALL).rejected == (SECOND.id,)
+    assert read_inbox(page(PAGE, (first, b""), (third, b"")), ALL).rejected == (FIRST.id, THIRD.id)
+    assert read_inbox(page(ticked, (why, b"")), ALL).approved == ()
+    assert drop_from_inbox(ticked, [SECOND.id]) == page(ticked, (lines_for(SECOND)[1].encode() + b"\n", b""))
+    assert lines_for(SECOND)[1].encode() in drop_from_inbox(ticked, [FIRST.id])
+
+
 @pytest.mark.parametrize("raw", [None, b"", b"\n \r\n", b"\0\0\0", b"\xef\xbb\xbf"])
 def test_a_page_that_is_missing_or_empty_decides_nothing(raw):
     assert read_inbox(raw, ALL).undecided == tuple(one.id for one in ALL)
@@ -176,7 +189,7 @@ PIECES = [
     b"- [ ] ", b"- [x] ", b"- [X] ", b"- [-] ", b"* [x]\t", b"[x]", b"1. [x] ", b"\n", b"\r\n", b"\r", b"  ", b"      ",
     b"why: y", b" \xc2\xb7 id ", b" id " + FIRST.id.encode(), b" id " + SECOND.id.encode(), FIRST.id.encode(),
     lines_for(FIRST)[0][6:].encode(), lines_for(SECOND)[0][6:].encode(), b"~~", b"~~~", b"```", b"<!--", b"-->",
-    b"\xff", b"## A", b"\xef\xbb\xbf", b"\0",
+    b"\xff", b"## A", b"\xef\xbb\xbf", b"\0", *(line.encode() for line in lines_for(FIRST)),
 ]  # fmt: skip
 pages = st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join) | st.binary(max_size=60)
 
@@ -185,6 +198,7 @@ pages = st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join) | st.binary
 @given(pages)
 @example(b"- [ ] a\n- [x] b\n  id " + FIRST.id.encode())
 @example(b"- [x] \n id " + FIRST.id.encode())
+@example(lines_for(FIRST)[1].encode() + b" id " + FIRST.id.encode())
 def test_any_bytes_are_read_and_nothing_is_approved_that_is_not_ticked(raw):
     found = read_inbox(raw, ALL)
 
@@ -196,7 +210,8 @@ def test_any_bytes_are_read_and_nothing_is_approved_that_is_not_ticked(raw):
             assert ticked
             assert any(word in raw for word in words)
         if proposal.id in found.rejected:
-            assert b"[-]" in raw or not any(word in raw for word in words)
+            rest = re.sub(rb"[ \t]why: [^\r\n]*" + words[0], b"", raw)  # whose first line was deleted
+            assert b"[-]" in raw or not any(word in rest for word in words)
     reasons = dict.fromkeys([FIRST.id, SECOND.id], "gone")
     assert set(read_inbox(strike_in_inbox(raw, reasons), ALL).approved) <= set(found.approved)
     assert not {FIRST.id} & set(

@@ -34,14 +34,16 @@ class Save:
     def replacing(self, number: int | None) -> None:
         """This file loses its name or its bytes now; or there was none, because the engine has it."""
         if number is None:
-            self.ledger.missed.update(items_in(self.disk.taken()))
+            self.ledger.missed.update(item for taken in self.disk.taken() for item in items_in(self._content(taken)))
         else:
             self.ledger.destroyed(self.who, self._content(number), self.loaded, self.text)
 
     def removing(self, number: int | None) -> None:
         """This backup goes now, and with it all that stands nowhere else."""
         if number is not None:
-            there = (self.disk.text(NOTE) or b"") + b"\n" + (self.disk.taken() or b"")
+            there = self.disk.text(NOTE)
+            if there is None:  # because the engine has it
+                there = b"\n".join(self._content(taken) for taken in self.disk.taken())
             self.ledger.destroyed(self.who, self._content(number), there, b"")
 
     def _content(self, number: int) -> bytes:
@@ -350,8 +352,8 @@ class Reader:
     name = "tick"
     saving_since: float | None = None
 
-    def __init__(self, disk: Disk) -> None:
-        self.disk = disk
+    def __init__(self, disk: Disk, ledger: Ledger) -> None:
+        self.disk, self.ledger = disk, ledger
 
     def step(self, dice: random.Random) -> str:
         """Tick the first box, or delete its line."""
@@ -362,6 +364,7 @@ class Reader:
         at = next(at for at, line in enumerate(lines) if b"- [ ] " in line)
         if dice.random() < 0.7:
             lines[at] = lines[at].replace(b"[ ]", b"[x]", 1)
+            self.ledger.approved(lines[at])
         else:
             del lines[at]
         self.disk.person_saves(PAGE, b"\n".join(lines))

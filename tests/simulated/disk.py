@@ -98,7 +98,12 @@ class Disk(SimulatedFiles):
         inode.data += line[: len(line) // 2]
         self._done()
         inode.data += line[len(line) // 2 :]
+        self.sync(name)
+
+    def sync(self, name: str) -> None:
+        """All of a file, and its name, are on the disk."""
         self._call("fsync")
+        inode = self.inodes[self.number_of(name)]
         inode.durable, inode.synced = inode.data, True
         self._sync_folder("")
 
@@ -143,10 +148,10 @@ class Disk(SimulatedFiles):
         """Temporaries of the engine."""
         return [name for name in self.folders[""].entries if ".~" in name]
 
-    def taken(self) -> bytes | None:
-        """The note while the engine has taken it away, where files cannot be exchanged."""
-        taken = [name for name in self.folders[""].entries if name.startswith(f".{NOTE}.~") and name.endswith("t")]
-        return self.text(taken[-1]) if taken else None
+    def taken(self) -> list[int]:
+        """The inode of the note while the engine has taken it away, where files cannot be exchanged."""
+        entries = self.folders[""].entries
+        return [entries[name] for name in entries if name.startswith(f".{NOTE}.~") and name.endswith("t")][-1:]
 
     def lose_power(self, model: Model, dice: random.Random) -> None:
         """The disk comes back in one of the states in which it may."""

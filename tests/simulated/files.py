@@ -44,6 +44,7 @@ class Folder:
     durable: dict[str, int] = field(default_factory=dict)
     changes: list[dict[str, int | None]] = field(default_factory=list)
     """Not yet known to be on the disk, each of them all or nothing."""
+    mtime: int = 0
 
 
 def _error(number: int) -> OSError:
@@ -94,7 +95,8 @@ class SimulatedFiles:
         fresh = copy.copy(self)
         fresh.inodes = {number: copy.copy(inode) for number, inode in self.inodes.items()}
         fresh.folders = {
-            path: Folder(dict(one.entries), dict(one.durable), list(one.changes)) for path, one in self.folders.items()
+            path: Folder(dict(one.entries), dict(one.durable), list(one.changes), one.mtime)
+            for path, one in self.folders.items()
         }
         fresh.open_files, fresh.others = dict(self.open_files), dict(self.others)
         fresh.faults, fresh.meanwhile, fresh.trace, fresh.chance = {}, {}, [], None
@@ -198,6 +200,7 @@ class SimulatedFiles:
     def _change(self, folder: str, change: dict[str, int | None]) -> None:
         one = self.folders[folder]
         one.changes.append(change)
+        one.mtime = int(self.clock * 1e9)
         _apply(one.entries, change)
         for number in change.values():
             if number is not None:
@@ -324,6 +327,10 @@ class SimulatedFiles:
 
     def stat(self, fd: int) -> Found:
         self._call("stat")
+        what = self.open_files[fd]
+        if isinstance(what, str):
+            mtime = self.folders[what].mtime
+            return Found(stat.S_IFDIR | 0o755, self.uid, self.uid, 1, 0, 2, 0, mtime, mtime)
         return self._found(self._file(fd))
 
     def _found(self, inode: Inode) -> Found:

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 _MARK = re.compile(rb" \xe2\x9a\xa0 \(.*\)$")
+_GOES = re.compile(rb'- \[x\] (?:remove from|change in) [^"]*"([^"]*)"')
 
 
 def items_in(raw: bytes | None) -> list[bytes]:
@@ -35,6 +36,14 @@ class Ledger:
     """Item that the bot was to write → the run."""
     dismissed: set[bytes] = field(default_factory=set)
     """Items of the bot that the bot itself was to take away or to rewrite."""
+
+    let_go: set[bytes] = field(default_factory=set)
+    """Items that a person allowed to be taken away or rewritten, by ticking a box"""
+
+    def approved(self, line: bytes) -> None:
+        """Somebody ticked this box."""
+        if goes := _GOES.match(line):
+            self.let_go.add(b"- " + goes[1])
 
     def begun(self, text: bytes) -> None:
         """Somebody begins to save this."""

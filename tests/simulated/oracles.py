@@ -36,7 +36,7 @@ def no_loss(disk: Disk, ledger: Ledger, engine: Engine) -> None:
     live = set(items_in(disk.text(NOTE)))
     beside = {item for raw in disk.others_texts().values() for item in items_in(raw)}
     gone = ledger.deleted.keys() | ledger.overwritten.keys()
-    gone |= {item for item in ledger.by if item.startswith(tuple(ledger.dismissed))}
+    gone |= ledger.let_go | {item for item in ledger.by if item.startswith(tuple(ledger.dismissed))}
     gone |= ledger.missed & {item for raw in engine.versions() for item in items_in(raw)}
     for item, who in ledger.by.items():
         if item not in live and item not in beside and item not in gone:
@@ -134,7 +134,7 @@ def _nothing_vanished(
     shown = proposed + (disk.text(PAGE) or b"")
     past = b"\n".join(engine.versions())
     for item in written - live:
-        if item in ledger.deleted or item in ledger.dismissed or item in beside:
+        if item in ledger.deleted or item in ledger.dismissed or item in ledger.let_go or item in beside:
             continue
         unseen = item in ledger.overwritten or item in ledger.missed or halves
         if unseen and (item[2:] in shown or (not alone and item in past)):

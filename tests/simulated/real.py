@@ -81,6 +81,9 @@ class SimulatedTrail(Trail):
         except OSError as error:
             raise NotRecorded(record.note, str(error)) from None
 
+    def _sync(self, path: str) -> None:
+        self._disk.sync(path)
+
     def _beside(self, note: str) -> list[str]:
         return [AUDIT] if note == NOTE else []
 
@@ -108,7 +111,7 @@ class Real:
         folder = SimulatedFolder(self.disk, self.state)
         curator = Curator(folder, _LAYOUT, self.state)  # type: ignore[arg-type]
         curator.trail = SimulatedTrail(folder, self.state)
-        curator._files = self.disk  # type: ignore[assignment]
+        curator.files = self.disk
         journal = TickingJournal(self.connection, self.disk)
         means = Means(self.disk, journal, Snapshots(journal), lambda: next(tokens))
         curator._open = Writer(means, curator._merge)

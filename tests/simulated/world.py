@@ -116,7 +116,7 @@ class World:
         if "sync" in setting.features:
             cast["sync"] = SyncClient(disk, ledger)
         if "tick" in setting.features:
-            cast["tick"] = Reader(disk)
+            cast["tick"] = Reader(disk, ledger)
         return cast
 
     # --- Steps ---

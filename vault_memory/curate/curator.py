@@ -27,9 +27,9 @@ from vault_memory.curate.restored import after_opening, note_gap
 from vault_memory.curate.returning import Returning
 from vault_memory.curate.trail import ENDING, Trail
 from vault_memory.curate.versions import Waiting
-from vault_memory.errors import NoteNotFound, VaultMemoryError
+from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.memory import Layout, NotUndoable, Place, Record
-from vault_memory.vault import LARGEST_STORED, Folder, Note, RealFiles, Writer, Written, real_path, revision_of
+from vault_memory.vault import LARGEST_STORED, Files, Folder, Note, RealFiles, Writer, Written, real_path, revision_of
 from vault_memory.vault import Op as WriteOp
 
 logger = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Curator:
         self._returning = Returning(self)
         self._lease = Lease(Path(folder.root), self.trail)
         self._open: Writer | None = None
-        self._files = RealFiles(folder.root)
+        self.files: Files = RealFiles(folder.root)
         self._waiting: dict[str, WriteOp] = {}
         self._today = ""
         self._plans: dict[str, list[Plan]] = {}
@@ -165,10 +165,8 @@ class Curator:
 
     def waiting(self) -> list[Waiting]:
         """The writes that wait for their notes."""
-        return [
-            Waiting(op.path, op.reason, op.op_id, Written.of(op).explanation)
-            for op in self.writer.pending()
-        ]  # fmt: skip
+        pending = self.writer.pending()
+        return [Waiting(op.path, op.reason, op.op_id, Written.of(op).explanation) for op in pending]
 
     def deciding(self) -> set[str]:
         """The ids of proposals whose decisions wait for their notes."""
@@ -262,32 +260,38 @@ class Curator:
 
     def _finish(self) -> dict[str, Record]:
         """Write the records of writes that are done and have none; those that were written, by id."""
-        records = {}
+        records: dict[str, Record] = {}
         for op in self.writer.finished():
             run = Run.read(op.record)
             if run is None:
                 logger.warning("a write to %s has no record that can be read", op.path)
-            elif run.id not in self._plans and (held := self.trail.held(run.id, run.note)) is not None:
-                self.inbox.clear(held)  # who recorded it may have died before that
-            else:
-                record = self._record_of(run, op)
-                if run.decides and not record.proposed:  # somebody else decided it while it waited
-                    self.writer.acknowledge([op.op_id])
-                    continue
-                records[run.id] = record
-                self.inbox.show(record)
-                note_gap(self.writer, self.trail, run.note)
-                try:
-                    self.trail.add(record)
-                except NotRecorded as error:
-                    logger.warning("%s; it is tried again", error.message)
-                    continue
-                finally:
-                    self._learn(op.path)
-                self.inbox.clear(record)
-                self._tell(record)
-            self.writer.acknowledge([op.op_id], run.note if run else "")
+            try:
+                note = self._noted(run, op, records) if run else ""
+            except (NotRecorded, NoteUnreadable) as error:
+                logger.warning("%s; it is tried again", error.message)
+                continue
+            self.writer.acknowledge([op.op_id], note)
         return records
+
+    def _noted(self, run: Run, op: WriteOp, records: dict[str, Record]) -> str:
+        """The note whose audit has the record of a write now, or "". Raises NotRecorded, NoteUnreadable."""
+        if run.id not in self._plans and (held := self.trail.held(run.id, run.note)) is not None:
+            self.trail.make_sure(run.note)  # who recorded it may have died before it was on the disk
+            self.inbox.clear(held)
+            return run.note
+        record = self._record_of(run, op)
+        if run.decides and not record.proposed:  # somebody else decided it while it waited
+            return ""
+        records[run.id] = record
+        self.inbox.show(record)
+        note_gap(self.writer, self.trail, run.note)
+        try:
+            self.trail.add(record)
+        finally:
+            self._learn(op.path)
+        self.inbox.clear(record)
+        self._tell(record)
+        return run.note
 
     def _recorded(self, note: str) -> tuple[Record, ...]:
         """The records of a note, and what becomes the records of writes that were done this moment."""
@@ -310,6 +314,8 @@ class Curator:
             before = self._known.bytes_of(op.expected)
             try:
                 plan = plan_run(run, before, self._known, base=self._known.bytes_of(op.base))
+            except NoteUnreadable:
+                raise  # the audit: what was done can be told once it is read
             except VaultMemoryError as error:
                 logger.warning("what run %s did cannot be told: %s", run.id, error.message)
                 plan = Plan(before, before)
@@ -363,7 +369,7 @@ class Curator:
 
     def real(self, path: str) -> str:
         """Where a link within the vault leads; the path itself where there is none."""
-        return real_path(self._files, path) or path
+        return real_path(self.files, path) or path
 
     def _has_folder(self, path: str) -> bool:
         folder = path.rpartition("/")[0]

@@ -61,6 +61,7 @@ def drop_done(writer: Writer, trail: Trail, now: datetime) -> None:
     for op in writer.recovered(now):
         run = Run.read(op.record)
         if run is not None and trail.held(run.id, run.note) is not None:
+            trail.make_sure(run.note)
             writer.discard(op.op_id)
 
 

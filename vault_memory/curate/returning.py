@@ -6,7 +6,8 @@ having been seen are put back, if that is certain, and else wait in INBOX; the n
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from vault_memory.curate.plan import Plan
 from vault_memory.curate.restored import catch_up
 from vault_memory.errors import VaultMemoryError
 from vault_memory.memory import Ownership, Seen, Verdict, gone_back, judge, offered, replay
-from vault_memory.vault import HOLD, Note, Version, editor_locks, half_saved, nearest
+from vault_memory.vault import HOLD, Note, Version, came_or_went, distances, editor_locks, half_saved, shows
 
 if TYPE_CHECKING:
     from vault_memory.curate.curator import Curator
@@ -29,6 +30,10 @@ QUIET_SECONDS = 0.3
 """For which a note must have been left alone before what it lacks means anything"""
 UNREAD_SECONDS = 2.0
 """So soon after a write nobody has read it, and deleted it, and saved"""
+RECENT_SECONDS = 60.0
+"""So soon after a write whoever deletes what it brought is asked, if they may as well never have seen it"""
+UNSEEN = ""
+"""In the place of a revision: what stood there before the bot made the note, if anything did"""
 SET_BACK_SECONDS = 2.0
 """A file that is so much older than its appearance was written elsewhere"""
 WHY = "saved from an editor, or by a program, that had not seen what was written"
@@ -76,7 +81,7 @@ class Returning:
         """Whether that could be done: a note that went just now may be on its way back."""
         note = self._curator.there(version.path)
         if note is None:
-            return now.timestamp() - version.at >= HOLD
+            return now.timestamp() - version.at >= HOLD and not self._came_or_went(version.path, now)
         snapshots = self._curator.writer.snapshots
         before = [one for one in snapshots.chain(version.path) if one.id < version.id]
         saved = snapshots.bytes_of(version.revision) or b""
@@ -100,17 +105,22 @@ class Returning:
         snapshots = self._curator.writer.snapshots
         likely = [before[0], *islice((one for one in before[1:] if one.kept), VERSIONS)]
         texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in likely}
-        found = nearest(saved, texts.items())
-        at = next(at for at, one in enumerate(likely) if one.revision == found)
-        since = [Seen(texts[one.revision], one.by == "bot") for one in likely[: at + 1]]
+        if all(one.by == "bot" for one in before) and not shows(saved, texts.values(), ()) and saved.strip():
+            likely.append(replace(before[-1], revision=UNSEEN, by="person"))
+            texts[UNSEEN] = b""
+        times = _times(version, note)
+        far = distances(saved, [texts[one.revision] for one in likely])
+        at = min(_by_likelihood(likely, texts, saved, times), key=far.__getitem__)
+        since = [Seen(texts[one.revision], one.by == "bot") for one in likely]
         wrote = min((one.at for one in likely[:at] if one.by == "bot"), default=None)
-        older = wrote is not None and self._is_older(version, note, wrote)
-        return judge(saved, since, owned, older=older), likely[at]
+        older = wrote is not None and (_too_soon(wrote, times) or self._is_older(version, note, wrote))
+        verdict = judge(saved, since[: at + 1], owned, older=older)
+        if verdict.kind != "stale" and (at or _within(RECENT_SECONDS, before[0].at, times)):
+            verdict = _doubted(verdict, saved, since, [one <= far[at] for one in far], owned)
+        return verdict, likely[at]
 
     def _is_older(self, version: Version, note: Note, wrote: float) -> bool:
         """Whether what was saved is known to have been made before anybody could see what the bot wrote."""
-        if 0 <= version.at - wrote < UNREAD_SECONDS:
-            return True
         if note.revision == version.revision:
             made, came = note.stat.mtime_ns / 1e9, note.stat.ctime_ns / 1e9
             if made < wrote and came - made > SET_BACK_SECONDS:
@@ -120,9 +130,59 @@ class Returning:
             _made(os.path.join(self._curator.folder.root, folder, lock), wrote) for lock in editor_locks(name)
         )  # fmt: skip
 
+    def _came_or_went(self, path: str, now: datetime) -> bool:
+        """Whether the note may be away for a moment only."""
+        files = self._curator.files
+        try:
+            folder = files.open_folder(path.rpartition("/")[0])
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        try:
+            return came_or_went(files, folder, now.timestamp())
+        finally:
+            files.close(folder)
+
     def _rejoin(self, note: Note, versions: tuple[str, str, str], now: datetime) -> None:
         run = self._curator.new_run(note.path, "merge", now, rejoins=versions, why=WHY)
         self._curator.carry_out(run, note, now)
+
+
+def _times(version: Version, note: Note) -> tuple[float, ...]:
+    """Moments at which a version was there already: when it was seen, and when its file came, if that still stands."""
+    stands = note.revision == version.revision
+    return version.at, *((note.stat.ctime_ns / 1e9,) if stands else ())
+
+
+def _too_soon(wrote: float, times: Iterable[float]) -> bool:
+    """Whether what was there by one of these times cannot be by somebody who had read what was written."""
+    return _within(UNREAD_SECONDS, wrote, times)
+
+
+def _within(seconds: float, wrote: float, times: Iterable[float]) -> bool:
+    """Whether one of these times is so soon after a moment."""
+    return any(0 <= at - wrote < seconds for at in times)
+
+
+def _by_likelihood(
+    likely: Sequence[Version], texts: Mapping[str, bytes], saved: bytes, times: Sequence[float]
+) -> Sequence[int]:
+    """The places of the versions, those that are too fresh to have been read last, unless one of them was."""
+    fresh = [at for at, one in enumerate(likely) if one.by == "bot" and _too_soon(one.at, times)]
+    older = [at for at in range(len(likely)) if at not in fresh]
+    new, old = ((texts[likely[at].revision] for at in places) for places in (fresh, older))
+    return range(len(likely)) if shows(saved, new, old) else [*older, *fresh]
+
+
+def _doubted(verdict: Verdict, saved: bytes, since: Sequence[Seen], near: Sequence[bool], owned: Ownership) -> Verdict:
+    """The verdict on the newest of the versions that are as `near`, or doubt where the oldest lacks more of the bot's.
+
+    So it is when a person took away, in what they had loaded, the very lines that the bot took away, too.
+    """
+    newest, oldest = near.index(True), len(near) - 1 - near[::-1].index(True)
+    if newest == oldest or shows(saved, (one.raw for one in since[: newest + 1]), (since[oldest].raw,)):
+        return verdict
+    other = judge(saved, since[: oldest + 1], owned, older=False)
+    return Verdict("undecided", other.missing) if len(other.missing) > len(verdict.missing) else verdict
 
 
 def _made(path: str, before: float) -> bool:

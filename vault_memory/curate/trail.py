@@ -14,7 +14,7 @@ from vault_memory.curate.devices import Devices
 from vault_memory.curate.errors import NotRecorded, UnclearId
 from vault_memory.errors import NoteNotFound
 from vault_memory.memory import Record, read_line, resolve, union
-from vault_memory.vault import Folder, RealFiles, append_record, last_lines, own_log
+from vault_memory.vault import Folder, RealFiles, append_record, last_lines, own_log, sync_records
 
 ENDING = ".audit.jsonl"
 LARGEST = 256 << 20
@@ -61,6 +61,14 @@ class Trail(Devices):
             append_record(self._folder.root, self.file_of(record.note), record.as_json())
         except OSError as error:
             raise NotRecorded(record.note, error.strerror or str(error)) from None
+
+    def make_sure(self, note: str) -> None:
+        """What stands in the audit of a note is on the disk when this returns. Raises NotRecorded."""
+        try:
+            for path in self._beside(note):
+                self._sync(path)
+        except OSError as error:
+            raise NotRecorded(note, error.strerror or str(error)) from None
 
     def file_of(self, note: str) -> str:
         """Where this device writes the records of a note."""
@@ -141,6 +149,9 @@ class Trail(Devices):
         records = records + _records(path, raw[whole:])
         self.meet({record.device for record in records})
         return records
+
+    def _sync(self, path: str) -> None:
+        sync_records(self._folder.root, path)
 
     def _bytes(self, path: str) -> bytes:
         try:

@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
     from vault_memory.markdown.items import Item, ItemFields, item_spans, normalised, parse_item
     from vault_memory.markdown.merging import Conflict, Merged, merge
-    from vault_memory.markdown.merging.likeness import alike
+    from vault_memory.markdown.merging.likeness import LIKE, alike, likeness, made_of, words_in
     from vault_memory.markdown.region import Region, item_marker, top_region
 
 __all__ = [
     "CAP",
     "CHUNKING",
+    "LIKE",
     "Chunk",
     "Conflict",
     "Item",
@@ -38,12 +39,15 @@ __all__ = [
     "is_text",
     "item_marker",
     "item_spans",
+    "likeness",
+    "made_of",
     "merge",
     "normalised",
     "parse",
     "parse_item",
     "render",
     "top_region",
+    "words_in",
 ]
 
 _MODULES = {
@@ -53,7 +57,7 @@ _MODULES = {
     **dict.fromkeys(("Section", "SectionedDoc", "is_text", "parse", "render"), "document"),
     **dict.fromkeys(("Item", "ItemFields", "item_spans", "normalised", "parse_item"), "items"),
     **dict.fromkeys(("Conflict", "Merged", "merge"), "merging"),
-    "alike": "merging.likeness",
+    **dict.fromkeys(("LIKE", "alike", "likeness", "made_of", "words_in"), "merging.likeness"),
     **dict.fromkeys(("Region", "item_marker", "top_region"), "region"),
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from vault_memory.markdown import SectionedDoc, alike, normalised, parse
+from vault_memory.markdown import SectionedDoc, made_of, normalised, parse
 from vault_memory.memory.audit import Proposal, Record, proposals_of, propose
 from vault_memory.memory.items import NoteItem, items_of, texts_in
 from vault_memory.memory.ops import AddHeading, Append, Op, Replace
@@ -110,9 +110,13 @@ def _lacking(items: Iterable[NoteItem], raw: bytes) -> tuple[NoteItem, ...]:
 
 
 def _reworded(missing: Iterable[NoteItem], saved: bytes, head: bytes, base: bytes) -> bool:
-    """Whether one of these items stands there with a part of its words; what had been loaded is no new wording."""
-    fresh = _texts(saved) - _texts(head) - _texts(base)
-    return any(alike(item.key[1], text) for item in missing for text in fresh)
+    """Whether one of these items stands there with a part of its words; what had been loaded is no new wording, and
+    what is more like another item that was loaded and is gone is one of that.
+    """
+    now, loaded = _texts(saved), _texts(base)
+    lost = {item.key[1] for item in missing}
+    olds = (*(loaded - now), *lost)
+    return any(made_of(text, olds) in lost for text in now - _texts(head) - loaded)
 
 
 def _lost_of_people(saved: bytes, head: bytes, base: bytes, bots: Iterable[NoteItem]) -> bool:

@@ -28,12 +28,15 @@ TITLE = (
 _BOX = re.compile(rb"[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX-])\][ \t]+(.*?)[ \t]*\Z")
 _ANY_ITEM = re.compile(rb"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|\Z)")
 _ID = re.compile(rb"(?:\A|[ \t])id ([0-9a-f]{10})[ \t]*\Z")
+_WHY = re.compile(rb"[ \t]+why: ")
 _FENCE = re.compile(rb"[ \t]*(`{3,}|~{3,})")
 _HEADING = re.compile(rb"[ \t]{0,3}#{1,6}(?:[ \t]|\Z)")
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _ACTIVE = re.compile(r"(?<=!)\[|<(?=[a-zA-Z!/?])")
 _LONGEST_WHY = 300
+_DELETED = "deleted"
+"""In the place of a mark: only the second line of an entry is left"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +110,12 @@ def read_inbox(raw: bytes | None, shown: Iterable[Proposal]) -> Decisions:
     if raw is None or not raw.strip(b" \t\r\n\0\xef\xbb\xbf"):
         return Decisions(undecided=tuple(proposal.id for proposal in shown))
     entries, states = list(_entries(raw)), {}
-    for proposal in shown:
-        mine = [entry for entry in entries if entry.id == proposal.id]
-        if not mine and sum(describe(other) == describe(proposal) for other in shown) == 1:
-            mine = [entry for entry in entries if not entry.id and entry.action == _bytes(describe(proposal))]
+    described = [_bytes(describe(proposal)) for proposal in shown]
+    for proposal, words in zip(shown, described, strict=True):
+        others = {other for other in described if other != words}
+        mine = [entry for entry in entries if entry.id == proposal.id and entry.action not in others]
+        if not mine and described.count(words) == 1:
+            mine = [entry for entry in entries if not entry.id and entry.action == words]
         states[proposal.id] = _state(mine, proposal, raw)
     return Decisions(*(tuple(id for id, state in states.items() if state == name) for name in _STATES))
 
@@ -160,7 +165,9 @@ def _state(mine: list[_Entry], proposal: Proposal, raw: bytes) -> str:
     marks = {"" if entry.action[:2] in (b"", b"~~") else entry.mark.lower() for entry in mine}
     if marks == {"x"}:
         return "approved"
-    return "rejected" if marks == {"-"} else "undecided"
+    left = [entry for entry in mine if entry.mark == _DELETED]
+    deleted = len(left) == raw.count(proposal.id.encode()) and _bytes(describe(proposal)) not in raw
+    return "rejected" if deleted or marks == {"-"} else "undecided"
 
 
 def _entries(raw: bytes) -> Iterator[_Entry]:
@@ -175,9 +182,22 @@ def _entries(raw: bytes) -> Iterator[_Entry]:
         box = None if fence or comment else _BOX.match(lines[at])
         end = _end(lines, at) if box else at + 1
         if box:
-            found = _ID.search(lines[end - 1])
-            yield _Entry(at, end, box[1].decode(), box[2], found[1].decode() if found else "")
+            yield _Entry(at, end, box[1].decode(), box[2], _id_in(lines[at:end]))
+        elif not (fence or comment) and _is_left_alone(lines, at):
+            yield _Entry(at, end, _DELETED, b"", _id_in(lines[at:end]))
         at = end
+
+
+def _is_left_alone(lines: list[bytes], at: int) -> bool:
+    """Whether this is the second line of an entry whose first was deleted."""
+    before = lines[at - 1] if at else b""
+    return bool(_WHY.match(lines[at]) and _ID.search(lines[at]) and (not before.strip() or _ID.search(before)))
+
+
+def _id_in(lines: list[bytes]) -> str:
+    """The id at the end of an entry; none where other lines of it have one, too."""
+    found = [one[1].decode() for line in (lines[1:] or lines) if (one := _ID.search(line))]
+    return found[0] if len(found) == 1 and _ID.search(lines[-1]) else ""
 
 
 def _end(lines: list[bytes], first: int) -> int:
@@ -187,6 +207,7 @@ def _end(lines: list[bytes], first: int) -> int:
         at < len(lines)
         and lines[at].strip()
         and not any(pattern.match(lines[at]) for pattern in (_ANY_ITEM, _HEADING, _FENCE))
+        and not (at > first + 1 and _is_left_alone(lines, at))
     ):
         at += 1
     return at

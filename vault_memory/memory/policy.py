@@ -10,6 +10,7 @@ from typing import Literal
 
 from vault_memory.markdown import SectionedDoc, parse_item
 from vault_memory.memory.audit import BOT_SOURCES, Proposal, as_done, propose
+from vault_memory.memory.buffers import WHY as NO_LONGER_THERE
 from vault_memory.memory.editing import apply_ops
 from vault_memory.memory.instructions import shaped_like_instruction
 from vault_memory.memory.items import NoteItem, folded, items_of, section_items, section_named
@@ -206,6 +207,8 @@ def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
     done = outcome.applied[0]
     if done.outcome == "applied" and isinstance(done.op, Remove | Replace) and not _names_whole(done.op, doc):
         return _STALE["noop_no_match"]
+    if proposal.why == NO_LONGER_THERE and texts_of(proposal.op) <= {item.key[1] for item in items_of(doc)}:
+        return _STALE["noop_dup"]
     return _STALE.get(done.outcome, "")
 
 

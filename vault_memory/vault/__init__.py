@@ -18,20 +18,21 @@ if TYPE_CHECKING:
         last_lines,
         merge_records,
         read_records,
+        sync_records,
     )
     from vault_memory.vault.attempt import make_folders
     from vault_memory.vault.copies import copy_name
     from vault_memory.vault.device import device_of, is_device, own_log
     from vault_memory.vault.erase import Erased, Eraser
     from vault_memory.vault.files import Files, RealFiles, move_between
-    from vault_memory.vault.gate import HOLD, editor_locks, half_saved
+    from vault_memory.vault.gate import HOLD, came_or_went, editor_locks, half_saved
     from vault_memory.vault.hints import Hints, Mark
     from vault_memory.vault.journal import By, Displaced, JournalUnavailable, Op
     from vault_memory.vault.means import Merge
     from vault_memory.vault.mounts import watchable
     from vault_memory.vault.settle import Settled, Settling, Verdict
     from vault_memory.vault.snapshots import Snapshots, Version, revision_of
-    from vault_memory.vault.stale import nearest
+    from vault_memory.vault.stale import distances, nearest, shows
     from vault_memory.vault.trash import Thrown
     from vault_memory.vault.watch import Watcher
     from vault_memory.vault.write import Writer, Written, real_path
@@ -74,8 +75,10 @@ __all__ = [
     "add_file",
     "append_record",
     "append_records",
+    "came_or_went",
     "copy_name",
     "device_of",
+    "distances",
     "editor_locks",
     "ensure_marker",
     "half_saved",
@@ -90,6 +93,8 @@ __all__ = [
     "read_records",
     "real_path",
     "revision_of",
+    "shows",
+    "sync_records",
     "watchable",
 ]
 
@@ -104,20 +109,21 @@ _WHEN_NEEDED = {
         "last_lines",
         "merge_records",
         "read_records",
+        "sync_records",
     ),
     "attempt": ("make_folders",),
     "copies": ("copy_name",),
     "device": ("device_of", "is_device", "own_log"),
     "erase": ("Erased", "Eraser"),
     "files": ("Files", "RealFiles", "move_between"),
-    "gate": ("HOLD", "editor_locks", "half_saved"),
+    "gate": ("HOLD", "came_or_went", "editor_locks", "half_saved"),
     "hints": ("Hints", "Mark"),
     "journal": ("By", "Displaced", "JournalUnavailable", "Op"),
     "means": ("Merge",),
     "mounts": ("watchable",),
     "settle": ("Settled", "Settling", "Verdict"),
     "snapshots": ("Snapshots", "Version", "revision_of"),
-    "stale": ("nearest",),
+    "stale": ("distances", "nearest", "shows"),
     "trash": ("Thrown",),
     "watch": ("Watcher",),
     "write": ("Writer", "Written", "real_path"),

@@ -67,6 +67,22 @@ def append_records(root: str | os.PathLike[str], path: str, records: Iterable[Re
     return Appended(size, raw)
 
 
+def sync_records(root: str | os.PathLike[str], path: str) -> None:
+    """All that stands in a log is on the disk when this returns: who appended it may have died before that."""
+    files = RealFiles(root)
+    folder_path, _, name = path.rpartition("/")
+    folder = files.open_folder(folder_path)
+    try:
+        fd = files.open(folder, name)
+        try:
+            files.fsync(fd)
+        finally:
+            files.close(fd)
+        files.fsync(folder)
+    finally:
+        files.close(folder)
+
+
 def _folder(files: RealFiles, path: str) -> int:
     try:
         return files.open_folder(path)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from vault_memory.vault.copies import put_copy
 from vault_memory.vault.files import Files
-from vault_memory.vault.gate import HOLD, Asked, Live, closed_because, read_live
+from vault_memory.vault.gate import HOLD, Asked, Live, came_or_went, closed_because, read_live
 from vault_memory.vault.journal import JournalUnavailable, Op, Outcome
 from vault_memory.vault.means import Means, Merge
 from vault_memory.vault.reasons import Reason
@@ -83,10 +83,12 @@ def _attempt(means: Means, folder: int, op: Op, merge: Merge, now: float) -> Op:
 
 
 def _must_wait(means: Means, folder: int, op: Op, live: Live | None, now: float) -> Reason | None:
-    if live is None:
-        awaited = op.side == "ours" and op.base is not None
-        return "absent" if awaited or (op.side == "theirs" and abs(now - op.since) < HOLD) else None
     head = means.snapshots.head(op.path)
+    if live is None:
+        if op.side == "theirs":
+            return "absent" if abs(now - op.since) < HOLD else None
+        known = head is not None and not means.journal.threw_away(op.path, head.revision)
+        return "absent" if op.base is not None or (known and came_or_went(means.files, folder, now)) else None
     known = head is not None and head.revision == live.revision
     last = None
     if not known:
@@ -115,9 +117,7 @@ def _swap(means: Means, folder: int, op: Op, live: Live | None, fresh: bytes, no
             means.watch(op, result.taken, now)
             let_go(means.files, folder, op.temp)
     except OSError:
-        return replace(
-            op, phase="pending", reason="io_error"
-        )  # still planned in the journal, so recovery will judge it
+        return _left_to_recovery(op, "io_error")
     match result:
         case Swapped(displaced):
             means.synced(op.folder)
@@ -126,6 +126,11 @@ def _swap(means: Means, folder: int, op: Op, live: Live | None, fresh: bytes, no
             return op
         case reason:
             return means.postpone(op, reason)
+
+
+def _left_to_recovery(op: Op, reason: Reason) -> Op:
+    """It waits, and is still planned in the journal, so that what is left of this attempt is looked for."""
+    return replace(op, phase="pending", reason=reason)
 
 
 def finish_swap(means: Means, op: Op, displaced: str | None, now: float) -> Op:
@@ -148,7 +153,7 @@ def _conflict(means: Means, folder: int, op: Op, live: Live | None, now: float) 
     try:
         name = put_copy(means.files, folder, op.name, op.stamp, temp, aside, live)
     except OSError as error:
-        return means.postpone(op, why(error))
+        return _left_to_recovery(op, why(error))
     if name is None:
         return means.postpone(op, "conflict")
     if person_first:

@@ -123,6 +123,11 @@ def _written_to(files: Files, folder: int, name: str) -> bool:
         files.close(fd)
 
 
+def came_or_went(files: Files, folder: int, now: float) -> bool:
+    """Whether something came into this folder, or went, so lately that a save may be under way."""
+    return abs(now - files.stat(folder).mtime_ns / 1e9) < HOLD
+
+
 def half_saved(raw: bytes, last: bytes | None) -> bool:
     """Whether this looks like the first part of a save: empty, a true beginning, less than half, half a character."""
     if last is None:

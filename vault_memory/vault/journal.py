@@ -236,6 +236,11 @@ class Journal:
         """The note of this op lies in the trash from now on."""
         self.connection.execute("INSERT OR IGNORE INTO trash VALUES (?, ?, ?, ?)", (op.op_id, op.path, op.base, now))
 
+    def threw_away(self, path: str, revision: str) -> bool:
+        """Whether this version of a note lies in the trash."""
+        query = "SELECT 1 FROM trash WHERE path = ? AND revision = ?"
+        return self.connection.execute(query, (path, revision)).fetchone() is not None
+
     def state(self, name: str) -> str | None:
         """A value kept under a name."""
         rows = self.connection.execute("SELECT value FROM state WHERE name = ?", (name,))

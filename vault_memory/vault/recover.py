@@ -42,7 +42,7 @@ def _judged(means: Means, folder: int, op: Op, now: float) -> Op:
     live, temp = _revision(files, folder, op.name), _revision(files, folder, op.temp)
     if temp is not None and temp != op.fresh:  # it was whole before it got this name: so the two were swapped
         if op.expected is None and _is_one_file(files, folder, op.temp, op.name):  # or a new note has both names still
-            files.unlink(folder, op.temp)
+            _keep_one(files, folder, op.temp)
             return _happened(means, folder, op, None, now)
         return _happened(means, folder, op, op.temp, now)
     if temp is not None:
@@ -58,12 +58,21 @@ def _is_one_file(files: Files, folder: int, one: str, other: str) -> bool:
     return found is not None and same is not None and found.ino == same.ino
 
 
+def _keep_one(files: Files, folder: int, other: str) -> None:
+    """Take the other name of the note away, once its own is on the disk."""
+    files.fsync(folder)
+    files.unlink(folder, other)
+
+
 def _after_taking(means: Means, folder: int, op: Op, taken: str, now: float) -> Op:
     """The note was taken away, and perhaps another put in its place."""
     files = means.files
     used = _revision(files, folder, op.temp) not in (None, op.fresh)  # somebody wrote, while it had the note's name
     if used:
-        means.watch_ours(op, op.temp, now)
+        if _is_one_file(files, folder, op.temp, op.name):
+            _keep_one(files, folder, op.temp)
+        else:
+            means.watch_ours(op, op.temp, now)
         return _happened(means, folder, op, taken, now)
     put = _was_put(means, folder, op, taken) if op.content else _revision(files, folder, taken) == op.expected
     if not put:  # all of this before the temporary goes, whose being there says so
@@ -71,7 +80,9 @@ def _after_taking(means: Means, folder: int, op: Op, taken: str, now: float) -> 
             with suppress(FileExistsError):
                 move_new(files, folder, taken, op.name)
         files.fsync(folder)
-        if files.look(folder, taken) is not None:
+        if _is_one_file(files, folder, taken, op.name):  # it was put back, and has both names still
+            _keep_one(files, folder, taken)
+        elif files.look(folder, taken) is not None:
             means.watch(op, taken, now)
     with suppress(FileNotFoundError):
         files.unlink(folder, op.temp)

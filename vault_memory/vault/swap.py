@@ -8,7 +8,6 @@ once it is whole, ``.t`` for a note that was taken away where files cannot be ex
 
 import errno
 import stat
-from contextlib import suppress
 from dataclasses import dataclass
 
 from vault_memory.vault.files import UNSUPPORTED, Files
@@ -57,7 +56,10 @@ class Stale:
 
 
 def put(files: Files, folder: int, name: str, temp: str, new: bytes, live: Live | None) -> Swapped | Stale | Reason:
-    """Put ``new`` under the name of a note that was just read as ``live``, or that was not there."""
+    """Put ``new`` under the name of a note that was just read as ``live``, or that was not there.
+
+    Raises OSError when it cannot be told what became of it, or when a temporary is left.
+    """
     unfinished = temp + UNFINISHED
     try:
         write_whole(files, folder, unfinished, new, live)
@@ -66,7 +68,8 @@ def put(files: Files, folder: int, name: str, temp: str, new: bytes, live: Live 
             return Stale()
         files.rename(folder, unfinished, temp)
     except OSError as error:
-        drop(files, folder, unfinished)
+        if not drop(files, folder, unfinished):
+            raise
         return "attributes" if isinstance(error, _AttributesLost) else why(error)
     try:
         if live is None:
@@ -83,7 +86,8 @@ def _undone(files: Files, folder: int, temp: str, error: OSError) -> Stale | Rea
     """Nothing was swapped; the temporary is taken away. Raises the error when that cannot be told."""
     if files.look(folder, temp + TAKEN) is not None:
         raise error
-    drop(files, folder, temp)
+    if not drop(files, folder, temp):
+        raise error
     return Stale() if error.errno == errno.ENOENT else "file_system" if error.errno in UNSUPPORTED else why(error)
 
 
@@ -184,7 +188,10 @@ def let_go(files: Files, folder: int, name: str) -> None:
     files.fsync(folder)
 
 
-def drop(files: Files, folder: int, name: str) -> None:
-    """The same, if it is there and as far as that can be done."""
-    with suppress(OSError):
+def drop(files: Files, folder: int, name: str) -> bool:
+    """The same, if it is there; False when that cannot be done now."""
+    try:
         let_go(files, folder, name)
+    except OSError as error:
+        return error.errno == errno.ENOENT
+    return True

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.vault.write.lines import note
 from vault_memory.vault.journal import Journal, open_journal
 from vault_memory.vault.snapshots import Snapshots, revision_of
-from vault_memory.vault.stale import distance, nearest
+from vault_memory.vault.stale import distances, nearest
 
 HOUR, DAY = 3600.0, 86400.0
 TODAY = 1_800_000_000.0
@@ -88,9 +88,19 @@ def test_a_save_from_a_stale_buffer_is_told_by_what_it_was_made_from() -> None:
     assert nearest(b"", []) is None
 
 
+def test_who_edits_a_line_had_it_loaded() -> None:
+    versions = [("2", note("a", "likes tea")), ("1", note("a"))]
+
+    assert nearest(note("a", "likes green tea"), versions) == "2"
+    assert nearest(note("a", "likes boats"), versions) == "2"
+    assert nearest(note("a", "mends clocks"), versions) == "1"
+
+
 @settings(max_examples=100)
 @given(st.lists(st.sampled_from("abcdef")), st.lists(st.sampled_from("abcdef")))
 def test_the_distance_of_two_texts_is_one_of_sets(one: list[str], other: list[str]) -> None:
-    assert distance(note(*one), note(*one)) == 0
-    assert distance(note(*one), note(*other)) == distance(note(*other), note(*one))
-    assert distance(note(*one), note(*other)) == distance(note(*reversed(one)), note(*other))
+    (far,) = distances(note(*one), [note(*other)])
+
+    assert distances(note(*one), [note(*one)]) == [0]
+    assert distances(note(*other), [note(*one)]) == [far]
+    assert distances(note(*reversed(one)), [note(*other)]) == [far]

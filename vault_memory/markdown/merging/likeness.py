@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
+from operator import itemgetter
 
 LIKE = 0.5
 """The share of words that two versions of one unit have in common, at least"""
@@ -36,6 +37,14 @@ def likeness(one: Counter[str], other: Counter[str]) -> float:
 def alike(one: str, other: str) -> bool:
     """Whether two texts may be two versions of one."""
     return likeness(words_in(one), words_in(other)) >= LIKE
+
+
+def made_of(text: str, olds: Iterable[str]) -> str | None:
+    """The text of which another one is most likely a version; of those that are equally alike the first."""
+    words = words_in(text)
+    likes = [(likeness(words_in(old), words), old) for old in olds]
+    like, old = max(likes, key=itemgetter(0), default=(0.0, ""))
+    return old if like >= LIKE else None
 
 
 def candidates(olds: dict[int, Counter[str]], news: dict[int, Counter[str]]) -> Iterable[tuple[int, int]]:
