@@ -124,6 +124,7 @@ def others(doc, name):
 
 @settings(max_examples=600)
 @given(notes, shaped.filter(lambda op: op["op"] != "add_heading"))
+@example(b"## A\n\xef\xbb\xbf## A\n", {"op": "append", "heading": "A", "line": "```"})
 def test_what_an_op_does_not_name_stays_byte_for_byte(raw, op):
     doc = parse(raw)
     outcome = apply_ops(doc, [op])

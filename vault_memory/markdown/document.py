@@ -68,8 +68,8 @@ def is_text(raw: bytes) -> bool:
     return True
 
 
-def line_starts(raw: bytes) -> list[int]:
-    """Where each line begins, and where the note ends. A BOM belongs to no line."""
+def line_starts(raw: bytes, *, whole: bool = True) -> list[int]:
+    """Where each line begins, and where the note ends. The BOM of a `whole` note belongs to no line."""
     if b"\r" in raw:
         starts = [0, *(match.end() for match in _LINE.finditer(raw))]
     else:
@@ -77,6 +77,6 @@ def line_starts(raw: bytes) -> list[int]:
         starts.pop()
         if starts[-1] != len(raw):
             starts.append(len(raw))
-    if raw.startswith(_BOM):
+    if whole and raw.startswith(_BOM):
         starts[0] = len(_BOM)
     return starts

@@ -51,8 +51,8 @@ class ItemFields(NamedTuple):
 
 def item_spans(body: bytes) -> list[Item]:
     """The items in the top region of a section's body: all before the first heading in it."""
-    lines = decode(body)
-    starts = line_starts(body)
+    lines = decode(body, whole=False)
+    starts = line_starts(body, whole=False)
     found = []
     for block in read_blocks(lines, 0):
         if block.kind == "heading":

@@ -32,9 +32,13 @@ class Outline(NamedTuple):
     blocks: list[Block]
 
 
-def decode(raw: bytes) -> list[str]:
-    """The lines of a note as markdown-it-py counts them, for any bytes; a final newline gives a last, empty line."""
-    text = raw.decode("utf-8", "replace").removeprefix(BOM)
+def decode(raw: bytes, *, whole: bool = True) -> list[str]:
+    """The lines of a note as markdown-it-py counts them, for any bytes; a final newline gives a last, empty line.
+
+    At the beginning of a part of a note, which is not `whole`, a BOM is a letter like others.
+    """
+    text = raw.decode("utf-8", "replace")
+    text = text.removeprefix(BOM) if whole else text
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.split("\n")

@@ -23,10 +23,10 @@ class Region(NamedTuple):
 
 def top_region(body: bytes) -> Region:
     """The top region of `body`, the bytes of a section after its heading."""
-    starts = line_starts(body)
+    starts = line_starts(body, whole=False)
     items: list[Item] = []
     text_end, ends_in_item = 0, False
-    for block in read_blocks(decode(body), 0):
+    for block in read_blocks(decode(body, whole=False), 0):
         if block.kind == "heading":
             break
         if block.kind == "item":
