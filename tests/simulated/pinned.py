@@ -840,4 +840,15 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
             Step("bot", 3967897594),
         ],
     ),
+    "a write that an error kept from being told, taken for a person's": (
+        Setting(
+            frozenset({"errors", "no exchange", "no leases", "no space", "power", "sync"}),
+            "ext4-writeback",
+            (0.0, 0.2, 1.0, 4.0),
+            0.0,
+            (("vim",), ("rename", "backup", "vim")),
+            (frozenset({"careful", "stale"}), frozenset({"careful"})),
+        ),
+        [Step("bot", 1227899699), Step("bot", 3268384689), Step("bot", 3275629007)],
+    ),
 }

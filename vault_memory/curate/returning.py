@@ -51,6 +51,8 @@ class Returning:
         head = snapshots.head(note.path)
         if head is None or head.revision == note.revision:
             return
+        if any(op.path == note.path for op in self._curator.writer.begun()):
+            return  # it may be what the bot wrote
         age = now.timestamp() - note.stat.ctime_ns / 1e9
         last = snapshots.bytes_of(head.revision)
         if age >= HOLD or (age >= QUIET_SECONDS and not half_saved(note.raw, last)):
@@ -63,7 +65,7 @@ class Returning:
         saved = snapshots.unjudged()
         if saved and catch_up(writer, self._curator.trail, self._curator.folder, [one.path for one in saved], now):
             return
-        unrecorded = {op.path for op in writer.finished()}
+        unrecorded = {op.path for op in (*writer.begun(), *writer.finished())}
         for version in saved:
             if version.path in unrecorded:
                 continue  # a verdict would change what the record of that write is told from

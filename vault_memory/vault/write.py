@@ -222,9 +222,13 @@ class Writer:
         with self._turn(now.timestamp()):
             return self.pending()
 
+    def begun(self) -> list[Op]:
+        """Writes that were cut short and are neither finished nor undone yet; what stands in their notes may be ours."""
+        return self._means.journal.ops("planned")
+
     def finish_begun(self, now: datetime) -> None:
         """What a crash cut short is finished or undone; the lock is asked for only where something was begun."""
-        if self._means.journal.ops("planned"):
+        if self.begun():
             self.recovered(now)
 
     def displaced(self) -> list[Displaced]:
