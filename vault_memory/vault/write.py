@@ -223,7 +223,7 @@ class Writer:
             return self.pending()
 
     def begun(self) -> list[Op]:
-        """Writes that were cut short and are neither finished nor undone yet; what stands in their notes may be ours."""
+        """Writes that were cut short, and are not finished or undone yet; what stands in their notes may be ours."""
         return self._means.journal.ops("planned")
 
     def finish_begun(self, now: datetime) -> None:
