@@ -7,13 +7,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.markdown.shapes import notes
-from vault_memory.markdown import ItemFields, item_spans, normalised, parse_item
+from vault_memory.markdown import ItemFields, normalised, parse_item, top_region
 
 
 def test_an_item_is_found_whole() -> None:
     body = b"text\n- a\r\n  more\n  - child\n\n* b\n### deeper\n- not in the top region\n"
 
-    assert [(body[one.start : one.end], one.depth) for one in item_spans(body)] == [
+    assert [(body[one.start : one.end], one.depth) for one in top_region(body).items] == [
         (b"- a\r\n  more\n  - child\n", 1),
         (b"  - child\n", 2),
         (b"* b\n", 1),
@@ -23,7 +23,7 @@ def test_an_item_is_found_whole() -> None:
 @given(notes.map(str.encode))
 def test_items_lie_in_order_and_inside_one_another(body: bytes) -> None:
     ends: list[int] = []
-    for one in item_spans(body):
+    for one in top_region(body).items:
         del ends[one.depth - 1 :]
         assert one.start < one.end <= len(body)
         assert all(one.end <= end for end in ends)

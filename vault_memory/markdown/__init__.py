@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vault_memory.markdown.chunks import chunk
     from vault_memory.markdown.cutting import CAP, Piece, cut
     from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
-    from vault_memory.markdown.items import Item, ItemFields, item_spans, normalised, parse_item
+    from vault_memory.markdown.items import Item, ItemFields, normalised, parse_item
     from vault_memory.markdown.merging import Conflict, Merged, merge
     from vault_memory.markdown.merging.likeness import LIKE, alike, likeness, made_of, words_in
     from vault_memory.markdown.region import Region, item_marker, top_region
@@ -38,7 +38,6 @@ __all__ = [
     "identity",
     "is_text",
     "item_marker",
-    "item_spans",
     "likeness",
     "made_of",
     "merge",
@@ -55,7 +54,7 @@ _MODULES = {
     **dict.fromkeys(("Chunk", "embed_text", "identity"), "chunk_text"),
     **dict.fromkeys(("CAP", "Piece", "cut"), "cutting"),
     **dict.fromkeys(("Section", "SectionedDoc", "is_text", "parse", "render"), "document"),
-    **dict.fromkeys(("Item", "ItemFields", "item_spans", "normalised", "parse_item"), "items"),
+    **dict.fromkeys(("Item", "ItemFields", "normalised", "parse_item"), "items"),
     **dict.fromkeys(("Conflict", "Merged", "merge"), "merging"),
     **dict.fromkeys(("LIKE", "alike", "likeness", "made_of", "words_in"), "merging.likeness"),
     **dict.fromkeys(("Region", "item_marker", "top_region"), "region"),

@@ -13,8 +13,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from vault_memory.markdown.chunk_text import BLOCK_ID, MARKER
-from vault_memory.markdown.document import line_starts
-from vault_memory.markdown.outline import decode, read_blocks
 
 _NESTED = re.compile(r"\n[ \t]+(?:[-*+]|\d{1,9}[.)])[ \t]")
 _TYPE = re.compile(r"\[([^\W\d_][\w -]{1,39})\](?![(\[:])[ \t]*")
@@ -47,19 +45,6 @@ class ItemFields(NamedTuple):
     confirmed: bool = False
     supersedes: str = ""
     block_id: str = ""
-
-
-def item_spans(body: bytes) -> list[Item]:
-    """The items in the top region of a section's body: all before the first heading in it."""
-    lines = decode(body, whole=False)
-    starts = line_starts(body, whole=False)
-    found = []
-    for block in read_blocks(lines, 0):
-        if block.kind == "heading":
-            break
-        if block.kind == "item":
-            found.append(Item(starts[block.first], starts[block.end], block.level))
-    return found
 
 
 def parse_item(text: str) -> ItemFields:
