@@ -1,6 +1,5 @@
 """Who saves and then asks at once: the answer has what was saved, or names the note as stale."""
 
-import os
 import random
 import threading
 import time
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.outside import Outside, until
+from tests.scenarios.outside import Outside, until, without_watches
 from vault_memory.app import VaultMemory
 from vault_memory.daemon import Change, Daemon, DaemonRefused, ask
 from vault_memory.daemon.barrier import GRACE_SECONDS, Barrier
@@ -75,12 +74,8 @@ def test_what_was_saved_before_the_question_is_found_or_named_as_stale(outside: 
 
 def test_the_same_where_the_vault_is_polled(outside: Outside):
     outside.write("USER.md", "- tea\n")
-    limit = "echo 1 > /proc/sys/user/max_inotify_watches"
-    if os.system(f"unshare --user --map-root-user sh -c '{limit}' 2>/dev/null"):
-        pytest.skip("the limit of watches cannot be lowered here")
-    before = ["unshare", "--user", "--map-root-user", "sh", "-c", f'{limit} && exec "$@"', "sh"]
     (outside.vault / "memory").mkdir()
-    with outside.daemon(before=before, WATCH_POLL_SECONDS="60") as daemon:
+    with outside.daemon(before=without_watches(), WATCH_POLL_SECONDS="60") as daemon:
         assert daemon.ask("status")["watcher"]["mode"] == "polling"
         save_and_ask(outside, lambda word: daemon.search(word, scopes=["user:main", "group:main"]), seed=3, times=20)
 

@@ -265,6 +265,14 @@ def _drain(stream: Any, take: Callable[[str], None]) -> None:
             take(line)
 
 
+def without_watches() -> list[str]:
+    """What stands before a command that is to get no watches; where that cannot be had, the test is skipped."""
+    limit = "echo 1 > /proc/sys/user/max_inotify_watches"
+    if os.system(f"unshare --user --map-root-user sh -c '{limit}' 2>/dev/null"):
+        pytest.skip("the limit of watches cannot be lowered here")
+    return ["unshare", "--user", "--map-root-user", "sh", "-c", f'{limit} && exec "$@"', "sh"]
+
+
 def at(folder: Path) -> Outside:
     """An empty vault in `folder`, keywords only."""
     vault, home = folder / "vault", folder / "home"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.scenarios.index_dump import dump, rows, states
-from tests.scenarios.outside import Outside, Running, until
+from tests.scenarios.outside import Outside, Running, until, without_watches
 from vault_memory.daemon import ask
 
 MANY = 6_000
@@ -328,11 +328,7 @@ def test_what_is_written_through_a_memory_map_is_found_by_the_sweep(outside: Out
 @pytest.mark.scenario("C53", "C63", "C65")
 def test_without_watches_to_be_had_it_polls_and_says_so(outside: Outside):
     outside.write("memory/a.md", "- a stork\n")
-    limit = "echo 1 > /proc/sys/user/max_inotify_watches"
-    before = ["unshare", "--user", "--map-root-user", "sh", "-c", f'{limit} && exec "$@"', "sh"]
-    if os.system("unshare --user --map-root-user sh -c 'echo 1 > /proc/sys/user/max_inotify_watches' 2>/dev/null"):
-        pytest.skip("the limit of watches cannot be lowered here")
-    with outside.daemon(before=before, WATCH_POLL_SECONDS="0.5") as daemon:
+    with outside.daemon(before=without_watches(), WATCH_POLL_SECONDS="0.5") as daemon:
         watcher = daemon.ask("status")["watcher"]
         assert watcher["mode"] == "polling"
         assert not watcher["healthy"]
