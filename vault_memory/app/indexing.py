@@ -13,14 +13,14 @@ from vault_memory.markdown import CHUNKING
 from vault_memory.memory import Layout
 from vault_memory.vault import Folder, Marker
 
+if TYPE_CHECKING:
+    from vault_memory.ingest import Ingest, ScanReport
+
 PATIENCE_SECONDS = 0.3
 """How long a one-shot command waits before it looks again at what was absent, empty or saved just now"""
 
 CATCH_UP = 5
 """How often a generation that was built looks for what was saved meanwhile, before it serves"""
-
-if TYPE_CHECKING:
-    from vault_memory.ingest import Ingest, ScanReport
 
 Progress = Callable[[str, int, int], None]
 
