@@ -2,6 +2,7 @@
 
 import re
 from typing import NoReturn
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from vault_memory.remote.errors import (
     NotUnderstood,
@@ -17,7 +18,7 @@ from vault_memory.remote.errors import (
     Unauthorised,
 )
 from vault_memory.remote.listing import seconds_of
-from vault_memory.remote.transport import Answer
+from vault_memory.remote.transport import Answer, is_redirect
 
 WRITES = frozenset({"upload", "clean", "move", "mkdir"})
 """After these, no clear answer means that nobody knows"""
@@ -47,7 +48,7 @@ def refuse(action: str, path: str, answer: Answer) -> NoReturn:
             raise RemoteBusy(_busy(answer), retry_after=wait, everywhere=status == 429 or wait is not None)
         case 507:
             raise RemoteFull(path)
-        case status if 300 <= status < 400:
+        case status if is_redirect(status):
             raise NotUnderstood(
                 f"it sends us elsewhere (status {status})", path=path, hint=_elsewhere(answer.header("Location"))
             )
@@ -68,6 +69,14 @@ def retry_after(answer: Answer) -> float | None:
         return min(float(text), LONGEST_WAIT)
     until, now = seconds_of(text), seconds_of(answer.header("Date"))
     return None if until is None or now is None else float(min(max(until - now, 0), LONGEST_WAIT))
+
+
+def adds_slash(answer: Answer, target: str) -> bool:
+    """Whether the server says that a folder is at the target, whose name ends with a slash (Apache's mod_dir)."""
+    if not is_redirect(answer.status):
+        return False
+    location = urlsplit(answer.header("Location")).path
+    return unquote_to_bytes(location) == unquote_to_bytes(target) + b"/"
 
 
 def is_page(answer: Answer) -> bool:

@@ -81,7 +81,7 @@ def _listed(remote: "WebDav", scratch: str) -> Traits:
     """What the properties in a listing tell."""
     remote.traits = Traits(etags=False)  # without a demand for tags, so that a server with none can be read at all
     file = remote.look(f"{scratch}/a.md")
-    folder = remote.look(scratch)
+    folder = remote.look(scratch, folder=True)
     return Traits(etags=not file.etag.startswith("~"), fileids=bool(file.fileid and folder.fileid))
 
 
@@ -96,9 +96,9 @@ def _matches(remote: "WebDav", path: str) -> bool:
 
 def _of_trees(remote: "WebDav", scratch: str) -> dict[str, bool]:
     remote.mkcol(f"{scratch}/sub")
-    before = remote.look(scratch).etag
+    before = remote.look(scratch, folder=True).etag
     remote.put(f"{scratch}/sub/c.md", b"below\n", expected=None)
-    after = remote.look(scratch).etag
+    after = remote.look(scratch, folder=True).etag
     return {"recursive_etags": before != after, "infinity": _sees_all(remote, scratch)}
 
 

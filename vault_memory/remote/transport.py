@@ -67,6 +67,17 @@ class Account:
         return f"Account(user={self.user!r})"
 
 
+class _Session(requests.Session):
+    """A session that never looks where a redirect leads.
+
+    With ``allow_redirects=False`` alone, ``requests`` reads the whole body of a redirect into memory before the
+    caller sees the answer: no cap holds, and nothing is left to read.
+    """
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        return None
+
+
 class Transport(Client):  # type: ignore[misc]  # it comes without types
     """Sends one request at a time for each thread, on a connection and with cookies of that thread's own."""
 
@@ -138,6 +149,8 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         exchange: Exchange = here.exchange
         whole = False
         try:
+            if is_redirect(response.status_code):
+                return Answer(response.status_code, response.headers, b"", 0, False)  # its body tells nothing
             pieces = _Pieces(response, cap if cap is not None and response.status_code < 300 else _CAP_OF_ERRORS)
             if sink is not None and response.status_code == 207 and "xml" in response.headers.get("Content-Type", ""):
                 for piece in pieces:
@@ -164,7 +177,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         self._deadlines.close()
 
     def _new_session(self) -> requests.Session:
-        session = requests.Session()
+        session = _Session()
         session.trust_env = False
         session.verify = self._account.ca_file or True
         if self._account.proxy:
@@ -182,6 +195,11 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
 
     def _why(self, exchange: Exchange, error: Exception) -> str:
         return f"no whole answer within {self._deadlines.seconds:g} s" if exchange.late else _in_words(error)
+
+
+def is_redirect(status: int) -> bool:
+    """Whether the answer only says that something else is to be asked."""
+    return 300 <= status < 400 and status != 304
 
 
 class _Pieces:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from vault_memory.remote.address import address
-from vault_memory.remote.answers import SUCCESSES, WRITES, is_page, refuse
+from vault_memory.remote.answers import SUCCESSES, WRITES, adds_slash, is_page, refuse
 from vault_memory.remote.base import Earlier, Entry, Fetched, Identity, Listing, Stored, Traffic, Traits
 from vault_memory.remote.errors import (
     FolderNotEmpty,
@@ -86,9 +86,9 @@ class WebDav:
         is_doubtful = above <= {folder} or self.traits.recursive_etags
         return self._walk(whole, empty) if is_doubtful else whole
 
-    def look(self, path: str) -> Entry:
-        """The thing at a path, by itself."""
-        lines, date = self.propfind(path, depth="0")
+    def look(self, path: str, *, folder: bool = False) -> Entry:
+        """The thing at a path, by itself; ``folder`` saves a request where folders are asked for with a slash."""
+        lines, date = self.propfind(path, depth="0", folder=folder)
         return lone(lines, path, at=self.at, traits=self.traits, date=date)
 
     def get(self, path: str, *, max_bytes: int) -> Fetched:
@@ -173,23 +173,26 @@ class WebDav:
 
     # The steps they are made of; servers of one kind differ in some of them.
 
-    def propfind(self, path: str, *, depth: str, more: str = "") -> tuple[tuple[Line, ...], int | None]:
+    def propfind(
+        self, path: str, *, depth: str, more: str = "", folder: bool = False
+    ) -> tuple[tuple[Line, ...], int | None]:
         """The lines of a listing, and the server's clock."""
-        return self.ask_for(self.props + more, self.at.target(path, folder=not path or depth != "0"), path, depth)
+        folder = folder or not path or depth != "0"
+        return self.ask_for(self.props + more, self.at.target(path, folder=folder), path, depth)
 
     def ask_for(self, props: str, target: str, path: str, depth: str) -> tuple[tuple[Line, ...], int | None]:
         """These properties of what a target names."""
         body = f'<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:oc="{OWNCLOUD}"><d:prop>{props}'
         body += "</d:prop></d:propfind>"
         reader = Reader()
-        answer = self.exchange(
-            "list",
-            target,
-            body.encode(),
-            (f"Depth: {depth}", "Content-Type: application/xml; charset=utf-8"),
-            cap=LARGEST,
-            sink=reader.feed,
-        )
+
+        def ask(target: str) -> Answer:
+            headers = (f"Depth: {depth}", "Content-Type: application/xml; charset=utf-8")
+            return self.exchange("list", target, body.encode(), headers, cap=LARGEST, sink=reader.feed)
+
+        answer = ask(target)
+        if adds_slash(answer, target):
+            answer = ask(f"{target}/")
         if answer.status != 207:
             self.refuse("list", path, answer)
         if "xml" not in answer.header("Content-Type").lower():
@@ -207,7 +210,10 @@ class WebDav:
         cap: int | None = None,
     ) -> Answer:
         """One exchange about a path; anything but success is raised."""
-        answer = self.exchange(action, self.at.target(path, folder=folder), body, headers, path=path, cap=cap)
+        target = self.at.target(path, folder=folder)
+        answer = self.exchange(action, target, body, headers, path=path, cap=cap)
+        if adds_slash(answer, target):
+            raise RemoteChanged(path)  # a folder has come to stand where a file was
         if answer.status not in SUCCESSES.get(action, {201}):
             self.refuse(action, path, answer)
         if action in WRITES and answer.status == 200 and is_page(answer):

@@ -13,12 +13,26 @@ DefaultRuntimeDir "$BASE/run"
 ErrorLog "$BASE/run/error.log"
 User www-data
 Group www-data
+# The modules that Debian's package enables, with what it sets for them, and those for WebDAV.
 LoadModule mpm_event_module modules/mod_mpm_event.so
 LoadModule authn_core_module modules/mod_authn_core.so
-LoadModule authn_file_module modules/mod_authn_file.so
 LoadModule authz_core_module modules/mod_authz_core.so
-LoadModule authz_user_module modules/mod_authz_user.so
+LoadModule authz_host_module modules/mod_authz_host.so
 LoadModule auth_basic_module modules/mod_auth_basic.so
+LoadModule access_compat_module modules/mod_access_compat.so
+LoadModule authn_file_module modules/mod_authn_file.so
+LoadModule authz_user_module modules/mod_authz_user.so
+LoadModule alias_module modules/mod_alias.so
+LoadModule dir_module modules/mod_dir.so
+LoadModule autoindex_module modules/mod_autoindex.so
+LoadModule env_module modules/mod_env.so
+LoadModule mime_module modules/mod_mime.so
+LoadModule negotiation_module modules/mod_negotiation.so
+LoadModule setenvif_module modules/mod_setenvif.so
+LoadModule filter_module modules/mod_filter.so
+LoadModule deflate_module modules/mod_deflate.so
+LoadModule status_module modules/mod_status.so
+LoadModule reqtimeout_module modules/mod_reqtimeout.so
 LoadModule dav_module modules/mod_dav.so
 LoadModule dav_fs_module modules/mod_dav_fs.so
 LoadModule dav_lock_module modules/mod_dav_lock.so
@@ -27,12 +41,32 @@ ThreadsPerChild 16
 DocumentRoot "$BASE/files"
 DavLockDB "$BASE/run/lockdb"
 KeepAlive On
-MaxKeepAliveRequests 0
+MaxKeepAliveRequests 100
+KeepAliveTimeout 5
 LimitRequestFieldSize 16380
+DirectoryIndex index.html index.cgi index.pl index.php index.xhtml index.htm
+IndexOptions FancyIndexing VersionSort HTMLTable NameWidth=* DescriptionWidth=* Charset=UTF-8
+IndexIgnore .??* *~ *# RCS CVS *,v *,t
+$MIMETYPES
+AddType application/x-gzip .gz .tgz
+AddLanguage de .de
+AddLanguage es .es
+AddCharset UTF-8 .utf8
+AddHandler type-map var
+LanguagePriority en de es
+ForceLanguagePriority Prefer Fallback
+AddOutputFilterByType DEFLATE text/html text/plain text/xml text/css application/xml
+RequestReadTimeout header=20-40,minrate=500
+RequestReadTimeout body=10,minrate=500
+ExtendedStatus On
+<FilesMatch "^\\.ht">
+  Require all denied
+</FilesMatch>
 <Directory "$BASE/files">
   Dav On
   $FILEETAG
   DavDepthInfinity $INFINITY
+  Options Indexes FollowSymLinks
   # Else an uploaded .htaccess is read, and the whole folder answers 500.
   AllowOverride None
   AuthType Basic

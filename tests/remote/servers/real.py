@@ -128,7 +128,12 @@ def _configured(base: Path, port: int, template: str, name: str, **more: str) ->
 
 def _apache(fileetag: str, infinity: str = "Off") -> Callable[[Path, int], list[str]]:
     def command(base: Path, port: int) -> list[str]:
-        own = {"FILEETAG": fileetag, "INFINITY": infinity}
+        types = Path("/etc/mime.types")
+        own = {
+            "FILEETAG": fileetag,
+            "INFINITY": infinity,
+            "MIMETYPES": f"TypesConfig {types}" if types.exists() else "AddType text/markdown .md",
+        }
         return [
             _program("apache2") or "",
             "-f",
