@@ -1,6 +1,7 @@
 """The fake Nextcloud has the traits of the real one that the table of all servers does not show."""
 
 import gzip
+import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
@@ -181,23 +182,46 @@ class TestWrites:
 
     def test_bulk_upload_writes_over_whatever_is_there(self, cloud: FakeNextcloud) -> None:
         cloud.other_client_put("a.md", b"an edit nobody has seen\n")
-        parts = [
-            b"--sep\r\nX-File-Path: /%s\r\nX-OC-Mtime: 1700000000\r\nContent-Length: %d\r\n\r\n%s\r\n"
-            % (name, len(body), body)
-            for name, body in ((b"a.md", b"from the desktop\n"), (b"b.md", b""), (b"none/c.md", b"1"))
-        ]
+        cloud.other_client_put("held.md", b"held\n")
+        cloud.lock("held.md")
+        files = {"a.md": b"from the desktop\n", "b.md": b"", "none/c.md": b"1", "held.md": b"2"}
 
-        body = b"".join(parts) + b"--sep--\r\n"
-        answer = ask(cloud, "POST", "/remote.php/dav/bulk", body, Content_Type="multipart/related; boundary=sep")
+        answer = ask_bulk(cloud, b"".join(bulk_part(name, raw) for name, raw in files.items()) + b"--sep--\r\n")
 
         said = json.loads(answer.body)
         assert {path: one["error"] for path, one in said.items()} == {
             "/a.md": False,
             "/b.md": False,
             "/none/c.md": True,
+            "/held.md": True,
         }
-        assert cloud.files() == {"a.md": b"from the desktop\n", "b.md": b""}
+        assert cloud.files() == {"a.md": b"from the desktop\n", "b.md": b"", "held.md": b"held\n"}
+        assert said["/a.md"]["etag"] == cloud.tree.file("a.md").etag
         assert list(cloud.tree.file("a.md").versions.values()) == [b"an edit nobody has seen\n"]
+
+    def test_a_bulk_upload_ends_at_the_first_part_that_did_not_arrive_as_it_was_sent(
+        self, cloud: FakeNextcloud
+    ) -> None:
+        damaged = bulk_part("b.md", b"whole\n").replace(b"whole", b"other")
+
+        answer = ask_bulk(cloud, bulk_part("a.md", b"1") + damaged + bulk_part("c.md", b"3") + b"--sep--\r\n")
+
+        assert (answer.status, list(json.loads(answer.body))) == (400, ["/a.md"])
+        assert cloud.files() == {"a.md": b"1"}
+
+    def test_a_put_may_be_stored_in_part_and_answered_as_if_it_were_whole(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        cloud.other_client_put("a.md", b"old\n")
+        clock.pass_(5)
+        cloud.cut_next_put_short_at(4)
+
+        created = ask(cloud, "PUT", "b.md", b"a new note\n")
+        answer = ask(cloud, "PUT", "a.md", b"the new text\n")
+
+        assert (created.status, answer.status) == (201, 204)
+        assert cloud.files() == {"a.md": b"the ", "b.md": b"a new note\n"}
+        assert prop(cloud, "a.md", "getetag", "DAV:") == answer.headers["OC-ETag"]
 
     def test_an_unusable_time_is_found_after_the_bytes_are_stored(self, cloud: FakeNextcloud) -> None:
         assert ask(cloud, "PUT", "a.md", b"1", X_OC_Mtime="0").status == 500
@@ -240,6 +264,16 @@ class TestWrites:
         target = f"{ORIGIN}/remote.php/dav/versions/mira/restore/target"
         assert ask(cloud, "MOVE", f"{folder}/{stamps[-1]}", Destination=target).status == 201
         assert cloud.files() == {"a.md": b"one"}
+
+
+def bulk_part(name: str, raw: bytes) -> bytes:
+    digest = hashlib.md5(raw).hexdigest()
+    head = f"X-File-Path: /{name}\r\nX-OC-Mtime: 1700000000\r\nX-File-MD5: {digest}\r\nContent-Length: {len(raw)}"
+    return b"--sep\r\n" + head.encode() + b"\r\n\r\n" + raw + b"\r\n"
+
+
+def ask_bulk(cloud: FakeNextcloud, body: bytes) -> Response:
+    return ask(cloud, "POST", "/remote.php/dav/bulk", body, Content_Type="multipart/related; boundary=sep")
 
 
 @pytest.mark.parametrize("condition", ["If-Match", "If-None-Match"])

@@ -66,6 +66,8 @@ class Call:
     """What an href starts with, such as ``/remote.php/dav/files/mira``."""
     dies_at: int | None = None
     """The server's process dies when it has written so many bytes."""
+    keeps: int | None = None
+    """The server stores so many bytes, and answers as if it had stored all of them."""
 
     @property
     def path(self) -> str:

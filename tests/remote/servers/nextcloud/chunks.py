@@ -1,9 +1,8 @@
 """Uploads in parts (chunked upload v2), and many small files in one request (bulk upload)."""
 
+import hashlib
 import json
 import re
-from email.parser import BytesParser
-from email.policy import HTTP
 
 from tests.remote.servers.exchange import ConnectionLost, Response
 from tests.remote.servers.nextcloud.account import json_response
@@ -81,41 +80,53 @@ _BOUNDARY = re.compile(r'boundary="?([^";]+)"?')
 
 
 def bulk(call: Call) -> Response:
-    """Many files at once. No condition is ever looked at: what is there is written over."""
+    """Many files at once. No condition is ever looked at: what is there is written over.
+
+    A part that cannot be read ends it with 400; the answer then names what has been stored before.
+    """
     boundary = _BOUNDARY.search(call.headers.get("content-type", ""))
     if call.method != "POST" or not boundary:
         raise Refused(400, "BadRequest", "A multipart/related body was expected")
-    results = {}
+    results: dict[str, object] = {}
     rest = call.body
-    separator = b"--" + boundary[1].encode()
-    while (start := rest.find(separator)) >= 0 and not rest[start + len(separator) :].startswith(b"--"):
-        head, _, rest = rest[start + len(separator) :].partition(b"\r\n\r\n")
-        headers = BytesParser(policy=HTTP).parsebytes(head.lstrip(b"\r\n") + b"\r\n\r\n")
-        length = int(headers["Content-Length"])
-        results[str(headers["X-File-Path"])] = _store_one(call, headers, rest[:length])
-        rest = rest[length:]
+    opening, closing = (f"--{boundary[1]}{end}\r\n".encode() for end in ("", "--"))
+    while not rest.startswith(closing):
+        part = _part(rest, opening)
+        if part is None:
+            return json_response(400, json.dumps(results))
+        headers, raw, rest = part
+        results[headers["x-file-path"]] = _store_part(call, headers, raw)
     return json_response(200, json.dumps(results))
 
 
-def _store_one(call: Call, headers: object, raw: bytes) -> dict[str, object]:
-    def get(name: str) -> str:
-        return str(headers[name] or "")  # type: ignore[index]
+def _part(rest: bytes, opening: bytes) -> tuple[dict[str, str], bytes, bytes] | None:
+    """Headers and content of the next part, and what follows it; None where it is not as it has to be."""
+    head, blank, rest = rest.partition(b"\r\n\r\n")
+    if not head.startswith(opening) or not blank:
+        return None
+    lines = (line.partition(":") for line in head[len(opening) :].decode().split("\r\n"))
+    headers = {name.strip().lower(): value.strip() for name, _, value in lines}
+    if not {"content-length", "x-file-md5", "x-file-path"} <= headers.keys():
+        return None
+    length = int(headers["content-length"])
+    raw, end = rest[:length], rest[length : length + 2]
+    if hashlib.md5(raw).hexdigest() != headers["x-file-md5"] or end != b"\r\n":
+        return None
+    return headers, raw, rest[length + 2 :]
 
-    path = composed(get("X-File-Path").strip("/"))
+
+def _store_part(call: Call, headers: dict[str, str], raw: bytes) -> dict[str, object]:
+    """A checksum is not looked at, and that of what is written over is gone."""
+    path = composed(headers["x-file-path"].strip("/"))
     try:
         check_name(path)
         call.account.check_quota(len(raw))
-        if not isinstance(call.account.tree.find(path), File | None):
+        node = call.account.tree.find(path)
+        if not isinstance(node, File | None):
             raise Refused(409, "Conflict", "There is a folder of this name")
-        mtime = int(get("X-OC-Mtime")) if get("X-OC-Mtime") else None
-        file, _ = call.account.tree.write(path, raw, mtime=mtime, checksum=get("OC-Checksum"))
+        call.account.check_lock(path, node)
+        mtime = headers.get("x-file-mtime") or headers.get("x-oc-mtime")
+        file, _ = call.account.tree.write(path, raw, mtime=int(mtime) if mtime else None)
     except (Refused, Missing) as error:
         return {"error": True, "message": str(error) or f"{parent_of(path)} is missing"}
-    return {
-        "error": False,
-        "etag": file.etag,
-        "OC-ETag": f'"{file.etag}"',
-        "OC-FileID": file_id(file.id),
-        "fileid": file_id(file.id),
-        "permissions": file.permissions,
-    }
+    return {"error": False, "etag": file.etag, "fileid": file_id(file.id), "permissions": file.permissions}

@@ -86,6 +86,7 @@ def store(call: Call, path: str, raw: bytes) -> tuple[int, dict[str, str]]:
         if isinstance(tree.find(path), File):
             tree.write(path, raw[: call.dies_at], whole=False)
         raise ConnectionLost
+    raw = raw[: call.keeps]
     mtime = call.headers.get("x-oc-mtime")
     good = mtime is None or _is_mtime(mtime)
     try:
