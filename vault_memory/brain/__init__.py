@@ -3,11 +3,15 @@ loaded before it is asked for."""
 
 from typing import TYPE_CHECKING
 
+from vault_memory.brain.telemetry import opt_out
+
 if TYPE_CHECKING:
     from vault_memory.brain.base import Answer, Brain, Embedder, Rung, unit
     from vault_memory.brain.brains import brain_trouble, load_brain
     from vault_memory.brain.load import available, load_embedder
     from vault_memory.brain.templates import instructions
+
+opt_out()  # here, before any module of this room can import a library that phones home
 
 __all__ = [
     "Answer",
