@@ -22,7 +22,9 @@ ENV PATH=/app/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     VAULT_MEMORY_VAULT=/vault \
     VAULT_MEMORY_STATE=/state \
-    VAULT_MEMORY_CACHE=/state/models
+    VAULT_MEMORY_CACHE=/state/models \
+    ORT_DISABLE_TELEMETRY=1 \
+    HF_HUB_DISABLE_TELEMETRY=1
 USER memory
 WORKDIR /vault
 VOLUME ["/vault", "/state"]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from vault_memory.app.unit_texts import Job, PathNotTaken, launchd_list, systemd_unit
 from vault_memory.app.units import NAME, Place, UnitNotOurs, UnitNotWritten, install, job_of, place_of, uninstall
+from vault_memory.brain.telemetry import OPT_OUTS
 from vault_memory.errors import UsageError, VaultUnreachable
 
 SYSTEMD = Path("/lib/systemd/systemd")
@@ -80,6 +81,16 @@ def systemd_reads(folder: Path, name: str) -> dict[str, list[str]]:
         key, _, value = line.strip().partition(": ")
         told.setdefault(key, []).append(value)
     return told
+
+
+def test_a_daemon_of_a_service_manager_does_not_phone_home():
+    job = a_job("/v")
+    words = [words_of(setting) for setting in settings_of(systemd_unit(job), "Environment")]
+    of_launchd = plistlib.loads(launchd_list(job).encode())["EnvironmentVariables"]
+
+    assert "ORT_DISABLE_TELEMETRY" in OPT_OUTS
+    assert [[f"{name}={value}"] for name, value in OPT_OUTS.items()] == words[-len(OPT_OUTS) :]
+    assert of_launchd.items() >= OPT_OUTS.items()
 
 
 @pytest.mark.skipif(not SYSTEMD.exists(), reason="systemd is not installed")

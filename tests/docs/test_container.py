@@ -13,6 +13,7 @@ import pytest
 
 from tests.scenarios.outside import Outside, outside
 from vault_memory import config
+from vault_memory.brain.telemetry import OPT_OUTS
 from vault_memory.cli import COMMANDS
 
 __all__ = ["outside"]
@@ -105,6 +106,10 @@ def test_the_environment_is_one_that_the_program_takes_and_its_folders_are_kept(
     assert {ours["VAULT_MEMORY_VAULT"], ours["VAULT_MEMORY_STATE"]} == set(kept)
     assert ours["VAULT_MEMORY_CACHE"].startswith(tuple(kept))
     assert all(folder in last("RUN") for folder in kept), "its user owns them"
+
+
+def test_no_library_of_the_image_phones_home():
+    assert OPT_OUTS.items() <= environment().items()
 
 
 def test_it_runs_the_daemon_and_not_as_root():

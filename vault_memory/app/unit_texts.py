@@ -6,6 +6,7 @@ Paths are written so that the manager reads exactly them, whatever is in them; t
 from dataclasses import dataclass
 from pathlib import Path
 
+from vault_memory.brain.telemetry import OPT_OUTS
 from vault_memory.errors import UsageError
 
 WATCHDOG_SECONDS = 300
@@ -48,7 +49,7 @@ class Job:
     @property
     def environment(self) -> dict[str, str]:
         """What it has to know, since a service manager has another environment than a terminal."""
-        return {"VAULT_MEMORY_STATE": str(self.states), "VAULT_MEMORY_CACHE": str(self.cache)}
+        return {"VAULT_MEMORY_STATE": str(self.states), "VAULT_MEMORY_CACHE": str(self.cache), **OPT_OUTS}
 
 
 def systemd_unit(job: Job) -> str:
