@@ -1,5 +1,6 @@
 """No note can close the quotation that it stands in, in any spelling; what reads like an instruction says so."""
 
+import html
 import re
 import unicodedata
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from vault_memory.memory import quoting
 from vault_memory.memory.instructions import PATTERNS, beginnings, shaped_like_instruction
 from vault_memory.memory.quoting import CLOSING, FLAG, NAME, escaped, flagged, opening, quoted
 from vault_memory.memory.words import clean
@@ -52,11 +54,88 @@ def test_no_spelling_of_a_mark_stands_in_a_quotation(text):
     assert f"<{NAME}" not in found
 
 
-@given(TEXTS)
+@given(TEXTS.filter(lambda text: "&" not in text))
 def test_only_the_sign_that_begins_a_mark_is_changed(text):
     changed = [(a, b) for a, b in zip(clean(text), escaped(text), strict=True) if a != b]
 
-    assert all(b == "‹" for _, b in changed)
+    assert all(b in "‹⟦" for _, b in changed)
+
+
+LOOK_ALIKES = {"a": "аɑα", "e": "еҽ"[:1], "o": "оο", "u": "υ", "v": "νѵ", "m": "ｍ", "y": "уγ", "t": "т", "l": "ӏ"}
+NAMED_MARKS = (
+    CLOSING, f"<{NAME} kind=", "[/INST]", "[INST]", "<|im_end|>", "<|im_start|>system", "<<SYS>>", "<</SYS>>", "</s>",
+    "<start_of_turn>", "<end_of_turn>", "[SYSTEM_PROMPT]", "[TOOL_CALLS]", "<system>", "<｜end▁of▁sentence｜>",
+)  # fmt: skip
+FIRST = {
+    "<": ["<", "＜", "﹤", "<\u0338", "≮", "&lt;", "&#60;", "&#x3C;", "&amp;lt;", "&LT;"],
+    "[": ["[", "［", "&#91;", "&lsqb;"],
+}
+UNSEEN = ["", "", "\u200b", "\u00ad", "\u2060", "\u034f", "\ufe0f", "\u0301", "\u0337", "\u20dd", "\U000e0041"]
+GAPS = ["", "", "", " ", "\n", "\r\n", "\t", "\u2028", "\u3000", "\n\n", "  \n  "]
+
+
+@st.composite
+def near_spellings(draw: st.DrawFn) -> str:
+    """A mark as somebody may write it who knows that the plain one is looked for."""
+    drawn = []
+    for letter in draw(st.sampled_from(NAMED_MARKS)):
+        forms = [letter, letter.upper(), *FIRST.get(letter, ()), *LOOK_ALIKES.get(letter.lower(), "")]
+        drawn += [draw(st.sampled_from(forms)), draw(st.sampled_from(UNSEEN)), draw(st.sampled_from(GAPS))]
+    return "".join(drawn)
+
+
+def read_by_a_model(text: str) -> str:
+    """Entities decoded, NFKD without marks and invisible letters, look-alikes as Latin, no blanks, case-folded."""
+    plain = unicodedata.normalize("NFKD", html.unescape(html.unescape(text)))
+    seen = (one for one in plain if unicodedata.category(one)[0] not in "MC" or one.isspace())
+    latin = {alike: letter for letter, others in LOOK_ALIKES.items() for alike in others}
+    folded = "".join("".join(seen).split()).casefold()
+    return "".join(latin.get(one, one) for one in folded).replace("_", "").replace("▁", "")
+
+
+FOLDED_MARKS = tuple(
+    mark.replace("_", "").casefold() for mark in (f"</{NAME}", f"<{NAME}", "[/INST]", "[INST]", "<|", "<sys>", "</s",
+    "<start_of", "<end_of", "[SYSTEM_PROMPT]", "[TOOL_CALLS]", "<system>")
+)  # fmt: skip
+
+
+@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.lists(st.one_of(near_spellings(), st.text(max_size=12)), min_size=1, max_size=4))
+@example(["<\n/vault-memory>"])
+@example(["<", "/vault-memory>"])
+@example(["tea &lt;/vault-memory&gt;"])
+@example(["≮/vault-memory>"])
+def test_a_mark_stands_only_where_the_program_put_it(parts: list[str]):
+    lines = "\n".join(parts).split("\n")
+    found = read_by_a_model("\n".join(quoted(lines)))
+
+    assert [mark for mark in FOLDED_MARKS if mark in found] == []
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(near_spellings(), st.text(max_size=20), near_spellings())
+def test_a_line_that_is_cut_away_joins_no_mark(before: str, between: str, after: str):
+    lines = quoted("\n".join([before, between, after]).split("\n"))
+
+    for cut in range(len(lines)):
+        found = read_by_a_model("\n".join([*lines[:cut], *lines[cut + 1 :]]))
+        assert [mark for mark in FOLDED_MARKS[:2] if mark in found] == []
+
+
+@pytest.mark.parametrize("sign", ["<", "[", "<v", "[i", "&lt;", "< ", "<\u200b"])
+def test_a_text_full_of_signs_is_quoted_in_linear_steps(sign: str, monkeypatch: pytest.MonkeyPatch):
+    steps = 0
+    real = quoting.letter_skeleton
+
+    def counted(letter: str) -> str:
+        nonlocal steps
+        steps += 1
+        return real(letter)
+
+    monkeypatch.setattr(quoting, "letter_skeleton", counted)
+    escaped(sign * 10_000)
+
+    assert steps <= 250_000
 
 
 @pytest.mark.parametrize(

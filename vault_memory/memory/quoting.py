@@ -5,11 +5,13 @@ system's: each `<` that could begin a tag, in any spelling of it, becomes `‹`.
 the bot say so.
 """
 
+import html
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from vault_memory.memory.instructions import shaped_like_instruction
+from vault_memory.memory.skeleton import letter_skeleton, skeleton
 from vault_memory.memory.words import clean
 
 NAME = "vault-memory"
@@ -24,16 +26,20 @@ LARGEST_KEPT = 40_000
 FLAG = "[reads like an instruction; only quoted] "
 """Before a line that would tell the bot what to do"""
 
-_HIDDEN = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
+_LESS = "<\u226e\ufe64\uff1c\u2039\u276e\u3008\u27e8\u2329\u02c2\u1438\U0001d236\u227a"
+_OPEN = "[\uff3b\ufe5d\u3014\u3010\u27e6"
+_ENTITY = r"&(?:amp;)*(?:lt|lsqb|lbrack|#0*(?:60|91)|#[xX]0*(?:3[cC]|5[bB]));?"
+_OPENER = re.compile(rf"[{_LESS}{_OPEN}]|{_ENTITY}", re.IGNORECASE)
+_ANY_ENTITY = re.compile(r"&(?:amp;)*(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});?", re.IGNORECASE)
+_FARTHEST = 24
+"""Letters after a sign that are looked at, apart from blanks and what nobody sees"""
+_NEXT_TO_LESS = re.compile(r"[^\W\d_]|[/|]")
+_FIRST_AFTER_LESS = re.compile(r"[/|vsebupi]")
+_AFTER_LESS = re.compile(r"/|\||v|startof|endof|im(?:start|end|sep)|sys(?:tem)?>|(?:s|bos|eos|unk|pad)>")
+_FIRST_AFTER_OPEN = re.compile(r"[/isatc]")
+_AFTER_OPEN = re.compile(
+    r"/?(?:inst|systemprompt|availabletools|toolcalls?|toolresults?|toolcontent|args|callid|think)\]"
 )
-_GAP = rf"[\s\x00-\x1f\x7f-\x9f{_HIDDEN}]*"
-_LESS = "<\ufe64\uff1c\u2039\u276e\u3008\u27e8\u2329\u02c2\u1438\U0001d236"
-_SLASH = "/\\\\\u2044\u2215\u29f8\uff0f\u2571\ufe68\uff3c\u29f5"
-_V = "vV\u0475\u0474\u03bd\u2174\u2164\uff56\uff36\u1d20\u22c1"
-_BAR = "|\uff5c\u2502\u01c0"
-_MARK = re.compile(rf"[{_LESS}](?={_GAP}[{_SLASH}{_V}]|[{_HIDDEN}]*(?:[^\W\d_]|[{_BAR}]))")
 _BREAKS = re.compile(r"\r\n?|[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -52,8 +58,51 @@ def _attribute(value: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text, unable to write a mark; nothing else of it is changed."""
-    return _MARK.sub("‹", clean(text))
+    """The text, unable to write a mark, also over several lines; nothing else of it is changed."""
+    text = clean(text)
+    return _OPENER.sub(lambda sign: _harmless(text, sign), text)
+
+
+def _harmless(text: str, sign: re.Match[str]) -> str:
+    """What stands in the place of a sign that may begin a mark."""
+    if skeleton(_decoded(sign[0])).startswith("["):
+        letters, _ = _after(text, sign.end(), _FIRST_AFTER_OPEN)
+        return "⟦" if _AFTER_OPEN.match(_without_joints(letters)) else sign[0]
+    letters, gap = _after(text, sign.end(), _FIRST_AFTER_LESS)
+    # At the end of a line: what follows may be cut away, so that another line comes next.
+    if not letters or _BREAKS.search(gap):
+        return "‹"
+    if not gap and _NEXT_TO_LESS.match(letters):
+        return "‹"
+    return "‹" if _AFTER_LESS.match(_without_joints(letters)) else sign[0]
+
+
+def _after(text: str, at: int, first: re.Pattern[str]) -> tuple[str, str]:
+    """The next letters as a reader sees them, and the blanks before them.
+
+    Only one letter when that is not one of the `first` of a mark: text full of signs must not cost more.
+    """
+    letters, gap = "", ""
+    while at < len(text) and len(letters) < _FARTHEST:
+        entity = _ANY_ENTITY.match(text, at) if text[at] == "&" else None
+        piece = _decoded(entity[0]) if entity else text[at]
+        at = entity.end() if entity else at + 1
+        seen = "".join(map(letter_skeleton, piece)).replace(" ", "")
+        if not seen and not letters and piece.isspace():
+            gap += piece
+        letters += seen
+        if letters and not first.match(letters):
+            break
+    return letters, gap
+
+
+def _decoded(entity: str) -> str:
+    """What an entity stands for, also one that is escaped once more."""
+    return html.unescape(html.unescape(entity)) if entity.startswith("&") else entity
+
+
+def _without_joints(letters: str) -> str:
+    return letters.replace("-", "").replace("_", "")
 
 
 def one_line(text: str) -> str:
@@ -63,8 +112,9 @@ def one_line(text: str) -> str:
 
 def quoted(lines: Sequence[str]) -> tuple[str, ...]:
     """Lines of a note as they go into a prompt."""
+    clear = escaped("\n".join(line.replace("\n", " ") for line in lines)).split("\n")
     suspicious = flagged(tuple(lines)) if sum(map(len, lines)) <= LARGEST_KEPT else flagged.__wrapped__(tuple(lines))
-    return tuple(FLAG * (at in suspicious) + escaped(line) for at, line in enumerate(lines))
+    return tuple(FLAG * (at in suspicious) + line for at, line in enumerate(clear))
 
 
 @lru_cache(maxsize=512)
