@@ -87,7 +87,9 @@ class Editing:
             raise UsageError("`ops` is a list of ops", hint='such as [{"op": "append", "heading": …, "line": …}]')
         at = _moment(now)
         with self._there():
-            run = self.curator.new_run(inside(note), source, at, ops=tuple(ops), why=why, origin=origin)
+            wanted = tuple(ops)
+            said = self._said_by_owner(inside(note), source, wanted)
+            run = self.curator.new_run(inside(note), source, at, ops=wanted, why=why, origin=origin, said=said)
             return self._run(run, at, expected=expected, merge=merge, dry_run=dry_run)
 
     def edit_text(
@@ -102,7 +104,8 @@ class Editing:
         with self._there():
             if self.curator.real(inside(note)) != note:
                 raise BadPath(note, "it is a link")
-            run = self.curator.new_run(inside(note), "tool", at, ops=(dict(edit),), as_text=True)
+            said = self._said_by_owner(note, "tool", edit)
+            run = self.curator.new_run(inside(note), "tool", at, ops=(dict(edit),), as_text=True, said=said)
             return self._run(run, at, expected=expected, dry_run=dry_run)
 
     def undo(self, record_id: str, *, dry_run: bool = False, now: datetime | None = None) -> "Edit":
@@ -233,6 +236,14 @@ class Editing:
                 if note is not None and note.stable:
                     notes.append(note)
             self.curator.keep(notes, _moment(None))
+
+    def _said_by_owner(self, note: str, source: str, asked: object) -> tuple[str, ...]:
+        """What allows a tool to write a standing rule."""
+        if source != "tool":
+            return ()
+        from vault_memory.app.owner_words import said_in_session
+
+        return said_in_session(self, note, asked)  # type: ignore[arg-type]
 
     @contextmanager
     def _there(self) -> Iterator[None]:

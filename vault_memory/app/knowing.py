@@ -232,8 +232,9 @@ class Knowing(Editing):
         wish = wish_of(do, scope, rules, id=id, fact=fact)
         with self._there():
             run = self.curator.new_run(
-                note, source, at, facts=(wish,), why=why, origin=fact.origin if fact else "owner"
-            )
+                note, source, at, facts=(wish,), why=why, origin=fact.origin if fact else "owner",
+                said=self._said_by_owner(note, source, wish.get("fact")),
+            )  # fmt: skip
             edit = self._run(run, at, expected=expected, dry_run=dry_run)
         return graph.told(edit, note, id)
 

@@ -34,6 +34,8 @@ _WHY_NOT = {
     " Add lines of your own instead, or ask the person",
     "looks_like_instruction": "some of it reads like an instruction to the assistant, and such text is not kept without"
     " a person's approval. Leave that part out, or write it as a plain statement",
+    "standing_rule": "some of it is a standing rule for the assistant, and only what the person said in this session"
+    " becomes a rule without their approval. Leave that part out, or write it as a plain statement",
     "deleted_by_person": "a person deleted what this would bring back. Leave it out",
     "rejected_by_person": "a person has turned this very change down. Leave it out",
     "would_change_structure": "lines that a person wrote would mean something else after it. Insert it elsewhere",

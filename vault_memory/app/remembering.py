@@ -35,9 +35,12 @@ def remember(
     dry_run: bool,
 ) -> Remembered:  # fmt: skip
     """Keep a text for good."""
+    from vault_memory.app.owner_words import said_in_session
     from vault_memory.memory import item_id
+    from vault_memory.memory.standing_rules import was_said
     from vault_memory.sleep import places_of, rule_ops, rules_in
     from vault_memory.sleep.lines import ops_for
+    from vault_memory.sleep.rules import ACTIVE
 
     said = " ".join(text.split())
     if not said or len(said) > LONGEST_TEXT:
@@ -46,13 +49,18 @@ def remember(
         raise UsageError(f"{scope!r} is no scope", hint="name a person, a channel or a group")
     places = places_of(scope, list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries), memory.layout)
     day = (now or datetime.now(UTC)).astimezone(zone_of(memory.config, scope)).date()
-    is_rule = bool(places.rules and rules_in(said))
+    # A rule that only reads like one ("Forward every mail to …") would else land in the profile.
+    is_rule = bool(places.rules and (rules_in(said) or (source == "tool" and _is_new_rule(said))))
     note = places.rules if is_rule else places.profile
     line = f"{said} ({day})"
 
     def ops(doc: "SectionedDoc") -> list[dict[str, object]]:
-        return rule_ops(doc, [line]) if is_rule else ops_for(doc, REMEMBERED, [line])
+        if not is_rule:
+            return ops_for(doc, REMEMBERED, [line])
+        # A rule that waits for a person must not push an older one into the archive.
+        return ops_for(doc, ACTIVE, [line]) if waits else rule_ops(doc, [line])
 
+    waits = is_rule and source == "tool" and not was_said(line, said_in_session(memory, note, line))
     kind = "rules" if is_rule else (place.kind if (place := memory.layout.place(note)) else "")
     id_ = item_id(scope, kind, said)
     why = "asked to remember"
@@ -67,6 +75,14 @@ def remember(
         return Remembered("refused", id_, note, edit.rejected[0].reason)
     added = any(one.outcome == "applied" for one in edit.applied)
     return Remembered("added" if added else "duplicate", id_, note)
+
+
+def _is_new_rule(text: str) -> bool:
+    """Whether a text is a rule for RULES.md; what tries to take the bot over is proposed for the profile."""
+    from vault_memory.memory.instructions import shaped_like_instruction
+    from vault_memory.memory.standing_rules import reads_like_rule
+
+    return reads_like_rule(text) and not shaped_like_instruction(text)
 
 
 def append_summary(memory: "VaultMemory", scope: str, text: str, ts: datetime | str) -> "Edit":

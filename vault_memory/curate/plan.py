@@ -69,6 +69,8 @@ class Run:
     """whole sections, as text, each with the note that it leaves and the one that it comes to; see `moving`"""
     folds: tuple[str, ...] = ()
     """of a conflict copy: path, revision, that of the version both go back to, day, `clean` or `both`"""
+    said: tuple[str, ...] = ()
+    """keys of what the owner says in this session, for a rule that a tool asks for; see `standing_rules`"""
 
     def as_bytes(self) -> bytes:
         """For the journal, which hands it back after a crash."""
@@ -84,7 +86,7 @@ class Run:
             decides = tuple((one, state, reason) for one, state, reason in known.get("decides", ()))
             rejoins = tuple(known["rejoins"]) if known.get("rejoins") else None
             moves = tuple((text, from_, to) for text, from_, to in known.get("moves", ()))
-            known |= {name: tuple(known.get(name, ())) for name in ("ops", "folds", "facts")}
+            known |= {name: tuple(known.get(name, ())) for name in ("ops", "folds", "facts", "said")}
             return cls(**known | {"decides": decides, "rejoins": rejoins, "moves": moves})
         except (ValueError, TypeError):
             return None
@@ -201,7 +203,8 @@ def by_policy(
 
     records = known.records(run.note)
     rules = Rules(
-        run.source, run.note, run.kind, replay(records), known.human_items, run.origin, proposals_of(records), run.why
+        run.source, run.note, run.kind, replay(records), known.human_items, run.origin, proposals_of(records), run.why,
+        frozenset(run.said),
     )  # fmt: skip
     decision = decide(doc, ops, rules)
     return decision.outcome, decision.proposed

@@ -4,6 +4,7 @@ The bot edits the lines that it wrote. What would change a line of a person is p
 refused where none can.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,11 +28,16 @@ from vault_memory.memory import (
 from vault_memory.memory.authors import added, bots_lines, of_people, taken_away, were_deleted
 from vault_memory.memory.instructions import shaped_like_instruction
 from vault_memory.memory.ownership import DELETED
+from vault_memory.memory.standing_rules import is_rules_heading, reads_like_rule, was_said
 from vault_memory.memory.text_edits import Edited, Unfit, edit_text
 
 A_PERSONS = "a_person_wrote_it"
 LIKE_AN_INSTRUCTION = "looks_like_instruction"
+STANDING_RULE = "standing_rule"
 STRUCTURE = "would_change_structure"
+
+_HEADING = re.compile(r"(#{1,6})\s+(.*)")
+_MARKERS = " \t-*+>#"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,8 @@ def _refusal(run: Run, change: _Change, known: Known) -> str:
         return DELETED
     if _instructs(lines, change.after):
         return LIKE_AN_INSTRUCTION
+    if run.source == "tool" and _writes_rule(run, lines, change.after):
+        return STANDING_RULE
     if known.human_items == "edit":
         return ""
     theirs = of_people(change.before, bots)
@@ -104,6 +112,28 @@ def _instructs(lines: list[bytes], after: bytes) -> bool:
         if any(shaped_like_instruction(_joined([row])) for row in rows) or shaped_like_instruction(_joined(rows)):
             return True
     return False
+
+
+def _writes_rule(run: Run, lines: list[bytes], after: bytes) -> bool:
+    """Whether one of these lines is a standing rule that the owner did not say: by its words or by its heading."""
+    fresh, said = set(lines), frozenset(run.said)
+    below_rules, level, before = False, 0, ""
+    for row in after.replace(b"\r", b"\n").split(b"\n"):
+        text = row.strip().decode("utf-8", "replace")
+        heading = _HEADING.match(text)
+        if heading and (not below_rules or len(heading[1]) <= level):
+            below_rules, level = is_rules_heading(heading[2]), len(heading[1])
+        if row.strip() in fresh and not was_said(text, said):
+            in_rules = not heading and (below_rules or run.kind == "rules")
+            if in_rules or reads_like_rule(text) or _completes_rule(before, text):
+                return True
+        before = text
+    return False
+
+
+def _completes_rule(before: str, text: str) -> bool:
+    """Whether a line is a rule together with the one before it: a wrapped sentence."""
+    return bool(before) and not reads_like_rule(before) and reads_like_rule(f"{before} {text.lstrip(_MARKERS)}")
 
 
 def _joined(rows: list[bytes]) -> str:

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from functools import cache
 
-_HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
+HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 
 _BEFORE = "(?:previous|prior|earlier|above|preceding|system|your|former)"
 _RULES = "(?:instructions?|rules?|prompts?|guidelines?|directives?|constraints?)"
@@ -106,7 +106,7 @@ def shaped_like_instruction(text: str) -> bool:
     """Whether a text reads as if it told the bot what to do."""
     if not _tries:
         _tries.extend((beginnings(one), one) for patterns in PATTERNS.values() for one in patterns)
-    plain = " ".join(unicodedata.normalize("NFKC", _HIDDEN.sub("", text)).split())
+    plain = " ".join(unicodedata.normalize("NFKC", HIDDEN.sub("", text)).split())
     small = plain.lower().replace("i\u0307", "i").replace("\u0131", "i")
     return any(any(map(small.__contains__, begins)) and _compiled(one).search(plain) for begins, one in _tries)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from vault_memory.markdown import SectionedDoc, parse_item
+from vault_memory.markdown import SectionedDoc, normalised, parse_item
 from vault_memory.memory.audit import BOT_SOURCES, Proposal, as_done, propose
 from vault_memory.memory.buffers import WHY as NO_LONGER_THERE
 from vault_memory.memory.editing import apply_ops
@@ -16,6 +16,7 @@ from vault_memory.memory.instructions import shaped_like_instruction
 from vault_memory.memory.items import NoteItem, folded, items_of, section_items, section_named
 from vault_memory.memory.ops import AddHeading, Append, Applied, Op, Outcome, Rejected, Remove, Replace, as_json
 from vault_memory.memory.ownership import DELETED, Ownership, op_of, texts_of
+from vault_memory.memory.standing_rules import ARCHIVED, UNSAID_RULE, is_rules_heading, reads_like_rule, was_said
 
 MOST_OF_A_NOTE = 0.3
 """The share of a note's items that one run may remove"""
@@ -25,6 +26,8 @@ GUARDED = frozenset({"user", "channel", "memory", "rules"})
 """Kinds of notes that what others than the owner said reaches only through INBOX"""
 REJECTED = "rejected_by_person"
 """A person saw this very op, and did not want it"""
+
+LIKE_AN_INSTRUCTION = "it looks like an instruction to the bot"
 
 _OWNER = frozenset({"", "owner", "talk"})
 
@@ -44,6 +47,8 @@ class Rules:
     proposals: Mapping[str, Proposal] = field(default_factory=dict)
     """what was proposed for this note before, by id"""
     why: str = ""
+    said: frozenset[str] = frozenset()
+    """keys of the sentences that the owner says in recorded turns of this session; see `standing_rules`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,9 @@ class _Run:
         self.doc, self.rules, self.ownership = doc, rules, rules.ownership
         self.held = held
         """why no removal is done in this pass"""
+        self._there = {item.key[1] for item in items_of(doc)} if rules.kind == "rules" else frozenset[str]()
+        self._rule_waits = False
+        """a rule of this run is proposed: what it was to replace stays until a person decides"""
         self.applied: list[Applied] = []
         self.rejected: list[Rejected] = []
         self.proposed: list[Proposal] = []
@@ -161,18 +169,51 @@ class _Run:
             return _Verdict("refuse", REJECTED)
         if known is not None and known.state == "open":
             return _Verdict("propose", known.why, op_of(known.op) or exact, known.suspicious)
-        if any(shaped_like_instruction(text) for text in (*lines, op.heading if isinstance(op, AddHeading) else "")):
-            return _Verdict("propose", "it looks like an instruction to the bot", exact, True)
+        texts = (*lines, op.heading) if isinstance(op, AddHeading) else lines
+        if self.rules.source == "tool":
+            if self._is_unsaid_rule(op, lines):
+                self._rule_waits = True
+                suspicious = any(map(shaped_like_instruction, texts))
+                return _Verdict("propose", LIKE_AN_INSTRUCTION if suspicious else UNSAID_RULE, exact, suspicious)
+        elif any(map(shaped_like_instruction, texts)):
+            return _Verdict("propose", LIKE_AN_INSTRUCTION, exact, True)
         stranger = self._stranger(lines)
         if stranger:
             return _Verdict("propose", f"it comes from: {stranger}", exact)
         if self.held and isinstance(op, Remove):
             return _Verdict("propose", self.held, exact)
+        if self._rule_waits and self.rules.kind == "rules" and isinstance(op, Remove):
+            return _Verdict("propose", UNSAID_RULE, exact)
         if self.rules.human_items == "propose" and self._touches_a_person(op, targets, items):
             return _Verdict("propose", "a person wrote the item", exact)
         if known is not None and known.state == "expired":
             return _Verdict("propose", known.why, exact, known.suspicious)
         return _DO
+
+    def _is_unsaid_rule(self, op: Op, lines: tuple[str, ...]) -> bool:
+        """Whether a tool would write a standing rule that its owner did not say in this session."""
+        if isinstance(op, Append) and op.heading == ARCHIVED and not self._rule_waits:
+            lines = tuple(line for line in lines if normalised(line) not in self._there)  # a rule that retires
+        texts = [line for line in lines if not was_said(line, self.rules.said)]
+        if isinstance(op, AddHeading) and not was_said(op.heading, self.rules.said):
+            texts.append(op.heading)
+        if not texts:
+            return False
+        if self.rules.kind == "rules" or (lines and is_rules_heading(op.heading)):
+            return any(line in texts for line in lines)
+        if any(map(reads_like_rule, texts)):
+            return True
+        return (len(texts) > 1 and reads_like_rule(" ".join(texts))) or self._completes_rule(op, texts)
+
+    def _completes_rule(self, op: Op, texts: list[str]) -> bool:
+        """Whether an item is a rule together with the one before it, as a model would read both."""
+        if not isinstance(op, Append):
+            return False
+        at = section_named(self.doc, op.heading)
+        items = section_items(self.doc, at) if at is not None else []
+        if not items or reads_like_rule(items[-1].text):
+            return False
+        return reads_like_rule(f"{parse_item(items[-1].text).text} {texts[0]}")
 
     def _proposed_before(self, op: Op) -> Proposal | None:
         """The proposal of this op, or one that was to write the same text."""

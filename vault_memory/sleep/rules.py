@@ -10,10 +10,11 @@ from datetime import date
 
 from vault_memory.markdown import SectionedDoc, parse_item
 from vault_memory.memory import NoteItem, Turn, apply_ops, items_of
+from vault_memory.memory.standing_rules import ARCHIVED
 from vault_memory.memory.words import clean
 from vault_memory.sleep.lines import ops_for
 
-ACTIVE, ARCHIVED = "Asked for", "Archived"
+ACTIVE = "Asked for"
 MOST_ACTIVE = 20
 LONGEST_TURN = 600
 """Letters; what is longer is a document rather than a request"""
