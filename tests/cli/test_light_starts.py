@@ -99,5 +99,6 @@ def test_the_help_loads_no_room_but_its_own(lamp: Outside):
     modules = loaded(lamp, "--help")
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
-        "vault_memory.cli", "vault_memory.cli.options", "vault_memory.cli.root", "vault_memory.errors",
+        "vault_memory.cli", "vault_memory.cli.options", "vault_memory.cli.root", "vault_memory.cli.terminal",
+        "vault_memory.errors",
     }  # fmt: skip

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from vault_memory.cli.terminal import escaped_json, shown
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,18 +39,34 @@ class Context:
 
         return VaultMemory.open(self.vault, self.config)
 
-    def emit(self, answer: Mapping[str, Any], human: Callable[[], str]) -> None:
-        """The answer to stdout: one JSON object, or what `human` says."""
+    def emit(self, answer: Mapping[str, Any], human: Callable[[], str], *, verbatim: bool = False) -> None:
+        """The answer to stdout: one JSON object, or what `human` says; `verbatim`: as it is, off a terminal."""
         import json  # only here: the help needs none of it
 
         encoding = getattr(sys.stdout, "encoding", None) or "ascii"
         escaped = encoding.lower().replace("-", "") != "utf8"
-        click.echo(json.dumps(answer, ensure_ascii=escaped) if self.json else human(), color=coloured())
+        if self.json:
+            click.echo(escaped_json(json.dumps(answer, ensure_ascii=escaped)))
+        else:
+            write = self.text if verbatim else self.line
+            write(human())
+
+    def text(self, text: str) -> None:
+        """A note's own text to stdout: to a file or a program byte for byte, to a terminal as it may be shown."""
+        if sys.stdout is None:
+            return
+        ended = text if text.endswith("\n") else f"{text}\n"
+        sys.stdout.write(shown(ended) if sys.stdout.isatty() else ended)
+        sys.stdout.flush()
+
+    def line(self, text: str, *, err: bool = False) -> None:
+        """One line of an answer that comes bit by bit."""
+        click.echo(shown(text), err=err, color=coloured())
 
     def say(self, line: str) -> None:
         """A remark to stderr, unless it should be quiet."""
         if not self.quiet:
-            click.echo(line, err=True, color=coloured())
+            self.line(line, err=True)
 
     def fail(
         self, message: str, hint: str, code: str, exit_code: int, error: Mapping[str, object] | None = None
@@ -60,7 +77,7 @@ class Context:
 
             click.echo(json.dumps({"error": error or {"code": code, "message": message, "hint": hint}}))
         else:
-            click.echo(f"error: {message}" + (f"\n\nhint: {hint}" if hint else ""), err=True)
+            self.line(f"error: {message}" + (f"\n\nhint: {hint}" if hint else ""), err=True)
         return exit_code
 
     def progress(self) -> "AbstractContextManager[Progress | None]":

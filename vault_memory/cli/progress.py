@@ -16,7 +16,9 @@ def bar() -> Iterator[Progress]:
     from rich.progress import Progress as Bars
 
     started = time.monotonic()
-    bars = Bars(console=Console(stderr=True), transient=True)
+    # Bars move the cursor, which the guard of `sys.stderr` keeps from a terminal: they have a stream of their own.
+    stream = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    bars = Bars(console=Console(file=stream), transient=True)
     tasks: dict[str, object] = {}
 
     def tell(what: str, done: int, total: int) -> None:
@@ -31,3 +33,4 @@ def bar() -> Iterator[Progress]:
         yield tell
     finally:
         bars.stop()
+        stream.close()

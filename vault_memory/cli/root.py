@@ -11,6 +11,7 @@ import click
 
 from vault_memory.cli import COMMANDS
 from vault_memory.cli.options import Context, common
+from vault_memory.cli.terminal import guard_streams
 from vault_memory.errors import VaultMemoryError
 
 
@@ -68,6 +69,7 @@ def run(given: Sequence[str]) -> int:
     context = Context(json="--json" in options)  # known before anything is parsed, so that each error is said in JSON
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a name or a terminal need not be UTF-8
+    guard_streams()
     try:
         code = cli.main(list(given), prog_name="vault-memory", standalone_mode=False, obj=context)
     except click.exceptions.Abort:

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import click
-
 from vault_memory.cli.options import Context
+from vault_memory.cli.terminal import styled
 
 if TYPE_CHECKING:
     from vault_memory.curate import Edit
@@ -56,7 +55,7 @@ def _edit_lines(edit: "Edit") -> Iterator[str]:
 def record_block(record: "Record") -> str:
     """One record of the audit: who, when, why, what."""
     head = f"{record.id}  {record.ts}  {record.source}  {record.note}"
-    lines = [click.style(head, bold=True)]
+    lines = [styled(head, bold=True)]
     if record.undoes:
         lines.append(f"undoes {record.undoes}")
     if record.redacted:
@@ -75,7 +74,7 @@ def coloured_diff(diff: str) -> str:
     """A unified diff without its two lines of names, which would be the same."""
     lines = diff.removesuffix("\n").split("\n")
     shown = lines[2:] if lines[0].startswith("--- ") else lines
-    return "\n".join(click.style(line, fg=_COLOURS.get(line[:1])) if line[:1] in _COLOURS else line for line in shown)
+    return "\n".join(styled(line, fg=_COLOURS.get(line[:1])) if line[:1] in _COLOURS else line for line in shown)
 
 
 def in_words(op: object) -> str:

@@ -8,6 +8,7 @@ import click
 
 from vault_memory.cli.options import Context, common, named_scopes, scoped
 from vault_memory.cli.showing import PENDING, coloured_diff
+from vault_memory.cli.terminal import styled
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _exit_code(done: "Sequence[Resolved]") -> int:
 
 def _copy_lines(copy: "ConflictCopy", diff: bool) -> Iterator[str]:
     head = f"{copy.id}  {copy.note}  {copy.program}{', ' + copy.date if copy.date else ''}"
-    yield click.style(head, bold=True) + f"  {copy.state}: {copy.why}"
+    yield styled(head, bold=True) + f"  {copy.state}: {copy.why}"
     yield f"    {copy.path}"
     yield from _places(copy)
     if diff and copy.diff:

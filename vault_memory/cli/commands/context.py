@@ -38,7 +38,7 @@ def context(
     if context.now:
         arguments["now"] = context.now.isoformat()
     answer = answer_context(context, " ".join(prompt), named_scopes(users, channels, groups), arguments)
-    context.emit(answer, lambda: answer["text"])
+    context.emit(answer, lambda: answer["text"], verbatim=True)
     if not context.json:
         for cut in answer["cut"]:
             context.say(f"left out ({cut['kind']}): {cut['reason']}")

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from vault_memory.cli.options import Context, common
+from vault_memory.cli.terminal import styled
 
 QUESTION = "where does Mira keep the spare key of the lighthouse?"
 NOTE = "memory/electricity.md"
@@ -132,6 +133,6 @@ def _editor(note: Path) -> tuple[str, list[str]]:
 def _show(context: Context, question: str, answer: dict[str, Any]) -> None:
     context.say(f"\n? {question}")
     for hit in answer["hits"][:2]:
-        context.say(f"  {click.style(hit['note'], bold=True)}:{hit['lines'][0]}  {hit['text'].strip()}")
+        context.say(f"  {styled(hit['note'], bold=True)}:{hit['lines'][0]}  {hit['text'].strip()}")
     fresh = answer["freshness"]
     context.say(f"  semantic: {fresh['semantic']}" + (f" ({fresh['reason']})" if fresh["reason"] else ""))

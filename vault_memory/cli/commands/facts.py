@@ -9,6 +9,7 @@ import click
 
 from vault_memory.cli.options import Context, common, day, named_scopes, scoped
 from vault_memory.cli.showing import emit_edit, exit_code_of
+from vault_memory.cli.terminal import styled
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def entity(context: Context, name: str, scopes: list[str]) -> None:
 
     def human() -> str:
         known = f" (also {', '.join(found.aliases)})" if found.aliases else ""
-        lines = [f"{click.style(found.name, bold=True)}: {found.type}{known}, named in {_places(found.mentions)}"]
+        lines = [f"{styled(found.name, bold=True)}: {found.type}{known}, named in {_places(found.mentions)}"]
         lines += [found.summary] if found.summary else []
         lines += [_line(fact) for fact in found.facts]
         lines += [f"{hit.note}:{hit.lines[0]}  {hit.text.splitlines()[0]}" for hit in found.hits if hit.text]
@@ -203,7 +204,7 @@ def _emit(context: Context, change: "FactChange", dry_run: bool) -> int:
 
         context.emit(telling.of_change(change), str)
     else:
-        click.echo(f"{change.outcome}: {change.id} in {change.note}")
+        context.line(f"{change.outcome}: {change.id} in {change.note}")
         emit_edit(context, change.edit, dry_run=dry_run)
     return exit_code_of(change.edit)
 
@@ -236,8 +237,8 @@ def _listed(found: Sequence["Fact"]) -> str:
 
 
 def _line(fact: "Fact") -> str:
-    ident = click.style(fact.id if fact.text else "(follows)", dim=True)
-    return f"{ident:<10}  {click.style(fact.subject, bold=True)}  {fact.line()}"
+    ident = styled(fact.id if fact.text else "(follows)", dim=True)
+    return f"{ident:<10}  {styled(fact.subject, bold=True)}  {fact.line()}"
 
 
 def _places(count: int) -> str:

@@ -46,15 +46,15 @@ def forget(
             found = memory.forget(wanted, scopes=scopes, now=context.now, dry_run=True)
             if dry_run:
                 return _told(context, found)
-            if not _agreed(found):
+            if not _agreed(context, found):
                 context.say("nothing was forgotten")
                 return 0
         return _told(context, memory.forget(wanted, scopes=scopes, now=context.now))
 
 
-def _agreed(found: "Forgotten") -> bool:
+def _agreed(context: Context, found: "Forgotten") -> bool:
     for line in _lines(found):
-        click.echo(line, err=True)
+        context.line(line, err=True)
     return click.confirm("Take it out of all of these? This cannot be undone.", err=True)
 
 

@@ -19,7 +19,7 @@ def read(context: Context, note: str, revision: str | None) -> None:
     if context.json:
         context.emit(contract.of_note(found), str)
         return
-    click.echo(found.text, nl=not found.text.endswith("\n"))
+    context.text(found.text)
     context.say(f"{found.note}  revision {found.revision}")
 
 

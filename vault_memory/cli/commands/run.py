@@ -48,4 +48,4 @@ def _line(context: Context, change: "Change") -> None:
     if context.quiet:
         return
     what = "removed" if change.removed else f"+{change.delta.added}"
-    click.echo(f"{change.note}  {what} −{change.delta.removed} chunks  {change.milliseconds:.1f} ms")
+    context.line(f"{change.note}  {what} −{change.delta.removed} chunks  {change.milliseconds:.1f} ms")

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from vault_memory.cli.options import Context, common, day, named_scopes, scoped
+from vault_memory.cli.terminal import styled
 
 
 @click.command()
@@ -56,12 +57,12 @@ def _block(hit: dict[str, Any]) -> str:
     place = f"{hit['note']}:{first}" + (f"-{last}" if last != first else "")
     waits = "waits to be written" if hit.get("pending") else ""
     about = [part for part in (hit["heading"], hit["date"], hit["scope"], waits) if part]
-    lines = [f"{click.style(place, bold=True)}  {click.style(' · '.join(about), dim=True)}  {hit['score']:.2f}"]
+    lines = [f"{styled(place, bold=True)}  {styled(' · '.join(about), dim=True)}  {hit['score']:.2f}"]
     lines += ["  " + line for line in hit["text"].splitlines()]
     if why := hit.get("why"):
         terms = "  ".join(f"{name} {term:+.2f}" for name, term in why["terms"].items())
         arms = ", ".join(f"{name} #{rank}" for name, rank in why["arms"].items())
-        lines.append(click.style(f"  why: {terms}  ({arms})", dim=True))
+        lines.append(styled(f"  why: {terms}  ({arms})", dim=True))
     return "\n".join(lines)
 
 

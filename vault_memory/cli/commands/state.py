@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from vault_memory.cli.options import Context, common
+from vault_memory.cli.terminal import styled
 
 SIGNS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 
@@ -51,7 +52,7 @@ def doctor(context: Context, fix: bool) -> None:
         lines = []
         for check in checks:
             sign, colour = SIGNS[check.state]
-            lines.append(f"{click.style(sign, fg=colour)}  {check.name}: {check.reason}")
+            lines.append(f"{styled(sign, fg=colour)}  {check.name}: {check.reason}")
             if check.fix and check.state != "ok":
                 lines.append(f"      fix: {check.fix}")
         return "\n".join(lines)

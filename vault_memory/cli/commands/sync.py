@@ -104,7 +104,7 @@ def _told(standing: Mapping[str, Any] | None) -> str:
 
 def _line(context: Context, report: "Report") -> None:
     if not context.quiet:
-        click.echo(_counted({name: getattr(report, name) for name, _ in _DONE}))
+        context.line(_counted({name: getattr(report, name) for name, _ in _DONE}))
 
 
 def _counted(counts: Mapping[str, int]) -> str:
