@@ -1,6 +1,6 @@
 """The calls of VaultMemory about conflict copies, and about what was thrown away."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -64,10 +64,17 @@ class Resolving(Editing):
         at = _moment(now)
         return self._each(ids, dry_run, at, lambda copy: self.conflict_copies.discard(copy, at))
 
-    def settle_conflicts(self, now: datetime | None = None) -> "list[Resolved]":
-        """Resolve the copies that need nobody: those that say nothing new, and those that merge cleanly."""
+    def settle_conflicts(
+        self, now: datetime | None = None, *, among: Collection[str] | None = None
+    ) -> "list[Resolved]":
+        """Resolve the copies that need nobody: those that say nothing new, and those that merge cleanly.
+
+        `among` are the paths of copies that are known already; else the vault is searched for them.
+        """
         with self._there():
-            return self.conflict_copies.settle(_moment(now)) if self.count_conflicts() else []
+            paths = self.folder.listing().copies if among is None else among
+            named = [path for path, _ in named_copies(paths, self.layout.place)]
+            return self.conflict_copies.settle(_moment(now), named) if named else []
 
     def trash(self) -> "list[ThrownNote]":
         """What lies in the trash, the newest first."""

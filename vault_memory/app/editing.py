@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory import config as configuration
 from vault_memory.database import DatabaseError
-from vault_memory.errors import BadPath, NoteUnreadable, UsageError
+from vault_memory.errors import BadPath, NoteUnreadable, UsageError, VaultMemoryError
 from vault_memory.index import State
 from vault_memory.memory import Layout, inside
 from vault_memory.vault import Folder
@@ -179,10 +179,19 @@ class Editing:
         with self._there():
             return self.curator.inbox.carry_out(page, _moment(None))
 
-    def review(self, note: str) -> None:
-        """Strike through what was proposed for a note and does not fit it any more."""
+    def review(self, notes: Iterable[str]) -> None:
+        """Strike through what was proposed for these notes and does not fit them any more."""
         with self._there():
-            self.curator.inbox.review(note, _moment(None))
+            for note in notes:
+                try:
+                    self.curator.inbox.review(note, _moment(None))
+                except VaultMemoryError as error:  # of one note; the others are reviewed all the same
+                    logger.warning("what is proposed for `%s` cannot be reviewed: %s", note, error)
+
+    def notes_with_proposals(self) -> set[str]:
+        """The notes for which something is proposed that nobody has decided."""
+        with self._there():
+            return self.curator.inbox.notes()
 
     def waiting(self) -> "list[Waiting]":
         """The writes that wait until their notes can be written."""
@@ -224,6 +233,12 @@ class Editing:
         """Let go of versions of notes that are older than they are kept."""
         with self._editing:
             self.curator.past.prune(_moment(None))
+
+    def unkept(self) -> list[str]:
+        """The notes that the index holds in a version that is not the last one kept."""
+        with self._there():
+            heads = self.curator.writer.snapshots.heads()
+            return _that_differ(self.indexing.index().revisions(), heads)
 
     def keep_versions(self, paths: Sequence[str]) -> None:
         """Keep the versions of these notes that the index has settled on, as far as they are not kept."""
@@ -285,6 +300,19 @@ class Editing:
             if self._announcer is not None:
                 self._announcer.close()
                 self._announcer = None
+
+
+def _that_differ(mine: Iterable[tuple[str, str]], others: Iterable[tuple[str, str]]) -> list[str]:
+    """The paths to which `others` give another revision, or none; both are in the order of their paths."""
+    rest = iter(others)
+    other: tuple[str, str] | None = ("", "")
+    differing = []
+    for path, revision in mine:
+        while other is not None and other[0] < path:
+            other = next(rest, None)
+        if other != (path, revision):
+            differing.append(path)
+    return differing
 
 
 def _moment(now: datetime | None) -> datetime:

@@ -68,11 +68,15 @@ class Conflicts:
             raise UnclearId("conflict copy", given, named.candidates, CONFLICTS)
         return copies[named.id]
 
-    def settle(self, now: datetime) -> list[Resolved]:
-        """Do what needs nobody: throw away what says nothing new, and merge what merges cleanly, the oldest first."""
+    def settle(self, now: datetime, among: Iterable[str] | None = None) -> list[Resolved]:
+        """Do what needs nobody: throw away what says nothing new, and merge what merges cleanly, the oldest first.
+
+        `among` are the paths of copies that are known already; else the vault is searched for them.
+        """
         self._curator.tend(now)
         done = []
-        named = named_copies(self._folder.listing().copies, self._layout.place)
+        paths = self._folder.listing().copies if among is None else among
+        named = named_copies(paths, self._layout.place)
         for path, name in sorted(named, key=lambda one: (one[1].stamp, one[0])):
             try:
                 if (resolved := self._settled(path, name, now)) is not None:

@@ -57,6 +57,10 @@ class Inbox:
         found = {self.page_of(proposal.note) for proposal in self._open()}
         return sorted(page for page in found if page)
 
+    def notes(self) -> set[str]:
+        """The notes for which something is open."""
+        return {proposal.note for proposal in self._open()}
+
     def page_of(self, note: str) -> str:
         """The page beside a note, or that of the same person, channel or group; empty when there is none to be had."""
         place = self._layout.place(note)

@@ -4,24 +4,22 @@ As soon as a second device is known, each writes files of its own, NOTE.md.audit
 that a sync program carries about. A device is known from a record or a file of its, and is remembered in the state.
 """
 
-import os
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from vault_memory.curate.audit_folders import AUDIT_NAME, AuditFolders
 from vault_memory.curate.devices import Devices
 from vault_memory.curate.errors import NotRecorded, UnclearId
 from vault_memory.errors import NoteNotFound
 from vault_memory.memory import Record, read_line, resolve, union
-from vault_memory.vault import Folder, RealFiles, append_record, last_lines, own_log, sync_records
+from vault_memory.vault import Folder, append_record, last_lines, own_log, sync_records
 
 ENDING = ".audit.jsonl"
 LARGEST = 256 << 20
 """In bytes: of one audit file"""
 MOST_KNOWN = 4
 """Of so many audit files the records are remembered: such a file grows, and only what came to it is read"""
-_NAME = re.compile(r"(?s)(?P<note>.+\.md)\.audit(?:\.(?P<device>[^/]+))?\.jsonl")
 LOG = "`vault-memory log` lists the records with their ids"
 
 
@@ -31,6 +29,7 @@ class Trail(Devices):
     def __init__(self, folder: Folder, state: Path) -> None:
         super().__init__(state)
         self._folder = folder
+        self._folders = AuditFolders(folder.root)
         self._known: dict[str, tuple[bytes, list[Record]]] = {}
         """of some audit files their whole lines, and the records on these"""
 
@@ -114,27 +113,16 @@ class Trail(Devices):
         if self.others:
             return
         last = self.last_of(note + ENDING)
-        named = (found["device"] for path in self._beside(note) if (found := _NAME.fullmatch(path)))
+        named = (found["device"] for path in self._beside(note) if (found := AUDIT_NAME.fullmatch(path)))
         self.meet([*([last.device] if last else []), *(name for name in named if name)])
 
     def _union(self, paths: Iterable[str]) -> tuple[Record, ...]:
         return union(*(self._read(path) for path in paths))
 
     def _beside(self, note: str) -> list[str]:
-        """The audit files of a note, by listing its folder alone."""
-        folder_path = note.rpartition("/")[0]
-        files = RealFiles(self._folder.root)
-        try:
-            folder = files.open_folder(folder_path)
-        except OSError:
-            return []
-        try:
-            stem = note.rpartition("/")[2] + ".audit"
-            names = [name for name in os.listdir(folder) if name.startswith(stem)]
-            paths = (f"{folder_path}/{name}" if folder_path else name for name in names)
-            return sorted(path for path in paths if _note_of(path) == note)
-        finally:
-            files.close(folder)
+        """The audit files of a note, by looking into its folder alone."""
+        audit = note.rpartition("/")[2] + ENDING
+        return self._folders.beside(note, (audit, *(own_log(audit, name) for name in {self.device, *self.others})))
 
     def _read(self, path: str) -> list[Record]:
         raw = self._bytes(path)
@@ -173,5 +161,5 @@ def _placed(record: Record, note: str) -> Record:
 
 def _note_of(path: str) -> str:
     """The note whose audit this is; empty when it is none."""
-    found = _NAME.fullmatch(path)
+    found = AUDIT_NAME.fullmatch(path)
     return found["note"] if found else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from vault_memory.app import VaultMemory
 from vault_memory.database import DatabaseError
 from vault_memory.errors import VaultMemoryError
+from vault_memory.memory import conflict_copy
 
 logger = logging.getLogger(__name__)
 
@@ -18,9 +19,9 @@ IDLE_SECONDS = 5.0
 """Between two looks when there was nothing: another process may have left something"""
 PRUNE_SECONDS = 3600.0
 COPIES_SECONDS = 30.0
-"""Between two looks for conflict copies, which are not watched"""
+"""Between two looks at the conflict copies that lie beside their notes"""
 SOON_SECONDS = 4.0
-"""After a note was saved: a sync program that puts a copy beside a note writes the note, too"""
+"""After a copy has come, or a note was saved while copies lie about: both must be left alone for a while"""
 RETRY_SECONDS = 30.0
 """After the journal could not be used"""
 
@@ -34,7 +35,11 @@ class Keeping:
         """settled, and perhaps not kept yet, in the order in which they settled"""
         self._pages: dict[str, None] = {}
         """INBOX pages on which something may have been decided"""
+        self._copies: set[str] = set()
+        """conflict copies that were there when they were looked at last"""
         self._look_at_all = True
+        self._is_behind = True
+        """whether notes may have been saved that no daemon has seen"""
         self._next_tend = 0.0
         self._failed_until = 0.0
         self._next_prune = 0.0
@@ -43,14 +48,23 @@ class Keeping:
     def later(self, paths: Iterable[str]) -> None:
         """Keep these notes as the index has them, soon."""
         self._paths.update(dict.fromkeys(paths))
-        if self._paths:
+        if self._paths and self._copies:
             self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)
 
     def heard(self, path: str) -> None:
-        """A file changed; only an INBOX page matters here."""
+        """A file changed; only INBOX pages and conflict copies matter here."""
         place = self._memory.layout.place(path)
         if place is not None and place.kind == "inbox":
             self._pages[path] = None
+        elif place is None and conflict_copy(path.rpartition("/")[2]):
+            self._copies.add(path)
+            self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)
+
+    def there_are_copies(self, paths: Iterable[str]) -> None:
+        """A look at the vault has found these conflict copies."""
+        if not self._copies.issuperset(paths):
+            self._copies.update(paths)
+            self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)
 
     def look_at_all_pages(self) -> None:
         """Changes may have been missed."""
@@ -66,7 +80,7 @@ class Keeping:
     def wait(self) -> float:
         """How long the loop may sleep, as far as this goes."""
         now = time.monotonic()
-        if self._paths and self._failed_until <= now:
+        if (self._paths or self._is_behind) and self._failed_until <= now:
             return 0.0
         return max(0.0, max(self._next_tend, self._failed_until) - now)
 
@@ -83,9 +97,7 @@ class Keeping:
                 busy = self._pages or self._memory.is_busy()
                 self._next_tend = now + (TEND_SECONDS if busy else IDLE_SECONDS)
             if now >= self._next_copies and not self._paths:  # the versions that a merge is based on come first
-                self._next_copies = now + COPIES_SECONDS
-                if self._memory.settle_conflicts():
-                    self._next_copies = now + TEND_SECONDS
+                self._next_copies = now + (TEND_SECONDS if self._settle_copies() else COPIES_SECONDS)
             if now >= self._next_prune:
                 self._next_prune = now + PRUNE_SECONDS
                 self._memory.prune()
@@ -94,13 +106,36 @@ class Keeping:
             logger.warning("versions cannot be kept, or writes not be finished: %s", error)
             self._failed_until = now + RETRY_SECONDS
 
+    def _catch_up(self) -> None:
+        """Find what was saved while no daemon ran, without looking at each note by itself.
+
+        Only a note with an open proposal has anything to review, and the audit files are listed once for all of them.
+        """
+        self._paths.update(dict.fromkeys(self._memory.unkept()))
+        self._paths.update(dict.fromkeys(sorted(self._memory.notes_with_proposals())))
+        self._is_behind = False
+
     def _keep(self) -> None:
+        if self._is_behind:
+            self._catch_up()
         paths = list(self._paths)[:AT_ONCE]
         if paths:
             self._memory.keep_versions(paths)
             for path in paths:
                 del self._paths[path]
-                self._memory.review(path)
+            self._memory.review(paths)
+
+    def _settle_copies(self) -> bool:
+        """Settle the copies that are known to lie there; whether any needed nobody."""
+        settled = bool(self._copies) and bool(self._memory.settle_conflicts(among=self._copies))
+        self._copies = {path for path in self._copies if self._is_there(path)}
+        return settled
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            return self._memory.folder.stat(path) is not None
+        except VaultMemoryError:
+            return True  # unknown is not absent
 
     def _carry_out(self) -> None:
         if self._look_at_all:

@@ -79,7 +79,6 @@ class Daemon:
                 nights = Nights(self.memory.fork())
                 try:
                     self._rescan()
-                    self._keeping.later(self.memory.indexing.index().held())
                     self._renew_outdated()
                     ready()
                     self.notify.ready(self._doing())
@@ -150,6 +149,7 @@ class Daemon:
         if report.changed or report.removed:
             self.syncing.heard()
         self._keeping.later(report.changed)
+        self._keeping.there_are_copies(report.copies)
         self._keeping.look_at_all_pages()
         if report.changed:
             what = report.changed[0] if len(report.changed) == 1 else f"{len(report.changed)} notes"

@@ -150,6 +150,10 @@ class Index:
         ).fetchone()
         return Held._make(row) if row else None
 
+    def revisions(self) -> Iterator[tuple[str, str]]:
+        """Each note with the revision that it holds, in the order of the paths."""
+        yield from self.connection.execute("SELECT path, revision FROM note ORDER BY path")
+
     def revision_of(self, path: str) -> str:
         """The revision of a note that it holds; empty when it holds none."""
         row = self.connection.execute("SELECT revision FROM note WHERE path = ?", (path,)).fetchone()

@@ -43,6 +43,10 @@ class ScanReport(NamedTuple):
     """searchable, and changed so lately that nothing more is concluded"""
     doubtful: tuple[str, ...] = ()
     """absent or empty now: the old text is held"""
+    unread: tuple[str, ...] = ()
+    """files that are there and that search does not read: INBOX pages, audit files"""
+    copies: tuple[str, ...] = ()
+    """conflict copies that are there"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,9 @@ class Ingest:
             if path not in listing.entries and listing.covers(path):
                 self.index.unpark(path)
         doubtful = (*report.doubtful, *plan.removed)
-        return report._replace(notes=self.index.counts()[0], doubtful=doubtful)
+        unread = tuple(path for path in listing.entries if path not in held and not self.wants(path))
+        copies = tuple(listing.copies)
+        return report._replace(notes=self.index.counts()[0], doubtful=doubtful, unread=unread, copies=copies)
 
     def look_again(self, report: ScanReport, *, conclude_young: bool) -> ScanReport:
         """A moment later: what is still absent or empty is believed, and what stood still is settled."""
@@ -140,6 +146,7 @@ class Ingest:
             found = self.folder.listing(part)
             merged.entries.update(found.entries)
             merged.unknown.update(found.unknown)
+            merged.copies.extend(found.copies)
         return merged
 
     def _stat(self, path: str) -> Stat | None:

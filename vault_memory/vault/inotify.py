@@ -15,7 +15,7 @@ from watchdog.observers import inotify_c
 from watchdog.observers.inotify_c import InotifyConstants as Event
 from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, Mask
 
-from vault_memory.memory import ignored, unreadable
+from vault_memory.memory import conflict_copy, ignored, unreadable
 from vault_memory.vault.hints import Inbox, Mark
 from vault_memory.vault.marker import NAME
 from vault_memory.vault.walk import DEEPEST, SUFFIXES
@@ -145,7 +145,7 @@ class FolderEvents(InotifyFD):
         if name.endswith(SUFFIXES):
             if unreadable(name):
                 self._inbox.subtree(prefix[:-1])
-            elif not ignored(name):
+            elif not ignored(name) or conflict_copy(name):
                 closed = None if mask & Event.IN_ATTRIB else bool(mask & _DONE)
                 self._inbox.dirty(prefix + name, closed=closed)
         elif name == NAME and not prefix and mask & (_WENT | Event.IN_MOVED_TO | Event.IN_CLOSE_WRITE):

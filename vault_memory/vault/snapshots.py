@@ -6,7 +6,7 @@ write of the bot was based on or led to. The newest version of a path is always 
 """
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -123,6 +123,13 @@ class Snapshots:
         """Whether this version was saved by somebody who knew of the bot's lines needs not be asked again."""
         with self._journal.transaction():
             self._connection.execute("DELETE FROM unjudged WHERE version = ?", (version.id,))
+
+    def heads(self) -> Iterator[tuple[str, str]]:
+        """Each path that has a chain with its newest revision, in the order of the paths."""
+        for path, revision, _ in self._connection.execute(
+            "SELECT path, revision, max(id) FROM versions GROUP BY path ORDER BY path"
+        ):
+            yield str(path), str(revision)
 
     def paths(self) -> list[str]:
         """All paths that have a chain."""

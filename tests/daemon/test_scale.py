@@ -1,0 +1,134 @@
+"""What a daemon does for one note does not grow with the vault: calls are counted in a small and in a larger one."""
+
+import collections
+import functools
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import apsw
+import pytest
+
+from tests.scenarios.outside import Outside, until
+from vault_memory.app import VaultMemory
+from vault_memory.daemon.loop import Daemon
+
+SMALL, LARGER = 200, 2_000
+SAVES = 5
+STEPS = 20
+"""Of SQLite's machine between two counts"""
+SYSTEM_CALLS = frozenset({"scandir", "stat", "lstat", "open"})
+
+
+class Work:
+    """What one thread does while `counting`."""
+
+    def __init__(self) -> None:
+        self.calls: collections.Counter[str] = collections.Counter()
+        self.statements = 0
+        self.thread = 0
+        self.counting = False
+
+    def profile(self, frame: FrameType, event: str, argument: Any) -> None:
+        """For `sys.setprofile`."""
+        if self.counting and event == "c_call":
+            name = argument.__name__
+            self.calls["calls"] += 1
+            if name in SYSTEM_CALLS:
+                self.calls[name] += 1
+
+    def progress(self) -> bool:
+        """For SQLite: some steps of its machine are done."""
+        if self.counting and threading.get_ident() == self.thread:
+            self.calls["steps of SQLite"] += STEPS
+        return False
+
+    def listdir(self, list_names: Callable[[Any], list[Any]], folder: Any) -> list[Any]:
+        """`os.listdir`, whose names are counted: each of them is looked at."""
+        names = list_names(folder)
+        if self.counting and threading.get_ident() == self.thread:
+            self.calls["names listed"] += len(names)
+        return names
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Work:
+    counter = Work()
+    hooks = [*apsw.connection_hooks, lambda connection: connection.set_progress_handler(counter.progress, STEPS)]
+    monkeypatch.setattr(apsw, "connection_hooks", hooks)
+    monkeypatch.setattr(os, "listdir", functools.partial(counter.listdir, os.listdir))
+    return counter
+
+
+@contextmanager
+def watching(outside: Outside, work: Work) -> Iterator[Daemon]:
+    """A daemon in a thread of this process, once it has caught up with the vault."""
+    memory = VaultMemory.open(outside.vault, environment=outside.environment)
+    daemon = Daemon(memory, tell=lambda change: None)
+    ready = threading.Event()
+
+    def loop() -> None:
+        work.thread = threading.get_ident()
+        sys.setprofile(work.profile)
+        daemon.run(ready=ready.set)
+
+    thread = threading.Thread(target=loop, name="loop")
+    thread.start()
+    try:
+        assert ready.wait(60)
+        until(lambda: not memory.unkept() and daemon.barrier.passed())
+        yield daemon
+    finally:
+        daemon.stop()
+        thread.join()
+        memory.close()
+
+
+def furnish(outside: Outside, notes: int) -> list[Path]:
+    return [outside.write(f"memory/note-{number:04}.md", f"- note number {number}\n") for number in range(notes)]
+
+
+def work_of(outside: Outside, work: Work, act: Callable[[int], object]) -> collections.Counter[str]:
+    """The calls that some acts cost, once a daemon runs and until all they changed is kept."""
+    with watching(outside, work) as daemon, VaultMemory.open(outside.vault, environment=outside.environment) as other:
+        act(-1)
+        until(lambda: daemon.barrier.passed() and not other.unkept())
+        work.counting = True
+        for number in range(SAVES):
+            act(number)
+            until(lambda: daemon.barrier.passed() and not other.unkept())
+        work.counting = False
+    found, work.calls = work.calls, collections.Counter()
+    return found
+
+
+def assert_alike(small: collections.Counter[str], larger: collections.Counter[str]) -> None:
+    """The larger vault has ten times the notes; the loop turns a little more or less often in each run."""
+    assert small["calls"] > 100, "nothing was counted"
+    for what in {*small, *larger}:
+        assert larger[what] <= 1.5 * small[what] + 3 * SAVES, (what, small, larger)
+
+
+@pytest.mark.parametrize("by_rename", [True, False], ids=["by rename", "in place"])
+def test_a_save_costs_the_same_in_a_larger_vault(outside: Outside, work: Work, by_rename: bool):
+    found = {}
+    for notes in (SMALL, LARGER):
+        paths = furnish(outside, notes)
+
+        def save(number: int, paths: list[Path] = paths) -> None:
+            path = paths[number]
+            text = path.read_text() + f"- saved as number {number}\n"
+            if by_rename:
+                fresh = path.with_name("fresh.tmp")
+                fresh.write_text(text)
+                fresh.rename(path)
+            else:
+                path.write_text(text)
+
+        found[notes] = work_of(outside, work, save)
+    assert_alike(found[SMALL], found[LARGER])
