@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vault_memory.app.reports import Check
-from vault_memory.database import DatabaseError
+from vault_memory.database import DatabaseError, quick_check
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.ingest import ENDED_TWICE
 from vault_memory.memory import awkward, bots, clashes
@@ -21,15 +21,27 @@ SEVERAL = 3
 SHOWN = 5
 """Names listed in one sentence"""
 LATELY_SECONDS = 7 * 86_400
+JOURNAL_CHECK, SYNC_CHECK = "journal", "sync state"
+_INDEX_CHECKS = {"index", "index equals notes"}
+_MENDED = {JOURNAL_CHECK, SYNC_CHECK, *_INDEX_CHECKS}
+"""Checks whose failure `doctor --fix` mends"""
 
 
 def examine(memory: "VaultMemory", *, fix: bool) -> list[Check]:
-    """All checks in order. With `fix`, an index that is damaged or differs from the notes is built anew."""
+    """All checks in order. With `fix`, an index that is damaged or differs from the notes is built anew.
+
+    A damaged journal is read as far as it can be, and a damaged sync state is begun anew.
+    """
     checks = [check for look in _LOOKS for check in _guarded(look, memory)]
-    broken = [check for check in checks if check.name in ("index", "index equals notes") and check.state == "fail"]
+    broken = {check.name: check.reason for check in checks if check.state == "fail" and check.name in _MENDED}
     if not (fix and broken):
         return checks
-    memory.indexing.update(rebuild=True)
+    if JOURNAL_CHECK in broken:
+        memory.repair_journal(broken[JOURNAL_CHECK])
+    if SYNC_CHECK in broken:
+        memory.begin_sync_state_anew()
+    if broken.keys() & _INDEX_CHECKS:
+        memory.indexing.update(rebuild=True)
     return [check for look in _LOOKS for check in _guarded(look, memory)]
 
 
@@ -67,6 +79,26 @@ def _index(memory: "VaultMemory") -> Iterator[Check]:
         return
     notes, chunks = index.counts()
     yield Check("index", "ok", f"{notes} notes, {chunks} chunks, generation {memory.indexing.generations.current}", "")
+
+
+def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
+    """The databases that cannot be built anew from the notes, and what was put aside of them."""
+    files = {JOURNAL_CHECK: memory.state.journal, SYNC_CHECK: memory.state.sync_state}
+    for name, file in files.items():
+        if not file.exists():
+            continue
+        verdict = quick_check(file)
+        if verdict == "ok":
+            yield Check(name, "ok", f"every page of `{file.name}` can be read", "")
+        else:
+            yield Check(name, "fail", f"`{file.name}` is damaged: {verdict}", "vault-memory doctor --fix")
+    for name, file in files.items():
+        for aside in sorted(file.parent.glob(f"{file.name}.damaged-*")):
+            if not aside.name.endswith(("-wal", "-shm")):
+                yield Check(
+                    name, "warn", f"it was damaged once; the damaged file is kept: {aside}",
+                    "look through `vault-memory history NOTE`; delete the file when you miss nothing",
+                )  # fmt: skip
 
 
 def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
@@ -214,6 +246,7 @@ _LOOKS = (
     _vault,
     _state_folder,
     _index,
+    _other_databases,
     _index_equals_notes,
     _parked,
     _fact_lines,

@@ -224,6 +224,11 @@ class Editing:
         with self._editing:
             return self.curator.is_due(_moment(None) + SOON)
 
+    def repair_journal(self, reason: str) -> None:
+        """Copy what can be read of a damaged journal into a new one; the damaged file is kept beside it."""
+        with self._there():
+            self.curator.writer.journal.repair(reason)
+
     def is_ours(self, note: str, revision: str) -> bool:
         """Whether a call of ours, in any process, put this version there."""
         with self._editing:

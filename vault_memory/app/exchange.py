@@ -6,16 +6,17 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.app.password import password_of
 from vault_memory.app.standing import PAUSE_SECONDS, TRIES, Standing, change_standing, mark_of, read_standing
 from vault_memory.app.sync_report import Remark
 from vault_memory.config import Remote as RemoteConfig
+from vault_memory.database import DatabaseError, is_damage
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.memory import Layout
 from vault_memory.remote import Unauthorised
-from vault_memory.sync import AnotherClient, NotTwoWay, Report, Settings, Sync, refuse_others
+from vault_memory.sync import AnotherClient, NotTwoWay, Report, Settings, Sync, begin_anew, refuse_others
 from vault_memory.vault import Folder, Writer, device_of
 
 if TYPE_CHECKING:
@@ -70,9 +71,11 @@ class Exchange:
             place = layout.place(path)
             return place is not None and place.kind in MUST_EXIST
 
-        self._sync = Sync(
-            folder, state, self._remote, writing, settings, must_exist=must_exist, insist=remote.insist
-        )  # fmt: skip
+        def open_sync() -> Sync:
+            return Sync(folder, state, self._remote, writing, settings, must_exist=must_exist, insist=remote.insist)
+
+        self._open_sync = open_sync
+        self._sync = open_sync()
 
     def close(self) -> None:
         self._sync.close()
@@ -92,10 +95,9 @@ class Exchange:
         standing = read_standing(self._state)
         self._heed_refusals(standing, now)
         resting = resting or {}
+        options = {"dry_run": dry_run, "approve_deletes": approve_deletes, "resting": resting, "progress": progress}
         try:
-            report = self._sync.turn(
-                now, dry_run=dry_run, approve_deletes=approve_deletes, ask=ask, resting=resting, progress=progress
-            )
+            report = self._pass(now, ask=ask, **options)
         except Unauthorised:
             note_refusal(self._state, self._mark(), now)
             raise
@@ -104,6 +106,18 @@ class Exchange:
         told = dict(report.skipped)
         failed = {**{path: told.pop(path) for path in resting if path in told}, **dict(report.failed)}
         return replace(report, skipped=tuple(told.items()), failed=tuple(sorted(failed.items())))
+
+    def _pass(self, now: datetime, *, ask: bool, **options: Any) -> Report:
+        """One pass. Damage of the sync state that any of its statements meets costs only what was remembered."""
+        try:
+            return self._sync.turn(now, ask=ask, **options)
+        except DatabaseError as error:
+            if not is_damage(error):
+                raise
+            self._sync.close()
+            begin_anew(self._state)
+            self._sync = self._open_sync()
+            return self._sync.turn(now, ask=True, **options)
 
     @property
     def last_good(self) -> str:

@@ -255,10 +255,10 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
         self.semantic.warm()
         return "" if self.semantic.embedder else self.semantic.reason
 
+    @mended
     def freshness(self) -> "Freshness":
         """How fresh an answer given now is."""
-        with self._lock:
-            return self._freshness(self.indexing.index(), self.dirty())
+        return self._freshness(self.indexing.index(), self.dirty())
 
     def _freshness(self, index: "Index", dirty: Collection[str]) -> "Freshness":
         from vault_memory.app.results import Freshness

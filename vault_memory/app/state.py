@@ -46,6 +46,14 @@ class StateFolder(NamedTuple):
         return self.path / "daemon.sock"
 
     @property
+    def journal(self) -> Path:
+        return self.path / "journal.sqlite"
+
+    @property
+    def sync_state(self) -> Path:
+        return self.path / "sync.sqlite"
+
+    @property
     def hook_log(self) -> Path:
         """Why hooks gave nothing, one line for each time"""
         return self.path / "hook.log"

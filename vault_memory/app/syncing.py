@@ -113,6 +113,15 @@ class InStep(Resolving):
         if exchange is not None:
             exchange.close()
 
+    def begin_sync_state_anew(self) -> None:
+        """Put a damaged sync state aside; the next pass compares both sides. Raises Locked."""
+        from vault_memory.app.exchange import alone
+        from vault_memory.sync import begin_anew
+
+        with alone(self.state.path, patience=QUEUE_SECONDS):
+            self.end_exchange()
+            begin_anew(self.state.path)
+
     def reload_remote(self) -> None:
         """Read `[remote]` anew. Raises ConfigError."""
         self.end_exchange()

@@ -23,7 +23,7 @@ from vault_memory.curate.lease import Lease
 from vault_memory.curate.meant import meant, reappeared
 from vault_memory.curate.past import Past
 from vault_memory.curate.plan import Known, Plan, Run, plan_run
-from vault_memory.curate.restored import after_opening, note_gap
+from vault_memory.curate.restored import adopt_salvaged, after_opening, note_gap
 from vault_memory.curate.returning import Returning
 from vault_memory.curate.trail import ENDING, Trail
 from vault_memory.curate.versions import Waiting
@@ -383,6 +383,7 @@ class Curator:
             fcntl.flock(fd, fcntl.LOCK_EX)
             self._today = f"{now:%Y-%m-%d}"
             self.writer.finish_begun(now)  # its record is to be told from the audit as it was
+            adopt_salvaged(self.writer, self.folder, now)
             yield list(self._finish().values())
         finally:
             self._plans.clear()

@@ -56,6 +56,17 @@ def catch_up(writer: Writer, trail: Trail, folder: Folder, notes: Iterable[str],
     return True
 
 
+def adopt_salvaged(writer: Writer, folder: Folder, now: datetime) -> None:
+    """After a damaged journal was read as far as it could be: adopt the notes as they stand.
+
+    The newest versions may be missing. Compared with older ones, a person's save would look as if it had deleted lines
+    of the bot unseen, and the lines would come back.
+    """
+    if writer.journal.is_salvaged():
+        writer.snapshots.adopt(_texts(writer, folder), at=now.timestamp())
+        writer.journal.trust_again()
+
+
 def drop_done(writer: Writer, trail: Trail, now: datetime) -> None:
     """Give up what waits, and was done already as the audit has it."""
     for op in writer.recovered(now):

@@ -7,6 +7,7 @@ import logging
 import threading
 
 from vault_memory.app import VaultMemory
+from vault_memory.database import DatabaseError
 from vault_memory.errors import VaultMemoryError
 
 logger = logging.getLogger(__name__)
@@ -46,6 +47,9 @@ class Embedding:
                     logger.info("embedded %d chunks", done)
             except VaultMemoryError as error:
                 logger.warning("embedding: %s", error)
+            except DatabaseError as error:
+                logger.warning("embedding: %s", error)
+                self._memory.indexing.recover(error)  # a damaged index is built anew
             except Exception:
                 logger.exception("embedding failed")
             self._wake.wait(self._memory.config.embedding.retry_seconds)

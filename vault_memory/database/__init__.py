@@ -10,10 +10,12 @@ from vault_memory.database.connection import (
     is_damage,
     load_vector_functions,
     put_aside,
+    quick_check,
 )
 from vault_memory.database.erasing import compact, values_in
 from vault_memory.database.foreign import ForeignDatabase, columns, look_into, rows, tables
 from vault_memory.database.migrations import Migration, migrate, statements, version_of
+from vault_memory.database.repairing import RepairingConnection, Rows
 
 __all__ = [
     "BUSY_MILLISECONDS",
@@ -22,6 +24,8 @@ __all__ = [
     "DatabaseError",
     "ForeignDatabase",
     "Migration",
+    "RepairingConnection",
+    "Rows",
     "change_counter",
     "columns",
     "compact",
@@ -31,6 +35,7 @@ __all__ = [
     "look_into",
     "migrate",
     "put_aside",
+    "quick_check",
     "rows",
     "statements",
     "tables",

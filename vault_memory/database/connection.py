@@ -18,8 +18,13 @@ class DatabaseDamaged(VaultMemoryError):
     """The file is no database, or a broken one."""
 
 
-def connect(path: Path | str, *, durable: bool = False, read_only: bool = False, create: bool = True) -> Connection:
-    """Open `path`, and make it when it is not there, unless `create` says no.
+KEEP_IT = "check the disk and the permissions of its folder; keep the file, it may hold what is nowhere else"
+
+
+def connect(
+    path: Path | str, *, durable: bool = False, read_only: bool = False, create: bool = True, hint: str = KEEP_IT
+) -> Connection:
+    """Open `path`, and make it when it is not there, unless `create` says no. `hint` is what a person is advised.
 
     `durable` syncs to the disk on every commit, for what cannot be rebuilt; an index can be, and does without.
     Raises DatabaseDamaged when the file is no database, VaultMemoryError when it cannot be opened.
@@ -38,10 +43,7 @@ def connect(path: Path | str, *, durable: bool = False, read_only: bool = False,
         connection.pragma("schema_version")
     except apsw.Error as error:
         kind = DatabaseDamaged if is_damage(error) else VaultMemoryError
-        raise kind(
-            f"the database `{path}` cannot be opened: {error}",
-            hint="if the disk is fine, move the file away: an index grows back from the notes",
-        ) from None
+        raise kind(f"the database `{path}` cannot be opened: {error}", hint=hint) from None
     return connection
 
 
@@ -63,19 +65,40 @@ def change_counter(connection: Connection) -> int:
     return int(connection.pragma("data_version")) * 2**32 + connection.total_changes()
 
 
-def put_aside(file: Path) -> None:
-    """Give a damaged file, with its log, the first free name ``FILE.damaged-N``: a new one can then be begun."""
+def put_aside(file: Path) -> Path:
+    """Give a damaged file, with its log, the first free name ``FILE.damaged-N``; returns that name.
+
+    A new file can then be begun.
+    """
     number = 1
     while file.with_name(f"{file.name}.damaged-{number}").exists():
         number += 1
+    aside = file.with_name(f"{file.name}.damaged-{number}")
     for ending in ("", "-wal", "-shm"):
-        one = file.with_name(file.name + ending)
-        if one.exists():
-            one.rename(file.with_name(f"{file.name}.damaged-{number}{ending}"))
+        part = file.with_name(file.name + ending)
+        if part.exists():
+            part.rename(f"{aside}{ending}")
+    return aside
+
+
+def quick_check(path: Path) -> str:
+    """What SQLite finds wrong in the file at `path`; ``ok`` when that is nothing. Raises VaultMemoryError."""
+    try:
+        connection = connect(path, read_only=True)
+    except DatabaseDamaged as error:
+        return error.message
+    try:
+        return str(connection.pragma("quick_check"))
+    except apsw.Error as error:
+        return str(error)
+    finally:
+        connection.close()
 
 
 def is_damage(error: DatabaseError) -> bool:
     """Whether the error says that the file itself is broken, and not that a disk is full or a lock held."""
+    if isinstance(error, apsw.IOError):  # a file or its log that somebody cut off ends before the page that is read
+        return bool(getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ)
     return isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.FormatError))
 
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vault_memory.database.connection import Connection, DatabaseError, connect
+from vault_memory.database.repairing import RepairingConnection
 
 
-def compact(connection: Connection) -> bool:
+def compact(connection: Connection | RepairingConnection) -> bool:
     """Write the file anew without what was deleted, and empty its log; False while another process reads it.
 
     SQLite waits for the others as long as `connect` says.

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from vault_memory.memory.facts import Fact
 
 
+GROWS_BACK = "rebuild it with `vault-memory index --rebuild` (the notes are not touched)"
+
+
 class State(IntEnum):
     """How much is concluded from what the index holds of a note."""
 
@@ -64,7 +67,7 @@ class Index:
     def __init__(self, path: Path | str, *, create: bool = True) -> None:
         """Open the index, and make or migrate it. Raises IndexTooNew, DatabaseDamaged."""
         self.path = str(path)
-        self.connection: Connection = connect(path, create=create)
+        self.connection: Connection = connect(path, create=create, hint=GROWS_BACK)
         if version_of(self.connection) > len(STEPS):
             found = version_of(self.connection)
             self.connection.close()

@@ -21,7 +21,7 @@ from vault_memory.sync.actions import (
     Upload,
     changes,
 )
-from vault_memory.sync.book import open_book
+from vault_memory.sync.book import begin_anew, open_book
 from vault_memory.sync.brakes import Rewrite, fights, missing, stamp
 from vault_memory.sync.engine import Report, Sync, refuse_others
 from vault_memory.sync.errors import AnotherClient, NotTwoWay
@@ -73,6 +73,7 @@ __all__ = [
     "Unknown",
     "Upload",
     "batches",
+    "begin_anew",
     "changes",
     "fights",
     "missing",

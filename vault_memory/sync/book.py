@@ -5,6 +5,7 @@ others are merged without a common text, and nothing is deleted.
 """
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +13,21 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from vault_memory.database import Connection, DatabaseDamaged, connect, migrate, put_aside, statements
+from vault_memory.database import (
+    Connection,
+    DatabaseDamaged,
+    DatabaseError,
+    connect,
+    is_damage,
+    migrate,
+    put_aside,
+    statements,
+)
 from vault_memory.remote import Entry
 from vault_memory.sync.brakes import WITHIN, Rewrite
 from vault_memory.sync.trees import BaseDir, BaseFile, BaseNode, within
+
+logger = logging.getLogger(__name__)
 
 FILE = "sync.sqlite"
 YOUNG, NEW = 1, 2
@@ -252,9 +264,20 @@ def open_book(folder: Path) -> Book:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         return Book(connect(folder / FILE, durable=True))
-    except DatabaseDamaged:
-        put_aside(folder / FILE)
+    except (DatabaseDamaged, DatabaseError) as error:
+        if isinstance(error, DatabaseError) and not is_damage(error):
+            raise
+        begin_anew(folder)
         return Book(connect(folder / FILE, durable=True))
+
+
+def begin_anew(folder: Path) -> None:
+    """Put a damaged book aside. Losing it deletes nothing and reverts nothing: both sides are compared again.
+
+    Its rows are not salvaged: an older row would say that both sides had agreed on a text that one has replaced since.
+    """
+    aside = put_aside(folder / FILE)
+    logger.warning("`%s` was damaged: what both sides hold is compared again; it is kept as `%s`", FILE, aside.name)
 
 
 def _agreed(hashed: str | None, tag: str, local_id: str, remote_id: str) -> BaseNode:

@@ -5,31 +5,28 @@ that was displaced by a write and may still be open in somebody's editor. Every 
 returns. The database lies outside the vault. Losing it loses no note: what lies in the vault then stays as it is.
 """
 
+import logging
 import operator
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-import apsw
-
-from vault_memory.database import (
-    Connection,
-    DatabaseDamaged,
-    DatabaseError,
-    connect,
-    migrate,
-    put_aside,
-    statements,
-)
+from vault_memory.database import Connection, DatabaseError, RepairingConnection, migrate, statements
 from vault_memory.errors import VaultError
 from vault_memory.vault.reasons import Reason
+
+logger = logging.getLogger(__name__)
 
 FILE = "journal.sqlite"
 RECORDED, GAP = "recorded:", "gap:"
 FORGOTTEN = "forgotten:"
 """Before a revision: the name of a state"""
+SALVAGED = "salvaged"
+"""The name of a state: the rows were read from a damaged file, and the newest may be missing"""
 
 Phase = Literal["pending", "planned", "done"]
 Side = Literal["ours", "theirs"]
@@ -147,10 +144,10 @@ _displace = operator.attrgetter(*_DISPLACED_FIELDS)
 class Journal:
     """The rows. Every change is made within `transaction`, and is durable when that ends."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection | RepairingConnection) -> None:
         self.connection = connection
-        connection.pragma("secure_delete", True)
-        migrate(connection, [statements(text) for text in STEPS])
+        if not isinstance(connection, RepairingConnection):
+            _prepare(connection)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -249,6 +246,20 @@ class Journal:
     def set_state(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value))
 
+    def is_salvaged(self) -> bool:
+        """Whether the rows were read from a damaged file, and `trust_again` was not called since."""
+        return self.state(SALVAGED) is not None
+
+    def trust_again(self) -> None:
+        """What a damaged file may have lost is made up for."""
+        with self.transaction():
+            self.connection.execute("DELETE FROM state WHERE name = ?", (SALVAGED,))
+
+    def repair(self, reason: str) -> None:
+        """Copy what can be read into a new file. Raises DatabaseError, OSError."""
+        if isinstance(self.connection, RepairingConnection):
+            self.connection.repair(reason)
+
     def is_forgotten(self, revision: str) -> bool:
         """Whether the bytes of this revision are not kept because somebody wanted it so."""
         return self.state(FORGOTTEN + revision) is not None
@@ -262,28 +273,55 @@ class Journal:
 
 
 def open_journal(folder: Path) -> Journal:
-    """The journal in this folder, which is made private; a damaged one is put aside, and a new one begun."""
+    """The journal in this folder, which is made private.
+
+    Whenever its file turns out to be damaged, what can be read goes into a new one, and the damaged one is put aside.
+    """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        return _checked(folder)
-    except DatabaseDamaged:
-        put_aside(folder / FILE)
-        return _checked(folder)
-
-
-def _checked(folder: Path) -> Journal:
-    connection = connect(folder / FILE, durable=True)
-    try:
-        journal = Journal(connection)
-        if journal.ops("planned") and connection.pragma("quick_check") != "ok":
-            raise DatabaseDamaged(f"the journal in `{folder}` is damaged")
-    except apsw.Error as error:
-        connection.close()
-        raise DatabaseDamaged(f"the journal in `{folder}` is damaged: {error}") from None
-    except DatabaseDamaged:
-        connection.close()
-        raise
+    connection = RepairingConnection(folder / FILE, _prepare, _salvage)
+    journal = Journal(connection)
+    if journal.ops("planned") and (verdict := connection.pragma("quick_check")) != "ok":
+        connection.repair(str(verdict))  # a write that a crash cut short is not finished from damaged rows
     return journal
+
+
+def _prepare(connection: Connection) -> None:
+    connection.pragma("secure_delete", True)
+    migrate(connection, [statements(text) for text in STEPS])
+
+
+def _salvage(damaged: Path, connection: Connection) -> None:
+    """Copy the rows that can be read. A write whose text is lost cannot be carried out: it is dropped, and named."""
+    from vault_memory.database.salvage import salvage  # only here: hardly any file is ever damaged
+
+    counts = salvage(damaged, connection, {"blobs": _is_whole, "ops": _is_op})
+    lost = connection.execute(
+        "SELECT op_id, path FROM ops WHERE phase != 'done' AND content != ''"
+        " AND content NOT IN (SELECT revision FROM blobs)"
+    ).fetchall()
+    connection.executemany("DELETE FROM ops WHERE op_id = ?", [(op_id,) for op_id, _ in lost])
+    connection.execute("DELETE FROM trash WHERE revision NOT IN (SELECT revision FROM blobs)")
+    connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (SALVAGED, damaged.name))
+    logger.warning(
+        "of a damaged journal were read: %d versions, %d texts, %d writes, %d entries of the trash",
+        counts["versions"], counts["blobs"], counts["ops"] - len(lost), counts["trash"],
+    )  # fmt: skip
+    for path in sorted({str(path) for _, path in lost}):
+        logger.warning("a write to `%s` that waited is lost; ask for it again", path)
+
+
+def _is_whole(row: Mapping[str, object]) -> bool:
+    packed = row["packed"]
+    if not isinstance(packed, bytes):
+        return False
+    try:
+        return sha256(zlib.decompress(packed)).hexdigest() == row["revision"]
+    except zlib.error:
+        return False
+
+
+def _is_op(row: Mapping[str, object]) -> bool:
+    return row["phase"] in ("pending", "planned", "done") and row["side"] in ("ours", "theirs")
 
 
 def _marks(names: tuple[str, ...]) -> str:

@@ -105,7 +105,11 @@ class Snapshots:
     def bytes_of(self, revision: str | None) -> bytes | None:
         """The bytes of a revision, or None when they are not kept."""
         row = self._connection.execute("SELECT packed FROM blobs WHERE revision = ?", (revision,)).fetchone()
-        return zlib.decompress(row[0]) if row else None
+        try:
+            return zlib.decompress(row[0]) if row else None
+        except zlib.error as error:  # SQLite does not notice other bytes on the pages of a long value
+            self._journal.repair(f"a version cannot be unpacked: {error}")
+            return None
 
     def head(self, path: str) -> Version | None:
         """The newest version of a path that was seen."""

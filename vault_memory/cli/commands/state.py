@@ -38,7 +38,7 @@ def stats(context: Context) -> None:
 
 
 @click.command()
-@click.option("--fix", is_flag=True, help="Build a damaged or differing index anew. No note is touched.")
+@click.option("--fix", is_flag=True, help="Mend damaged databases; build a differing index anew. No note is touched.")
 @common
 @click.pass_obj
 def doctor(context: Context, fix: bool) -> None:

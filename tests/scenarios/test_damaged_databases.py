@@ -1,0 +1,203 @@
+"""A disk damages files of the state folder: nobody has to repair them, and nothing is lost that a copy holds."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.database.damage import PATTERNS, checkpoint, copied, damage_page, page_count
+from tests.scenarios.cloud import running_cloud
+from tests.scenarios.index_dump import dump
+from tests.scenarios.outside import Outside, until
+from vault_memory import VaultMemory
+from vault_memory.app.reports import Check
+from vault_memory.vault import revision_of
+
+NOTE = "# Me\n\n## Tea\n\n- green\n"
+WAITING = "memory/waiting.md"
+PERSONAL = "USER.md"
+
+
+def long_text(number: int) -> str:
+    return "## Tea\n\n" + "".join(f"- kind {number} {place} {revision_of(b'%d' % place)}\n" for place in range(200))
+
+
+@pytest.fixture
+def lived_in(outside: Outside) -> Outside:
+    """A vault with a history, long notes, a note in the trash and a write that waits."""
+    outside.quick = True
+    outside.write(PERSONAL, NOTE)
+    outside.write(WAITING, NOTE)
+    for number in range(6):
+        outside.write(f"memory/long{number}.md", long_text(number))
+    outside.ok("index", "--no-embed")
+    with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+        for place in range(20):
+            memory.apply(PERSONAL, [{"op": "append", "heading": "Tea", "line": f"earlier {place}"}], source="cli")
+        memory.keep_versions([f"memory/long{number}.md" for number in range(6)])
+        memory.apply("memory/long0.md", [{"op": "append", "heading": "Tea", "line": "a longer one"}], source="cli")
+        (outside.vault / WAITING).chmod(0o444)
+        edit = memory.apply(WAITING, [{"op": "append", "heading": "Tea", "line": "lapsang"}], source="cli")
+        assert edit.pending
+    checkpoint(outside.state / "journal.sqlite")
+    return outside
+
+
+def open_memory(outside: Outside) -> VaultMemory:
+    return VaultMemory.open(outside.vault, environment=outside.environment)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_damaged_page_of_the_journal_stops_no_write_and_loses_no_version_elsewhere(
+    lived_in: Outside, tmp_path: Path, pattern: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_memory(lived_in) as memory:
+        versions = {version.revision for version in memory.history(PERSONAL)}
+    checkpoint(lived_in.state / "journal.sqlite")
+    state, vault = copied(lived_in.state, tmp_path / "saved/state"), copied(lived_in.vault, tmp_path / "saved/vault")
+    lost_versions, lost_writes, repairs = 0, 0, 0
+    pages = page_count(lived_in.state / "journal.sqlite")
+
+    for page in range(1, pages + 1):
+        copied(vault, lived_in.vault)
+        copied(state, lived_in.state)
+        damage_page(lived_in.state / "journal.sqlite", page, pattern)
+        caplog.clear()
+        with open_memory(lived_in) as memory:
+            edit = memory.apply(PERSONAL, [{"op": "append", "heading": "Tea", "line": "after"}], source="cli")
+            assert [done.outcome for done in edit.applied] == ["applied"], page
+            assert "- after\n" in (lived_in.vault / PERSONAL).read_text()
+            waiting = memory.waiting()
+            lost = versions - {version.revision for version in memory.history(PERSONAL)}
+            assert memory.log(PERSONAL)[-1].id == edit.audit_id
+            memory.undo(str(edit.audit_id))
+            assert "- after\n" not in (lived_in.vault / PERSONAL).read_text()
+            assert "earlier 19" in (lived_in.vault / PERSONAL).read_text(), "what the bot wrote stays"
+            for name in ("memory/long1.md", WAITING):
+                memory.history(name)
+            if journal_state(memory.doctor()) == "fail":  # a page that nothing of this has read
+                assert journal_state(memory.doctor(fix=True)) == "ok"
+        lost_versions += len(lost)
+        if not waiting:
+            lost_writes += 1
+            assert f"`{WAITING}`" in caplog.text or "0 writes" in caplog.text
+        aside = [file for file in lived_in.state.glob("journal.sqlite.damaged-*") if file.suffix != ".lock"]
+        assert bool(aside) == ("journal.sqlite.damaged-1" in caplog.text), "the message names the file"
+        repairs += bool(aside)
+        with open_memory(lived_in) as memory:
+            assert journal_state(memory.doctor()) == "ok"
+
+    assert repairs > pages / 3
+    assert lost_writes <= 2, "the page with the write, and that with its text"
+    assert lost_versions <= 3 * len(versions), "each version stands on one page, and its text on another"
+
+
+def journal_state(checks: list[Check]) -> str:
+    """What `doctor` says of the journal that is in use."""
+    return next(check.state for check in checks if check.name == "journal")
+
+
+def test_a_damaged_page_of_the_index_costs_no_answer_and_no_write(outside: Outside, tmp_path: Path) -> None:
+    outside.quick = True
+    outside.write(PERSONAL, NOTE)
+    outside.write("USER.FACTS.md", "## Mira\n\n- works_at: Globex (since 2026-01-31)\n")
+    outside.write("memory/long1.md", long_text(1))
+    outside.ok("index", "--no-embed")
+    [index] = outside.state.glob("index/index-*.sqlite")
+    checkpoint(index)
+    before = dump(outside.state)
+    state, vault = copied(outside.state, tmp_path / "saved/state"), copied(outside.vault, tmp_path / "saved/vault")
+
+    for page in range(1, page_count(index) + 1):
+        copied(vault, outside.vault)
+        copied(state, outside.state)
+        damage_page(index, page)
+        with open_memory(outside) as memory:
+            edit = memory.apply(PERSONAL, [{"op": "append", "heading": "Tea", "line": "lapsang"}], source="cli")
+            assert edit.applied, page
+            memory.keep_versions(["memory/long1.md"])
+            assert memory.search("lapsang", scopes=memory.scopes()).hits, page
+            assert memory.context("tea", scopes=memory.scopes())
+            assert memory.facts(scopes=memory.scopes()), page
+            for look in (memory.status, memory.stats, memory.notes):
+                assert look(), page
+            memory.undo(str(edit.audit_id))
+            if "fail" in {check.state for check in memory.doctor()}:  # a page that nothing of this has read
+                assert "fail" not in {check.state for check in memory.doctor(fix=True)}, page
+        assert dump(outside.state) == before, page
+
+
+@pytest.mark.parametrize("size", [0, 4096, 4096 * 3 + 100])
+def test_a_journal_that_is_cut_off_under_a_daemon_stops_no_write(lived_in: Outside, size: int) -> None:
+    journal = lived_in.state / "journal.sqlite"
+    with lived_in.daemon() as daemon:
+        checkpoint(journal)
+        with journal.open("r+b") as file:
+            file.truncate(size)
+
+        assert lived_in.ok("append", PERSONAL, "Tea", "after the cut")["applied"]
+        daemon.until_found("after the cut")
+        lived_in.write("memory/saved.md", "- a person saves\n")
+        daemon.until_found("a person saves")
+        until(lambda: lived_in.run("history", "memory/saved.md").code == 0, says=lambda: daemon.errors)
+        if size > 4096:  # the row of the write that waits was read, its text not
+            until(lambda: any(f"a write to `{WAITING}`" in line for line in daemon.errors))
+    states = {check["name"]: check["state"] for check in lived_in.ok("doctor")["checks"]}
+    assert states["journal"] in ("ok", "warn")
+
+
+@pytest.mark.parametrize("size", [0, 4096, 4096 * 9])
+def test_an_index_that_is_cut_off_under_a_daemon_is_built_again(lived_in: Outside, size: int) -> None:
+    with lived_in.daemon() as daemon:
+        [index] = lived_in.state.glob("index/index-*.sqlite")
+        checkpoint(index)
+        with index.open("r+b") as file:
+            file.truncate(size)
+
+        lived_in.write("memory/saved.md", "- a person saves\n")
+        daemon.until_found("a person saves")
+        assert daemon.finds("kind 3 77")
+        assert daemon.ask("status")["index"]["notes"] == 9
+
+
+def test_a_person_without_rights_on_the_journal_is_not_told_to_move_it_away(lived_in: Outside) -> None:
+    journal = lived_in.state / "journal.sqlite"
+    journal.rename(lived_in.state / "other")
+    journal.mkdir()
+
+    done = lived_in.run("append", PERSONAL, "Tea", "oolong", "--json")
+
+    assert done.code == 1
+    assert "keep the file" in done.error["hint"]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_damaged_page_of_the_sync_state_deletes_and_reverts_nothing(outside: Outside, pattern: bytes) -> None:
+    with running_cloud() as cloud:
+        outside.settings |= cloud.settings
+        for number in range(40):
+            outside.write(f"memory/note{number} {'x' * 60}.md", f"- note {number}\n")
+        with open_memory(outside) as memory:
+            assert memory.sync().uploaded == 40
+        book = outside.state / "sync.sqlite"
+        checkpoint(book)
+        pages = page_count(book)
+
+        for page in range(1, pages + 1):
+            checkpoint(book)
+            assert page_count(book) >= page
+            damage_page(book, page, pattern)
+            here, there = f"- edited here {page}\n", f"- edited there {page}\n"
+            first, second, *_ = sorted(path.name for path in outside.vault.glob("memory/*.md"))
+            outside.write(f"memory/{first}", here)
+            cloud.server.other_client_put(f"Notes/memory/{second}", there.encode())
+            with open_memory(outside) as memory:
+                report = memory.sync()
+                states = {check.name: check.state for check in memory.doctor(fix=True)}
+                memory.sync()
+            assert (report.deleted_local, report.deleted_remote, report.failed) == (0, 0, ()), page
+            texts = {path.name: path.read_bytes() for path in outside.vault.glob("memory/*.md")}
+            assert len(texts) == 40, page
+            assert here.encode() in texts[first], page
+            assert there.encode() in texts[second], page
+            assert cloud.files() == {f"memory/{name}": raw for name, raw in texts.items()}, page
+            assert states["sync state"] in ("ok", "warn"), page
