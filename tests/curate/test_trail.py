@@ -1,12 +1,16 @@
 """What was recorded is read from the files; of a file that only grew, what came to it."""
 
 import random
+import tracemalloc
+from io import BytesIO
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from vault_memory.curate.trail import MOST_KNOWN, Trail
 from vault_memory.memory import Record
-from vault_memory.vault import Folder
+from vault_memory.vault import Folder, append, lines_from_end
 
 
 def line(number: int) -> bytes:
@@ -38,3 +42,41 @@ def test_whatever_becomes_of_a_file_it_is_read_as_it_stands(tmp_path, seed: int)
         assert trail.of(note) == Trail(Folder(vault), state).of(note)
         trail.add(Record(f"r{number}", "2026-01-01T00:01:00Z", "", "cli", note))
         assert trail.of(note) == Trail(Folder(vault), state).of(note)
+
+
+@given(st.lists(st.binary(max_size=12).filter(lambda raw: b"\n" not in raw)), st.integers(1, 9))
+@example([b"", b"", b""], 1)
+def test_a_log_read_from_its_end_has_the_same_lines(lines: list[bytes], block: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(append, "TAIL", block)
+        read = list(lines_from_end(BytesIO(b"\n".join(lines))))
+
+    assert [text for text in reversed(read) if text] == [text for text in lines if text]
+
+
+@pytest.mark.parametrize("limit", [1, 7, 500])
+def test_the_latest_records_are_the_last_ones_of_all(tmp_path, limit: int) -> None:
+    (tmp_path / "n.md.audit.jsonl").write_bytes(b"".join(map(line, range(60))) + b"no record\n" + line(60)[:-9])
+    trail = Trail(Folder(tmp_path), tmp_path)
+
+    assert trail.latest("n.md", limit) == trail.of("n.md")[-limit:]
+
+
+def test_a_huge_audit_is_looked_through_without_being_taken_into_memory(tmp_path) -> None:
+    with (tmp_path / "n.md.audit.jsonl").open("wb") as file:
+        for number in range(30):
+            file.write(line(number).replace(b"tool", b"t" * 2**20))
+    trail = Trail(Folder(tmp_path), tmp_path)
+    looks = {
+        "the newest record": lambda: len(trail.latest("n.md", 1)) == 1,
+        "a record by its id": lambda: trail.held("000", "n.md") is not None,
+        "an id that no record has": lambda: trail.held("none", "n.md") is None,
+        "lines that are no records": lambda: trail.bad_lines() == {"n.md": 0},
+    }
+
+    for name, look in looks.items():
+        tracemalloc.start()
+        assert look(), name
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 10 * 2**20, name

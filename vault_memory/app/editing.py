@@ -130,11 +130,17 @@ class Editing:
             run = self.curator.new_run(note, "cli", at, restores=whole)
             return self._run(run, at, expected=expected, dry_run=dry_run)
 
-    def log(self, note: str | None = None) -> "tuple[Record, ...]":
-        """The records of one note, or of all, the oldest first: who changed what, when and why."""
+    def log(self, note: str | None = None, *, limit: int | None = None) -> "tuple[Record, ...]":
+        """The records of one note, or of all, the oldest first: who changed what, when and why.
+
+        `limit` is how many of the newest are wanted.
+        """
         with self._there():
             trail = self.curator.trail
-            return trail.all() if note is None else trail.of(inside(note))
+            if note is not None and limit:
+                return trail.latest(inside(note), limit)
+            records = trail.all() if note is None else trail.of(inside(note))
+            return records[-limit:] if limit else records
 
     def history(self, note: str) -> "list[NoteVersion]":
         """The versions of a note that are kept, the newest first. Raises NoteNotFound."""

@@ -13,13 +13,14 @@ from datetime import datetime, timedelta
 
 from vault_memory.curate.curator import CURATED, PASSING, PAUSE_SECONDS, QUIET_SECONDS, Curator
 from vault_memory.curate.plan import FORGET, Run
-from vault_memory.curate.trail import LARGEST
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.memory import Cut, Layout, Sought, conflict_copy, cut_audit, cut_note, cut_transcript
 from vault_memory.vault import Eraser, Note, Writer, Written, revision_of
 
 logger = logging.getLogger(__name__)
 
+LARGEST = 256 << 20
+"""In bytes: of one file that is rewritten"""
 IN_USE = "it is in use; run `forget` again when it is not"
 LINGERS = "the file from before a write, which a program may have open; close it, and run `forget` again"
 

@@ -5,22 +5,42 @@ that a sync program carries about. A device is known from a record or a file of 
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from hashlib import sha256
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from vault_memory.curate.audit_folders import AUDIT_NAME, AuditFolders
 from vault_memory.curate.devices import Devices
 from vault_memory.curate.errors import NotRecorded, UnclearId
 from vault_memory.errors import NoteNotFound
 from vault_memory.memory import Record, read_line, resolve, union
-from vault_memory.vault import Folder, append_record, last_lines, own_log, sync_records
+from vault_memory.vault import Folder, append_record, last_lines, lines_from_end, own_log, sync_records
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as Hash
 
 ENDING = ".audit.jsonl"
-LARGEST = 256 << 20
-"""In bytes: of one audit file"""
 MOST_KNOWN = 4
 """Of so many audit files the records are remembered: such a file grows, and only what came to it is read"""
+LARGEST_KNOWN = 32 << 20
+"""In bytes: the records of a larger audit file are not remembered, since they would stay in memory"""
+BLOCK = 1 << 20
+"""Bytes of an audit file that are compared together"""
 LOG = "`vault-memory log` lists the records with their ids"
+
+
+class ReadLog(NamedTuple):
+    """The whole lines of an audit file as they were when it was read last."""
+
+    length: int
+    """in bytes"""
+    digest: "Hash"
+    """SHA-256 of these bytes, to be continued"""
+    records: list[Record]
 
 
 class Trail(Devices):
@@ -30,8 +50,7 @@ class Trail(Devices):
         super().__init__(state)
         self._folder = folder
         self._folders = AuditFolders(folder.root)
-        self._known: dict[str, tuple[bytes, list[Record]]] = {}
-        """of some audit files their whole lines, and the records on these"""
+        self._read_logs: dict[str, ReadLog] = {}
 
     def of(self, note: str) -> tuple[Record, ...]:
         """The records of one note, the oldest first."""
@@ -40,6 +59,16 @@ class Trail(Devices):
     def all(self) -> tuple[Record, ...]:
         """The records of all notes, the oldest first."""
         return self._union(self._paths())
+
+    def latest(self, note: str, limit: int) -> tuple[Record, ...]:
+        """The last records of one note, the oldest of them first; of one device's file only its end is read."""
+        paths = self._beside(note)
+        if self.others or len(paths) != 1:
+            return self.of(note)[-limit:]
+        with self._stream(paths[0]) as stream:
+            records = (read_line(line) for line in lines_from_end(stream))
+            newest = list(islice(filter(None, records), limit))
+        return tuple(_placed(record, note) for record in reversed(newest))
 
     def _paths(self) -> list[str]:
         return [path for path in self._folder.listing(suffixes=(".jsonl",)).entries if _note_of(path)]
@@ -89,8 +118,8 @@ class Trail(Devices):
         """How many lines of each note's audit are no records."""
         counts: dict[str, int] = {}
         for path in self._paths():
-            lines = [line for line in self._bytes(path).split(b"\n") if line.strip()]
-            bad = sum(read_line(line) is None for line in lines)
+            with self._stream(path) as stream:
+                bad = sum(read_line(line) is None for line in stream if line.strip())
             counts[_note_of(path)] = counts.get(_note_of(path), 0) + bad
         return counts
 
@@ -103,9 +132,10 @@ class Trail(Devices):
         """The record, when the note's files have it already."""
         wanted = f'"id":"{record_id}"'.encode()
         for path in self._beside(note):
-            for line in self._bytes(path).split(b"\n"):
-                if wanted in line and (record := read_line(line)) is not None and record.id == record_id:
-                    return _placed(record, note)
+            with self._stream(path) as stream:
+                for line in lines_from_end(stream):
+                    if wanted in line and (record := read_line(line)) is not None and record.id == record_id:
+                        return _placed(record, note)
         return None
 
     def meet_beside(self, note: str) -> None:
@@ -125,33 +155,61 @@ class Trail(Devices):
         return self._folders.beside(note, (audit, *(own_log(audit, name) for name in {self.device, *self.others})))
 
     def _read(self, path: str) -> list[Record]:
-        raw = self._bytes(path)
-        known, records = self._known.pop(path, (b"", []))
-        if not raw.startswith(known):
-            known, records = b"", []
-        whole = raw.rfind(b"\n") + 1
-        records = records + _records(path, raw[len(known) : whole])
-        self._known[path] = raw[:whole], records
-        if len(self._known) > MOST_KNOWN:
-            self._known.pop(next(iter(self._known)), None)
-        records = records + _records(path, raw[whole:])
+        with self._stream(path) as stream:
+            previous = self._read_logs.pop(path, None)
+            if previous is None or not _begins_with(stream, previous):
+                stream.seek(0)
+                previous = ReadLog(0, sha256(), [])
+            log, torn = _read_on(stream, _note_of(path), previous)
+        if log.length <= LARGEST_KNOWN:
+            self._read_logs[path] = log
+        if len(self._read_logs) > MOST_KNOWN:
+            self._read_logs.pop(next(iter(self._read_logs)), None)
+        records = log.records + torn
         self.meet({record.device for record in records})
         return records
 
     def _sync(self, path: str) -> None:
         sync_records(self._folder.root, path)
 
-    def _bytes(self, path: str) -> bytes:
-        try:
-            return self._folder.read(path, max_bytes=LARGEST).raw
-        except NoteNotFound:
-            return b""
+    @contextmanager
+    def _stream(self, path: str) -> Iterator[BinaryIO]:
+        """An audit file, opened to be read; an empty one where there is none."""
+        with ExitStack() as stack:
+            try:
+                stream = stack.enter_context(self._folder.stream(path))
+            except NoteNotFound:
+                stream = BytesIO()
+            yield stream
 
 
-def _records(path: str, lines: bytes) -> list[Record]:
-    note = _note_of(path)
-    found = (read_line(line) for line in lines.split(b"\n") if line.strip())
-    return [_placed(record, note) for record in found if record is not None]
+def _begins_with(stream: BinaryIO, log: ReadLog) -> bool:
+    """Whether a file begins with what was read of it before; if so, it is to be read on from there."""
+    digest = sha256()
+    left = log.length
+    while left:
+        block = stream.read(min(left, BLOCK))
+        if not block:
+            return False
+        digest.update(block)
+        left -= len(block)
+    return digest.digest() == log.digest.digest()
+
+
+def _read_on(stream: BinaryIO, note: str, log: ReadLog) -> tuple[ReadLog, list[Record]]:
+    """What was read of a log with the lines that follow, and what a last line without its newline records."""
+    length, digest, records = log.length, log.digest.copy(), list(log.records)
+    torn: list[Record] = []
+    for line in stream:
+        record = read_line(line)
+        if not line.endswith(b"\n"):
+            torn = [_placed(record, note)] if record is not None else []
+            break
+        length += len(line)
+        digest.update(line)
+        if record is not None:
+            records.append(_placed(record, note))
+    return ReadLog(length, digest, records), torn
 
 
 def _placed(record: Record, note: str) -> Record:

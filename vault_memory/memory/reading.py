@@ -1,6 +1,7 @@
 """Reading the audit back. A person may edit its files, so it never fails: what is not understood is left out."""
 
 import json
+import sys
 from collections.abc import Mapping
 
 from vault_memory.memory.audit import STATES, Done, Proposal, Record
@@ -21,12 +22,12 @@ def read_record(value: object) -> Record | None:
     """The record that a JSON value means; None when it is none. Never raises."""
     if not isinstance(value, Mapping) or not (_text(value, "id") or _text(value, "ts")):
         return None
-    ts, note = _text(value, "ts"), _text(value, "note")
+    ts, note = _text(value, "ts"), _name(value, "note")
     return Record(
         _text(value, "id") or f"{ts}-{short_hash(json.dumps(plain(value), sort_keys=True))}",
         ts,
-        _text(value, "user_id"),
-        _text(value, "source"),
+        _name(value, "user_id"),
+        _name(value, "source"),
         note,
         tuple(map(_read_done, _entries(value, "applied"))),
         tuple(map(_read_rejected, _entries(value, "rejected"))),
@@ -37,13 +38,18 @@ def read_record(value: object) -> Record | None:
         _text(value, "why"),
         _text(value, "undoes"),
         value.get("redacted") is True,
-        _text(value, "device"),
+        _name(value, "device"),
     )
 
 
 def _text(value: Mapping[object, object], name: str) -> str:
     found = value.get(name)
     return found if isinstance(found, str) else ""
+
+
+def _name(value: Mapping[object, object], name: str) -> str:
+    """A text that many records share, such as the note's path: it is in memory once."""
+    return sys.intern(_text(value, name))
 
 
 def _entries(value: Mapping[object, object], name: str) -> list[Mapping[object, object]]:
@@ -55,12 +61,16 @@ def _op(entry: Mapping[object, object]) -> dict[str, object]:
     """The op of an entry, where it stands under `op`, or is spread over the entry itself."""
     found = entry.get("op")
     said = found if isinstance(found, Mapping) else entry if isinstance(found, str) else {}
-    return {key: value for key, value in said.items() if isinstance(key, str)}
+    return {
+        sys.intern(key): sys.intern(value) if key in ("op", "heading") and isinstance(value, str) else value
+        for key, value in said.items()
+        if isinstance(key, str)
+    }
 
 
 def _read_done(entry: Mapping[object, object]) -> Done:
     removed, added = unpacked(entry.get("removed")), unpacked(entry.get("added"))
-    return Done(_op(entry), _text(entry, "outcome"), removed, added, _text(entry, "remark"))
+    return Done(_op(entry), _name(entry, "outcome"), removed, added, _text(entry, "remark"))
 
 
 def _read_rejected(entry: Mapping[object, object]) -> Rejected:

@@ -7,8 +7,8 @@ reader goes on after whatever it cannot read, and says how much that was.
 import fcntl
 import json
 import os
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO, NamedTuple
 
 from vault_memory.memory import inside
 from vault_memory.vault.files import RealFiles
@@ -121,6 +121,23 @@ def last_lines(root: str | os.PathLike[str], path: str) -> list[bytes]:
     except OSError:
         return []
     return raw.split(b"\n")[::-1]
+
+
+def lines_from_end(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a log without their newlines, the last first; no more of it is read than is asked for."""
+    position = stream.seek(0, os.SEEK_END)
+    pieces: list[bytes] = []  # of the line that is not read whole yet, its last piece first
+    while position:
+        size = min(TAIL, position)
+        position -= size
+        stream.seek(position)
+        first, *lines = stream.read(size).split(b"\n")
+        if lines:
+            yield lines.pop() + b"".join(reversed(pieces))
+            yield from reversed(lines)
+            pieces = []
+        pieces.append(first)
+    yield b"".join(reversed(pieces))
 
 
 def merge_records(logs: Iterable[bytes]) -> bytes:

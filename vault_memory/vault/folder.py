@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import BinaryIO
 
 from vault_memory.errors import BadPath, NoteNotFound, NoteUnreadable, VaultUnreachable
 from vault_memory.memory import inside
@@ -128,6 +129,23 @@ class Folder:
                 raise NoteUnreadable(path, _said(error)) from None
             finally:
                 os.close(fd)
+
+    @contextmanager
+    def stream(self, path: str) -> Iterator[BinaryIO]:
+        """A file of any size, opened to be read piece by piece. Raises as `read`, also while it is read."""
+        inside(path)
+        with self._opened() as root:
+            fd = _open_note(root, path)
+        with open(fd, "rb") as stream:
+            try:
+                mode = os.fstat(fd).st_mode
+                if stat.S_ISDIR(mode):
+                    raise NoteNotFound(path)
+                if not stat.S_ISREG(mode):
+                    raise NoteUnreadable(path, "it is no plain file")
+                yield stream
+            except OSError as error:
+                raise NoteUnreadable(path, _said(error)) from None
 
     def stat(self, path: str) -> Stat | None:
         """Size and times of a note, or None when it is absent; NoteUnreadable when that cannot be told."""

@@ -24,8 +24,7 @@ def log(context: Context, note: str | None, limit: int | None) -> None:
     from vault_memory.app import contract
 
     with context.open() as memory:
-        records = memory.log(note)
-    records = records[-limit:] if limit else records
+        records = memory.log(note, limit=limit)
     context.emit(contract.of_log(records), lambda: "\n\n".join(map(record_block, records)) or "nothing was changed yet")
 
 
