@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import socket
 import stat
@@ -67,6 +68,25 @@ def test_a_daemon_ends_soon_when_told_and_leaves_no_socket(outside: Outside, num
         assert seconds < 5
         assert not outside.socket.exists()
         assert not (outside.state / "daemon.pid").exists()
+
+
+@pytest.mark.parametrize("is_used_again", [False, True])
+def test_a_daemon_whose_state_folder_is_deleted_stops_and_says_why(outside: Outside, is_used_again: bool):
+    note = outside.write("USER.md", "- tea\n")
+    with outside.daemon() as daemon:
+        state = outside.state.rename(outside.home / "deleted")  # in one step: nothing is written into it meanwhile
+        shutil.rmtree(state, ignore_errors=True)
+        if is_used_again:
+            assert outside.finds("tea"), "a command makes the folder anew"
+
+        code = daemon.process.wait(20)
+
+        until(lambda: any(str(outside.state) in line for line in daemon.errors), says=lambda: daemon.errors)
+        assert code == 1
+        assert not [line for line in daemon.errors if "Traceback" in line]
+    assert note.read_text() == "- tea\n"
+    with outside.daemon() as daemon:
+        assert daemon.finds("tea")
 
 
 def test_socket_and_state_are_its_owners_alone(running: Running):

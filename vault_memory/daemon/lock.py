@@ -5,7 +5,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from vault_memory.errors import Locked
+from vault_memory.errors import Locked, VaultMemoryError
+
+
+class StateFolderGone(VaultMemoryError):
+    """The state folder was deleted or replaced while the daemon ran."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"the state folder `{folder}` was deleted or replaced while the daemon ran",
+            hint="start it again; the index is built anew from the notes, which are not touched",
+            folder=str(folder),
+        )
 
 
 class DaemonLock:
@@ -16,6 +27,7 @@ class DaemonLock:
 
         self.path = path
         self._lock = filelock.FileLock(path, blocking=False)
+        self._inode: tuple[int, int] | None = None
 
     def __enter__(self) -> Self:
         import filelock
@@ -29,13 +41,20 @@ class DaemonLock:
                 hint="`vault-memory status` shows it; stop it first, or use it",
                 pid=owner,
             ) from None
+        self._inode = inode_of(self.path)
         _pid_file(self.path).write_text(str(os.getpid()), encoding="ascii")
         return self
+
+    def check(self) -> None:
+        """Raises StateFolderGone when another process could take the lock, since its file is not the locked one."""
+        if inode_of(self.path) != self._inode:
+            raise StateFolderGone(self.path.parent)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _pid_file(self.path).unlink(missing_ok=True)
+        if inode_of(self.path) == self._inode:  # else the file is of another daemon, or there is none
+            _pid_file(self.path).unlink(missing_ok=True)
         self._lock.release()
 
 
@@ -45,6 +64,15 @@ def pid_of(lock: Path) -> int | None:
         return int(_pid_file(lock).read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
+
+
+def inode_of(path: Path) -> tuple[int, int] | None:
+    """Device and inode of a file; None when it is not there."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _pid_file(lock: Path) -> Path:

@@ -68,8 +68,11 @@ class Daemon:
         self._stop.set()
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Hold the lock, watch, serve, until `stop`. Raises Locked, VaultUnreachable at the start."""
-        with DaemonLock(self.memory.state.lock_file):
+        """Hold the lock, watch, serve, until `stop`.
+
+        Raises Locked, VaultUnreachable at the start, and StateFolderGone.
+        """
+        with DaemonLock(self.memory.state.lock_file) as lock:
             self.watcher.start()  # armed before the scan: what changes during it is heard
             try:
                 self.memory.indexing.index()
@@ -83,6 +86,7 @@ class Daemon:
                     ready()
                     self.notify.ready(self._doing())
                     while not self._stop.is_set():
+                        lock.check()
                         self._turn()
                 finally:
                     self.notify.stopping()

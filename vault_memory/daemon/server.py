@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vault_memory.daemon.client import short_name
+from vault_memory.daemon.lock import inode_of
 from vault_memory.errors import UsageError, VaultMemoryError
 
 logger = logging.getLogger(__name__)
@@ -39,12 +40,14 @@ class Server:
         finally:
             os.umask(before)
         self._socket.listen(64)
+        self._inode = inode_of(path)
         self._thread = threading.Thread(target=self._accept, name="server", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         self._closed.set()
-        self.path.unlink(missing_ok=True)
+        if inode_of(self.path) == self._inode:  # else another daemon listens there, in a new state folder
+            self.path.unlink(missing_ok=True)
         self._socket.close()
 
     def _accept(self) -> None:
