@@ -5,6 +5,7 @@ import logging
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,10 @@ PATIENCE_SECONDS = 5.0
 """For a client to say what it wants, and to take the answer"""
 PAUSE_SECONDS = 0.5
 """After a client could not be let in"""
+MOST_CLIENTS = 64
+"""Who are answered at once; others wait for their turn"""
+QUIET_SECONDS = 60.0
+"""Between two lines in the log about clients that cannot be let in"""
 
 Call = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -31,6 +36,8 @@ class Server:
         self.path = path
         self._calls = calls
         self._closed = threading.Event()
+        self._places = threading.BoundedSemaphore(MOST_CLIENTS)
+        self._next_warning = 0.0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         path.unlink(missing_ok=True)  # the lock says that nobody else listens
         before = os.umask(0o177)
@@ -52,23 +59,34 @@ class Server:
 
     def _accept(self) -> None:
         while not self._closed.is_set():
+            if not self._places.acquire(timeout=PAUSE_SECONDS):
+                continue
             try:
                 connection, _ = self._socket.accept()
             except OSError as error:  # closed; or out of files, which passes
+                self._places.release()
                 if not self._closed.wait(PAUSE_SECONDS):
-                    logger.warning("no client can be answered: %s", error)
+                    self._warn(error)
                 continue
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
+    def _warn(self, error: OSError) -> None:
+        """Once a minute: without descriptors each attempt fails, and lines about it fill the disk."""
+        now = time.monotonic()
+        if now >= self._next_warning:
+            self._next_warning = now + QUIET_SECONDS
+            logger.warning("no client can be answered: %s", error)
+
     def _serve(self, connection: socket.socket) -> None:
-        with connection:
-            connection.settimeout(PATIENCE_SECONDS)
-            try:
-                with connection.makefile("rb") as stream:
-                    line = stream.readline(LONGEST_REQUEST)
+        try:
+            with connection:
+                line = _line(connection)
+                connection.settimeout(PATIENCE_SECONDS)
                 connection.sendall(json.dumps(self._answer(line)).encode() + b"\n")
-            except OSError as error:
-                logger.info("a client went away: %s", error)
+        except OSError as error:
+            logger.info("a client went away: %s", error)
+        finally:
+            self._places.release()
 
     def _answer(self, line: bytes) -> dict[str, Any]:
         try:
@@ -91,3 +109,22 @@ class Server:
         if not isinstance(arguments, dict):
             raise UsageError("the arguments of a call are an object")
         return self._calls[name], arguments
+
+
+def _line(connection: socket.socket) -> bytes:
+    """What a client asks. The deadline is for the whole line: a byte now and then does not hold a place for ever.
+
+    Raises OSError.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    received = bytearray()
+    while b"\n" not in received and len(received) < LONGEST_REQUEST:
+        connection.settimeout(max(0.001, deadline - time.monotonic()))
+        block = connection.recv(65_536)
+        if not block:
+            break
+        received += block
+        if time.monotonic() > deadline:
+            raise TimeoutError("the request did not arrive in time")
+    line, end, _ = received.partition(b"\n")
+    return bytes(line + end)
