@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 from starlette.types import ASGIApp
 
 from tests.scenarios.outside import until
@@ -17,6 +16,8 @@ from vault_memory.app.callers import Caller
 from vault_memory.app.tokens import Tokens
 from vault_memory.config import Serve
 from vault_memory.web import application, at_address, at_socket
+from vault_memory.web.connections import Limits
+from vault_memory.web.listening import Server
 
 MIRA = "mira-" + "a" * 40
 TOMAS = "tomas-" + "b" * 40
@@ -30,8 +31,17 @@ class Served:
 
     memory: VaultMemory
     url: str
+    server: Server
     uds: str | None = None
     clients: list[httpx.Client] = field(default_factory=list)
+
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self.server.server_state.connections)
+
+    def trusted(self) -> int:
+        """How many of them have shown a good token."""
+        return sum(one.trusted for one in list(self.server.connections()))
 
     def client(self, token: str | None = MIRA, **headers: str) -> httpx.Client:
         if token is not None:
@@ -50,16 +60,17 @@ def serving(
     mounts: Mapping[str, ASGIApp] | None = None,
     local: Caller | None = None,
     uds: Path | None = None,
+    limits: Limits | None = None,
     **settings: Any,
 ) -> Iterator[Served]:
     """A server in a thread of this process, on a port of its own or a Unix socket."""
     app = application(memory, Tokens(callers), mounts, local=local, settings=Serve(**settings))
     listening = at_socket(uds) if uds else at_address("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", ws="none"))
+    server = Server(app, limits=limits)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     url = "http://localhost" if uds else f"http://127.0.0.1:{listening.getsockname()[1]}"
-    served = Served(memory, url, str(uds) if uds else None)
+    served = Served(memory, url, server, str(uds) if uds else None)
     until(lambda: server.started or not thread.is_alive(), pause=0.002, says="the server does not start")
     try:
         yield served

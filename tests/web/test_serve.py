@@ -97,15 +97,17 @@ def test_two_bots_ask_over_tcp_and_what_is_under_way_is_answered_before_it_ends(
 
         url = httpx.URL(process.place)
         with socket.create_connection((url.host, url.port or 0), PATIENCE_SECONDS) as connection:
-            head = f"GET /v1/notes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {tokens[0]}\r\n"
-            connection.sendall(head.encode() + b"Content-Length: 2\r\n\r\n{")
+            head = f"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {tokens[0]}\r\n"
+            body = b'{"query": "marigold"}'
+            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            connection.sendall(head.encode() + body[:1])
             connection.settimeout(0.3)  # long enough for the head to arrive; what comes late is refused, and seen below
             with pytest.raises(TimeoutError):
                 connection.recv(1)
             connection.settimeout(PATIENCE_SECONDS)
             process.process.send_signal(signal.SIGTERM)
             until(lambda: refuses(url), says="it still takes new requests")
-            connection.sendall(b"}")
+            connection.sendall(body[1:])
             answer = connection.makefile("rb").read()
         assert answer.startswith(b"HTTP/1.1 200")
         assert NOTE.encode() in answer

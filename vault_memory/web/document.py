@@ -24,7 +24,7 @@ REFUSALS = {
     500: "It failed",
     503: "Not now: the vault cannot be reached or written",
 }
-OPEN = {400, 403, 405, 408, 413, 421}
+OPEN = {400, 403, 405, 408, 413, 421, 503}
 """What a path without a token may answer beside its answer"""
 ABOUT = (
     "The memory of a bot, for the person of the token. Every answer is one JSON object; errors are "

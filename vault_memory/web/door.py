@@ -2,7 +2,8 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
@@ -22,6 +23,36 @@ PATIENCE_SECONDS = 30.0
 """For a request to arrive as a whole"""
 DRAINED = 8
 """So many times the longest body is read and thrown away, so that the client hears why"""
+MOST_BUFFERED = 64 << 20
+"""Bytes of all bodies that are being read or answered"""
+STRANGERS_SHARE = 4
+"""Of those, requests without a token of ours get this part: a fourth"""
+
+
+class Buffered:
+    """Counts the bytes of all bodies at once: each may be short, and together they would fill the memory."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._bytes = 0
+
+    @contextmanager
+    def lease(self) -> Iterator[Callable[[int], bool]]:
+        """Gives a function that takes room for so many more bytes, or says that there is none, until the end."""
+        taken = 0
+
+        def take(count: int) -> bool:
+            nonlocal taken
+            if self._bytes + count > self._most:
+                return False
+            self._bytes += count
+            taken += count
+            return True
+
+        try:
+            yield take
+        finally:
+            self._bytes -= taken
 
 
 class Doorkeeper:
@@ -42,19 +73,27 @@ class Doorkeeper:
         self._longest = settings.max_body_bytes
         self._asked = Pace(settings.requests_per_minute, clock)
         self._wrong = Pace(WRONG_PER_MINUTE, clock)
+        most = max(MOST_BUFFERED, STRANGERS_SHARE * self._longest)
+        self._callers_bytes = Buffered(most - most // STRANGERS_SHARE)
+        self._strangers_bytes = Buffered(most // STRANGERS_SHARE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
         entered = None if scope["path"] in self._own_door else self._enter(scope)
-        refused = entered if isinstance(entered, Response) else None
-        body = refused or await self._body(scope, receive)
-        if isinstance(body, Response):
-            await body(scope, receive, send)
+        if isinstance(entered, Response):
+            await entered(scope, receive, send)
             return
-        state = {**scope.get("state", {}), **({"caller": entered} if entered else {})}
-        await self._app({**scope, "state": state}, _given(body, receive), send)
+        if entered and (connection := scope.get("state", {}).get("connection")):
+            connection.trusted = True
+        with (self._callers_bytes if entered else self._strangers_bytes).lease() as lease:
+            body = await self._body(scope, receive, lease)
+            if isinstance(body, Response):
+                await body(scope, receive, send)
+                return
+            state = {**scope.get("state", {}), **({"caller": entered} if entered else {})}
+            await self._app({**scope, "state": state}, _given(body, receive), send)
 
     def _enter(self, scope: Scope) -> Caller | Response:
         said = Headers(scope=scope).getlist("authorization")
@@ -79,7 +118,7 @@ class Doorkeeper:
             {"www-authenticate": challenge},
         )
 
-    async def _body(self, scope: Scope, receive: Receive) -> bytes | Response:
+    async def _body(self, scope: Scope, receive: Receive, take: Callable[[int], bool]) -> bytes | Response:
         """All of it, so that no call begins before it is known to be whole and not too long."""
         told = Headers(scope=scope).get("content-length", "0")
         longest = self._longest
@@ -95,6 +134,8 @@ class Doorkeeper:
                 size += len(part)
                 too_long = too_long or size > longest
                 if not too_long:
+                    if not take(len(part)):
+                        return _busy()
                     body += part
                 if not message.get("more_body"):
                     return _too_long(longest) if too_long else bytes(body)
@@ -117,6 +158,12 @@ def _given(body: bytes, receive: Receive) -> Receive:
 def _too_often(wait: int) -> Response:
     hint = f"ask again in {wait} s; `serve.requests_per_minute` says how often a token may"
     return refusal(429, "too_often", "that is asked too often", hint, {"retry-after": str(wait)})
+
+
+def _busy() -> Response:
+    return refusal(
+        503, "busy", "too much is being sent at once", "try again later", {"connection": "close", "retry-after": "1"}
+    )
 
 
 def _too_long(longest: int) -> Response:

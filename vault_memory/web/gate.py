@@ -9,6 +9,8 @@ from starlette.websockets import WebSocketClose
 from vault_memory.config import HERE
 from vault_memory.web.replies import refusal
 
+BODILESS = ("GET", "HEAD")
+
 
 class Gate:
     """Against pages that let a name of theirs point at this machine, and against pages that post here blindly."""
@@ -33,7 +35,19 @@ class Gate:
         if any(origin.lower() not in self._origins for origin in headers.getlist("origin")):
             hint = "`serve.allowed_origins` lists the pages that may"
             return refusal(403, "wrong_origin", "this page may not ask here", hint)
-        return self._app
+        return _misframed(scope["method"], headers) or self._app
+
+
+def _misframed(method: str, headers: Headers) -> ASGIApp | None:
+    """Refuses a request whose end a server in front may see elsewhere: the rest would be taken for another request."""
+    encoded = "transfer-encoding" in headers
+    if encoded and "content-length" in headers:
+        message = "a request has either Content-Length or Transfer-Encoding"
+    elif method in BODILESS and (encoded or headers.get("content-length", "0") != "0"):
+        message = f"a {method} request has no body"
+    else:
+        return None
+    return refusal(400, "wrong_framing", message, "send it again without", {"connection": "close"})
 
 
 def host_name(host: str) -> str:

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from vault_memory.errors import ConfigError, Locked
+from vault_memory.web.acceptor import Acceptor, limits_of_process
+from vault_memory.web.connections import LONGEST_HEAD, Connection, Limits
+from vault_memory.web.repeats import quieten
 
 LONGEST_NAME = 107
 """In bytes: longer names of sockets the system does not take"""
@@ -75,24 +79,43 @@ def _make_room(path: Path) -> None:
     raise Locked(f"somebody listens on `{path}` already", hint="stop that one, or take another name")
 
 
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
+class Server(uvicorn.Server):
+    """uvicorn with limits for connections."""
+
+    def __init__(self, app: ASGIApp, *, limits: Limits | None = None, ready: Callable[[], None] = lambda: None) -> None:
+        self._limits = limits or limits_of_process()
         self._ready = ready
+        quieten()
+        super().__init__(
+            uvicorn.Config(
+                app, log_config=None, access_log=False, server_header=False, proxy_headers=False, ws="none",
+                lifespan="on", loop="asyncio", http=H11Protocol, h11_max_incomplete_event_size=LONGEST_HEAD,
+                timeout_graceful_shutdown=GRACE_SECONDS,
+            )
+        )  # fmt: skip
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
+        await super().startup([])  # it starts the app; the sockets are read below
+        if not self.started:
+            return
+        for listening in sockets or []:
+            acceptor = Acceptor(listening, self._connection, self._limits, self.connections)
+            self.servers.append(acceptor)  # type: ignore[arg-type]
+        self._ready()
+
+    def _connection(self) -> Connection:
+        return Connection(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state, limits=self._limits
+        )
+
+    def connections(self) -> list[Connection]:
+        """All that are open."""
+        return [one for one in self.server_state.connections if isinstance(one, Connection)]
 
 
 def listen(app: ASGIApp, listening: socket.socket, ready: Callable[[], None]) -> None:
     """Answers until SIGTERM or SIGINT; what is under way is answered before it returns."""
-    settings = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, proxy_headers=False, ws="none", lifespan="on",
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )  # fmt: skip
-    server = _Server(settings, ready)
+    server = Server(app, ready=ready)
 
     def end(*_: object) -> None:
         server.should_exit = True

@@ -1,0 +1,154 @@
+"""Limits of connections: deadlines for what is half sent, and room for those that hold a good token.
+
+uvicorn has no deadline for half a head and none for a body after its answer, and it reads from as many connections as
+the system lets it open. Without these limits, a stranger who opens connections and sends nothing locks everybody out.
+"""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+LONGEST_HEAD = 16 * 1024
+"""Bytes of a request line with its headers"""
+LONGEST_READ = 64 * 1024
+"""Bytes that are taken from one connection at once; asyncio takes 256 KiB"""
+
+
+@dataclass(slots=True)
+class Limits:
+    """What one server takes. `most` sinks when the system has fewer descriptors than it promised."""
+
+    most: int = 512
+    """Connections of all addresses"""
+    most_of_address: int = 256
+    """Connections of one address"""
+    head_seconds: float = 10.0
+    """For a request line with its headers to arrive"""
+    body_seconds: float = 35.0
+    """For a body to arrive; the door answers after 30 seconds, this ends what goes on after an answer"""
+    stall_seconds: float = 30.0
+    """For a client to take more of an answer"""
+
+
+class Connection(H11Protocol):
+    """One connection of a client, which ends when its deadline has passed or when its place is needed."""
+
+    def __init__(self, *args: Any, limits: Limits, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.app_state = {**self.app_state, "connection": self}
+        self.address = ""
+        self.since = self.loop.time()
+        self.trusted = False
+        """Whether a request with a good token came over it; the door says so"""
+        self._limits = limits
+        self._awaited: object = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._stall: asyncio.TimerHandle | None = None
+
+    @property
+    def open_connections(self) -> "list[Connection]":
+        """All of this server, this one included."""
+        return [connection for connection in self.connections if isinstance(connection, Connection)]
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.address = self.client[0] if self.client else ""
+        transport.max_size = LONGEST_READ  # type: ignore[attr-defined]
+        self._watch()
+        if not self._has_place():
+            self._refuse(503, "busy", "too many connections are open", "try again later")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        _cancel(self._deadline)
+        _cancel(self._stall)
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        self._watch()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        _cancel(self._stall)
+        self._stall = self.loop.call_later(self._limits.stall_seconds, self.drop)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        _cancel(self._stall)
+
+    def drop(self) -> None:
+        """End it at once; what was not sent yet is lost."""
+        self.transport.abort()
+
+    def can_be_dropped(self) -> bool:
+        """Whether nobody waits for an answer on it: it is idle, or a stranger sends a body."""
+        if self.transport.is_closing():
+            return False
+        state = self.conn.their_state
+        return state is h11.IDLE or (state is h11.SEND_BODY and not self.trusted)
+
+    def _watch(self) -> None:
+        """Set the deadline for what is to arrive next."""
+        state = self.conn.their_state
+        if state is self._awaited:
+            return
+        self._awaited = state
+        _cancel(self._deadline)
+        if state is h11.IDLE:
+            self._deadline = self.loop.call_later(self._limits.head_seconds, self._head_is_late)
+        elif state is h11.SEND_BODY:
+            self._deadline = self.loop.call_later(self._limits.body_seconds, self.drop)
+
+    def _head_is_late(self) -> None:
+        if self.conn.trailing_data[0] and self.conn.our_state is h11.IDLE:
+            self._refuse(408, "too_slow", "the request did not arrive in time", "send it again")
+        else:
+            self.drop()
+
+    def _has_place(self) -> bool:
+        """Whether it may stay. Where the limit is reached, another connection goes, if one can."""
+        others = [connection for connection in self.open_connections if connection is not self]
+        same = [connection for connection in others if connection.address == self.address]
+        if self.address and len(same) >= self._limits.most_of_address:
+            return drop_some(same)
+        return len(others) < self._limits.most or drop_some(others)
+
+    def _refuse(self, status: int, code: str, message: str, hint: str) -> None:
+        """An answer to a request that is not read."""
+        body = json.dumps({"error": {"code": code, "message": message, "hint": hint}}).encode()
+        headers = [
+            ("content-type", "application/json"),
+            ("content-length", str(len(body))),
+            ("connection", "close"),
+        ]
+        for event in (
+            h11.Response(status_code=status, headers=headers),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
+def drop_some(connections: Iterable[Connection], most: int = 1) -> bool:
+    """Drop up to `most` connections on which nobody waits for an answer; False when there are none.
+
+    Strangers go before those with a good token, then those of the address that has the most, then the oldest.
+    """
+    candidates = [connection for connection in connections if connection.can_be_dropped()]
+    counts = Counter(connection.address for connection in candidates)
+    candidates.sort(key=lambda one: (one.trusted, -counts[one.address], one.since))
+    for connection in candidates[:most]:
+        connection.drop()
+    return bool(candidates)
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
