@@ -19,6 +19,8 @@ from vault_memory.memory import Layout
 
 NEXTCLOUD = "USER (conflicted copy 2026-11-21 203312).md"
 ROOT = "# Me\n\n## Tea\n\n- green\n\n## Boats\n\nAll of them.\n"
+BEFORE = "# Me\n\n## Tea\n\n- green\n\n## Boats\n"
+"""What the note was before ROOT: a copy with the line between them was made after it"""
 
 
 class Beside:
@@ -26,6 +28,9 @@ class Beside:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
+        desk.save(BEFORE)
+        self.keep()
+        desk.save(ROOT)
         self.keep()
 
     @property
@@ -33,8 +38,8 @@ class Beside:
         return Conflicts(self.desk.curator, self.desk.curator.folder, Layout([]))
 
     def keep(self, note: str = "USER.md") -> None:
-        """The daemon saw this version of the note."""
-        self.desk.curator.keep([self.desk.curator.folder.read(note)], self.desk.now)
+        """The daemon saw this version of the note, before whatever a sync program does next."""
+        self.desk.curator.keep([self.desk.curator.folder.read(note)], self.desk.now - self.desk.ahead)
 
     def copy(self, text: str | bytes, name: str = NEXTCLOUD) -> Path:
         return self.desk.save(text, name)
@@ -132,7 +137,7 @@ def test_a_person_may_take_the_copy_and_the_former_text_stays_in_the_history(bes
     assert done.outcome == "taken"
     assert beside.desk.text() == "# Quite another\n"
     assert beside.names() == ["USER.md"]
-    assert [one.by for one in beside.desk.curator.past.history("USER.md")] == ["cli", "person"]
+    assert [one.by for one in beside.desk.curator.past.history("USER.md")] == ["cli", "person", "person"]
 
 
 def test_a_person_may_discard_the_copy_and_take_it_out_of_the_trash(beside: Beside):
@@ -354,12 +359,16 @@ def test_a_clash_of_names_and_the_persona_are_for_a_person(beside: Beside):
 
 
 def test_ticks_on_a_copy_of_the_inbox_reach_the_inbox(beside: Beside):
-    page = '- [ ] remove from USER.md › Tea: "green"\n      why: asked · id 7c1e90ab12\n'
+    first = '- [ ] remove from USER.md › Tea: "white"\n      why: asked · id 6b1e90ab12\n'
+    beside.desk.save(first, "USER.INBOX.md")
+    beside.keep("USER.INBOX.md")
+    page = first + '- [ ] remove from USER.md › Tea: "green"\n      why: asked · id 7c1e90ab12\n'
     beside.desk.save(page, "USER.INBOX.md")
     beside.keep("USER.INBOX.md")
     more = page + '- [ ] remove from USER.md › Tea: "black"\n      why: asked · id 8d1e90ab12\n'
     beside.desk.save(more, "USER.INBOX.md")
-    beside.copy(page.replace("[ ]", "[x]"), "USER.INBOX.sync-conflict-20261121-203312-ABCDEF7.md")
+    ticked = page.replace('[ ] remove from USER.md › Tea: "green"', '[x] remove from USER.md › Tea: "green"')
+    beside.copy(ticked, "USER.INBOX.sync-conflict-20261121-203312-ABCDEF7.md")
 
     [done] = beside.settle()
 

@@ -1,14 +1,15 @@
 """What a conflict copy and its note make together, told by the versions that are kept: pure, over any texts."""
 
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.curate.folding import base_of, fold, fold_log
+from vault_memory.curate.ancestors import lines_of, possible_bases
+from vault_memory.curate.folding import fold, fold_log
 
 ROOT = b"## Tea\n\n- green\n- black\n\n## Boats\n\n- Sula\n"
+BEFORE = b"## Tea\n\n- green\n- black\n\n## Boats\n"
+"""What the note was before ROOT: a copy with the line between them was made after it"""
 DAY = "2026-11-21"
 
 
@@ -67,7 +68,7 @@ def test_the_text_before_two_saves_of_the_one_side_is_the_base_and_not_the_one_b
 def test_what_the_other_device_deleted_goes_from_the_note():
     copy = ROOT.replace(b"- green\n", b"")
 
-    folded = fold(OURS, copy, numbered(ROOT, OURS), day=DAY)
+    folded = fold(OURS, copy, numbered(BEFORE, ROOT, OURS), day=DAY)
 
     assert folded.state == "mergeable"
     assert folded.result == OURS.replace(b"- green\n", b"")
@@ -121,15 +122,17 @@ texts = lines.map(lambda said: "\n".join(["## Tea", "", *said, ""]).encode())
 
 
 @given(texts, texts, st.lists(texts, max_size=4))
-def test_no_line_of_either_side_goes_unless_a_common_version_had_it(note: bytes, copy: bytes, older: list[bytes]):
+def test_no_line_of_the_note_goes_unless_every_possible_version_had_it(note: bytes, copy: bytes, older: list[bytes]):
     chain = numbered(*older, note)
     folded = fold(note, copy, chain, day=DAY)
-    base = base_of(note, copy, chain)
-    had = _lines(base[1]) if base else Counter()
+    bases = possible_bases(note, copy, chain)
+    texts = [raw for _, raw in bases.versions] + [bases.older or b""] * (bases.older is not None)
+    had = set.intersection(*(set(lines_of(raw)) for raw in texts)) if texts else set()
 
     if folded.state in ("mergeable", "contained", "identical"):
         result = note if folded.result is None else folded.result
-        assert not set((_lines(note) | _lines(copy)) - had) - set(_lines(result))
+        assert not set(lines_of(note)) - had - set(lines_of(result))
+        assert not set(lines_of(copy)) - had - set(lines_of(result))
 
 
 @given(st.binary(max_size=60), st.binary(max_size=60), st.lists(st.binary(max_size=60), max_size=3))
@@ -138,10 +141,6 @@ def test_any_bytes_are_a_note_and_a_copy(note: bytes, copy: bytes, older: list[b
 
     assert (folded.state == "identical") == (note == copy)
     assert folded.state != "mergeable" or folded.result is not None
-
-
-def _lines(raw: bytes) -> Counter[bytes]:
-    return Counter(line for line in (line.strip() for line in raw.splitlines()) if line)
 
 
 def records(*ids: str) -> bytes:

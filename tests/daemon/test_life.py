@@ -233,3 +233,21 @@ def _is_idle(pid: int) -> bool:
     before = used()
     time.sleep(0.2)
     return used() - before <= 2
+
+
+@pytest.mark.scenario("D70")
+def test_what_a_daemon_merged_by_itself_is_printed_with_the_way_back(outside: Outside):
+    outside.write("USER.md", "# Me\n\n## Tea\n\n- green\n")
+    with outside.daemon() as daemon:
+        daemon.until_found("green")
+        outside.write("USER (conflicted copy 2026-11-21 203312).md", "# Me\n\n## Tea\n\n- green\n- oolong\n")
+        daemon.until_found("oolong")
+
+        until(lambda: any("merged the conflict copy" in line for line in daemon.lines))
+
+    [record] = outside.ok("log", "USER.md")["records"]
+    line = next(line for line in daemon.lines if "conflict copy" in line)
+    assert line.rstrip() == (
+        "USER.md  merged the conflict copy `USER (conflicted copy 2026-11-21 203312).md`;"
+        f" `vault-memory undo {record['id']}` takes it back"
+    )

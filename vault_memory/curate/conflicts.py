@@ -8,15 +8,18 @@ two leaves a copy of which the note has everything, and the next look throws tha
 import logging
 import os
 import secrets
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.curate.ancestors import lines_of
 from vault_memory.curate.copies import ConflictCopy, Outcome, Resolved
 from vault_memory.curate.errors import UnclearId
 from vault_memory.curate.folding import Folded, fold, fold_log, folded_on
+from vault_memory.curate.verdicts import Verdicts
 from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError, VaultMemoryError
 from vault_memory.memory import CopyName, Layout, copy_of, named_copies, original_path, resolve
 from vault_memory.vault import (
@@ -186,7 +189,8 @@ class Conflicts:
             return None
         if not self._has_settled(copy, now) or any(one.note == note for one in self._curator.waiting()):
             return None
-        certain = copy.state in ("identical", "contained") or (copy.state == "mergeable" and copy.kind not in ASKED)
+        mergeable = copy.state == "mergeable" and copy.folded.certain and copy.kind not in ASKED
+        certain = mergeable or copy.state in ("identical", "contained")
         resolved = self.merge(copy, now, source="merge", patient=False) if certain and name.kind == "conflict" else None
         if resolved is None or resolved.outcome == "conflict":
             self._judged[path] = before
@@ -252,22 +256,40 @@ class Conflicts:
         )  # fmt: skip
         if there is None:
             return replace(copied, state="orphan", why="the note is not there")
-        folded = self._fold(there, copy.raw, made)
+        folded = self._fold(there, copy, name, made)
         if folded.result is not None and self._was_merged(note, copy.revision):
             folded = Folded("contained", why="it was merged before")
         if name.kind == "guess" and not _one_is_of_the_other(folded, there.raw, copy.raw):
             return None
         return replace(copied, folded=folded, state=folded.state, why=folded.why)
 
-    def _fold(self, note: Note, copy: bytes, made: str) -> Folded:
+    def _fold(self, note: Note, copy: Note, name: CopyName, made: str) -> Folded:
         if note.path.endswith(".jsonl"):
-            return fold_log(note.raw, copy)
-        if max(len(note.raw), len(copy)) > LARGEST_PARSED and note.raw != copy:
+            return fold_log(note.raw, copy.raw)
+        if max(len(note.raw), len(copy.raw)) > LARGEST_PARSED and note.raw != copy.raw:
             return Folded("conflict", why=f"it is larger than the {LARGEST_PARSED:,} bytes that are merged")
         snapshots = self._curator.writer.snapshots
-        chain = snapshots.chain(note.path)
+        # A version that was saved after the copy came is no ancestor of it. A time in the future proves nothing.
+        came, now = copy.stat.ctime_ns / 1e9, time.time()
+        chain = [version for version in snapshots.chain(note.path) if not came < version.at <= now]
         versions = ((one.revision, raw) for one in chain if (raw := snapshots.bytes_of(one.revision)) is not None)
-        return fold(note.raw, copy, versions, day=made[:10])
+        place = self._layout.place(note.path)
+        is_page = place is not None and place.kind == "inbox"
+        folded = fold(note.raw, copy.raw, versions, day=made[:10], is_page_of_ours=is_page)
+        return self._as_called_before(note, copy, folded) if name.kind == "conflict" else folded
+
+    def _as_called_before(self, note: Note, copy: Note, folded: Folded) -> Folded:
+        """The verdict on a copy, which stays a conflict until a person acts."""
+        verdicts = Verdicts(self._curator.writer)
+        if folded.state == "conflict":
+            verdicts.call_conflict(note.path, copy.revision, datetime.now(UTC))
+            return folded
+        if folded.state == "identical" or not verdicts.is_conflict(note.path, copy.revision):
+            return folded
+        # Somebody wrote into the note what the copy says, or changed another line: only the first settles it.
+        if folded.state == "contained" and not lines_of(copy.raw) - lines_of(note.raw):
+            return folded
+        return replace(folded, state="conflict", why="both changed the same place, and nobody has settled that yet")
 
     def _was_merged(self, note: str, revision: str) -> bool:
         """Whether the audit has it that these very bytes were merged, and not that this was taken back."""

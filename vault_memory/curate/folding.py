@@ -1,19 +1,20 @@
 """What becomes of a note when a conflict copy of it is folded in. Pure.
 
-A copy and its note both go back to some earlier version. Which one is told by what the versions have in common; where
-several fit equally the oldest is taken, because then what is in doubt stays. Neither the copy's own text nor the note
-as it stands can be that version: the one may have stood under the note's name before the other was put there.
+A copy and its note both go back to some earlier version. Which one it is cannot be known, so each version that is
+possible (`ancestors`) is tried. Only where all of them lead to the same text, and none to a conflict, is the copy merged
+without asking: otherwise a merge could replace what a person wrote after the two texts parted.
 """
 
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
+from vault_memory.curate.ancestors import MOST_BASES, Bases, Version, lines_of, possible_bases
 from vault_memory.curate.plan import Known, Plan, Run
-from vault_memory.markdown import Conflict, alike, merge
+from vault_memory.markdown import Conflict, alike, merge, parse
 from vault_memory.memory import Done
 from vault_memory.vault import read_records
 
@@ -25,6 +26,8 @@ PAIRS = 2000
 
 HARDLY = 0.85
 """The share of letters that two lines have in common of which one corrects the other"""
+
+_UNCERTAIN = "the copy lacks lines of the note, and nobody can tell whether they were removed there or never seen"
 
 Same = Callable[[str, str], bool]
 State = Literal["identical", "contained", "mergeable", "conflict"]
@@ -43,37 +46,70 @@ class Folded:
     conflicts: tuple[Conflict, ...] = ()
     why: str = ""
     """for a person"""
+    certain: bool = False
+    """mergeable without asking anybody"""
 
 
-def fold(note: bytes, copy: bytes, versions: Iterable[tuple[str, bytes]], *, day: str) -> Folded:
-    """Fold a copy into its note; `versions` are the note's (revision, bytes), the newest first."""
+def fold(
+    note: bytes, copy: bytes, versions: Iterable[Version], *, day: str, is_page_of_ours: bool = False
+) -> Folded:
+    """Fold a copy into its note; `versions` are the note's, saved before the copy came, the newest first.
+
+    A page that we write, such as INBOX, holds no text of a person but ticks: there the last possible version serves.
+    """
     if note == copy:
         return Folded("identical", why="it says the same as the note")
-    known = list(versions)
-    base = base_of(note, copy, known)
-    merged = merge(base[1] if base else None, copy, note, between_people=True, date=day)
-    revision = base[0] if base else ""
+    history = list(versions)
+    bases = possible_bases(note, copy, history)
+    if is_page_of_ours:
+        bases = Bases(bases.versions[-1:])
+    if len(bases.versions) > MOST_BASES:
+        return _union(note, copy, day, "nobody can tell from which version it was made")
+    same = _hardly_differ if any(raw == copy for _, raw in history) else None
+    attempts = [_attempt(note, copy, raw, revision, day, same) for revision, raw in bases.versions]
+    if not attempts:
+        attempts = [_attempt(note, copy, None, "", day, alike)]
+    others = [_attempt(note, copy, bases.older, "", day, same)] if bases.older is not None else []
+    for attempt in attempts:
+        if attempt.state == "conflict":
+            return attempt
+    if not _all_say_the_same([*attempts, *others], note):
+        return _union(note, copy, day, _UNCERTAIN)
+    # A change or removal is only carried out unasked where a kept version shows that it is one.
+    certain = bool(bases.versions) or not lines_of(note) - lines_of(copy)
+    return replace(attempts[0], certain=certain)
+
+
+def _attempt(note: bytes, copy: bytes, base: bytes | None, revision: str, day: str, same: Same | None) -> Folded:
+    """What a note and a copy make together if this is the version that both go back to."""
+    merged = merge(base, copy, note, between_people=True, date=day)
     if merged.result is None:
         return Folded("conflict", None, revision, why="the two texts cannot be merged")
     if merged.result == note and not merged.conflicts:
         return Folded("contained", None, revision, why="the note has all that it says")
-    same = alike if base is None else _hardly_differ if any(raw == copy for _, raw in known) else None
     why = _doubt(note, copy, merged.result, merged.conflicts, same)
     state: State = "conflict" if why else "mergeable"
     return Folded(state, merged.result, revision, merged.conflicts, why or "both changed other lines")
 
 
-def base_of(note: bytes, copy: bytes, versions: Sequence[tuple[str, bytes]]) -> tuple[str, bytes] | None:
-    """The version that a note and a copy of it most likely both go back to; None when none is kept."""
-    best: tuple[int, str, bytes] | None = None
-    mine, its = _lines(note), _lines(copy)
-    for revision, raw in versions:
-        if raw not in (note, copy):
-            lines = _lines(raw)
-            far = _apart(lines, mine) + _apart(lines, its)
-            if best is None or far <= best[0]:
-                best = far, revision, raw
-    return best[1:] if best else None
+def _union(note: bytes, copy: bytes, day: str, why: str) -> Folded:
+    """A conflict in which both texts stay whole for whoever keeps both."""
+    merged = merge(None, copy, note, between_people=True, date=day)
+    return Folded("conflict", merged.result, "", merged.conflicts, why)
+
+
+def _all_say_the_same(attempts: Sequence[Folded], note: bytes) -> bool:
+    """Whether all bases lead to one text, but for the order of lines within a section."""
+    if any(attempt.state == "conflict" for attempt in attempts):
+        return False
+    texts = [note if attempt.result is None else attempt.result for attempt in attempts]
+    first = _by_section(texts[0])
+    return all(text == texts[0] or _by_section(text) == first for text in texts[1:])
+
+
+def _by_section(raw: bytes) -> list[tuple[bytes, Counter[bytes]]]:
+    doc = parse(raw)
+    return [(b"", lines_of(doc.preamble)), *((part.heading, lines_of(part.body)) for part in doc.sections)]
 
 
 def _doubt(note: bytes, copy: bytes, result: bytes, conflicts: Sequence[Conflict], same: Same | None) -> str:
@@ -105,10 +141,6 @@ def _hardly_differ(one: str, other: str) -> bool:
     """A copy that once was the note is rather what a sync program put aside than an old version of what replaced it."""
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     return matcher.real_quick_ratio() >= HARDLY and matcher.quick_ratio() >= HARDLY and matcher.ratio() >= HARDLY
-
-
-def _apart(one: Counter[bytes], other: Counter[bytes]) -> int:
-    return sum(((one - other) + (other - one)).values())
 
 
 def _lines(raw: bytes) -> Counter[bytes]:
@@ -156,7 +188,8 @@ def fold_log(log: bytes, copy: bytes) -> Folded:
             return Folded("conflict", why="it has a line that is no record, and that is not in the log")
     if not missing:
         return Folded("contained", why="the log has all its records")
-    return Folded("mergeable", b"\n".join(missing), why=f"{len(missing)} of its records are not in the log")
+    why = f"{len(missing)} of its records are not in the log"
+    return Folded("mergeable", b"\n".join(missing), why=why, certain=True)
 
 
 def _id(record: dict[str, object]) -> object:

@@ -2,12 +2,16 @@
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from vault_memory.app import VaultMemory
 from vault_memory.database import DatabaseError
 from vault_memory.errors import VaultMemoryError
 from vault_memory.memory import conflict_copy
+
+if TYPE_CHECKING:
+    from vault_memory.curate import Resolved
 
 logger = logging.getLogger(__name__)
 
@@ -27,10 +31,15 @@ RETRY_SECONDS = 30.0
 
 
 class Keeping:
-    """A few notes in each turn, so that nothing waits for it. Trouble here is no trouble for search."""
+    """A few notes in each turn, so that nothing waits for it. Trouble here is no trouble for search.
 
-    def __init__(self, memory: VaultMemory) -> None:
-        self._memory = memory
+    `tell_copy` is called for each conflict copy that was settled.
+    """
+
+    def __init__(
+        self, memory: VaultMemory, *, tell_copy: "Callable[[Resolved], None]" = lambda resolved: None
+    ) -> None:
+        self._memory, self._tell_copy = memory, tell_copy
         self._paths: dict[str, None] = {}
         """settled, and perhaps not kept yet, in the order in which they settled"""
         self._pages: dict[str, None] = {}
@@ -127,9 +136,11 @@ class Keeping:
 
     def _settle_copies(self) -> bool:
         """Settle the copies that are known to lie there; whether any needed nobody."""
-        settled = bool(self._copies) and bool(self._memory.settle_conflicts(among=self._copies))
+        settled = self._memory.settle_conflicts(among=self._copies) if self._copies else []
         self._copies = {path for path in self._copies if self._is_there(path)}
-        return settled
+        for resolved in settled:
+            self._tell_copy(resolved)
+        return bool(settled)
 
     def _is_there(self, path: str) -> bool:
         try:

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.app import VaultMemory
 from vault_memory.daemon.barrier import GRACE_SECONDS, Barrier
@@ -24,6 +24,9 @@ from vault_memory.index import Delta, Index, State
 from vault_memory.ingest import Ingest, forget_note
 from vault_memory.vault import Hints, Identity, Note, NoteTooLarge, Settled, Settling, Verdict, Watcher
 
+if TYPE_CHECKING:
+    from vault_memory.curate import Resolved
+
 logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
@@ -41,9 +44,18 @@ class Change:
 
 
 class Daemon:
-    """Watches one vault until it is told to stop. `tell` is called for every change of a note."""
+    """Watches one vault until it is told to stop.
 
-    def __init__(self, memory: VaultMemory, *, tell: Callable[[Change], None]) -> None:
+    `tell` is called for every change of a note, `tell_copy` for every conflict copy that was settled.
+    """
+
+    def __init__(
+        self,
+        memory: VaultMemory,
+        *,
+        tell: Callable[[Change], None],
+        tell_copy: "Callable[[Resolved], None]" = lambda resolved: None,
+    ) -> None:
         self.memory = memory
         self.tell = tell
         self.trouble = ""
@@ -55,7 +67,7 @@ class Daemon:
         self._unread: set[str] = set()
         self._index: Index | None = None
         """the one that everything was looked at for"""
-        self._keeping = Keeping(memory)
+        self._keeping = Keeping(memory, tell_copy=tell_copy)
         self._listening = Listening(memory)
         self.notify = Notify(memory.environment)
         memory.dirty = lambda: sorted(self._unread)

@@ -260,6 +260,12 @@ class Journal:
         if isinstance(self.connection, RepairingConnection):
             self.connection.repair(reason)
 
+    def drop_states(self, start: str, before: str) -> None:
+        """Forget the values under names that begin so, as far as they sort before another."""
+        self.connection.execute(
+            "DELETE FROM state WHERE substr(name, 1, ?) = ? AND value < ?", (len(start), start, before)
+        )
+
     def is_forgotten(self, revision: str) -> bool:
         """Whether the bytes of this revision are not kept because somebody wanted it so."""
         return self.state(FORGOTTEN + revision) is not None

@@ -8,6 +8,7 @@ import click
 from vault_memory.cli.options import Context, common
 
 if TYPE_CHECKING:
+    from vault_memory.curate import Resolved
     from vault_memory.daemon import Change
 
 
@@ -17,12 +18,17 @@ if TYPE_CHECKING:
 def run(context: Context) -> None:
     """Watch the vault and keep its index fresh, until stopped with Ctrl-C.
 
-    Prints a line for each note that changed: its chunks added and removed, and the milliseconds it took.
+    Prints a line for each note that changed: its chunks added and removed, and the milliseconds it took. Prints a line
+    for each conflict copy that was merged or thrown away.
     """
     from vault_memory.daemon import Daemon
 
     with context.open() as memory:
-        daemon = Daemon(memory, tell=lambda change: _line(context, change))
+        daemon = Daemon(
+            memory,
+            tell=lambda change: _line(context, change),
+            tell_copy=lambda resolved: _copy_line(context, resolved),
+        )
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: daemon.stop())
 
@@ -49,3 +55,19 @@ def _line(context: Context, change: "Change") -> None:
         return
     what = "removed" if change.removed else f"+{change.delta.added}"
     context.line(f"{change.note}  {what} −{change.delta.removed} chunks  {change.milliseconds:.1f} ms")
+
+
+def _copy_line(context: Context, resolved: "Resolved") -> None:
+    """What became of a conflict copy: nobody sees it otherwise, for it is gone from the folder."""
+    if context.quiet:
+        return
+    name = resolved.copy.path.rpartition("/")[2]
+    match resolved.outcome:
+        case "merged":
+            audit_id = resolved.edit.audit_id if resolved.edit else None
+            how = f"; `vault-memory undo {audit_id}` takes it back" if audit_id else ""
+            context.line(f"{resolved.copy.note}  merged the conflict copy `{name}`{how}")
+        case "discarded":
+            context.line(f"{resolved.copy.note}  moved the conflict copy `{name}` to the trash: {resolved.copy.why}")
+        case _:
+            return
