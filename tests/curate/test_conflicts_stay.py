@@ -99,7 +99,9 @@ def test_without_its_state_folder_a_copy_that_lacks_a_line_of_the_note_is_left_t
     assert "bells" not in folder.text()
 
 
-@pytest.mark.parametrize("settle", ["the note gets the copy's line", "the copy gets the note's line", "discard", "take"])
+@pytest.mark.parametrize(
+    "settle", ["the note gets the copy's line", "the copy gets the note's line", "discard", "take"]
+)
 def test_what_a_person_does_settles_a_conflict(folder: Folder, settle: str):
     folder.save(HORN)
     folder.save(LAMP)
@@ -147,12 +149,14 @@ def test_lines_written_here_are_not_removed_after_a_first_copy_of_that_device_wa
 
 # A world of one note: what its person writes here, and a device that never saw all of it.
 
-WORDS = [f"{first}{second}" for first in ("tar", "sel", "mon", "pir", "vek") for second in ("a", "en", "ol", "ith", "um")]
+WORDS = [
+    f"{first}{second}" for first in ("tar", "sel", "mon", "pir", "vek") for second in ("a", "en", "ol", "ith", "um")
+]
 
 
 @dataclass
 class World:
-    """A base, saves here, and saves on a device that parted at the base; all lines are unlike all others by a number."""
+    """A base, saves here, and saves on a device that parted at the base. Each line has a number of its own."""
 
     dice: random.Random
     number: int = 0

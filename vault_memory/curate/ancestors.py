@@ -1,16 +1,18 @@
 """Finds the kept versions from which a conflict copy and its note may both have been made. Pure.
 
-Two texts alone do not tell their common version, and the clock of another device proves nothing. So every kept version
-counts as a possible base, unless the two texts themselves speak against it:
+Two texts alone do not tell their common version, and the clock of another device proves nothing. So
+every kept version counts as a possible base, unless the two texts themselves speak against it:
 
-- The note and the copy as they stand are no base: a sync program makes a copy only where both sides changed.
+- The note and the copy as they stand are no base: a sync program makes a copy only where both sides
+  changed.
 - Where the copy's text once stood under the note's name, the base is older than that.
-- The *foreign* text (the copy, or the note where the copy's text stood here) shows nothing of what a later version
-  changed: then an earlier version is the base. Taking the later one would delete all that it had added.
+- The *foreign* text (the copy, or the note where the copy's text stood here) shows nothing of what a
+  later version changed: then an earlier version is the base. Taking the later one would delete all
+  that it had added.
 - Both texts show all that a later version added and changed: then the earlier version is not the base.
 
-A text that is older than all kept versions is possible as well, until the oldest kept version is ruled out. Whoever
-made the foreign text may never have seen the lines that it lacks.
+A text that is older than all kept versions is possible as well, until the oldest kept version is ruled
+out. Whoever made the foreign text may never have seen the lines that it lacks.
 """
 
 from codecs import BOM_UTF8
@@ -57,8 +59,9 @@ def possible_bases(note: bytes, copy: bytes, versions: Sequence[Version]) -> Bas
 
 
 def lines_of(raw: bytes) -> Counter[bytes]:
-    """The lines of a text that are not blank, without line ends and trailing blanks, and how often each stands there."""
-    return Counter(stripped for line in raw.removeprefix(BOM_UTF8).splitlines() if (stripped := line.rstrip()))
+    """Counts the lines of a text that are not blank, without line ends and trailing blanks."""
+    lines = (line.rstrip() for line in raw.removeprefix(BOM_UTF8).splitlines())
+    return Counter(line for line in lines if line)
 
 
 class _Masks:

@@ -1,8 +1,9 @@
 """What becomes of a note when a conflict copy of it is folded in. Pure.
 
-A copy and its note both go back to some earlier version. Which one it is cannot be known, so each version that is
-possible (`ancestors`) is tried. Only where all of them lead to the same text, and none to a conflict, is the copy merged
-without asking: otherwise a merge could replace what a person wrote after the two texts parted.
+A copy and its note both go back to some earlier version. Which one it is cannot be known, so each
+version that is possible (`ancestors`) is tried. Only where all of them lead to the same text, and none
+to a conflict, is the copy merged without asking: otherwise a merge could replace what a person wrote
+after the two texts parted.
 """
 
 from codecs import BOM_UTF8
@@ -50,9 +51,7 @@ class Folded:
     """mergeable without asking anybody"""
 
 
-def fold(
-    note: bytes, copy: bytes, versions: Iterable[Version], *, day: str, is_page_of_ours: bool = False
-) -> Folded:
+def fold(note: bytes, copy: bytes, versions: Iterable[Version], *, day: str, is_page_of_ours: bool = False) -> Folded:
     """Fold a copy into its note; `versions` are the note's, saved before the copy came, the newest first.
 
     A page that we write, such as INBOX, holds no text of a person but ticks: there the last possible version serves.

@@ -1,7 +1,8 @@
 """Remembers which conflict copies were left to a person.
 
-A copy that was called a conflict stays one for as long as its bytes are the same: a later save of an unrelated line must
-not make it look mergeable. The journal keeps this over restarts. A name is a hash, so that no path and no text is kept.
+A copy that was called a conflict stays one for as long as its bytes are the same: a later save of
+an unrelated line must not make it look mergeable. The journal keeps this over restarts. A name is a
+hash, so that no path and no text is kept.
 """
 
 import logging

@@ -36,9 +36,7 @@ class Keeping:
     `tell_copy` is called for each conflict copy that was settled.
     """
 
-    def __init__(
-        self, memory: VaultMemory, *, tell_copy: "Callable[[Resolved], None]" = lambda resolved: None
-    ) -> None:
+    def __init__(self, memory: VaultMemory, *, tell_copy: "Callable[[Resolved], None]" = lambda resolved: None) -> None:
         self._memory, self._tell_copy = memory, tell_copy
         self._paths: dict[str, None] = {}
         """settled, and perhaps not kept yet, in the order in which they settled"""
