@@ -10,6 +10,11 @@ from typing import NamedTuple
 from vault_memory.errors import ConfigError, VaultUnreachable
 from vault_memory.vault import MARKER, Marker, ensure_marker, read_marker
 
+PLACES = "places"
+"""The folder with one file for each folder that was a vault: the ids of the vaults, under a hash of the path"""
+COMPLETE = "complete"
+"""Stands in `PLACES` once the states that older versions made are in it"""
+
 
 class TwoCopies(ConfigError):
     """Two live folders carry the same vault id."""
@@ -82,13 +87,56 @@ def first_marker(root: Path, environment: Mapping[str, str]) -> Marker:
     what is without its marker there may be the empty place that a disk was mounted to.
     """
     here = os.path.realpath(root)
-    for place in state_root(environment).glob("*/place.json"):
-        if _known_place(place) == here:
-            raise VaultUnreachable(
-                f"`{root}` was a vault, and its marker `{MARKER}` is gone: perhaps the disk is not mounted",
-                hint=f"mount it, or put the marker back; `vault-memory init {root}` makes a new vault of what is there",
-            )
+    if _was_a_vault(here, state_root(environment)):
+        raise VaultUnreachable(
+            f"`{root}` was a vault, and its marker `{MARKER}` is gone: perhaps the disk is not mounted",
+            hint=f"mount it, or put the marker back; `vault-memory init {root}` makes a new vault of what is there",
+        )
     return ensure_marker(root)
+
+
+def _was_a_vault(here: str, states: Path) -> bool:
+    """Whether one of the states belongs to the folder `here`. Reads no state of a vault that never was there."""
+    if not (states / PLACES / COMPLETE).exists():
+        _register_all(states)
+    return any(_known_place(states / vault / "place.json") == here for vault in _vaults_at(here, states))
+
+
+def _register_all(states: Path) -> None:
+    """Note the places of states that older versions made; once."""
+    for place in states.glob("*/place.json"):
+        known = _known_place(place)
+        if known is not None:
+            _register(known, place.parent)
+    _make(states / PLACES)
+    (states / PLACES / COMPLETE).touch()
+
+
+def _register(here: str, state: Path) -> None:
+    """Note that this state belongs to the folder `here`, where another one may have been before."""
+    vaults = _vaults_at(here, state.parent)
+    if state.name in vaults:
+        return
+    entry = _entry(here, state.parent)
+    _make(entry.parent)
+    fresh = entry.with_name(f"{entry.name}.{os.getpid()}.new")
+    fresh.write_text("\n".join([*vaults, state.name]), encoding="utf-8")
+    os.replace(fresh, entry)
+
+
+def _vaults_at(here: str, states: Path) -> list[str]:
+    """The ids of the vaults that were opened in the folder `here`."""
+    try:
+        return _entry(here, states).read_text(encoding="utf-8").split()
+    except (OSError, ValueError):
+        return []
+
+
+def _entry(here: str, states: Path) -> Path:
+    """The file that names the vaults of one folder."""
+    from hashlib import sha256  # only here: loading it costs 4 ms, and a vault that is known needs none of it
+
+    return states / PLACES / sha256(os.fsencode(here)).hexdigest()[:32]
 
 
 def _make(folder: Path) -> None:
@@ -103,8 +151,10 @@ def _make(folder: Path) -> None:
 
 def claim(state: StateFolder, root: Path) -> None:
     """From now on this state belongs to the vault at `root`."""
+    here = os.path.realpath(root)
+    _register(here, state.path)
     fresh = state.path / "place.json.new"
-    fresh.write_text(json.dumps({"path": os.path.realpath(root)}), encoding="utf-8")
+    fresh.write_text(json.dumps({"path": here}), encoding="utf-8")
     os.replace(fresh, state.path / "place.json")
 
 
