@@ -2,7 +2,8 @@
 
 import pytest
 
-from vault_memory.index import Delta, Entry, Held, Index, State
+from tests.recall.library import library
+from vault_memory.index import Delta, Entry, Held, Index, State, text
 from vault_memory.markdown import chunk
 
 HELD = Held(1, 1, 1, 1, "r", State.SETTLED)
@@ -90,3 +91,40 @@ def test_scopes_are_compared_byte_by_byte(index):
 
     assert index.scope_ids(["user:ann", "user:Anna", "user:An", "user:\u00e9"]) == []
     assert len(index.scope_ids(["user:Ann", "user:Ann", "user:e\u0301"])) == 2
+
+
+def steps_of(index, ask):
+    """How many steps of SQLite's machine a question takes."""
+    steps = [0]
+
+    def count():
+        steps[0] += 1
+        return False
+
+    index.connection.set_progress_handler(count, 1)
+    try:
+        ask()
+    finally:
+        index.connection.set_progress_handler(None)
+    return steps[0]
+
+
+def test_a_question_in_one_scope_does_not_read_all_other_scopes():
+    asked = []
+    for others in (3, 300):
+        index = library({(f"user:p{number}", f"{number}.md"): "- boat\n" for number in range(others)}, embedded=False)
+        [scope] = index.scope_ids(["user:p1"])
+        asked.append(
+            (
+                steps_of(index, lambda index=index: index.scope_ids(["user:p1", "user:nobody"])),
+                steps_of(index, lambda index=index, scope=scope: text.within_scopes(index.connection, [scope])),
+            )
+        )
+
+    assert asked[0] == asked[1]
+
+
+def test_a_scope_that_no_name_can_stand_for_is_unknown():
+    index = library({("user:ann", "a.md"): "- boat\n"}, embedded=False)
+
+    assert index.scope_ids(["user:\ud800", "user:ann", "user:ann"]) == index.scope_ids(["user:ann"])

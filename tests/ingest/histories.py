@@ -120,6 +120,10 @@ def contents(index: Index) -> Iterator[tuple[object, ...]]:
         "SELECT path, scope.name, key, type, count FROM mention m JOIN note ON note.id = m.note"
         " JOIN scope ON scope.id = m.scope ORDER BY 1, 2, 3, 4"
     )
+    yield from run(
+        "SELECT coalesce(a.name, ''), coalesce(b.name, ''), chunks, words FROM volume v"
+        " LEFT JOIN scope a ON a.id = v.scope LEFT JOIN scope b ON b.id = v.also ORDER BY 1, 2"
+    )
     for table in ("fact", "entity_name", "mention"):
         assert run(f"SELECT count(*) FROM {table} WHERE note NOT IN (SELECT id FROM note)").get == 0
     [(rows, docs)] = run("SELECT (SELECT count(*) FROM chunk), (SELECT count(*) FROM chunk_fts)")

@@ -141,8 +141,4 @@ def _write(connection: Connection, fresh: list[_Row], moved: list[_Twin], gone: 
         connection.executemany("UPDATE chunk SET ordinal = ?, first_line = ?, last_line = ? WHERE id = ?", moved)
     if fresh:
         connection.executemany("INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", fresh)
-        full_text.add(connection, ((row[0], _scopes(row), row[8], row[9], row[11]) for row in fresh))
-
-
-def _scopes(row: _Row) -> tuple[int, ...]:
-    return (row[2],) if row[12] is None else (row[2], row[12])
+        full_text.add(connection, fresh[0][0], [((row[2], row[12]), row[8], row[9], row[11]) for row in fresh])

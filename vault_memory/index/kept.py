@@ -28,6 +28,8 @@ class Kept:
     by_id: dict[int, Row] = field(default_factory=dict)
     by_place: dict[int, Row | None] = field(default_factory=dict)
     """None: nothing is there"""
+    paths: dict[int, str] = field(default_factory=dict)
+    """by note"""
     score_count: int = 0
 
     def keep_scores(self, expression: str, scores: dict[int, float]) -> None:
@@ -42,6 +44,7 @@ class Kept:
         if len(self.by_place) + len(rows) + len(places) > MOST_ROWS:
             self.by_id.clear()
             self.by_place.clear()
+            self.paths.clear()
         self.by_place.update(dict.fromkeys(places))
         self.by_id.update((row[1], row) for row in rows)
         self.by_place.update((row[0], row) for row in rows)

@@ -6,7 +6,7 @@ is never embedded twice, and vectors of two models never meet.
 """
 
 from vault_memory.database import Connection, Migration
-from vault_memory.index import facts
+from vault_memory.index import facts, volumes
 
 ANALYSIS = "1"
 """Stamp of how text becomes words; another one means a new generation of the index"""
@@ -78,5 +78,13 @@ def _graph(connection: Connection) -> None:
     connection.execute(facts.TABLES)
 
 
-STEPS: tuple[Migration, ...] = (_create, _own_turns, _graph)
+def _volumes(connection: Connection) -> None:
+    """How much the scopes have, by which words are weighed."""
+    connection.execute(volumes.TABLES)
+    volumes.fill(connection)
+    # A daemon of an older version may still write to this file, and counts nothing: build a new file.
+    connection.execute("DELETE FROM meta WHERE key = 'rules'")
+
+
+STEPS: tuple[Migration, ...] = (_create, _own_turns, _graph, _volumes)
 """The format of an index is the number of these steps it has had."""

@@ -1,5 +1,6 @@
 """What the index holds of each note, and the one way it changes: a note whole, or not at all."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 GROWS_BACK = "rebuild it with `vault-memory index --rebuild` (the notes are not touched)"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class State(IntEnum):
@@ -121,8 +123,8 @@ class Index:
 
     def scope_ids(self, names: Sequence[str]) -> list[int]:
         """The ids of those of `names` that the index knows; compared byte by byte."""
-        found = dict(self.connection.execute("SELECT name, id FROM scope"))
-        return [found[name] for name in dict.fromkeys(names) if name in found]
+        asked = [(name,) for name in dict.fromkeys(names) if not _SURROGATE.search(name)]  # SQLite has no such text
+        return [row[0] for row in self.connection.executemany("SELECT id FROM scope WHERE name = ?", asked)]
 
     def scopes(self) -> list[str]:
         """The names of all scopes that have a note, sorted."""

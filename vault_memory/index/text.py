@@ -1,17 +1,28 @@
 """The full text of the chunks, and how it is asked; what goes into it stands in `full_text`.
 
 The scope of a chunk is one of its words (``s12``), so that the full text leaves other scopes out before anything is
-counted; the scope of the row is compared once more. How rare a word is, is counted over all scopes.
+counted; the scope of the row is compared once more.
+
+A score is BM25 with the counts of the scopes that are asked: how many chunks they have, how long these are, and in how
+many of them a word stands. The `bm25` of FTS5 counts the whole table, and would tell a reader how often a word stands
+in other people's notes. Ids of rows depend on the order of events: where scores are equal, path and line decide.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import math
+from collections.abc import Collection, Mapping, Sequence
+from heapq import nlargest
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
 
 from vault_memory.database import Connection
-from vault_memory.index.filters import Filters, chunks_in, marks, notes_with
+from vault_memory.index import volumes
+from vault_memory.index.filters import Filters, chunks_in, notes_with
 from vault_memory.index.kept import Kept, Row, kept
 from vault_memory.memory import ranking
 from vault_memory.memory.words import is_run, without_last_letters, words
+
+if TYPE_CHECKING:
+    import apsw
 
 HEADING, WHO, BODY = 0.5, 2.0, 1.0
 """How much a word counts in each column"""
@@ -22,7 +33,8 @@ LEAST = 0.01
 """A word is left out that says less than this part of what the most telling one says"""
 NOTHING = '""'
 """A phrase without a word, which nothing has"""
-_SCORE = f"-bm25(chunk_fts, 0.0, {HEADING}, {WHO}, {BODY})"
+SATURATION, LENGTH_PART = 1.2, 0.6
+"""The parameters of BM25, usually called k1 and b"""
 
 
 FIELDS = f"c.note * {ranking.ORDINALS} + c.ordinal + {ranking.BEFORE_FIRST}, c.id, c.date, c.who, c.text"
@@ -50,21 +62,43 @@ def find(
     """The `most` chunks of these scopes in which these words say the most."""
     if not scope_ids:
         return Matches({}, {})
-    around = _limits(connection, scope_ids, filters)
-    rare = _rare(connection, asked)
-    by_word = _telling({word: _scores(connection, scope_ids, word, around, filters) for word in rare})
+    around = _and(within_scopes(connection, scope_ids))
+    volume = volumes.of(connection, scope_ids)
+    asked = _rare(connection, volume, asked, around)
+    scored = {word: _scores(connection, scope_ids, volume, word, around) for word in asked}
+    by_word = _telling(_narrowed(connection, scope_ids, scored, filters))
     totals: dict[int, float] = {}
     get = totals.get
     for scores in by_word.values():
         for id_, score in scores.items():
             totals[id_] = get(id_, 0.0) + score
-    best = list(totals) if len(totals) <= most else sorted(sorted(totals), key=totals.__getitem__, reverse=True)[:most]
-    rows = fetch(connection, scope_ids, best)
+    rows = fetch(connection, scope_ids, _best(connection, totals, most))
     places = {row[1]: row[0] for row in rows}
     return Matches(
         {row[0]: row for row in rows},
         {word: _at(places, scores) for word, scores in by_word.items()},
     )
+
+
+def _best(connection: Connection, totals: Mapping[int, float], most: int) -> Sequence[int]:
+    """The ids of the chunks with the highest totals, those as good as the last by path and line."""
+    if len(totals) <= most:
+        return list(totals)
+    last = nlargest(most, totals.values())[-1]
+    better = [id_ for id_, total in totals.items() if total > last]
+    tied = [id_ for id_, total in totals.items() if total == last]
+    room = most - len(better)
+    return better + (tied if len(tied) == room else _first(connection, tied, room))
+
+
+def _first(connection: Connection, ids: Sequence[int], most: int) -> list[int]:
+    """The first of these chunks by path and line."""
+    rows = connection.execute(
+        "SELECT c.id FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value JOIN note n ON n.id = c.note"
+        " ORDER BY n.path, c.ordinal LIMIT ?",
+        (_as_json(ids), most),
+    )
+    return [row[0] for row in rows]
 
 
 def _at(places: dict[int, int], scores: dict[int, float]) -> dict[int, float]:
@@ -90,20 +124,32 @@ def fetch(connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]) 
     rows: list[Any] = connection.execute(
         f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
         f" WHERE {chunks_in(scope_ids)}",
-        (f"[{','.join(map(str, unread))}]",),
+        (_as_json(unread),),
     ).fetchall()
     held = [known.by_id[id_] for id_ in ids if id_ in known.by_id]
     known.keep_rows(rows)
     return held + rows
 
 
+def paths(connection: Connection, scope_ids: Sequence[int], notes: Collection[int]) -> dict[int, str]:
+    """The paths of these notes, by id."""
+    known = kept(connection, scope_ids).paths
+    unread = [note for note in notes if note not in known]
+    if unread:
+        sql = "SELECT n.id, n.path FROM json_each(?) wanted CROSS JOIN note n ON n.id = wanted.value"
+        known.update(connection.execute(sql, (_as_json(unread),)))
+    return {note: known[note] for note in notes if note in known}
+
+
+def _as_json(numbers: Sequence[int]) -> str:
+    return f"[{','.join(map(str, numbers))}]"
+
+
 def within_scopes(connection: Connection, scope_ids: Sequence[int]) -> str:
-    """What the full text is asked so that other scopes are left out; empty when there are no others."""
-    others = connection.execute(
-        f"SELECT 1 FROM scope s WHERE id NOT IN {marks(scope_ids)} AND EXISTS (SELECT 1 FROM note WHERE scope = s.id)",
-        tuple(scope_ids),
-    ).fetchone()
-    return f"scope : ({' OR '.join(f's{scope:d}' for scope in scope_ids)})" if others else ""
+    """What the full text is asked so that other scopes are left out; empty when there are no chunks in others."""
+    if volumes.of(connection, scope_ids).chunks == volumes.of_all(connection).chunks:
+        return ""
+    return f"scope : ({' OR '.join(f's{scope:d}' for scope in scope_ids)})"
 
 
 def naming(names: Sequence[str]) -> str:
@@ -112,20 +158,15 @@ def naming(names: Sequence[str]) -> str:
     return f"{TEXT_COLUMNS} : ({' OR '.join(phrases)})"
 
 
-def _limits(connection: Connection, scope_ids: Sequence[int], filters: Filters) -> str:
-    """What is asked beside a word: scopes and entity, each begun with AND."""
-    parts = [within_scopes(connection, scope_ids)]
-    if filters.entity is not None:
-        parts.append(naming(filters.entity_names))
-    return "".join(f" AND {part}" for part in parts if part)
+def _and(expression: str) -> str:
+    return f" AND {expression}" if expression else ""
 
 
-def _rare(connection: Connection, asked: Sequence[str]) -> list[str]:
+def _rare(connection: Connection, volume: volumes.Volume, asked: Sequence[str], around: str) -> list[str]:
     """The words without the most frequent ones, when all together stand in too many chunks."""
-    row = connection.execute("SELECT max(id) FROM chunk").fetchone()
-    if len(asked) < 2 or len(asked) * (row[0] or 0 if row else 0) <= 3 * MOST_ROWS:  # not worth counting
+    if len(asked) < 2 or len(asked) * volume.chunks <= 3 * MOST_ROWS:  # not worth counting
         return list(asked)
-    counts = {word: _count(connection, word) for word in asked}
+    counts = {word: _count(connection, word, around) for word in asked}
     room, kept = MOST_ROWS, set[str]()
     for word in sorted(counts, key=lambda word: counts[word]):
         room -= counts[word]
@@ -136,39 +177,78 @@ def _rare(connection: Connection, asked: Sequence[str]) -> list[str]:
     return [word for word in asked if word in kept]
 
 
-def _count(connection: Connection, word: str) -> int:
+def _count(connection: Connection, word: str, around: str) -> int:
     """In how many chunks a word stands; counting stops at `MOST_ROWS`."""
     row = connection.execute(
         "SELECT count(*) FROM (SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?)",
-        (f"{TEXT_COLUMNS} : {phrase(word)}", MOST_ROWS),
+        (f"{TEXT_COLUMNS} : {phrase(word)}{around}", MOST_ROWS),
     ).fetchone()
     return row[0] if row else 0
 
 
 def has(connection: Connection, word: str, around: str = "") -> bool:
     """Whether any chunk has the word; only within what `within_scopes` gave, when that is given."""
-    expression = f"{TEXT_COLUMNS} : {phrase(word)}" + (f" AND {around}" if around else "")
+    expression = f"{TEXT_COLUMNS} : {phrase(word)}{_and(around)}"
     sql = "SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT 1"
     return connection.execute(sql, (expression,)).fetchone() is not None
 
 
 def _scores(
-    connection: Connection, scope_ids: Sequence[int], word: str, around: str, filters: Filters
+    connection: Connection, scope_ids: Sequence[int], volume: volumes.Volume, word: str, around: str
 ) -> dict[int, float]:
-    """The chunks with this word within the limits, by id, each with the BM25 score of the word."""
+    """The chunks of these scopes with this word, by id, each with the BM25 score of the word."""
     expression = f"{TEXT_COLUMNS} : {phrase(word)}{around}"
-    conditions, values = filters.where()
-    if conditions:
-        sql = f"""
-            SELECT chunk_fts.rowid, {_SCORE} AS score FROM chunk_fts CROSS JOIN chunk c ON c.id = chunk_fts.rowid
-            WHERE chunk_fts MATCH ? AND {chunks_in(scope_ids)}{conditions}
-            ORDER BY score DESC, chunk_fts.rowid LIMIT ?"""
-        return dict(connection.execute(sql, (expression, *values, MOST_ROWS)))
     known = kept(connection, scope_ids)
     if expression not in known.scores:
-        sql = f"SELECT rowid, {_SCORE} FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?"
-        known.keep_scores(expression, dict(connection.execute(sql, (expression, MOST_ROWS))))
+        _register(connection)
+        sql = "SELECT rowid, word_weight(chunk_fts, ?) FROM chunk_fts WHERE chunk_fts MATCH ?"
+        weights: list[Any] = connection.execute(sql, (volume.average, expression)).fetchall()
+        rarity = _rarity(volume.chunks, len(weights))
+        known.keep_scores(expression, {id_: rarity * weight for id_, weight in weights})
     return known.scores[expression]
+
+
+def _rarity(chunks: int, having: int) -> float:
+    """What a word is worth that so many of the chunks have: in a scope of three chunks, too, more than nothing."""
+    others = max(chunks - having, 0)
+    return math.log1p((others + 0.5) / (having + 0.5))
+
+
+_registered: WeakSet[Connection] = WeakSet()
+
+
+def _register(connection: Connection) -> None:
+    """Give the connection the function that reads from FTS5 how often a word stands in a chunk."""
+    if connection not in _registered:
+        connection.register_fts5_function("word_weight", _word_weight)
+        _registered.add(connection)
+
+
+def _word_weight(chunk: "apsw.FTS5ExtensionApi", *arguments: Any) -> float:
+    """The part of BM25 that is of one chunk: how often the word stands in it, against how long it is."""
+    (average,) = arguments
+    _, heading, who, body = chunk.phrase_locations(0)
+    often = HEADING * len(heading) + WHO * len(who) + BODY * len(body)
+    length = 1 - LENGTH_PART + LENGTH_PART * chunk.column_size(-1) / average
+    weight: float = often * (SATURATION + 1) / (often + SATURATION * length)
+    return weight
+
+
+def _narrowed(
+    connection: Connection, scope_ids: Sequence[int], by_word: dict[str, dict[int, float]], filters: Filters
+) -> dict[str, dict[int, float]]:
+    """Only the chunks that the filters let through. How rare a word is does not depend on them."""
+    if not filters:
+        return by_word
+    conditions, values = chunk_conditions(filters)
+    ids = list(set().union(*by_word.values()))
+    rows = connection.execute(
+        f"SELECT c.id FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
+        f" WHERE {chunks_in(scope_ids)}{conditions}",
+        (_as_json(ids), *values),
+    )
+    passed = {row[0] for row in rows}
+    return {word: {id_: score for id_, score in scores.items() if id_ in passed} for word, scores in by_word.items()}
 
 
 def beside(connection: Connection, scope_ids: Sequence[int], places: Sequence[int], filters: Filters) -> dict[int, Row]:
@@ -181,7 +261,7 @@ def beside(connection: Connection, scope_ids: Sequence[int], places: Sequence[in
             f"SELECT {FIELDS} FROM json_each(?) wanted CROSS JOIN chunk c ON c.note = wanted.value / {ranking.ORDINALS}"
             f" AND c.ordinal = wanted.value % {ranking.ORDINALS} - {ranking.BEFORE_FIRST}"
             f" WHERE {chunks_in(scope_ids)}{conditions}",
-            (f"[{','.join(map(str, unread))}]", *values),
+            (_as_json(unread), *values),
         ).fetchall()
         held = [row for place in places if (row := known.by_place.get(place))]
         known.keep_rows(rows, unread)
