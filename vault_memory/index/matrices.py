@@ -75,9 +75,8 @@ class Matrices:
         parts = [(one, one.places) for one in residents if one.places is not None and len(one.places)]
         if not parts:
             return Listed([], [])
-        places = np.concatenate([part for _, part in parts])
-        order = np.argsort(places, kind="stable") if len(parts) > 1 else np.arange(len(places))
-        places = places[order]
+        # A turn in a channel is in two scopes: it counts once.
+        places, order = np.unique(np.concatenate([part for _, part in parts]), return_index=True)
         held = [one for one, _ in parts]
         if len(places) <= self._most_exact and all(one.matrix is not None for one in held):
             cosines = np.concatenate([_exact(one, query) for one in held])[order]
@@ -135,11 +134,15 @@ class Matrices:
     def _guessed(
         self, index: Index, held: Sequence[_Resident], query: "Floats", order: "Ints", exactly: "Ints"
     ) -> "Floats":
-        """In this order, cosines guessed from the share of equal signs; the best of them, and those rows, computed."""
+        """In this order, cosines guessed from the share of equal signs; the best of them, and those rows, computed.
+
+        Those with the same share as the last of the best are among them: no order of rows decides.
+        """
         import numpy as np
 
         guessed = np.concatenate([_guess(one, query) for one in held])[order]
-        near = np.argpartition(-guessed, min(self._rescored, len(guessed) - 1))[: self._rescored]
+        best = min(self._rescored, len(guessed)) - 1
+        near = np.flatnonzero(guessed >= -np.partition(-guessed, best)[best])
         rows = np.union1d(near, exactly)
         values, found = np.empty(len(rows), dtype=np.float32), order[rows]
         start = 0
@@ -157,15 +160,27 @@ class Matrices:
         import numpy as np
 
         assert one.take is not None
-        rows = one.take[rows]
+        rows, again = np.unique(one.take[rows], return_inverse=True)
         if one.matrix is not None:
-            exact: Floats = one.matrix[rows] @ query
-            return exact
+            return _products(one.matrix[rows], query)[again]
         keys = list(one.identities)
         blobs = index.connection.executemany(
             "SELECT embedding FROM vector WHERE identity = ? AND model = ?", [(keys[row], one.model) for row in rows]
         )
-        return np.array([float(np.frombuffer(row[0], dtype="<f4") @ query) for row in blobs], dtype=np.float32)
+        read = np.frombuffer(b"".join(row[0] for row in blobs), dtype="<f4").reshape(len(rows), len(query))
+        return _products(read, query)[again]
+
+
+def _products(matrix: "Floats", query: "Floats") -> "Floats":
+    """The product of each row and the query.
+
+    Each row is added up in the same order wherever it stands. With `@` the last digits depend on the rows around it:
+    an index brought up to date step by step would answer otherwise than one built afresh.
+    """
+    import numpy as np
+
+    products: Floats = np.einsum("ij,j->i", matrix, query)
+    return products
 
 
 def _joined(before: "NDArray[Any] | None", added: "NDArray[Any]") -> "NDArray[Any]":
@@ -177,7 +192,7 @@ def _joined(before: "NDArray[Any] | None", added: "NDArray[Any]") -> "NDArray[An
 def _exact(one: _Resident, query: "Floats") -> "Floats":
     assert one.matrix is not None
     assert one.take is not None
-    cosines: Floats = (one.matrix @ query)[one.take]
+    cosines: Floats = _products(one.matrix, query)[one.take]
     return cosines
 
 
@@ -235,8 +250,9 @@ class _Arrays:
         rows = np.arange(len(total))
         if among is not None:
             rows = rows[np.isin(self._places, np.fromiter(among, dtype=np.int64, count=len(among)))]
-        if len(rows) > most:
-            rows = rows[np.argpartition(-total[rows], most)[:most]]
+        if 0 < most < len(rows):
+            last = -np.partition(-total[rows], most - 1)[most - 1]
+            rows = rows[total[rows] >= last]
         order = np.lexsort((self._places[rows], -total[rows]))
         return [int(place) for place in self._places[rows[order]]]
 

@@ -1,5 +1,6 @@
 """Vectors of chunks, by identity and model: what is missing, what was computed, and which are like a query's."""
 
+import math
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import nlargest
@@ -90,7 +91,10 @@ class Likeness(Protocol):
     """How like a query the chunks of some scopes are, on the scale of the sum: (itself, it and those beside it)."""
 
     def best(self, most: int, among: Collection[int] | None, weights: Weights) -> list[int]:
-        """The places most like the query, best first; only of those in `among` when given."""
+        """The places most like the query, best first; only of those in `among` when given.
+
+        Those as good as the last of them follow, so that ids of rows do not decide which are among the best.
+        """
         ...
 
     def at(self, places: Iterable[int]) -> dict[int, tuple[float, float]]:
@@ -114,12 +118,15 @@ class Listed:
         self._values = [(own(cosine), beside(mean)) for cosine, mean in zip(cosines, means, strict=True)]
 
     def best(self, most: int, among: Collection[int] | None, weights: Weights) -> list[int]:
-        scored = (
+        scored = [
             (weights.vector * own + weights.vector_beside * beside, -place)
             for place, (own, beside) in zip(self._places, self._values, strict=True)
             if among is None or place in among
-        )
-        return [-place for _, place in nlargest(most, scored)]
+        ]
+        if len(scored) > most:
+            last = nlargest(most, scored)[-1][0] if most else math.inf
+            scored = [one for one in scored if one[0] >= last]
+        return [-place for _, place in sorted(scored, reverse=True)]
 
     def at(self, places: Iterable[int]) -> dict[int, tuple[float, float]]:
         return {place: self._values[row] for place, row in self._rows(places)}

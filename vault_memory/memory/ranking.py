@@ -102,14 +102,18 @@ def said(by_word: Sequence[Mapping[int, float]]) -> Said:
 
 
 def _with_beside(by_word: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """What the words count where they stand, and in the two chunks before and after."""
+    """What the words count where they stand, and in the two chunks before and after.
+
+    Sums are added up in the order of places: the last digit of a sum depends on the order of its parts.
+    """
     own: dict[int, float] = {}
     for scores in by_word:
         for at, score in scores.items():
             own[at] = own.get(at, 0.0) + score
     text = dict(own)
     get = text.get
-    for at, score in own.items():
+    for at in sorted(own):
+        score = own[at]
         near, far = score * BESIDE, score * FAR
         text[at - 1] = get(at - 1, 0.0) + near
         text[at + 1] = get(at + 1, 0.0) + near
@@ -122,7 +126,8 @@ def _with_beside(by_word: Sequence[Mapping[int, float]]) -> dict[int, float]:
 
 def _take_again(text: dict[int, float], scores: Mapping[int, float]) -> None:
     """Take back most of what a word counts beside it where it stands as well."""
-    for at, score in scores.items():
+    for at in sorted(scores):
+        score = scores[at]
         for step, part in ((1, BESIDE - BESIDE * AGAIN), (2, FAR - FAR * AGAIN)):
             if at + step in scores:
                 text[at] -= scores[at + step] * part

@@ -1,8 +1,10 @@
 """The arms of a search: each brings candidates, by words, by vectors, by days. Nothing is ranked here."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from vault_memory.database import Connection
 from vault_memory.index import Index, facts, text
@@ -11,7 +13,7 @@ from vault_memory.index.kept import Row
 from vault_memory.memory import ranking, words
 from vault_memory.memory.cues import Asked
 from vault_memory.memory.ranking import Said, TextTerms, Weights
-from vault_memory.recall.waiting import Waiting
+from vault_memory.recall.waiting import BEYOND, Waiting
 
 if TYPE_CHECKING:
     from vault_memory.index.matrices import Matrices
@@ -23,6 +25,10 @@ MOST = 100
 """So many chunks each arm brings"""
 NEAR_BEST, BESIDE = 100, 20
 """Of so many of the best, so many chunks are looked at that only stand beside words of the query"""
+
+Scored = TypeVar("Scored", bound=tuple[Any, ...])
+"""A score below zero, a place, and perhaps more"""
+_SCORE_PLACE = itemgetter(0, 1)
 
 Embed = Callable[[str], bytes]
 """A query as a vector: float32, little-endian, of unit length"""
@@ -99,7 +105,8 @@ def _by_words(request: Request, found: Candidates) -> list[Said]:
     scores = said[0].text
     for other in said[1:]:
         scores = {place: max(scores.get(place, 0.0), other.text.get(place, 0.0)) for place in scores | other.text}
-    places = sorted(sorted(scores), key=scores.__getitem__, reverse=True)[: request.most]
+    best = in_order(request, [(-score, place) for place, score in scores.items()])
+    places = [place for _, place in best[: request.most]]
     lonely = [place for place in places[:NEAR_BEST] if place not in matches.found][:BESIDE]
     found.rows = matches.found | text.beside(request.connection, request.scope_ids, lonely, request.filters)
     found.arms["text"] = {place: scores[place] for place in places if place in found.rows}
@@ -142,14 +149,46 @@ def other_names(request: Request, query: str) -> list[str]:
 def _by_vectors(request: Request, found: Candidates, likeness: "Likeness") -> None:
     among = text.passing(request.connection, request.scope_ids, request.filters) if request.filters else None
     places = likeness.best(request.most, among, request.weights)
-    unread = [place for place in places if place not in found.rows]
+    weights, values = request.weights, likeness.at(places)
+    best = in_order(
+        request,
+        [(-(weights.vector * own + weights.vector_beside * beside), place) for place, (own, beside) in values.items()],
+    )[: request.most]
+    unread = [place for _, place in best if place not in found.rows]
     found.rows.update(text.beside(request.connection, request.scope_ids, unread, request.filters))
     found.likeness = likeness.at(found.rows)
-    found.cosines = likeness.cosines(place for place in places if place in found.rows)
-    weights, values = request.weights, found.likeness
-    found.arms["vector"] = {
-        place: weights.vector * values[place][0] + weights.vector_beside * values[place][1] for place in found.cosines
-    }
+    found.cosines = likeness.cosines(place for _, place in best if place in found.rows)
+    found.arms["vector"] = {place: -turned for turned, place in best if place in found.cosines}
+
+
+def in_order(request: Request, scored: list[Scored]) -> list[Scored]:
+    """Sorted by what comes first, a score below zero, so that the best is first; then by path and line.
+
+    A place has the id of its note in it, which depends on the order in which notes were read.
+    """
+    scored.sort(key=_SCORE_PLACE)
+    tied: set[int] = set()
+    for before, after in pairwise(scored):
+        if before[0] == after[0]:
+            tied.update((before[1] // ranking.ORDINALS, after[1] // ranking.ORDINALS))
+    if len(tied) > 1:
+        paths = _paths(request, tied)
+
+        def order(one: Scored) -> tuple[float, str, int, int]:
+            note, ordinal = divmod(one[1], ranking.ORDINALS)
+            return one[0], paths.get(note, ""), ordinal, note
+
+        scored.sort(key=order)
+    return scored
+
+
+def _paths(request: Request, notes: Collection[int]) -> dict[int, str]:
+    """The paths of these notes, some of which may wait to be written."""
+    written = [note for note in notes if note < BEYOND // ranking.ORDINALS]
+    paths = text.paths(request.connection, request.scope_ids, written)
+    if request.waiting and len(written) < len(notes):
+        paths |= request.waiting.paths(notes)
+    return paths
 
 
 def ranks(scores: Mapping[int, float]) -> dict[int, int]:

@@ -1,7 +1,6 @@
 """From candidates to an order: the sum of `memory.ranking`, or one of the plainer modes."""
 
 from collections.abc import Iterator
-from operator import itemgetter
 
 from vault_memory.memory import cues, ranking
 from vault_memory.recall import candidates
@@ -18,11 +17,12 @@ Ranked = tuple[float, int, dict[str, float]]
 
 
 def ranked(request: Request, found: Candidates, mode: str) -> list[Ranked]:
-    """All candidates of the mode, best first; those with the same score by note and place in it."""
+    """All candidates of the mode, best first; those with the same score by path and line."""
     if mode == "rrf":
-        return _by_ranks(found)
+        return candidates.in_order(request, _by_ranks(found))
     if mode == "semantic":
-        return sorted((_turned(cosine), place, {"cosine": cosine}) for place, cosine in found.cosines.items())
+        alike = [(_turned(cosine), place, {"cosine": cosine}) for place, cosine in found.cosines.items()]
+        return candidates.in_order(request, alike)
     return _by_sums(request, found)
 
 
@@ -36,20 +36,17 @@ def _by_ranks(found: Candidates) -> list[Ranked]:
     for arm in ("text", "vector", "entity"):
         for place, rank in candidates.ranks(found.arms.get(arm, {})).items():
             terms.setdefault(place, {})[arm] = 1 / (ranking.RRF + rank)
-    return sorted((_turned(sum(parts.values())), place, parts) for place, parts in terms.items())
+    return [(_turned(sum(parts.values())), place, parts) for place, parts in terms.items()]
 
 
 def _by_sums(request: Request, found: Candidates) -> list[Ranked]:
-    best = sorted(_bases(request, found))
+    best = candidates.in_order(request, list(_bases(request, found)))
     whole: list[Ranked] = []
     for turned, place in best[:RESCORED]:
         more = cues.of_text(found.rows[place][4], request.asked, request.weights)
         whole.append((_turned((sum(more.values()) if more else 0.0) - turned), place, more))
     whole += [(_turned(-turned), place, {}) for turned, place in best[RESCORED:]]
-    return sorted(whole, key=_order)
-
-
-_order = itemgetter(0, 1)
+    return candidates.in_order(request, whole)
 
 
 def _bases(request: Request, found: Candidates) -> Iterator[tuple[float, int]]:

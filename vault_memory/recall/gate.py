@@ -76,7 +76,8 @@ def _alike(found: Candidates) -> frozenset[int]:
     known = {at: found.likeness[at][0] for at in found.cosines if found.likeness.get(at, (LOWEST,))[0] > LOWEST}
     if len(known) < 2:
         return frozenset()
-    best, least = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
+    ranked = sorted((value, found.cosines[place], place) for place, value in known.items())
+    least, best = ranked[0][2], ranked[-1][2]
     if known[best] == known[least]:
         return frozenset()
     span = (found.cosines[best] - found.cosines[least]) / (known[best] - known[least])

@@ -46,6 +46,12 @@ class Waiting(NamedTuple):
             for place, id_, date, who, body in rows.values():
                 matches.found[place + BEYOND] = (place + BEYOND, -id_, date, who, body)
 
+    def paths(self, notes: Iterable[int]) -> dict[int, str]:
+        """The paths of those of these notes that wait, by the ids that they have among the others."""
+        first = BEYOND // ranking.ORDINALS
+        own = [note - first for note in notes if note >= first]
+        return {note + first: path for note, path in text.paths(self.connection, self.scope_ids, own).items()}
+
 
 def is_waiting(chunk_id: int) -> bool:
     """Whether a chunk that was found is one of these."""
