@@ -170,6 +170,91 @@ def test_of_a_nextcloud_the_folder_in_the_files_is_made(vault: Outside, cloud: C
     assert cloud.server.files()["Gull Rock/USER.md"] == b"- tea\n"
 
 
+@pytest.mark.parametrize("server", ["nextcloud", "apache"])
+def test_a_folder_is_made_with_those_above_it(vault: Outside, cloud: Cloud, server: str):
+    if server == "apache" and (reason := real.missing("apache")):
+        pytest.skip(reason)
+    apache = real.start("apache") if server == "apache" else None
+    try:
+        file = cloud.password_file(vault.home)
+        user, url = cloud.server.user, cloud.start
+        if apache:
+            file.write_text(apache.password)
+            user, url = apache.user, apache.url
+        command = ("remote", "add", url, "--user", user, "--password-file", str(file), "--folder", "x/ÿ z/w")
+
+        assert vault.ok(*command)["created"] is True
+        assert vault.ok(*command)["created"] is False
+        vault.write("USER.md", "- tea\n")
+        assert vault.ok("sync", "--once")["uploaded"] == 1
+        if apache:
+            assert (apache.root_dir / "x/ÿ z/w/USER.md").read_bytes() == b"- tea\n"
+        else:
+            assert cloud.server.files()["x/ÿ z/w/USER.md"] == b"- tea\n"
+    finally:
+        if apache:
+            apache.stop()
+
+
+def test_a_link_to_a_folder_in_the_browser_needs_no_folder_option(vault: Outside, cloud: Cloud):
+    file = cloud.password_file(vault.home)
+    link = f"{cloud.start}/index.php/apps/files/?dir=/Gull%20Rock&fileid=12"
+
+    tried = vault.ok("remote", "add", link, "--user", "mira", "--password-file", str(file))
+
+    assert tried["server"] == f"{cloud.start}/remote.php/dav/files/mira/Gull%20Rock"
+
+
+def test_a_public_share_is_refused_by_name(vault: Outside, cloud: Cloud):
+    done = vault.run("remote", "add", f"{cloud.start}/s/Tq7wZb2mKp9LxYc", "--user", "mira")
+
+    assert done.code == 3
+    assert "public share" in done.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "instead"),
+    [("cloud.example.org", "https://cloud.example.org"), ("davs://dav.example.org/x", "https://dav.example.org/x")],
+)
+def test_an_address_without_https_is_answered_with_the_one_to_write(vault: Outside, typed: str, instead: str):
+    done = vault.run("remote", "add", typed, "--user", "mira")
+
+    assert done.code == 3
+    assert f"write `{instead}`" in done.err
+
+
+def test_a_file_of_certificates_that_holds_none_is_told(vault: Outside, cloud: Cloud):
+    file = cloud.password_file(vault.home)
+    command = ("remote", "add", cloud.url, "--user", "mira", "--password-file", str(file), "--ca-file")
+
+    done = vault.run(*command, str(file))
+
+    assert done.code == 3
+    assert "no certificate can be read" in done.err
+    assert "no certificate can be read" in vault.run(*command, "/nowhere.pem").err
+
+
+def test_nothing_is_said_to_be_tried_again_that_is_not(vault: Outside, cloud: Cloud):
+    file = cloud.password_file(vault.home)
+    done = vault.run("remote", "add", "http://127.0.0.1:9/x", "--user", "mira", "--password-file", str(file))
+
+    assert done.code == 4
+    assert "by itself" not in done.err
+    assert "check the address" in done.err
+
+
+def test_an_address_that_nextcloud_has_locked_out_is_told_so_and_for_how_long(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    for _ in range(12):
+        cloud.server.door._wrong.setdefault("127.0.0.1", []).append(cloud.server.clock())
+
+    done = vault.run("sync", "--once")
+
+    assert done.code == 75
+    assert "locked out the address of this machine" in done.err
+    assert "half an hour" in done.err
+
+
 def test_the_login_in_a_browser_gives_an_app_password_that_nobody_sees(outside: Outside, cloud: Cloud):
     command = outside.command("remote", "add", cloud.start, "--login", "--folder", "Notes")
     process = subprocess.Popen(

@@ -5,7 +5,9 @@ import pytest
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.remote.wire import HTML, answer, wire
+from vault_memory.errors import ConfigError
 from vault_memory.remote import Account, Nextcloud, RemoteUnreachable, WebDav, find, open_remote
+from vault_memory.remote.nextcloud_links import read_link
 
 SECRET = "petrel-9-lantern"
 
@@ -30,6 +32,98 @@ def test_whatever_address_of_a_nextcloud_is_typed_the_files_are_found(typed: str
     assert isinstance(remote, Nextcloud)
     assert remote.list().entries == ()
     remote.close()
+
+
+FILES = "http://cloud.example/remote.php/dav/files/mira"
+
+
+@pytest.mark.parametrize(
+    ("pasted", "meant"),
+    [
+        ("http://cloud.example/index.php", FILES),
+        ("http://cloud.example/login", FILES),
+        ("http://cloud.example/index.php/login?redirect_url=/apps/files", FILES),
+        ("http://cloud.example/apps/dashboard/", FILES),
+        ("http://cloud.example/status.php", FILES),
+        ("http://cloud.example/remote.php", FILES),
+        ("http://cloud.example/remote.php/dav", FILES),
+        ("http://cloud.example/remote.php/dav/", FILES),
+        ("http://cloud.example/remote.php/dav/files", FILES),
+        ("http://cloud.example/remote.php/webdav", FILES),
+        ("http://cloud.example/remote.php/webdav/Gull%20Rock/x", f"{FILES}/Gull%20Rock/x"),
+        ("http://cloud.example/remote.php/dav/files/mira/Gull%20Rock/", f"{FILES}/Gull%20Rock"),
+        ("http://cloud.example/index.php/apps/files/?dir=/", FILES),
+        ("http://cloud.example/index.php/apps/files/?dir=/Gull%20Rock&fileid=7", f"{FILES}/Gull%20Rock"),
+        ("http://cloud.example/apps/files/files/77?dir=/N%C3%B6tes/a", f"{FILES}/N%C3%B6tes/a"),
+        ("http://cloud.example/apps/files/favorites", FILES),
+    ],
+)
+def test_each_link_that_a_person_copies_leads_to_its_folder(pasted: str, meant: str, nextcloud: FakeNextcloud) -> None:
+    assert find(pasted, Account("mira", nextcloud.app_password), adapter=DirectAdapter(nextcloud)) == meant
+
+
+@pytest.mark.parametrize(
+    ("pasted", "base"),
+    [
+        ("https://x.example/nextcloud/index.php/apps/files/?dir=/N", "/nextcloud"),
+        ("https://x.example/a/b/apps/files/files/1", "/a/b"),
+        ("https://x.example/cloud/remote.php/webdav/X", "/cloud"),
+        ("https://x.example/cloud/login", "/cloud"),
+        ("https://x.example/cloud", "/cloud"),
+    ],
+)
+def test_a_nextcloud_may_live_below_another_page(pasted: str, base: str) -> None:
+    assert read_link(pasted).base == base
+
+
+@pytest.mark.parametrize(
+    ("pasted", "words", "hint"),
+    [
+        ("http://cloud.example/s/Tq7wZb2mKp9LxYc", "public share", "a Nextcloud account of yours"),
+        ("http://cloud.example/index.php/s/Tq7wZb2mKp9LxYc", "public share", "a Nextcloud account of yours"),
+        ("http://cloud.example/index.php/s/Tq7wZb2mKp9LxYc?path=/a", "public share", "a Nextcloud account of yours"),
+        ("http://cloud.example/public.php/dav/files/Tq7wZb2mKp9LxYc/", "public share", "a Nextcloud account of yours"),
+        ("http://cloud.example/public.php/webdav", "public share", "a Nextcloud account of yours"),
+        ("http://cloud.example/f/1234", "by its number", "give `http://cloud.example/`"),
+        ("http://cloud.example/index.php/f/1234", "by its number", "`--folder`"),
+        ("http://cloud.example/remote.php/dav/calendars/mira/", "not the address", "give `http://cloud.example/`"),
+        ("http://cloud.example/remote.php/caldav/", "not the address", "give `http://cloud.example/`"),
+    ],
+)
+def test_a_link_that_names_no_folder_is_refused_with_the_one_to_take(
+    pasted: str, words: str, hint: str, nextcloud: FakeNextcloud
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        find(pasted, Account("mira", nextcloud.app_password), adapter=DirectAdapter(nextcloud))
+
+    assert words in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_a_public_share_in_the_configuration_is_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match="public share"):
+        open_remote("https://cloud.example/public.php/dav/files/Tq7wZb2mKp9LxYc", Account())
+
+
+@pytest.mark.parametrize("path", ["/s/Tq7wZb2mKp9LxYc", "/apps/files", "/f/12", "/login/notes"])
+def test_folders_of_other_servers_may_be_called_like_pages_of_a_nextcloud(path: str) -> None:
+    with wire(answer(404, b"<html>", HTML)) as server:
+        assert find(f"{server.origin}{path}", Account("mira", SECRET)) == f"{server.origin}{path}"
+
+
+@pytest.mark.parametrize(
+    ("location", "hint"),
+    [
+        ("https://cloud.example/status.php", "give `https://cloud.example`"),
+        ("/nextcloud/status.php", "give `{origin}/nextcloud`"),
+        ("https://login.example/start", "give `https://login.example`"),
+    ],
+)
+def test_a_server_that_sends_us_on_is_answered_with_the_address_to_take(location: str, hint: str) -> None:
+    with wire(answer(301, b"<html>", HTML, f"Location: {location}")) as server:
+        with pytest.raises(ConfigError) as caught:
+            find(server.origin, Account("mira", SECRET))
+        assert hint.format(origin=server.origin) in caught.value.hint
 
 
 @pytest.mark.parametrize("status", [404, 200, 500, 401, 302])

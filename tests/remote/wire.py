@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator
 
@@ -12,11 +13,11 @@ Say = Callable[[str], Iterable[bytes]]
 class Wire:
     """Listens on this machine. ``heard`` are the requests' heads, ``bodies`` what came with them."""
 
-    def __init__(self, say: Say | bytes, *, pause: float = 0.0) -> None:
+    def __init__(self, say: Say | bytes, *, pause: float = 0.0, tls: ssl.SSLContext | None = None) -> None:
         self.say: Say = say if callable(say) else lambda _: [say]
         self.heard: list[str] = []
         self.bodies: list[bytes] = []
-        self._pause = pause
+        self._pause, self._tls = pause, tls
         self._stopped = threading.Event()
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.origin = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
@@ -32,6 +33,12 @@ class Wire:
                 thread.start()
 
     def _serve(self, line: socket.socket) -> None:
+        if self._tls is not None:
+            try:
+                line = self._tls.wrap_socket(line, server_side=True)
+            except OSError:
+                line.close()
+                return
         with line, line.makefile("rb") as reader, contextlib.suppress(OSError):
             head = b""
             while not head.endswith(b"\r\n\r\n"):

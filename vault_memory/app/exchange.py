@@ -1,6 +1,7 @@
 """One vault's remote, opened, with the engine that keeps both in step. One process at a time syncs a vault."""
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -150,7 +151,24 @@ def open_configured(remote: RemoteConfig, password: str) -> "WebDav":
 def account_of(remote: RemoteConfig, password: str) -> "Account":
     from vault_memory.remote import Account
 
-    return Account(remote.user, password, remote.proxy, remote.ca_file)
+    authority = os.path.expanduser(remote.ca_file)
+    if authority:
+        _check_authority(authority)
+    return Account(remote.user, password, remote.proxy, authority)
+
+
+def _check_authority(file: str) -> None:
+    """Raise ConfigError when no certificates can be read from a file or folder."""
+    import ssl  # only here: few servers need it, and it comes with the connection in any case
+
+    try:
+        is_folder = os.path.isdir(file)
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(**{"capath" if is_folder else "cafile": file})
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(
+            f"no certificate can be read from `{file}`: {getattr(error, 'strerror', '') or 'it holds none'}",
+            hint="name a file in PEM form with `--ca-file`, or as `ca_file` in [remote]",
+        ) from None
 
 
 def note_refusal(state: Path, mark: str, now: datetime) -> None:

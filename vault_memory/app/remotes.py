@@ -1,8 +1,10 @@
 """Setting up the remote of a vault: find it, try it, and write it into the configuration."""
 
 import os
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +16,8 @@ from vault_memory.app.standing import mark_of
 from vault_memory.app.toml_table import with_table, without_table
 from vault_memory.config import Remote, wrong_with
 from vault_memory.errors import ConfigError, UsageError
-from vault_memory.remote import RootMissing, Traits, Unauthorised
+from vault_memory.remote import RemoteBusy, RemoteChanged, RemoteUnreachable, RootMissing, Traits, Unauthorised
+from vault_memory.remote.errors import LATER
 from vault_memory.sync import NotTwoWay, open_book, refuse_others
 
 if TYPE_CHECKING:
@@ -80,9 +83,17 @@ def find_remote(url: str, remote: Remote) -> str:
     """
     from vault_memory.remote import find
 
-    remote = remote._replace(url=url)
+    remote = remote._replace(url=url.partition("?")[0].partition("#")[0])
     _check(remote)
-    return find(url, account_of(remote, ""))
+    with _once():
+        return find(url, account_of(remote, ""))
+
+
+def is_account_root(url: str) -> bool:
+    """Whether it is the address of all files of a Nextcloud account."""
+    from vault_memory.remote import is_account_root
+
+    return is_account_root(url)
 
 
 def below(url: str, folder: str) -> str:
@@ -91,15 +102,16 @@ def below(url: str, folder: str) -> str:
 
     from vault_memory.memory import inside
 
-    return f"{url.rstrip('/')}/{quote(inside(folder))}"
+    return f"{url.rstrip('/')}/{quote(inside(folder.strip('/')))}"
 
 
 def log_in(url: str, remote: Remote, show: Callable[[str], None]) -> "Granted":
     """A person says yes on a page of the server's, which `show` is given; an app password comes back."""
     from vault_memory.remote import Login
 
-    _check(remote._replace(url=url))
-    login = Login(url, proxy=remote.proxy, ca_file=remote.ca_file)
+    _check(remote._replace(url=url.partition("?")[0].partition("#")[0]))
+    with _once():
+        login = Login(url, proxy=remote.proxy, ca_file=remote.ca_file)
     try:
         show(login.page)
         give_up = time.monotonic() + LOGIN_SECONDS
@@ -124,7 +136,8 @@ def add(memory: "VaultMemory", remote: Remote, password: str) -> Tried:
         raise ConfigError("there is no configuration file to write to", hint="name one with `--config`")
     secret = password or password_of(remote, memory.environment, memory.root)
     before = memory.config.remote
-    tried = _try(remote, secret, make=True)
+    with _once():
+        tried = _try(remote, secret, make=True)
     if remote.mode == "two-way" and not (tried.traits.two_way or remote.insist):
         raise NotTwoWay
     with alone(memory.state.path, patience=PATIENCE_SECONDS):
@@ -147,7 +160,8 @@ def test(memory: "VaultMemory") -> Tried:
         raise NoRemote
     password = password_of(remote, memory.environment, memory.root)
     try:
-        tried = _try(remote, password)
+        with _once():
+            tried = _try(remote, password)
     except Unauthorised:
         note_refusal(memory.state.path, mark_of(remote.url, remote.user, password), datetime.now(UTC))
         raise
@@ -181,7 +195,21 @@ def _to_write(before: Remote, remote: Remote) -> dict[str, object]:
 
 def _check(remote: Remote) -> None:
     if problems := wrong_with(remote):
-        raise ConfigError(f"the address of the remote: {problems[0]}", hint="`vault-memory remote --help` shows how")
+        hint = "`vault-memory remote --help` shows how"
+        if match := re.fullmatch(r"(?:(?:web)?davs?://)?([^/@\s:?#]+(?::[0-9]+)?(?:/[^\s@?#]*)?)", remote.url):
+            hint = f"write `https://{match[1]}`"
+        raise ConfigError(f"the address of the remote: {problems[0]}", hint=hint)
+
+
+@contextmanager
+def _once() -> Iterator[None]:
+    """What fails here is not tried again by itself, whatever runs."""
+    try:
+        yield
+    except (RemoteUnreachable, RemoteBusy) as error:
+        if error.hint == LATER:
+            error.hint = "check the address, and try again in a while"
+        raise
 
 
 def _try(remote: Remote, password: str, *, make: bool = False) -> Tried:
@@ -200,21 +228,36 @@ def _try(remote: Remote, password: str, *, make: bool = False) -> Tried:
 
 
 def _made(opened: "WebDav", remote: Remote, password: str) -> bool:
-    """Make the folder if it is missing, in a folder that is there."""
+    """Make the folder if it is missing, and those above it that are."""
     try:
         opened.look("")
+        return False
     except RootMissing:
-        from urllib.parse import unquote
+        if is_account_root(remote.url):
+            raise
+    _make_below(remote, password, remote.url.rstrip("/"))
+    opened.look("")
+    return True
 
-        above, _, name = remote.url.rstrip("/").rpartition("/")
-        parent = open_configured(remote._replace(url=above), password)
+
+def _make_below(remote: Remote, password: str, url: str) -> None:
+    """Make the folder at `url` in the one above it, which is made first where it is missing too. Raises RootMissing."""
+    from urllib.parse import unquote, urlsplit
+
+    above, _, name = url.rpartition("/")
+    parent = open_configured(remote._replace(url=above), password)
+    try:
         try:
             parent.look("")
-            parent.mkcol(unquote(name))
-        finally:
-            parent.close()
-        return True
-    return False
+        except RootMissing:
+            if is_account_root(above) or not urlsplit(above).path.strip("/"):
+                raise
+            _make_below(remote, password, above)
+        parent.mkcol(unquote(name))
+    except RemoteChanged:
+        raise RootMissing(url) from None  # it is there, and this account may not see it
+    finally:
+        parent.close()
 
 
 def _learn(memory: "VaultMemory", traits: Traits) -> None:

@@ -24,7 +24,7 @@ from vault_memory.remote.errors import (
 if TYPE_CHECKING:
     from vault_memory.remote.login import Granted, Login
     from vault_memory.remote.nextcloud import Nextcloud
-    from vault_memory.remote.opening import find, open_remote
+    from vault_memory.remote.opening import find, is_account_root, open_remote
     from vault_memory.remote.probe import is_scratch
     from vault_memory.remote.ram import RamRemote, RamServer
     from vault_memory.remote.transport import Account
@@ -62,6 +62,7 @@ __all__ = [
     "Unauthorised",
     "WebDav",
     "find",
+    "is_account_root",
     "is_scratch",
     "open_remote",
 ]
@@ -75,6 +76,7 @@ _HOMES = {
     "RamServer": "ram",
     "WebDav": "webdav",
     "find": "opening",
+    "is_account_root": "opening",
     "is_scratch": "probe",
     "open_remote": "opening",
 }

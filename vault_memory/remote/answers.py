@@ -18,7 +18,7 @@ from vault_memory.remote.errors import (
     Unauthorised,
 )
 from vault_memory.remote.listing import seconds_of
-from vault_memory.remote.transport import Answer, is_redirect
+from vault_memory.remote.transport import Answer, NotSent, is_redirect
 
 WRITES = frozenset({"upload", "clean", "move", "mkdir"})
 """After these, no clear answer means that nobody knows"""
@@ -69,6 +69,11 @@ def retry_after(answer: Answer) -> float | None:
         return min(float(text), LONGEST_WAIT)
     until, now = seconds_of(text), seconds_of(answer.header("Date"))
     return None if until is None or now is None else float(min(max(until - now, 0), LONGEST_WAIT))
+
+
+def unreachable(error: NotSent) -> RemoteUnreachable:
+    """What it means that a request did not get there."""
+    return RemoteUnreachable(str(error), hint=error.hint)
 
 
 def adds_slash(answer: Answer, target: str) -> bool:

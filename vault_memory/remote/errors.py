@@ -5,6 +5,10 @@ The rule behind them: what is not known is never taken for absent, and what may 
 
 from vault_memory.errors import VaultMemoryError
 
+AGAIN = "run `vault-memory sync` again"
+REFUSED = "choose another name or folder, or ask who runs the server"
+LATER = "try again in a while; a running `vault-memory run` does so by itself"
+
 
 class RemoteError(VaultMemoryError):
     """Something about the folder on the server, or the way to it."""
@@ -24,7 +28,7 @@ class RemoteChanged(RemoteError):
     http_status = 409
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"`{path}` on the server is no longer as it was", path=path, hint="the next pass looks again")
+        super().__init__(f"`{path}` on the server is no longer as it was", path=path, hint=AGAIN)
 
 
 class RemoteMissing(RemoteError):
@@ -36,7 +40,7 @@ class RemoteMissing(RemoteError):
     http_status = 404
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"there is no `{path}` on the server", path=path, hint="the next pass looks again")
+        super().__init__(f"there is no `{path}` on the server", path=path, hint=AGAIN)
 
 
 class RootMissing(RemoteError):
@@ -52,7 +56,7 @@ class ParentMissing(RemoteError):
     """The folder that should hold it is not there (409, or 404 to a write)."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"the folder of `{path}` is not on the server", path=path, hint="the next pass looks again")
+        super().__init__(f"the folder of `{path}` is not on the server", path=path, hint=AGAIN)
 
 
 class FolderNotEmpty(RemoteError):
@@ -62,7 +66,7 @@ class FolderNotEmpty(RemoteError):
     http_status = 409
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"the folder `{path}` on the server is not empty", path=path, hint="the next pass looks again")
+        super().__init__(f"the folder `{path}` on the server is not empty", path=path, hint=AGAIN)
 
 
 class RemoteLocked(RemoteError):
@@ -71,7 +75,7 @@ class RemoteLocked(RemoteError):
     exit_code = 75
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"`{path}` is locked on the server", path=path, hint="it is tried again by and by")
+        super().__init__(f"`{path}` is locked on the server", path=path, hint=LATER)
 
 
 class RemoteFull(RemoteError):
@@ -88,8 +92,10 @@ class RemoteBusy(RemoteError):
 
     exit_code = 75
 
-    def __init__(self, message: str, *, retry_after: float | None = None, everywhere: bool = False) -> None:
-        super().__init__(message, hint="it is tried again by and by", retry_after=retry_after)
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, everywhere: bool = False, hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint or LATER, retry_after=retry_after)
         self.retry_after = retry_after
         """Seconds, as the server asks; None when it does not say"""
         self.everywhere = everywhere
@@ -112,15 +118,15 @@ class Refused(RemoteError):
     http_status = 403
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"the server refuses `{path}`: {reason}", path=path, hint="the rest goes on without it")
+        super().__init__(f"the server refuses `{path}`: {reason}", path=path, hint=REFUSED)
         self.reason = reason
 
 
 class RemoteUnreachable(RemoteError):
     """No answer came, and nothing was written."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"the server cannot be reached: {reason}", hint="it is tried again by and by")
+    def __init__(self, reason: str, *, hint: str = "") -> None:
+        super().__init__(f"the server cannot be reached: {reason}", hint=hint or LATER)
         self.reason = reason
 
 
@@ -142,5 +148,5 @@ class OutcomeUnknown(RemoteError):
     exit_code = 75
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"it is not known whether `{path}` was written: {reason}", path=path, hint="it is looked at")
+        super().__init__(f"it is not known whether `{path}` was written: {reason}", path=path, hint=AGAIN)
         self.reason = reason

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from vault_memory.remote.address import Address, address
-from vault_memory.remote.answers import refuse
-from vault_memory.remote.errors import NotUnderstood, RemoteUnreachable
+from vault_memory.remote.answers import refuse, retry_after, unreachable
+from vault_memory.remote.errors import NotUnderstood
+from vault_memory.remote.nextcloud import locked_out
+from vault_memory.remote.nextcloud_links import read_link, refused
 from vault_memory.remote.transport import Account, Answer, NoAnswer, NotSent, Transport
 
 _DEADLINE = 30.0
@@ -29,7 +31,13 @@ class Login:
     """One attempt: open ``page`` in a browser, then ``poll`` now and then until somebody said yes."""
 
     def __init__(self, url: str, *, proxy: str = "", ca_file: str = "") -> None:
-        self._at = address(url.partition("/remote.php")[0].partition("/index.php")[0])
+        link = read_link(url)
+        if link.is_certain and link.problem:
+            raise refused(link)
+        bare = url.partition("?")[0].partition("#")[0]
+        start = address(bare).origin + link.base
+        self._at = address(bare.partition("/remote.php")[0] if link.is_account else start)
+        self._folder = link.folder
         self._transport = Transport(self._at.origin, Account(proxy=proxy, ca_file=ca_file), deadline=_DEADLINE)
         told = _object(self._post(self._path("index.php/login/v2"), b""))
         poll = told.get("poll")
@@ -48,7 +56,8 @@ class Login:
         user, password = told.get("loginName"), told.get("appPassword")
         if not (isinstance(user, str) and isinstance(password, str) and user and password):
             raise NotUnderstood("the server grants no app password")
-        return Granted(user, password, self._at.origin + self._path(f"remote.php/dav/files/{quote(user, safe='@')}"))
+        files = self._at.origin + self._path(f"remote.php/dav/files/{quote(user, safe='@')}")
+        return Granted(user, password, f"{files}/{quote(self._folder)}" if self._folder else files)
 
     def close(self) -> None:
         """End the connection."""
@@ -58,9 +67,11 @@ class Login:
         try:
             answer = self._transport.ask("post", target, body, ("Content-Type: application/x-www-form-urlencoded",))
         except NotSent as error:
-            raise RemoteUnreachable(str(error)) from None
+            raise unreachable(error) from None
         except NoAnswer as error:
             raise NotUnderstood(str(error)) from None
+        if answer.status == 429 and retry_after(answer) is None:
+            raise locked_out()
         if answer.status not in (200, 404):
             refuse("post", "", answer)
         return answer

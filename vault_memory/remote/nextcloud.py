@@ -11,6 +11,7 @@ import secrets
 from dataclasses import replace
 from typing import NoReturn
 
+from vault_memory.remote.answers import retry_after
 from vault_memory.remote.base import Earlier, Identity, Stored, Traits
 from vault_memory.remote.errors import (
     NotUnderstood,
@@ -40,6 +41,8 @@ WHOLE = 16_384
 """Bytes that an overwrite may have to arrive in one piece; measured: 60 kB became 16 kB"""
 LONGEST_NAME = 250
 _MAINTENANCE_WAIT = 120.0
+LOCKED_OUT_WAIT = 300.0
+"""Seconds between two tries while the address of this machine is locked out. Only a wrong password prolongs that"""
 _RACE_WAIT = 0.3
 _OF_VERSIONS = "<d:resourcetype/><d:getcontentlength/><d:getlastmodified/>"
 
@@ -111,6 +114,8 @@ class Nextcloud(WebDav):
         """A 503 may be maintenance of the whole server, which only another page of it tells."""
         if answer.status == 503 and self._is_in_maintenance():
             raise RemoteBusy("the server is in maintenance", retry_after=_MAINTENANCE_WAIT, everywhere=True)
+        if answer.status == 429 and retry_after(answer) is None:
+            raise locked_out()
         super().refuse(action, path, answer)
 
     def _upload(self, path: str, raw: bytes, guard: tuple[str, ...], *, later: bool = False) -> Stored:
@@ -193,6 +198,17 @@ class Nextcloud(WebDav):
         except (RemoteError, ValueError):
             return False
         return isinstance(told, dict) and told.get("maintenance") is True
+
+
+def locked_out() -> RemoteBusy:
+    """What a 429 of a Nextcloud means that does not say how long to wait: its guard against guessed passwords."""
+    return RemoteBusy(
+        "after wrong passwords, the Nextcloud has locked out the address of this machine, for up to half an hour "
+        "after the last of them",
+        retry_after=LOCKED_OUT_WAIT,
+        everywhere=True,
+        hint="find the program that tries a wrong password, wait for half an hour, and try again",
+    )
 
 
 def _check_name(path: str) -> None:

@@ -6,6 +6,7 @@ a cap and a deadline, and nobody is told a password. Errors here say only whethe
 
 import base64
 import socket
+import ssl
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -31,6 +32,9 @@ METHODS = {"poll": "GET", "post": "POST"}
 
 class NotSent(Exception):
     """The server was not reached, so nothing happened there."""
+
+    hint = ""
+    """what a person can do about it; nothing where only waiting helps"""
 
 
 class NoAnswer(Exception):
@@ -128,7 +132,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         except requests.RequestException as error:
             self._deadlines.stop(exchange)
             if _never_sent(error) and not exchange.late:
-                raise NotSent(_in_words(error)) from None
+                raise _not_sent(error) from None
             raise NoAnswer(self._why(exchange, error)) from None
         except BaseException:
             self._deadlines.stop(exchange)
@@ -240,15 +244,52 @@ def _never_sent(error: requests.RequestException) -> bool:
     return isinstance(reason, urllib3.exceptions.NewConnectionError | urllib3.exceptions.NameResolutionError)
 
 
-def _in_words(error: BaseException) -> str:
-    """What went wrong on the wire, without class names, addresses of objects, or URLs."""
-    if isinstance(error, requests.exceptions.InvalidURL):
-        return str(error)
+def _not_sent(error: requests.RequestException) -> NotSent:
+    failure = NotSent(_in_words(error))
+    certificate = next((link for link in _causes(error) if isinstance(link, ssl.SSLCertVerificationError)), None)
+    if certificate is not None:
+        failure = NotSent(_CERTIFICATES.get(certificate.verify_code, _UNTRUSTED))
+        failure.hint = _HINTS.get(certificate.verify_code, _HINT_CA_FILE)
+    return failure
+
+
+_UNTRUSTED = "its certificate is signed by nobody whom this system trusts"
+_CERTIFICATES = {
+    9: "its certificate is not valid yet",
+    10: "its certificate has expired",
+    18: "its certificate is self-signed, and this system does not trust it",
+    19: "its certificate is signed by an authority of its own, which this system does not trust",
+    62: "its certificate is for another name than the address has",
+    64: "its certificate is for another name than the address has",
+}
+"""By the number that OpenSSL gives for it"""
+_HINT_CA_FILE = (
+    "if it is your server, store its certificate, or that of the authority that signed it, in a file, and name the "
+    "file with `vault-memory remote add URL --ca-file FILE`, or as `ca_file` in [remote]"
+)
+_HINTS = {
+    9: "check the clock of this machine and of the server",
+    10: "renew the certificate on the server",
+    62: "use the address that the certificate names",
+    64: "use the address that the certificate names",
+}
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The error, what caused it, what caused that, and so on."""
     seen: list[BaseException] = []
     link: object = error
     while isinstance(link, BaseException) and link not in seen:
         seen.append(link)
         link = getattr(link, "reason", None) or link.__cause__ or link.__context__ or (link.args or (None,))[0]
+    return seen
+
+
+def _in_words(error: BaseException) -> str:
+    """What went wrong on the wire, without class names, addresses of objects, or URLs."""
+    if isinstance(error, requests.exceptions.InvalidURL):
+        return str(error)
+    seen = _causes(error)
     for link in reversed(seen):
         match link:
             case Forbidden():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from vault_memory.remote.address import address
-from vault_memory.remote.answers import SUCCESSES, WRITES, adds_slash, is_page, refuse
+from vault_memory.remote.answers import SUCCESSES, WRITES, adds_slash, is_page, refuse, unreachable
 from vault_memory.remote.base import Earlier, Entry, Fetched, Identity, Listing, Stored, Traffic, Traits
 from vault_memory.remote.errors import (
     FolderNotEmpty,
@@ -240,7 +240,7 @@ class WebDav:
         try:
             answer = self._transport.ask(action, target, body, headers, cap=cap, sink=sink)
         except NotSent as error:
-            raise RemoteUnreachable(str(error)) from None
+            raise unreachable(error) from None
         except NoAnswer as error:
             if action in WRITES:
                 raise OutcomeUnknown(path, str(error)) from None

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 @click.option("--password-file", metavar="FILE", help="With add: a file of yours alone (mode 600) with the password.")
 @click.option("--login", is_flag=True, help="With add: let a Nextcloud give out an app password, in your browser.")
 @click.option("--folder", metavar="PATH", help="With add: the folder below URL; of a Nextcloud, in your files.")
+@click.option(
+    "--ca-file", metavar="FILE", help="With add: who signed the server's certificate, if not a known authority."
+)
 @click.option("--mode", type=click.Choice(["two-way", "pull", "push"]), help="With add: sync both ways, or one.")
 @click.option("--insist", is_flag=True, help="With add: both ways though the server ignores preconditions.")
 @click.option("--allow-http", is_flag=True, help="With add: send the password over http://, in plain sight.")
@@ -75,7 +78,8 @@ def _add(context: Context, memory: "VaultMemory", url: str, options: Mapping[str
         if not wanted.user and sys.stdin.isatty():
             wanted = wanted._replace(user=click.prompt("User", err=True))
         found, password = remotes.find_remote(url, wanted), ""
-    if options["folder"] or found.rstrip("/") != url.rstrip("/"):
+    is_question = remotes.is_account_root(found) and found.rstrip("/") != url.rstrip("/")
+    if options["folder"] or is_question:
         found = remotes.below(found, options["folder"] or _folder(memory, found))
     if not (options["login"] or wanted.password_file):
         wanted, password = _password(memory, wanted)
@@ -89,8 +93,9 @@ def _add(context: Context, memory: "VaultMemory", url: str, options: Mapping[str
 def _wanted(before: "Remote", options: Mapping[str, Any]) -> "Remote":
     from pathlib import Path
 
-    file = options["password_file"]
+    file, authority = options["password_file"], options["ca_file"]
     return before._replace(
+        ca_file=str(Path(authority).expanduser().absolute()) if authority else before.ca_file,
         user=options["user"] or "",
         password_file=str(Path(file).expanduser().absolute()) if file else "",
         mode=options["mode"] or before.mode,

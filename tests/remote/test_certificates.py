@@ -1,0 +1,87 @@
+"""A certificate that nobody vouches for is told in words, with the option that makes it good."""
+
+import contextlib
+import shutil
+import ssl
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from tests.remote.wire import Wire, line, listing
+from vault_memory.remote import Account, RemoteUnreachable, WebDav
+from vault_memory.remote.transport import _not_sent
+
+ROOT = listing(line("/vault/", folder=True))
+
+
+@pytest.fixture(scope="module")
+def openssl() -> str:
+    found = shutil.which("openssl")
+    if not found:
+        pytest.skip("openssl is not installed (Debian: openssl)")
+    return found
+
+
+def certificate(openssl: str, folder: Path, name: str = "IP:127.0.0.1") -> tuple[Path, Path]:
+    """A self-signed certificate and its key."""
+    pem, key = folder / "server.pem", folder / "server.key"
+    subprocess.run(
+        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=notes", "-addext",
+         f"subjectAltName={name}", "-keyout", str(key), "-out", str(pem), "-days", "30"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return pem, key
+
+
+@contextlib.contextmanager
+def secure(pem: Path, key: Path) -> Iterator[str]:
+    """A server of notes behind TLS; its origin."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pem, key)
+    server = Wire(ROOT, tls=context)
+    try:
+        yield server.origin.replace("http://", "https://")
+    finally:
+        server.close()
+
+
+def refused(url: str, ca_file: str = "") -> RemoteUnreachable:
+    remote = WebDav(f"{url}/vault", Account("mira", "lantern", ca_file=ca_file))
+    with pytest.raises(RemoteUnreachable) as caught:
+        remote.list()
+    remote.close()
+    return caught.value
+
+
+def test_a_self_signed_certificate_is_explained_and_taken_when_it_is_named(openssl: str, tmp_path: Path) -> None:
+    pem, key = certificate(openssl, tmp_path)
+
+    with secure(pem, key) as url:
+        error = refused(url)
+        remote = WebDav(f"{url}/vault", Account("mira", "lantern", ca_file=str(pem)))
+        assert remote.list().entries == ()
+        remote.close()
+
+    assert "self-signed" in error.message
+    assert "--ca-file" in error.hint
+
+
+def test_a_certificate_for_another_name_is_told_as_that(openssl: str, tmp_path: Path) -> None:
+    pem, key = certificate(openssl, tmp_path, name="DNS:other.example")
+
+    with secure(pem, key) as url:
+        error = refused(url, str(pem))
+
+    assert "another name" in error.message
+    assert "--ca-file" not in error.hint
+
+
+@pytest.mark.parametrize(("number", "words"), [(9, "not valid yet"), (10, "expired"), (20, "signed by nobody")])
+def test_each_fault_of_a_certificate_has_words_of_its_own(number: int, words: str) -> None:
+    error = ssl.SSLCertVerificationError("certificate verify failed")
+    error.verify_code = number
+
+    assert words in str(_not_sent(requests.exceptions.SSLError(error)))
