@@ -73,10 +73,87 @@ def test_two_texts_for_one_line_become_a_copy_that_is_told(vault: Outside, cloud
     other.write("picture.png", b"its")
     other.ok("sync", "--once")
 
-    report = vault.ok("sync", "--once")
+    done = vault.run("sync", "--once", "--json")
 
+    report = done.json
+    assert done.code == 5
     assert report["conflicts"] == 1
     assert (vault.vault / report["copies"][0]).read_bytes() == b"mine"
+    assert report["open_conflicts"] == report["copies"]
+
+
+def test_an_open_conflict_is_told_with_5_until_it_is_settled(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    vault.write("USER.md", "- tea\n")
+    copy = vault.write("USER (conflicted copy 2026-01-01 101010).md", "- coffee\n")
+
+    done = vault.run("sync", "--once")
+    again = vault.run("sync", "--once")
+
+    assert (done.code, again.code) == (5, 5)
+    assert f"open conflict: {copy.name}" in again.out
+    assert "vault-memory conflicts" in again.out
+    ident = vault.ok("conflicts")["items"][0]["id"]
+    assert vault.run("conflicts", "discard", ident).code == 0
+    assert vault.run("sync", "--once").code == 0
+
+
+@pytest.mark.parametrize("name", ["n" * 249 + ".md", "y" * 252 + "/note.md"])
+def test_a_name_that_can_never_go_up_is_skipped_and_no_failure(vault: Outside, cloud: Cloud, name: str):
+    added(vault, cloud)
+    vault.write(name, "- lamp\n")
+    vault.write("USER.md", "- tea\n")
+
+    report = vault.ok("sync", "--once")
+
+    assert report["uploaded"] == 1
+    assert any(name.startswith(skipped["path"]) for skipped in report["skipped"])
+    assert vault.ok("sync", "--once")["failed"] == []
+
+
+def test_a_name_that_only_this_server_refuses_is_skipped_and_not_asked_for_again(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    cloud.server.refuse_names_with("gull")
+    note = vault.write("a gull.md", "- lamp\n")
+
+    first, second = vault.ok("sync", "--once"), vault.ok("sync", "--once")
+    puts = [seen for seen in cloud.server.log if seen.method == "PUT" and "gull" in seen.path]
+    note.write_text("- lamp, trimmed\n")
+    third = vault.ok("sync", "--once")
+
+    assert [one["path"] for report in (first, second, third) for one in report["skipped"]] == ["a gull.md"] * 3
+    assert len(puts) <= 2
+    assert len([seen for seen in cloud.server.log if seen.method == "PUT" and "gull" in seen.path]) > len(puts)
+
+
+def test_queue_counts_the_edits_that_wait_while_the_server_is_away(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    vault.write("USER.md", "- tea\n")
+    vault.ok("sync", "--once")
+    cloud.server.maintenance()
+    vault.write("USER.md", "- tea\n- bread\n")
+    for number in range(3):
+        vault.write(f"n{number}.md", f"- {number}\n")
+
+    assert vault.run("sync", "--once").code == 75
+    assert vault.ok("status")["sync"]["queue"] == 4
+    cloud.server.maintenance(False)
+    vault.ok("sync", "--once")
+    assert vault.ok("status")["sync"]["queue"] == 0
+
+
+def test_queue_of_a_daemon_grows_with_each_save_while_the_server_is_away(cloud: Cloud, tmp_path: Path):
+    one = cloud.vault(tmp_path)
+    one.write("USER.md", "- tea\n")
+    with one.daemon() as daemon:
+        until(lambda: daemon.ask("status")["sync"]["last_good"])
+        cloud.server.maintenance()
+        until(lambda: daemon.ask("status")["sync"]["state"] == "waiting")
+
+        for number in range(3):
+            one.write(f"n{number}.md", f"- {number}\n")
+
+        until(lambda: daemon.ask("status")["sync"]["queue"] == 3, says=lambda: daemon.ask("status")["sync"])
 
 
 @pytest.mark.parametrize(

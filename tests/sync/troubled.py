@@ -128,6 +128,9 @@ class Troubled:
     def tidy(self) -> None:
         self._remote.tidy()
 
+    def refuses(self, path: str) -> str | None:
+        return self._remote.refuses(path)
+
     def probe(self) -> Traits:
         return self._remote.probe()
 

@@ -120,6 +120,10 @@ class Exchange:
             self._sync = self._open_sync()
             return self._sync.turn(now, ask=True, **options)
 
+    def count_waiting(self, now: datetime) -> int:
+        """How many edits here the server has not got yet."""
+        return self._sync.count_waiting(now)
+
     @property
     def last_good(self) -> str:
         """When a whole pass last went well; ISO 8601, or nothing."""

@@ -39,6 +39,8 @@ class SyncReport:
     failed: tuple[Remark, ...] = ()
     notes: tuple[Remark, ...] = ()
     """for a person to look at"""
+    open_conflicts: tuple[str, ...] = ()
+    """the conflict copies that lie in the vault now, from this sync, earlier ones and other programs"""
     planned: tuple[Remark, ...] = ()
     """what a dry run would do"""
 
@@ -70,5 +72,6 @@ def as_json(report: SyncReport) -> dict[str, Any]:
     """`sync` of the JSON contract."""
     found = asdict(report)
     found["copies"] = list(report.copies)
+    found["open_conflicts"] = list(report.open_conflicts)
     found["planned"] = [{"path": one.path, "action": one.reason} for one in report.planned]
     return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,13 +57,14 @@ class InStep(Resolving):
             try:
                 whole = self._passes(_moment(now), progress, sleep, once, dry_run, approve_deletes)
             except (VaultMemoryError, DatabaseError, OSError) as error:
+                waiting = self.count_waiting(_moment(now))
                 self.end_exchange()
-                self._note_trouble(error)
+                self._note_trouble(error, waiting)
                 raise
             if not dry_run:
                 self.tend(_moment(now))
                 self._note_end(whole)
-        return whole
+        return replace(whole, open_conflicts=self._open_conflicts())
 
     def _passes(
         self,
@@ -88,6 +90,10 @@ class InStep(Resolving):
             if report.waiting:
                 sleep(pause)
         return whole
+
+    def _open_conflicts(self) -> tuple[str, ...]:
+        """The conflict copies that wait for a person, of notes and of other files."""
+        return tuple(sorted(self.folder.listing(suffixes=("",)).copies))
 
     def sync_status(self) -> Mapping[str, Any] | None:
         """How the sync stands, as far as it was written down; None without a remote."""
@@ -135,7 +141,14 @@ class InStep(Resolving):
         with self._there():
             yield self.curator.writer
 
-    def _note_trouble(self, error: Exception) -> None:
+    def count_waiting(self, now: datetime) -> int | None:
+        """How many edits here wait for the server, without asking it; None when that cannot be told."""
+        try:
+            return self.exchange().count_waiting(now)
+        except (VaultMemoryError, DatabaseError, OSError):
+            return None
+
+    def _note_trouble(self, error: Exception, waiting: int | None) -> None:
         from vault_memory.app.exchange import NoRemote, in_words, needs_a_person
         from vault_memory.app.standing import change_standing
         from vault_memory.app.sync_report import Remark
@@ -143,7 +156,8 @@ class InStep(Resolving):
         if not isinstance(error, NoRemote):
             state = "stopped" if needs_a_person(error) else "waiting"
             reason = in_words(error)
-            change_standing(self.state.path, state=state, reason=reason, errors=(Remark("", reason),))
+            queue = {} if waiting is None else {"queue": waiting}
+            change_standing(self.state.path, state=state, reason=reason, errors=(Remark("", reason),), **queue)
 
     def _note_end(self, report: "SyncReport") -> None:
         """For `status` of whoever asks later."""

@@ -48,6 +48,8 @@ class Syncing:
         self._woken, self._stop = threading.Event(), threading.Event()
         self._heard: float | None = None
         self._wanted = False
+        self._is_count_old = False
+        """whether something was saved since the edits that wait were counted"""
         self._pace: Pace | None = None
         self._resting: Resting | None = None
         self._written = float("-inf")
@@ -111,6 +113,8 @@ class Syncing:
         pace, resting = self._paced()
         when, ask = pace.next()
         if (wait := when - time.monotonic()) > 0:
+            if self._is_count_old and self._standing.state in ("waiting", "stopped"):
+                self._become(queue=self._count_waiting())  # saves pile up while the server is away
             return wait
         started = time.monotonic()
         self._standing = replace(self._standing, state="working") if ask else self._standing
@@ -141,6 +145,7 @@ class Syncing:
         heard, self._heard = self._heard, None
         if heard is not None:
             self._pace.heard(heard)
+            self._is_count_old = True
         if self._wanted:
             self._wanted = False
             self._pace.ask_by(time.monotonic())
@@ -185,6 +190,7 @@ class Syncing:
     def _give_up(self, error: Exception, pace: "Pace") -> None:
         from vault_memory.app.exchange import in_words, needs_a_person
 
+        waiting = self._count_waiting()
         self._memory.end_exchange()
         pace.failed(error, time.monotonic())
         reason = in_words(error)
@@ -193,9 +199,22 @@ class Syncing:
         self._become(
             state="stopped" if needs_a_person(error) else "waiting",
             reason=reason,
+            queue=waiting,
             errors=(Remark("", reason),),
             next_try=_moment_of(pace.next()[0]),
         )
+
+    def _count_waiting(self) -> int:
+        """How many edits here wait for the server; as last counted while another process syncs."""
+        from vault_memory.app.exchange import alone
+
+        self._is_count_old = False
+        try:
+            with alone(self._memory.state.path, patience=0.0):
+                waiting = self._memory.count_waiting(datetime.now(UTC).astimezone())
+        except Locked:
+            waiting = None
+        return self._standing.queue if waiting is None else waiting
 
     def _become(self, **changes: Any) -> None:
         """What is told from now on; it goes to the disk when it says something new, else now and then."""

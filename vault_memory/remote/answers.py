@@ -53,7 +53,7 @@ def refuse(action: str, path: str, answer: Answer) -> NoReturn:
                 f"it sends us elsewhere (status {status})", path=path, hint=_elsewhere(answer.header("Location"))
             )
         case status if 400 <= status < 500:
-            raise Refused(path, _REFUSALS.get(status, f"status {status}"))
+            raise Refused(path, _REFUSALS.get(status, f"status {status}"), lasting=status in _LASTING)
         case status if is_write:
             raise OutcomeUnknown(path, f"status {status}")
         case 502 | 504 as status:
@@ -97,6 +97,10 @@ _REFUSALS = {
     414: "the name is too long",
     415: "it does not take this kind of content",
 }
+
+
+_LASTING = frozenset({400, 413, 414, 415})
+"""What is refused so is refused the next time, too"""
 
 
 def _busy(answer: Answer) -> str:

@@ -169,6 +169,10 @@ class Remote(Protocol):
         """The bytes of one of them; RemoteMissing when the server keeps it no longer."""
         ...
 
+    def refuses(self, path: str) -> str | None:
+        """Why the server never takes the name of a path, as far as that is known beforehand."""
+        ...
+
     def probe(self) -> Traits:
         """Find out what the server honours, on a scratch folder that is gone afterwards; kept in ``traits``."""
         ...

@@ -117,9 +117,11 @@ class Refused(RemoteError):
 
     http_status = 403
 
-    def __init__(self, path: str, reason: str) -> None:
+    def __init__(self, path: str, reason: str, *, lasting: bool = False) -> None:
         super().__init__(f"the server refuses `{path}`: {reason}", path=path, hint=REFUSED)
         self.reason = reason
+        self.lasting = lasting
+        """True: it is about the name, the size or the kind, so that trying again does not help"""
 
 
 class RemoteUnreachable(RemoteError):

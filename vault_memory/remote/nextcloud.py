@@ -59,6 +59,15 @@ class Nextcloud(WebDav):
         fingerprint = lines[0].props.get(f"{OWNCLOUD} data-fingerprint", "") if lines else ""
         return Identity(self.at.url, self.account.user, self.look("").fileid, fingerprint)
 
+    def refuses(self, path: str) -> str | None:
+        """Names that are too long, or that it keeps for itself."""
+        name = path.rpartition("/")[2]
+        if len(name.encode(errors="surrogateescape")) > LONGEST_NAME:
+            return f"a name on Nextcloud has at most {LONGEST_NAME} bytes"
+        if "\\" in name or name.lower().endswith((".part", ".filepart")) or name.lower() == ".htaccess":
+            return "Nextcloud keeps such names for itself"
+        return None
+
     def probe(self) -> Traits:
         """As for any server; that it keeps checksums is known."""
         self.traits = replace(super().probe(), checksums=True)
@@ -66,7 +75,7 @@ class Nextcloud(WebDav):
 
     def put(self, path: str, raw: bytes, *, expected: str | None) -> Stored:
         """As for any server; a tag that stayed the same although the bytes did not is made to move."""
-        _check_name(path)
+        self._check_name(path)
         stored = super().put(path, raw, expected=expected)
         if not stored.etag or stored.etag != expected:
             return stored
@@ -74,12 +83,12 @@ class Nextcloud(WebDav):
 
     def mkcol(self, path: str) -> Stored:
         """Make a folder, unless its name is one that Nextcloud keeps for itself."""
-        _check_name(path)
+        self._check_name(path)
         return super().mkcol(path)
 
     def move(self, path: str, to: str, *, expected: str | None) -> Stored:
         """Rename; the file keeps its id."""
-        _check_name(to)
+        self._check_name(to)
         return super().move(path, to, expected=expected)
 
     def versions(self, path: str, *, fileid: str = "") -> tuple[Earlier, ...]:
@@ -117,6 +126,10 @@ class Nextcloud(WebDav):
         if answer.status == 429 and retry_after(answer) is None:
             raise locked_out()
         super().refuse(action, path, answer)
+
+    def _check_name(self, path: str) -> None:
+        if reason := self.refuses(path):
+            raise Refused(path, reason, lasting=True)
 
     def _upload(self, path: str, raw: bytes, guard: tuple[str, ...], *, later: bool = False) -> Stored:
         checksum = hashlib.sha256(raw).hexdigest()
@@ -209,14 +222,6 @@ def locked_out() -> RemoteBusy:
         everywhere=True,
         hint="find the program that tries a wrong password, wait for half an hour, and try again",
     )
-
-
-def _check_name(path: str) -> None:
-    name = path.rpartition("/")[2]
-    if len(name.encode(errors="surrogateescape")) > LONGEST_NAME:
-        raise Refused(path, f"a name on Nextcloud has at most {LONGEST_NAME} bytes")
-    if "\\" in name or name.lower().endswith((".part", ".filepart")) or name.lower() == ".htaccess":
-        raise Refused(path, "Nextcloud keeps such names for itself")
 
 
 def _earlier(line: Line, target: str) -> Earlier | None:

@@ -184,6 +184,9 @@ class RamRemote:
             return ()
         return (*node.versions, (node.modified, node.raw))
 
+    def refuses(self, path: str) -> str | None:
+        return None
+
     def probe(self) -> Traits:
         with self._request():
             return self.traits

@@ -158,6 +158,10 @@ class WebDav:
         """There is none."""
         raise RemoteMissing(path)
 
+    def refuses(self, path: str) -> str | None:
+        """None: what a plain server refuses is found out by asking."""
+        return None
+
     def probe(self) -> Traits:
         """Find out what this server honours."""
         self.traits = probe(self)

@@ -48,6 +48,7 @@ from vault_memory.sync.book import Sent
 from vault_memory.sync.carrying import Carrying
 from vault_memory.sync.done import Done
 from vault_memory.sync.overwritten import UNTOLD, Overwritten
+from vault_memory.sync.refusals import Refusals, is_new_there
 from vault_memory.sync.sides import Again, Sides
 from vault_memory.sync.trees import BaseDir, BaseFile
 from vault_memory.sync.uploading import TOGETHER, Uploading
@@ -76,6 +77,7 @@ class Acting:
         self._files = Carrying(sides)
         self._uploading = Uploading(sides)
         self._overwritten = Overwritten(sides)
+        self._refusals = Refusals(sides.book)
 
     def do(self, actions: Sequence[Action], now: datetime, progress: Progress = untold) -> Done:
         """All of them as far as it goes. Raises what concerns the whole server, e.g. Unauthorised."""
@@ -90,7 +92,7 @@ class Acting:
             if number == uploads_at:
                 self._upload(uploads, done, now, progress, total=len(actions))
             progress(number + (len(uploads) if number >= uploads_at else 0), len(actions))
-            self._attempt(action, partial(self._whole, action, done, now), done)
+            self._attempt(action, partial(self._whole, action, done, now), done=done, now=now)
         if uploads_at >= len(rest):
             self._upload(uploads, done, now, progress, total=len(actions))
         self._overwritten.search(done, now)
@@ -101,7 +103,7 @@ class Acting:
         """All that goes up, in groups: their order is of no importance."""
         for start in range(0, len(uploads), TOGETHER):
             progress(min(start, total), total)
-            attempt = partial(self._attempt, done=done)
+            attempt = partial(self._attempt, done=done, now=now)
             self._uploading.together(uploads[start : start + TOGETHER], attempt, done, now)
 
     def _whole(self, action: Action, done: Done, now: datetime) -> None:
@@ -110,7 +112,7 @@ class Acting:
         if action.note:
             done.notes.append((action.path, action.note))
 
-    def _attempt(self, action: Action, work: Callable[[], T], done: Done) -> T | None:
+    def _attempt(self, action: Action, work: Callable[[], T], *, done: Done, now: datetime) -> T | None:
         """Do it, and file what goes wrong on this path alone; None then."""
         try:
             return work()
@@ -123,7 +125,11 @@ class Acting:
             done.again.add(action.path)
             self._unsent(action)
         except (Refused, RemoteLocked, RemoteFull, NotUnderstood, OutcomeUnknown) as error:
-            done.failed[action.path] = error.message
+            if isinstance(error, Refused) and error.lasting and is_new_there(action):
+                self._refusals.note(action, error.reason, now)
+                done.refused[action.path] = error.reason
+            else:
+                done.failed[action.path] = error.message
             if not isinstance(error, OutcomeUnknown | NotUnderstood):
                 self._unsent(action)
         except RemoteBusy as error:

@@ -16,6 +16,8 @@ class Done:
     """copies that were made because two texts could not become one"""
     failed: dict[str, str] = field(default_factory=dict)
     """paths on which something could not be done, and why"""
+    refused: dict[str, str] = field(default_factory=dict)
+    """new paths that the server will never take as they are, and why"""
     again: set[str] = field(default_factory=set)
     """paths to be looked at anew"""
     notes: list[tuple[str, str]] = field(default_factory=list)

@@ -22,14 +22,16 @@ from vault_memory.sync.disk import Disk
 from vault_memory.sync.distant import ROOT_TAG, Distant, There, nodes_of
 from vault_memory.sync.done import Done
 from vault_memory.sync.errors import AnotherClient
-from vault_memory.sync.local import Here, Local
+from vault_memory.sync.local import BEING_SAVED, Here, Local
 from vault_memory.sync.meeting import Meeting
 from vault_memory.sync.plan import Plan, plan
+from vault_memory.sync.refusals import Refusals
 from vault_memory.sync.repairing import repair
+from vault_memory.sync.scope import excluded
 from vault_memory.sync.settings import Names, Settings
 from vault_memory.sync.sides import Sides, Writing
 from vault_memory.sync.sweeping import sweep
-from vault_memory.sync.trees import Base, BaseFile, File, Node, Tree, Unknown, ancestors
+from vault_memory.sync.trees import Base, BaseFile, BaseNode, File, Node, Tree, Unknown, ancestors
 from vault_memory.vault import Folder
 
 logger = logging.getLogger(__name__)
@@ -111,11 +113,20 @@ class Sync:
         self._sides = Sides(self._local, remote, self.book, writing, Disk(folder.root), settings.largest)
         self._sides.writes_here = settings.mode != "push"
         self._acting = Acting(self._sides)
+        self._refusals = Refusals(self.book)
         self._meeting = Meeting(remote, self.book, settings.mode, insist=insist)
 
     def close(self) -> None:
         """Give back the files; the remote stays open."""
         self.book.close()
+
+    def count_waiting(self, now: datetime) -> int:
+        """How many files differ here from what both sides last agreed on; the server is not asked."""
+        nodes, base = self._local.look(now.timestamp()).nodes, self.book.base()
+        mine = {path: node for path, node in nodes.items() if not excluded(path, node, None, self._settings)}
+        gone = [path for path, was in base.items() if isinstance(was, BaseFile) and path not in nodes]
+        refused = self._refusals.lasting(nodes, now.timestamp())
+        return len(gone) + sum(_is_edit(node, base.get(path)) for path, node in mine.items() if path not in refused)
 
     def turn(
         self,
@@ -167,8 +178,9 @@ class Sync:
     ) -> tuple[Plan, Base]:
         at = now.timestamp()
         base = self.book.base()
+        left_alone = {**self._refusals.lasting(here.nodes, at), **open_uploads}
         theirs = nodes_of(there, base, self.book.behind()) | {
-            path: Unknown(reason) for path, reason in open_uploads.items()
+            path: Unknown(reason) for path, reason in left_alone.items()
         }
         ours = here.nodes | self._local.put_off({*base, *theirs} - here.nodes.keys())
         local, remote = self._tree("local", ours, base, at), self._tree("remote", theirs, base, at, there.fresh)
@@ -181,7 +193,7 @@ class Sync:
                 "must_exist": frozenset(path for path in base if self._must_exist(path)),
                 "fights": brakes.fights(self.book.rewrites(at), at),
                 "alike": self._alike(base, here.nodes),
-                "remote_names": Names(folds_unicode=self._remote.traits.normalises_names),
+                "remote_names": Names(folds_unicode=self._remote.traits.normalises_names, refuses=self._remote.refuses),
                 "stamp": brakes.stamp(now, datetime.fromisoformat(last) if isinstance(last, str) else None),
             }
         )
@@ -246,7 +258,11 @@ class Sync:
 
     def _report(self, made: Plan, done: Done, before: int, here: Here, planned: tuple[Action, ...] = ()) -> Report:
         counted = (done.uploaded, done.downloaded, done.merged, done.deleted_local, done.deleted_remote)
-        skipped = {**made.skipped, **{path: why for path, why in made.unknown.items() if path not in here.hot}}
+        skipped = {
+            **done.refused,
+            **made.skipped,
+            **{path: why for path, why in made.unknown.items() if path not in here.hot},
+        }
         return Report(
             len(done.uploaded), len(done.downloaded), len(done.merged), len(done.deleted_local),
             len(done.deleted_remote), tuple(done.conflicts), self._remote.traffic.requests - before,
@@ -272,6 +288,13 @@ def refuse_others(root: Path) -> None:
         for pattern, client in CLIENTS:
             if found := fnmatch.filter(names, pattern):
                 raise AnotherClient(str(folder), found[0], client)
+
+
+def _is_edit(node: Node, was: BaseNode | None) -> bool:
+    """Whether a file is not what was agreed on; one that is being saved counts, too."""
+    if isinstance(node, File):
+        return node.hash is not None and (not isinstance(was, BaseFile) or was.hash != node.hash)
+    return isinstance(node, Unknown) and node.reason == BEING_SAVED
 
 
 def _share(old: bytes, new: bytes) -> float:

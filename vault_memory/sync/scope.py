@@ -60,6 +60,8 @@ def unfit(path: str, names: Names) -> str | None:
         return "it is no name for a file"
     if reason := unreadable(name):
         return reason
+    if names.refuses and (reason := names.refuses(path)):
+        return reason
     return f"the name is longer than {LONGEST_NAME} bytes" if len(name.encode()) > LONGEST_NAME else None
 
 
@@ -69,7 +71,7 @@ def look(base: Base, local: Tree, remote: Tree, settings: Settings) -> tuple[Vie
     passive: set[str] = set()
     for path in sorted({*base, *local.nodes, *remote.nodes}):
         here, there = local.nodes.get(path), remote.nodes.get(path)
-        if reason := _excluded(path, here, there, settings):
+        if reason := excluded(path, here, there, settings):
             if reason == PASSIVE:
                 passive.add(path)
                 continue
@@ -87,7 +89,8 @@ def look(base: Base, local: Tree, remote: Tree, settings: Settings) -> tuple[Vie
 PASSIVE = "only on the way"
 
 
-def _excluded(path: str, here: Node | None, there: Node | None, settings: Settings) -> str:
+def excluded(path: str, here: Node | None, there: Node | None, settings: Settings) -> str:
+    """Why a path is left out by its kind or by the configuration, or nothing."""
     if junk(path.rpartition("/")[2]) and path:
         return "files of this kind are never synced"
     if matches(path, settings.exclude):

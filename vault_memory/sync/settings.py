@@ -1,5 +1,6 @@
 """What a person has set, and what the engine has noticed, that bears on a plan."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +18,8 @@ class Names:
     """`Tee.md` and `tee.md` are one file there"""
     folds_unicode: bool = False
     """names are kept in the composed form (NFC) there, whatever form they came in"""
+    refuses: Callable[[str], str | None] | None = None
+    """why a path can never be there; None: nothing is known beforehand"""
     strict: bool = False
     """names that Windows cannot hold are refused there"""
 

@@ -33,9 +33,9 @@ def sync(context: Context, once: bool, dry_run: bool, approve_deletes: bool) -> 
     """Bring the vault and the remote of `[remote]` in step. Without `--once`, go on until stopped with Ctrl-C.
 
     \b
-    Exit codes with --once: 0 when both are in step, 5 when deletes are held for you to approve,
-    75 when something waits or failed, 4 when the server cannot be reached, 3 when it refuses the password
-    or another program keeps the folder in step.
+    Exit codes with --once: 0 when both are in step, 5 when deletes are held for you to approve or a conflict
+    is open, 75 when something waits or failed, 4 when the server cannot be reached, 3 when it refuses the
+    password or another program keeps the folder in step.
 
     A running daemon syncs by itself; `sync` without `--once` then tells it to do so now.
     """
@@ -51,7 +51,7 @@ def sync(context: Context, once: bool, dry_run: bool, approve_deletes: bool) -> 
     context.emit(as_json(report), lambda: "\n".join(_lines(report, dry_run)))
     if dry_run and not context.json:
         context.say("nothing was written")
-    if report.held:
+    if report.held or (report.open_conflicts and not dry_run):
         return NEEDS_A_PERSON
     return LATER if (report.waiting or report.failed) and not dry_run else 0
 
@@ -126,6 +126,9 @@ def _lines(report: "SyncReport", dry_run: bool) -> Iterator[str]:
     yield from _remarks("failed", report.failed)
     yield from _remarks("look at", report.notes)
     yield from _remarks("held", report.held)
+    if report.open_conflicts and not dry_run:
+        yield from (f"open conflict: {path}" for path in report.open_conflicts)
+        yield "`vault-memory conflicts` shows what differs and settles it; a copy that is no note, delete or rename"
     if report.held:
         yield "if that is meant: `vault-memory sync --approve-deletes`"
 

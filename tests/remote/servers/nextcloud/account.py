@@ -22,6 +22,8 @@ class Account:
     tree: Tree
     clock: Callable[[], float]
     quota: int | None = None
+    refused_in_names: str = ""
+    """An administrator may forbid names, which only this server then knows."""
     fingerprint: str = ""
     uploads: dict[str, dict[str, bytes]] = field(default_factory=dict)
     omitted: dict[str, int] = field(default_factory=dict)

@@ -49,6 +49,10 @@ class Controls:
         """Its files."""
         return self.account.tree
 
+    def refuse_names_with(self, text: str) -> None:
+        """The administrator forbids files with this text in their names."""
+        self.account.refused_in_names = text
+
     def files(self) -> dict[str, bytes]:
         """All files with their contents."""
         return {path: node.raw for path, node in walk(self.tree.root) if isinstance(node, File)}

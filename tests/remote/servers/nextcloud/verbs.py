@@ -64,6 +64,8 @@ def put(call: Call) -> Response:
     """Store the body, or as much of it as came."""
     account, path = call.account, call.path
     check_name(path)
+    if account.refused_in_names and account.refused_in_names in name_of(path):
+        raise Refused(400, r"OCA\DAV\Connector\Sabre\Exception\InvalidPath", "Filename contains a forbidden word")
     if "content-range" in call.headers:
         raise Refused(400, "BadRequest", "Content-Range on PUT requests are forbidden.")
     account.check_storage(path)
