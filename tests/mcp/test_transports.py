@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 import httpx
@@ -258,13 +259,47 @@ def test_stdout_carries_the_protocol_alone_and_the_end_of_input_ends_it(place: O
     assert process.stdout is not None
     process.stdin.write(said)
     process.stdin.flush()
-    answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+    answers = [json.loads(process.stdout.readline()) for _ in range(3)]
     rest, errors = process.communicate(timeout=PATIENCE_SECONDS)
 
-    assert [answer["id"] for answer in answers] == [1, 2]
+    assert [answer["id"] for answer in answers] == [None, 1, 2]
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
     assert process.returncode == 0
     assert "Traceback" not in errors
+
+
+INVALID = [
+    (b"{", -32700),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"', -32700),
+    (b"\xff\xfe", -32700),
+    (b"[" * 10_000, -32700),
+    (b"[]", -32600),
+    (b'"ping"', -32600),
+    (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600),
+    (b'{"jsonrpc": "2.0", "id": 1}', -32600),
+]
+
+
+def test_a_client_does_not_wait_for_ever_after_a_line_that_is_no_message(place: Outside):
+    process = subprocess.Popen(
+        place.command("mcp", "--user", "alice"), env=place.environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+
+    def answer(line: bytes) -> dict[str, Any]:
+        process.stdin.write(b"\n" + line + b"\n")
+        process.stdin.flush()
+        return json.loads(process.stdout.readline())
+
+    for line, code in INVALID:
+        refused = answer(line)
+        assert (refused["jsonrpc"], refused["id"], refused["error"]["code"]) == ("2.0", None, code), line
+        assert answer(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}')["result"] == {}
+    out, errors = process.communicate(timeout=PATIENCE_SECONDS)
+
+    assert (process.returncode, out, errors) == (0, b"", b"")
 
 
 PARENT = """
