@@ -4,9 +4,10 @@ import json
 import unicodedata
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.scenarios.spellings import reads, spellings
 from vault_memory.memory import Sought, TextTooShort, cut_audit, cut_note, cut_transcript, read_line
 
 LANTERN = Sought.of("Green Lantern")
@@ -167,3 +168,66 @@ def test_a_text_that_goes_on_in_the_next_line_of_a_diff_is_found():
     record = read_line(done.raw)
     assert record is not None
     assert (record.diff, record.redacted, len(record.applied)) == (b"", False, 1)
+
+
+SPELLED = "Zephyrine Ölkanne"
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(spellings(SPELLED))
+@example("Zephyr**ine** Öl&shy;kanne")
+@example("[Zephyrine](https://example.org) &Ouml;lkanne")
+@example("Zephy-\n  rine Ölkanne")
+def test_a_text_goes_however_it_is_written(spelled: str):
+    sought = Sought.of(SPELLED)
+    note = f"# A\n\n- first\n- the {spelled} of old\n- last\n\n## B\n\nOne.\n\nThe {spelled}, once.\n\nTwo.\n"
+    turn = json.dumps({"id": "7", "role": "user", "text": f"where is the {spelled}?"}) + "\n"
+
+    left = cut_note(note.encode(), sought).raw.decode()
+    said = cut_transcript(turn.encode(), sought).raw.decode()
+
+    assert SPELLED.casefold() not in reads(left)
+    assert [line for line in left.splitlines() if line] == ["# A", "- first", "- last", "## B", "One.", "Two."]
+    assert json.loads(said)["text"] == ""
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=80), spellings(SPELLED), st.text(max_size=80))
+def test_what_is_found_is_found_where_it_stands(before: str, spelled: str, after: str):
+    sought = Sought.of(SPELLED)
+    text = f"{before} {spelled} {after}"
+
+    spans = sought.spans(text)
+
+    assert bool(spans) == sought.stands_in(text)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert all(sought.hides(text[start:end]) for start, end in spans if "\n" not in text[start:end])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Zephyrine-Ölkanne", "ZephyrineÖlkanne", "Zephyrine Olkanne", "Zеphyrinе Ölkanne", "Zéphyrine Ölkanne",
+     "Zephyrine, Ölkanne", "Zephyrine\n\nÖlkanne"],
+)  # fmt: skip
+def test_what_only_reads_alike_is_named_and_stays(text: str):
+    sought = Sought.of(SPELLED)
+
+    assert sought.reads_alike(f"x {text} y") == 1
+    assert not sought.stands_in(text)
+    assert cut_note(f"- {text.split(chr(10))[0]}\n".encode(), sought).count == 0
+
+
+def test_a_name_loses_the_text_and_stays_a_name():
+    sought = Sought.of(SPELLED)
+    line = {"id": "7", "session": f"{SPELLED} 3", "role": "user", "user": "ann", "text": "hello"}
+
+    left = json.loads(cut_transcript(json.dumps(line).encode(), sought).raw)
+
+    assert left == {**line, "session": "… 3"}
+
+
+def test_an_id_in_which_letters_stand_by_chance_stays():
+    line = {"id": "01a2bed42db5", "role": "user", "text": "hello"}
+    raw = json.dumps(line).encode()
+
+    assert json.loads(cut_transcript(raw, Sought.of("bed")).raw) == line

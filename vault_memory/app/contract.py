@@ -168,6 +168,8 @@ def of_forgotten(forgotten: "Forgotten") -> dict[str, Any]:
         "removed": [asdict(one) for one in forgotten.removed],
         "remaining": [asdict(one) for one in forgotten.remaining] or 0,
         "receipt": asdict(forgotten.receipt) if forgotten.receipt else None,
+        "alike": [asdict(one) for one in forgotten.alike],
+        "in_memory": [asdict(one) for one in forgotten.in_memory],
     }
 
 

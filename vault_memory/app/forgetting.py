@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.app.editing import _moment as moment
-from vault_memory.errors import UsageError
+from vault_memory.app.state_residue import ON_SERVER, damaged_files, orphaned_audits, put_aside, rename, running_daemon
+from vault_memory.errors import UsageError, VaultMemoryError
 
 if TYPE_CHECKING:
     from vault_memory.app.memory import VaultMemory
@@ -25,6 +26,7 @@ ROUNDS = 3
 STATE = "state: "
 """Before the name of a file that lies in the state folder"""
 NOT_OURS = "no layout names it as memory, so it is left alone; edit it yourself"
+DAEMON = "the daemon reads no file that says it, and may have it in its memory until it is started anew"
 BUILDING = "build.lock"
 CLEARED = ("journal.sqlite", "index/")
 """Of the state folder, what forgetting takes it out of"""
@@ -49,6 +51,22 @@ class Remaining:
 
 
 @dataclass(frozen=True, slots=True)
+class Alike:
+    """Where something reads like the text and is written otherwise. It stays."""
+
+    place: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """A running process that read the text before, and may still have it in its memory."""
+
+    pid: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """That something was forgotten. It says nothing of what that was."""
 
@@ -67,6 +85,8 @@ class Forgotten:
     remaining: tuple[Remaining, ...] = ()
     receipt: Receipt | None = field(default=None)
     """None when nothing was to be done but to look"""
+    alike: tuple[Alike, ...] = ()
+    in_memory: tuple[InMemory, ...] = ()
 
 
 def forget(
@@ -116,15 +136,22 @@ class _Work:
             self._forgetter.look_back(self.found, now)
         if self._memory.indexing.generations.current:
             self.found.took("index", sum(self._held().values()))
-        for file in (*self._damaged(), *self._put_aside()):
+        for file in (*damaged_files(self._state), *self._put_aside()):
             self.found.took(STATE + file.relative_to(self._state).as_posix(), 1)
+        for path, _ in self._orphans():
+            self.found.took(path, 1)
         self.found.remaining.update(self._elsewhere(ours=False))
 
     def carry_out(self, now: datetime, *, patient: bool) -> None:
         """Take it out; `patient` waits a moment for files that are in use."""
+        with self._memory.curator.turn(now):
+            for path, masked in self._orphans():
+                rename(self._memory.root, path, masked)
         self._forgetter.carry_out(self.found, now, patience=PATIENCE_SECONDS if patient else 0.0)
-        for file in (*self._damaged(), *self._put_aside()):
-            file.unlink(missing_ok=True)  # a night is begun anew, and a refused line was none of ours
+        for file in (*damaged_files(self._state), *self._put_aside()):
+            file.unlink(missing_ok=True)
+        if self._scopes is None:
+            self._clear_sync_state()
         if self._memory.indexing.generations.current:
             self._clear_index()
 
@@ -135,6 +162,7 @@ class _Work:
         left = Forgetting()
         self._forgetter.look(left)
         self._forgetter.look_back(left, now)
+        self.found.alike = left.alike
         known = self.found.remaining
         for place in left.removed:
             known.setdefault(place, "it is there again; run `forget` again")
@@ -151,7 +179,12 @@ class _Work:
         remaining = tuple(Remaining(mask(place), why) for place, why in self.found.remaining.items())
         count = sum(one.count for one in removed)
         receipt = Receipt(secrets.token_hex(8), now.isoformat(), len(removed), count) if now else None
-        return Forgotten(count, removed, remaining, receipt)
+        alike = tuple(Alike(mask(place), count) for place, count in self.found.alike.items())
+        return Forgotten(count, removed, remaining, receipt, alike, self._in_memory() if receipt else ())
+
+    def _in_memory(self) -> tuple[InMemory, ...]:
+        pid = running_daemon(self._state)
+        return (InMemory(pid, DAEMON),) if pid else ()
 
     # ---- the index ------------------------------------------------------------------------------------------------
 
@@ -190,16 +223,29 @@ class _Work:
 
     # ---- everything else ------------------------------------------------------------------------------------------
 
-    def _damaged(self) -> list[Path]:
-        """Journals that were set aside. They cannot be read, so nobody can say that it is not in there."""
-        return sorted(self._state.glob("journal.sqlite.damaged-*"))
-
     def _put_aside(self) -> list[Path]:
-        """What a night that is not done keeps of it, and lines that the drop folder refused."""
-        if self._scopes is not None:
-            return []
-        files = [*self._state.glob("nights/*.open.json"), *self._state.glob("drop/*.rejected")]
-        return sorted(file for file in files if self._sought.is_in_bytes(file.read_bytes()))
+        return put_aside(self._state, self._sought) if self._scopes is None else []
+
+    def _orphans(self) -> list[tuple[str, str]]:
+        """Audit files of notes that were renamed, whose own names hold it."""
+        return list(orphaned_audits(self._memory.root, self._sought)) if self._scopes is None else []
+
+    def _clear_sync_state(self) -> None:
+        """Old names go from the state of sync."""
+        from vault_memory.database import DatabaseError
+        from vault_memory.sync.erasing import erase_names
+
+        place = STATE + "sync.sqlite"
+        try:
+            erased = erase_names(self._state, self._sought.stands_in, lambda path: (self._memory.root / path).exists())
+        except (DatabaseError, VaultMemoryError) as error:
+            self.found.remaining[place] = f"it cannot be read: {error}"
+            return
+        self.found.took(place, erased.count)
+        if erased.on_server:
+            self.found.remaining[place] = ON_SERVER
+        elif not erased.compacted:
+            self.found.remaining[place] = "another process reads it; run `forget` again"
 
     def _elsewhere(self, *, ours: bool = True) -> Iterator[tuple[str, str]]:
         """The files whose bytes hold it; with `ours` also those that forgetting takes it out of."""

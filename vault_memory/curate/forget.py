@@ -34,6 +34,9 @@ class Forgetting:
     remaining: dict[str, str] = field(default_factory=dict)
     """by place: why it is there still"""
 
+    alike: dict[str, int] = field(default_factory=dict)
+    """by path: how often something stands there that only reads like it, and stays"""
+
     def took(self, place: str, count: int) -> None:
         if count:
             self.removed[place] = self.removed.get(place, 0) + count
@@ -46,12 +49,17 @@ class Forgetter:
         self._curator, self._layout, self._sought, self._scopes = curator, layout, sought, scopes
         self._revisions: Mapping[str, str] = {}
         self._patience = 0.0
-        self._eraser = Eraser(lambda path, raw: self.cut(path, raw).raw, self._told)
+        # Names are outside of scopes: only who forgets in all of the vault changes them.
+        masked = sought.masked if scopes is None else str
+        self._eraser = Eraser(lambda path, raw: self.cut(path, raw).raw, self._told, masked)
 
     def look(self, found: Forgetting) -> None:
         """Only look."""
         for path, note in self._files(found):
-            found.took(path, self.cut(path, note.raw).count)
+            cut = self.cut(path, note.raw)
+            found.took(path, cut.count)
+            if self._kind(path) != "audit" and (count := self._sought.reads_alike(cut.raw.decode("utf-8", "replace"))):
+                found.alike[path] = count
 
     def look_back(self, found: Forgetting, now: datetime) -> None:
         """Only look, through what is kept outside the vault."""
@@ -59,6 +67,7 @@ class Forgetter:
         found.took("history", erased.versions)
         found.took("trash", erased.trash)
         found.took("waiting writes", erased.waiting)
+        found.took("names", erased.names)
 
     def carry_out(self, found: Forgetting, now: datetime, *, patience: float) -> None:
         """Take it out of the files and of what is kept of their past. Raises JournalUnavailable.

@@ -24,8 +24,13 @@ _QUOTE = re.compile(r"(?m)^[ \t]{0,3}>[ \t>]*")
 _FENCE = re.compile(rb"([ \t]*(?:`{3,}|~{3,})).*", re.DOTALL)
 _HASHES = re.compile(rb"([ \t]{0,3}#{1,6}(?:[ \t]+|$)).*", re.DOTALL)
 _UNDERLINE = re.compile(rb"[ \t]{0,3}(?:=+|-+)[ \t]*")
-_KEPT = frozenset({"id", "ts", "note", "source", "device", "before", "after", "role", "session"})
+_KEPT = frozenset({"ts", "source", "device", "before", "after", "role"})
 """Of a record that a text is taken out of, these stay: without them it is none"""
+_NAMES = frozenset({"id", "note", "session", "user", "user_id", "channel", "undoes"})
+"""Names by which records belong together: of these only the text goes, so that equal names stay equal"""
+_IDS = frozenset({"id", "undoes"})
+_RANDOM = re.compile(r"[0-9a-z]{8,32}")
+"""An id of our own making: what stands in it stands there by chance"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +128,18 @@ def _blanked(line: bytes, sought: Sought) -> bytes | None:
         return None
     if not isinstance(said, dict):
         return None
-    return _dumped({**_without(said, sought), **{key: said[key] for key in _KEPT & said.keys()}})
+    names = {key: _masked(said[key], sought) for key in _NAMES & said.keys()}
+    names |= {key: said[key] for key in _IDS & said.keys() if _is_random(said[key])}
+    return _dumped({**_without(said, sought), **{key: said[key] for key in _KEPT & said.keys()}, **names})
+
+
+def _masked(name: Any, sought: Sought) -> Any:
+    """A name without the text. No hash of it stays: a short name could be guessed from that."""
+    return sought.masked(name) if isinstance(name, str) else name
+
+
+def _is_random(value: Any) -> bool:
+    return isinstance(value, str) and _RANDOM.fullmatch(value) is not None
 
 
 def _without(value: Any, sought: Sought) -> Any:

@@ -79,6 +79,11 @@ class Book:
         with self._connection:
             yield
 
+    @property
+    def connection(self) -> Connection:
+        """For what looks through all rows."""
+        return self._connection
+
     def close(self) -> None:
         self._connection.close()
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from vault_memory.database import compact
-from vault_memory.vault.journal import FORGOTTEN, Displaced, Journal, Op
+from vault_memory.vault.journal import FORGOTTEN, GAP, RECORDED, Displaced, Journal, Op
 from vault_memory.vault.means import Means
 from vault_memory.vault.snapshots import Snapshots, revision_of
 
@@ -22,6 +22,8 @@ class Eraser:
     """(path, bytes) → the bytes without it; the same where it does not stand"""
     told: Callable[[bytes], bytes | None]
     """What a write was to record → the same without it; None when nothing of the write is left"""
+    masked: Callable[[str], str] = lambda path: path
+    """a path → the same without it; names of notes that are there are never changed"""
 
 
 @dataclass(slots=True)
@@ -34,6 +36,8 @@ class Erased:
     trash: int = 0
     waiting: int = 0
     """writes that waited"""
+    names: int = 0
+    """of notes that are not there any more: what is kept of them goes on under names without it"""
     lingering: list[str] = field(default_factory=list)
     """displaced files that hold it, and that somebody may still have open: paths in the vault"""
     compacted: bool = True
@@ -41,7 +45,7 @@ class Erased:
     @property
     def count(self) -> int:
         """Of all that held it."""
-        return self.versions + self.trash + self.waiting
+        return self.versions + self.trash + self.waiting + self.names
 
 
 _PLACES = (
@@ -61,6 +65,11 @@ def look_through(journal: Journal, eraser: Eraser) -> Erased:
     return _counted(journal, eraser, _changes(journal, eraser))
 
 
+def names_kept(means: Means, eraser: Eraser) -> int:
+    """How many names of notes that are not there any more hold it."""
+    return len(_named_so(means, eraser))
+
+
 def erase(means: Means, eraser: Eraser) -> Erased:
     """Take it out, and write the journal's file anew."""
     means.flush()
@@ -68,6 +77,7 @@ def erase(means: Means, eraser: Eraser) -> Erased:
     changes = _changes(journal, eraser)
     erased = _counted(journal, eraser, changes)
     erased.lingering = _purge(means, eraser)
+    erased.names = names_kept(means, eraser)
     with journal.transaction():
         for op, told in _waiting(journal, eraser, erased.revisions):
             if told is None:
@@ -80,6 +90,7 @@ def erase(means: Means, eraser: Eraser) -> Erased:
         for path in {path for path, _ in changes}:
             _join_twins(journal, path)
         _let_go(journal, snapshots, erased.revisions)
+        _mask_names(journal, _named_so(means, eraser))
     erased.compacted = compact(journal.connection)
     return erased
 
@@ -128,6 +139,55 @@ def _rename(journal: Journal, path: str, revision: str, instead: str) -> None:
             journal.connection.execute(
                 f"UPDATE {table} SET {column} = ? WHERE path = ? AND {column} = ?", (instead, path, revision)
             )
+
+
+_NAMES = (("versions", "path"), ("trash", "path"), ("displaced", "path"), ("displaced", "place"))
+"""Where the journal keeps names of notes that may be gone; writes that wait are dealt with apart"""
+_STATE_NAMES = (RECORDED, GAP)
+
+
+def _named_so(means: Means, eraser: Eraser) -> dict[str, str]:
+    """Paths that hold it and lead to no file, each with the path that takes its place."""
+    connection = means.journal.connection
+    paths = {str(path) for table, column in _NAMES for (path,) in connection.execute(f"SELECT {column} FROM {table}")}
+    paths |= {str(path) for (path,) in connection.execute("SELECT path FROM ops")}
+    for start in _STATE_NAMES:
+        rows = connection.execute("SELECT name FROM state WHERE substr(name, 1, ?) = ?", (len(start), start))
+        paths |= {str(name).removeprefix(start) for (name,) in rows}
+    return {
+        path: masked for path in sorted(paths) if (masked := eraser.masked(path)) != path and not _is_there(means, path)
+    }
+
+
+def _is_there(means: Means, path: str) -> bool:
+    """Whether a file has this path; also where nobody can say."""
+    folder_path, _, name = path.rpartition("/")
+    try:
+        folder = means.files.open_folder(folder_path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    try:
+        means.files.close(means.files.open(folder, name))
+        return True
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    finally:
+        means.files.close(folder)
+
+
+def _mask_names(journal: Journal, names: Mapping[str, str]) -> None:
+    """What is kept of a note that is gone goes on under another name; writes to that name are given up."""
+    connection = journal.connection
+    for path, masked in names.items():
+        for table, column in _NAMES:
+            connection.execute(f"UPDATE OR REPLACE {table} SET {column} = ? WHERE {column} = ?", (masked, path))
+        connection.execute("DELETE FROM ops WHERE path = ? OR entry = ?", (path, path))
+        for start in _STATE_NAMES:
+            connection.execute("DELETE FROM state WHERE name = ?", (start + path,))
 
 
 def _join_twins(journal: Journal, path: str) -> None:

@@ -159,10 +159,12 @@ class Writer:
 
     def erase(self, eraser: "Eraser", now: datetime, *, dry_run: bool = False) -> "Erased":
         """Take a text out of all that is kept outside the vault, or only tell where it stands."""
-        from vault_memory.vault.erase import erase, look_through
+        from vault_memory.vault.erase import erase, look_through, names_kept
 
         if dry_run:
-            return look_through(self._means.journal, eraser)
+            found = look_through(self._means.journal, eraser)
+            found.names = names_kept(self._means, eraser)
+            return found
         with self._turn(now.timestamp()):
             self._settle(now)
             return erase(self._means, eraser)

@@ -72,6 +72,10 @@ def _lines(forgotten: "Forgotten") -> Iterator[str]:
     yield from (f"  {one.place}  {one.count}" for one in forgotten.removed)
     for one in forgotten.remaining:
         yield f"{'still there' if done else 'stays'}: {one.place}: {one.why}"
+    for near in forgotten.alike:
+        yield f"reads alike, and stays: {near.place}  {near.count}"
+    for process in forgotten.in_memory:
+        yield f"process {process.pid}: {process.why}"
     if done:
         if not forgotten.remaining:
             yield "nothing of it is left: notes, history and index were searched again, and the bytes of every file"

@@ -1,0 +1,47 @@
+"""Taking names out of the sync state that neither side has any more, and out of the free pages of its file."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from vault_memory.database import compact
+from vault_memory.sync.book import FILE, open_book
+
+_CACHES = ("hashed", "behind", "rewrites")
+"""Tables that only save work: a row that is missing costs one more look"""
+_AGREED = ("base", "absent", "uploads")
+"""Tables that a pass needs for as long as one side has the file"""
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedNames:
+    """What was taken out of the sync state."""
+
+    count: int = 0
+    on_server: int = 0
+    """names that stay: the server had such a file at the last pass"""
+    compacted: bool = True
+
+
+def erase_names(state: Path, holds: Callable[[str], bool], is_here: Callable[[str], bool]) -> ErasedNames:
+    """Delete the rows of paths that hold a text and lead to no file here or on the server.
+
+    A name that the server still has is needed to delete the file there. Raises DatabaseError, DatabaseDamaged.
+    """
+    if not (state / FILE).exists():
+        return ErasedNames()
+    book = open_book(state)
+    try:
+        connection, count = book.connection, 0
+        with book.writing():
+            distant = {path for path in book.entries() if holds(path)}
+            for table in (*_CACHES, *_AGREED):
+                rows = connection.execute(f"SELECT DISTINCT path FROM {table}").fetchall()
+                for path in (str(path) for (path,) in rows if holds(str(path))):
+                    if is_here(path) or (table in _AGREED and path in distant):
+                        continue
+                    connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
+                    count += 1
+        return ErasedNames(count, len(distant), compact(connection))
+    finally:
+        book.close()
