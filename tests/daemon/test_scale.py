@@ -132,3 +132,13 @@ def test_a_save_costs_the_same_in_a_larger_vault(outside: Outside, work: Work, b
 
         found[notes] = work_of(outside, work, save)
     assert_alike(found[SMALL], found[LARGER])
+
+
+def test_a_note_in_a_new_folder_costs_the_same_in_a_larger_vault(outside: Outside, work: Work):
+    found = {}
+    for notes in (SMALL, LARGER):
+        furnish(outside, notes)
+        found[notes] = work_of(
+            outside, work, lambda number, notes=notes: outside.write(f"memory/{notes}-{number}/day.md", "- said\n")
+        )
+    assert_alike(found[SMALL], found[LARGER])

@@ -136,7 +136,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
         delta = report.delta
         seconds = time.perf_counter() - started
         counts = (
-            report.notes,
+            self.indexing.index().count_notes(),
             len(report.changed),
             len(report.removed),
             delta.added,

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vault_memory.app import VaultMemory
@@ -42,6 +43,8 @@ class Keeping:
         """settled, and perhaps not kept yet, in the order in which they settled"""
         self._pages: dict[str, None] = {}
         """INBOX pages on which something may have been decided"""
+        self._page_times: dict[str, int] = {}
+        """when INBOX pages had been changed last, as looks at the vault have found them"""
         self._copies: set[str] = set()
         """conflict copies that were there when they were looked at last"""
         self._look_at_all = True
@@ -72,6 +75,18 @@ class Keeping:
         if not self._copies.issuperset(paths):
             self._copies.update(paths)
             self._next_copies = min(self._next_copies, time.monotonic() + SOON_SECONDS)
+
+    def there_are_pages(self, paths: Iterable[str]) -> None:
+        """A look at the vault has found these files; an INBOX page that changed since the last look is looked at."""
+        for path in paths:
+            place = self._memory.layout.place(path)
+            if place is None or place.kind != "inbox":
+                continue
+            with suppress(VaultMemoryError):  # it cannot be told what is there: it is looked at again later
+                stat = self._memory.folder.stat(path)
+                if stat is not None and self._page_times.get(path) != stat.ctime_ns:
+                    self._page_times[path] = stat.ctime_ns
+                    self._pages[path] = None
 
     def look_at_all_pages(self) -> None:
         """Changes may have been missed."""

@@ -17,6 +17,7 @@ from vault_memory.daemon.lock import DaemonLock
 from vault_memory.daemon.nights import Nights
 from vault_memory.daemon.notify import Notify
 from vault_memory.daemon.server import Server
+from vault_memory.daemon.sweeping import Sweeping
 from vault_memory.daemon.syncing import Syncing
 from vault_memory.database import DatabaseError
 from vault_memory.errors import NoteUnreadable, VaultMemoryError
@@ -31,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 1.0
 """The longest the loop sleeps; a stop is noticed within it"""
+MOST_SUSPECTS = 500
+"""Notes that differ within a few slices of a sweep; when there are more, everything is looked at in one go"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Daemon:
         """the one that everything was looked at for"""
         self._keeping = Keeping(memory, tell_copy=tell_copy)
         self._listening = Listening(memory)
+        self._sweeping = Sweeping()
         self.notify = Notify(memory.environment)
         memory.dirty = lambda: sorted(self._unread)
         watch = memory.config.watch
@@ -113,6 +117,7 @@ class Daemon:
         due = self._settling.next_due()
         wait = TICK_SECONDS if due is None else min(TICK_SECONDS, max(0.0, due - time.monotonic()))
         wait = min(wait, self._keeping.wait(), self._listening.wait(), self.notify.wait(), self.barrier.wait())
+        wait = min(wait, self._sweeping.wait())
         try:
             self._hear(self.watcher.take(wait))
             if self._index is not self.memory.indexing.index():
@@ -123,6 +128,7 @@ class Daemon:
             self.barrier.lift(self._unread.intersection(soon))
             self._keeping.turn()
             self._listening.turn()
+            self._sweep()
             self.trouble = ""
         except (VaultMemoryError, DatabaseError, OSError) as error:
             if self.trouble != str(error):
@@ -140,11 +146,11 @@ class Daemon:
         if hints.paths or hints.subtrees:
             self.syncing.heard()
         if self.trouble or hints.rescan or hints.subtrees:
-            vault = self.memory.indexing.marker.vault
-            if self.memory.folder.check_identity(vault) is Identity.REPLACED:
-                logger.info("the vault's folder was replaced; everything is looked at anew")
-            everything = bool(self.trouble) or hints.rescan
-            self._rescan(("",) if everything else tuple(hints.subtrees), sweep=hints.sweep)
+            everything = self._is_replaced() or bool(self.trouble) or (hints.rescan and not hints.sweep)
+            if everything or hints.subtrees:
+                self._rescan(("",) if everything else tuple(hints.subtrees))
+            if hints.sweep:
+                self._sweeping.begin()
         for path in hints.paths:
             self._keeping.heard(path)
             if self.memory.indexing.ingest().wants(path):
@@ -166,11 +172,36 @@ class Daemon:
             self.syncing.heard()
         self._keeping.later(report.changed)
         self._keeping.there_are_copies(report.copies)
-        self._keeping.look_at_all_pages()
+        if within == ("",):
+            self._keeping.look_at_all_pages()
+        else:
+            self._keeping.there_are_pages(report.unread)
         if report.changed:
             what = report.changed[0] if len(report.changed) == 1 else f"{len(report.changed)} notes"
             self._say(what, report.delta, started, removed=False)
             self._embedding.wake()
+
+    def _is_replaced(self) -> bool:
+        """Whether the vault stands in another folder than before. Raises VaultUnreachable."""
+        replaced = self.memory.folder.check_identity(self.memory.indexing.marker.vault) is Identity.REPLACED
+        if replaced:
+            logger.info("the vault's folder was replaced; everything is looked at anew")
+        return replaced
+
+    def _sweep(self) -> None:
+        """The next part of the look at everything; what it finds is looked at as a whole vault is, note by note."""
+        if self._sweeping.wait() > 0:
+            return
+        if self._is_replaced():  # of a vault that went away nothing is concluded
+            self._rescan()
+            return
+        findings = self._sweeping.turn(self.memory.indexing.ingest())
+        self._keeping.there_are_copies(findings.copies)
+        self._keeping.there_are_pages(findings.unread)
+        if len(findings.suspects) > MOST_SUSPECTS:
+            self._rescan(sweep=True)
+        elif findings.suspects:
+            self._rescan(tuple(findings.suspects), sweep=True)
 
     def _look_safely(self, path: str) -> None:
         """A fault of ours over one note must not cost the others; that note counts as stale, and is tried again."""

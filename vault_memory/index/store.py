@@ -149,6 +149,34 @@ class Index:
         rows = self.connection.execute("SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note")
         return {row[0]: Held._make(row[1:]) for row in rows}
 
+    def held_within(self, paths: Sequence[str]) -> dict[str, Held]:
+        """What is held of the notes at these paths and below them; "" is the vault."""
+        if "" in paths:
+            return self.held()
+        query = (
+            "SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
+            " WHERE path = ?1 UNION ALL SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
+            " WHERE path > ?1 || '/' AND path < ?1 || '0'"  # "0" comes after "/"
+        )
+        return {row[0]: Held._make(row[1:]) for path in paths for row in self.connection.execute(query, (path,))}
+
+    def held_after(self, path: str, limit: int) -> list[tuple[str, Held]]:
+        """What is held of the next notes after this one, in the order of their paths."""
+        rows = self.connection.execute(
+            "SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
+            " WHERE path > ? ORDER BY path LIMIT ?",
+            (path, limit),
+        )
+        return [(row[0], Held._make(row[1:])) for row in rows]
+
+    def known_among(self, paths: Sequence[str]) -> frozenset[str]:
+        """Those of these paths that it holds a note of, or that are parked."""
+        marks = ",".join("?" * len(paths))
+        query = (
+            f"SELECT path FROM note WHERE path IN ({marks}) UNION ALL SELECT path FROM parked WHERE path IN ({marks})"
+        )
+        return frozenset(row[0] for row in self.connection.execute(query, (*paths, *paths)))
+
     def held_of(self, path: str) -> Held | None:
         row = self.connection.execute(
             "SELECT size, mtime_ns, ctime_ns, ino, revision, state FROM note WHERE path = ?", (path,)
@@ -259,6 +287,11 @@ class Index:
 
     def unpark(self, path: str) -> None:
         self.connection.execute("DELETE FROM parked WHERE path = ?", (path,))
+
+    def count_notes(self) -> int:
+        """How many notes; cheaper than counting their chunks, too."""
+        [(count,)] = self.connection.execute("SELECT count(*) FROM note")
+        return int(count)
 
     def counts(self) -> tuple[int, int]:
         """How many notes and how many chunks."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from vault_memory.ingest.pending import PendingIndex
     from vault_memory.ingest.plan import IngestPlan, plan_ingest, stamp
     from vault_memory.ingest.scan import Ingest, ScanReport
+    from vault_memory.ingest.sweep import Sweep
     from vault_memory.ingest.turns import TurnIngest
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "IngestPlan",
     "PendingIndex",
     "ScanReport",
+    "Sweep",
     "TurnIngest",
     "embed_pending",
     "forget_note",
@@ -34,6 +36,7 @@ _NAMES = {
     "pending": ("PendingIndex",),
     "plan": ("IngestPlan", "plan_ingest", "stamp"),
     "scan": ("Ingest", "ScanReport"),
+    "sweep": ("Sweep",),
     "turns": ("TurnIngest",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}

@@ -33,8 +33,6 @@ Clock = Callable[[], int]
 class ScanReport(NamedTuple):
     """What a scan did, and what it would not conclude yet."""
 
-    notes: int = 0
-    """in the index afterwards"""
     changed: tuple[str, ...] = ()
     """paths whose text is new to the index"""
     removed: tuple[str, ...] = ()
@@ -60,10 +58,9 @@ class Ingest:
 
     def scan(self, *, within: Sequence[str] = ("",), progress: Progress | None = None) -> ScanReport:
         """Bring the index up to date with what lies under `within` (paths; "" is the vault)."""
-        held = self.index.held()
+        held = self.index.held_within(within)
         parked = {path: mark for path, (_, mark) in self.index.parked().items()}
-        if within != ("",):
-            held = {path: known for path, known in held.items() if _is_within(path, within)}
+        if "" not in within:
             parked = {path: mark for path, mark in parked.items() if _is_within(path, within)}
         listing = self._list(within)
         plan = plan_ingest(held, listing, wanted=self.wants, parked=parked)
@@ -76,7 +73,7 @@ class Ingest:
         doubtful = (*report.doubtful, *plan.removed)
         unread = tuple(path for path in listing.entries if path not in held and not self.wants(path))
         copies = tuple(listing.copies)
-        return report._replace(notes=self.index.counts()[0], doubtful=doubtful, unread=unread, copies=copies)
+        return report._replace(doubtful=doubtful, unread=unread, copies=copies)
 
     def look_again(self, report: ScanReport, *, conclude_young: bool) -> ScanReport:
         """A moment later: what is still absent or empty is believed, and what stood still is settled."""
@@ -93,7 +90,7 @@ class Ingest:
                     removed.append(path)
                 continue
             delta += self.ingest(note, State.SETTLED) or Delta()
-        return report._replace(notes=self.index.counts()[0], removed=tuple(removed), delta=delta, young=(), doubtful=())
+        return report._replace(removed=tuple(removed), delta=delta, young=(), doubtful=())
 
     def wants(self, path: str) -> bool:
         """Whether `path` is memory that search reads."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from vault_memory.vault.folder import LARGEST_PARSED, LARGEST_STORED, Folder, Identity, Note, NoteTooLarge
 from vault_memory.vault.marker import NAME as MARKER
 from vault_memory.vault.marker import Marker, VaultTooNew, ensure_marker, read_marker
-from vault_memory.vault.walk import Listing, Stat
+from vault_memory.vault.walk import DEEPEST, SUFFIXES, Listing, Stat
 
 if TYPE_CHECKING:
     from vault_memory.vault.adding import add_file
@@ -39,10 +39,12 @@ if TYPE_CHECKING:
     from vault_memory.vault.write import Writer, Written, real_path
 
 __all__ = [
+    "DEEPEST",
     "HOLD",
     "LARGEST_PARSED",
     "LARGEST_STORED",
     "MARKER",
+    "SUFFIXES",
     "Appended",
     "By",
     "Displaced",

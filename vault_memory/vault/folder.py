@@ -9,8 +9,8 @@ or a folder put in its place is noticed, and so that nothing of ours keeps a dis
 import os
 import stat
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import BinaryIO
@@ -158,6 +158,50 @@ class Folder:
             try:
                 found = os.fstat(fd)
                 return None if stat.S_ISDIR(found.st_mode) else Stat.of(found)
+            finally:
+                os.close(fd)
+
+    def stats(self, folder: str, names: Iterable[str]) -> dict[str, Stat]:
+        """Size and times of those plain files in one folder that are there and can be looked at."""
+        found = {}
+        with self._entered(folder) as fd:
+            for name in names if fd is not None else ():
+                try:
+                    seen = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                except (OSError, ValueError):
+                    continue
+                if stat.S_ISREG(seen.st_mode):
+                    found[name] = Stat.of(seen)
+        return found
+
+    def names(self, folder: str) -> tuple[list[str], list[str]]:
+        """The names of the plain files in one folder, and of the folders; none where it cannot be listed."""
+        files: list[str] = []
+        folders: list[str] = []
+        with self._entered(folder) as fd, suppress(OSError):
+            if fd is not None:
+                with os.scandir(fd) as entries:
+                    for entry in entries:
+                        if entry.is_dir(follow_symlinks=False):
+                            folders.append(entry.name)
+                        elif entry.is_file(follow_symlinks=False):
+                            files.append(entry.name)
+        return files, folders
+
+    @contextmanager
+    def _entered(self, folder: str) -> Iterator[int | None]:
+        """A folder below the root, open; None when it cannot be opened without following a link."""
+        with self._opened() as root:
+            if not folder:
+                yield root
+                return
+            try:
+                fd = open_beneath(root, folder)
+            except OSError:
+                yield None
+                return
+            try:
+                yield fd
             finally:
                 os.close(fd)
 

@@ -80,7 +80,8 @@ class Inbox:
     def _rescan(self, reason: str, *, sweep: bool = False) -> None:
         self._sweep = sweep and (self._sweep or not self._reason)
         self._reason = reason if not sweep or not self._reason else self._reason
-        self._subtrees.clear()
+        if not self._sweep:  # a sweep takes its time; these folders are to be listed now
+            self._subtrees.clear()
         if len(self._paths) > MOST_PATHS:
             self._paths.clear()
 
