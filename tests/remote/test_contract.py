@@ -395,9 +395,12 @@ def test_what_a_write_replaced_can_be_had_again_where_the_traits_say_so(remote: 
     remote.put("note.md", b"second", expected=tag(remote, "note.md"))
 
     found = remote.versions("note.md")
-    texts = [remote.get_version("note.md", one, max_bytes=99) for one in found]
+    texts: list[bytes] = []
+    for version in found:
+        with contextlib.suppress(RemoteMissing):  # the content of now is to be had from the file itself
+            texts.append(remote.get_version("note.md", version, max_bytes=99))
 
-    assert [one.size for one in found] == [len(text) for text in texts]
+    assert [one.size for one in found] == ([6, 3] if remote.traits.versions else [])
     assert [text for text in texts if text != b"second"] == ([b"one"] if remote.traits.versions else [])
     assert [one.modified for one in found] == sorted((one.modified for one in found), reverse=True)
     assert remote.versions("note.md", fileid=remote.look("note.md").fileid) == found

@@ -1,7 +1,9 @@
 """A fake Nextcloud that other people use too, with an administrator, an upgrade now and then, and bad luck."""
 
 import random
+from base64 import b64encode
 from dataclasses import dataclass
+from hashlib import md5
 
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.exchange import App
@@ -28,6 +30,24 @@ def flaky(fake: FakeNextcloud, seed: int, rate: float) -> tuple[App, Script]:
     """The same over a line on which any byte may be the last."""
     script = Script.seeded(seed, rate)
     return Faulty(fake, script, sleep=lambda seconds: None), script
+
+
+def bulk_upload(fake: FakeNextcloud, path: str, raw: bytes, *, mtime: int | None = None) -> None:
+    """As desktop clients upload small files: many in one request, without any precondition."""
+    head = [
+        f"X-File-Path: /{path}",
+        f"X-File-MD5: {md5(raw).hexdigest()}",
+        f"Content-Length: {len(raw)}",
+        f"X-OC-Mtime: {int(fake.clock()) if mtime is None else mtime}",
+    ]
+    part = b"--part\r\n" + "\r\n".join(head).encode() + b"\r\n\r\n" + raw + b"\r\n"
+    credentials = b64encode(f"{fake.user}:{fake.app_password}".encode()).decode()
+    headers = {
+        "Authorization": f"Basic {credentials}",
+        "Content-Type": "multipart/related; boundary=part",
+    }
+    answer = fake.handle("POST", "/remote.php/dav/bulk", headers, part + b"--part--\r\n")
+    assert answer.status == 200
 
 
 @dataclass

@@ -101,11 +101,21 @@ class Stored:
     fileid: str = ""
     checksum: str = ""
     confirmed: bool = False
+    modified: int = 0
+    """Unix seconds: the time that the server now lists for the file, where it was told one; 0 when unknown"""
+    date: int = 0
+    """Unix seconds: the server's clock when it answered"""
+    replaced: bool = False
+    """A file that was to be created was there already, and has been written over"""
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """Bytes that a file had once, or has now, as the server keeps them."""
+    """Bytes that a file had once, or has now, as the server keeps them.
+
+    Those of now may be listed and not be had: then `get_version` raises RemoteMissing. Where two writes of one second
+    share an entry, it has the size of the later one, and `get_version` gives the earlier one.
+    """
 
     id: str
     """For ``get_version``"""
@@ -141,8 +151,11 @@ class Remote(Protocol):
 
     def get(self, path: str, *, max_bytes: int) -> Fetched: ...
 
-    def put(self, path: str, raw: bytes, *, expected: str | None) -> Stored:
-        """Write a whole file over the one with that tag; with None only if nothing is there yet."""
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
+        """Write a whole file over the one with that tag; with None only if nothing is there yet.
+
+        `after`: the time that the server listed for the file that is written over, 0 when unknown.
+        """
         ...
 
     def delete(self, path: str, *, expected: str) -> None:

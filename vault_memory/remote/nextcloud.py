@@ -9,9 +9,10 @@ import json
 import re
 import secrets
 from dataclasses import replace
+from functools import cached_property
 from typing import NoReturn
 
-from vault_memory.remote.answers import retry_after
+from vault_memory.remote.answers import is_page, retry_after
 from vault_memory.remote.base import Earlier, Identity, Stored, Traits
 from vault_memory.remote.errors import (
     NotUnderstood,
@@ -44,6 +45,8 @@ _MAINTENANCE_WAIT = 120.0
 LOCKED_OUT_WAIT = 300.0
 """Seconds between two tries while the address of this machine is locked out. Only a wrong password prolongs that"""
 _RACE_WAIT = 0.3
+_LEAST_LAG, _LAGS = 2, 58
+"""Seconds by which the times of our uploads lie before them"""
 _OF_VERSIONS = "<d:resourcetype/><d:getcontentlength/><d:getlastmodified/>"
 
 
@@ -52,6 +55,11 @@ class Nextcloud(WebDav):
 
     props = WebDav.props + "<oc:fileid/><oc:checksums/>"
     default_traits = TRAITS
+
+    @cached_property
+    def _lag(self) -> int:
+        """Another number for each device."""
+        return secrets.randbelow(_LAGS)
 
     def identity(self) -> Identity:
         """Server, account, the folder's own id, and the mark that changes when the server comes back from a backup."""
@@ -73,13 +81,22 @@ class Nextcloud(WebDav):
         self.traits = replace(super().probe(), checksums=True)
         return self.traits
 
-    def put(self, path: str, raw: bytes, *, expected: str | None) -> Stored:
-        """As for any server; a tag that stayed the same although the bytes did not is made to move."""
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
+        """As for any server; a tag that stayed the same although the bytes did not is made to move.
+
+        A file that is written over gets a time of its own, just before the request: two writes that pass one
+        precondition within a second then are two entries among the versions, and have two tags.
+        """
         self._check_name(path)
-        stored = super().put(path, raw, expected=expected)
+        modified = 0 if expected is None else self._time_of_its_own(after)
+        honoured = self.traits.conditional_create if expected is None else self.traits.conditional_put
+        stored = self._insist(
+            path, expected, lambda: self._upload(path, raw, self._guard(path, expected, honoured), modified)
+        )
         if not stored.etag or stored.etag != expected:
             return stored
-        return self._insist(path, expected, lambda: self._upload(path, raw, (f"If-Match: {expected}",), later=True))
+        later = self._second_after(path)
+        return self._insist(path, expected, lambda: self._upload(path, raw, (f"If-Match: {expected}",), later))
 
     def mkcol(self, path: str) -> Stored:
         """Make a folder, unless its name is one that Nextcloud keeps for itself."""
@@ -110,14 +127,16 @@ class Nextcloud(WebDav):
         answer = self.exchange("download", f"{folder}/versions/{version.id}", path=path, cap=max_bytes)
         if answer.status != 200:
             self.refuse("download", path, answer)
-        if len(answer.body) != version.size:
-            raise NotUnderstood("the earlier version is not as long as it was listed", path=path)
+        if is_page(answer):
+            raise NotUnderstood("a page came instead of an earlier version", path=path)
+        # It may be shorter or longer than listed: two writes of one second share an entry with the size of the later.
         return answer.body
 
     def stored(self, answer: Answer) -> Stored:
         """With the id, without its padding and the server's name."""
         fileid = re.match(r"0*([1-9][0-9]*)oc", answer.header("OC-FileId"))
-        return Stored(etag=tag_of(answer)[0], fileid=fileid[1] if fileid else "")
+        date = seconds_of(answer.header("Date")) or 0
+        return Stored(etag=tag_of(answer)[0], fileid=fileid[1] if fileid else "", date=date)
 
     def refuse(self, action: str, path: str, answer: Answer) -> NoReturn:
         """A 503 may be maintenance of the whole server, which only another page of it tells."""
@@ -131,17 +150,24 @@ class Nextcloud(WebDav):
         if reason := self.refuses(path):
             raise Refused(path, reason, lasting=True)
 
-    def _upload(self, path: str, raw: bytes, guard: tuple[str, ...], *, later: bool = False) -> Stored:
+    def _upload(self, path: str, raw: bytes, guard: tuple[str, ...], modified: int = 0) -> Stored:
         checksum = hashlib.sha256(raw).hexdigest()
         extra = [f"OC-Checksum: SHA256:{checksum}"]
-        if later:
-            extra.append(f"X-OC-Mtime: {self._second_after(path)}")
+        creates = not guard[0].startswith("If-Match: ")
+        if modified:
+            extra.append(f"X-OC-Mtime: {modified}")
         answer = None
-        if len(raw) > WHOLE and guard[0].startswith("If-Match: ") and self._uploads:
+        if len(raw) > WHOLE and not creates and self._uploads:
             answer = self._by_chunk(path, raw, guard[0].removeprefix("If-Match: "), extra)
         if answer is None:
             answer = self._by_put(path, raw, (*guard, *extra, BINARY))
-        return replace(self.stored(answer), checksum=checksum)
+        accepted = answer.header("X-OC-MTime").lower() == "accepted"
+        return replace(
+            self.stored(answer),
+            checksum=checksum,
+            modified=modified if accepted else 0,
+            replaced=creates and answer.status == 204,
+        )
 
     def _by_put(self, path: str, raw: bytes, headers: tuple[str, ...]) -> Answer:
         try:
@@ -197,6 +223,16 @@ class Nextcloud(WebDav):
         """Where the account has something else than its files; "" when the address does not tell."""
         found = re.match(r"(.*/remote\.php/dav)/files/([^/]+)(?:/|$)", self.at.target("", folder=True))
         return f"{found[1]}/{collection}/{found[2]}" if found else ""
+
+    def _time_of_its_own(self, after: int) -> int:
+        """A moment between the time of what is written over and this request; 0 when there is none.
+
+        A write that comes to lie between a precondition and ours is later than that. Each device takes another one.
+        """
+        latest = self.clock - _LEAST_LAG
+        if not 0 < after < latest:
+            return 0
+        return latest - self._lag % min(_LAGS, latest - after)
 
     def _second_after(self, path: str) -> int:
         """A time that the file on the server does not have."""

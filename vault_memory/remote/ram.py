@@ -102,7 +102,7 @@ class RamRemote:
             self.traffic.received += len(node.raw)
             return Fetched(node.raw, node.etag)
 
-    def put(self, path: str, raw: bytes, *, expected: str | None) -> Stored:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
         with self._request():
             self.traffic.sent += len(raw)
             key = self._key(path)
@@ -233,7 +233,7 @@ class RamRemote:
     def _touched(self, key: str) -> Stored:
         self._touch(_parent(key))
         entry = self._entry(key)
-        return Stored(entry.etag, entry.fileid, entry.checksum, confirmed=True)
+        return Stored(entry.etag, entry.fileid, entry.checksum, confirmed=True, modified=entry.modified)
 
     def _touch(self, folder: str) -> None:
         while self.traits.recursive_etags:

@@ -64,6 +64,8 @@ class WebDav:
         self.traffic = Traffic()
         self._sleep = sleep
         self._stopped = False
+        self.clock = 0
+        """the server's clock when it answered last, in Unix seconds; 0 before that"""
         self._counting = threading.Lock()
         self._transport = Transport(self.at.origin, self.account, deadline=deadline, adapter=adapter)
 
@@ -116,7 +118,7 @@ class WebDav:
     def _download(self, path: str, max_bytes: int) -> Answer:
         return self.send("download", path, cap=max_bytes)
 
-    def put(self, path: str, raw: bytes, *, expected: str | None) -> Stored:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
         """Store a file where nothing is (None), or over the one with that tag."""
         honoured = self.traits.conditional_create if expected is None else self.traits.conditional_put
         return self._insist(path, expected, lambda: self._upload(path, raw, self._guard(path, expected, honoured)))
@@ -251,6 +253,7 @@ class WebDav:
             raise NotUnderstood(str(error), path=path) from None
         with self._counting:
             self.traffic.received += answer.size
+            self.clock = seconds_of(answer.header("Date")) or self.clock
         if answer.status == 401:
             self._stopped = True
         return answer

@@ -249,21 +249,46 @@ class TestWrites:
         clock.pass_(3589)
         assert ask(cloud, "PUT", "x/a.md", b"2").status == 204
 
-    def test_versions_hold_what_was_written_over_with_the_content_of_now(
+    def test_versions_list_the_current_content_first_and_serve_earlier_ones_only(
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
-        for text in (b"one", b"two", b"three"):
+        for text in (b"1", b"22", b"333"):
             number = int(ask(cloud, "PUT", "a.md", text).headers["OC-FileId"].partition("oc")[0])
             clock.pass_(1)
-        folder = f"/remote.php/dav/versions/mira/versions/{number}"
 
-        listing = ElementTree.fromstring(ask(cloud, "PROPFIND", folder, Depth="1").body)
-        stamps = [(href.text or "").rpartition("/")[2] for href in listing.iter("{DAV:}href")][1:]
+        entries = version_entries(cloud, number)
+        answers = [ask(cloud, "GET", href) for href, _ in entries]
 
-        assert [ask(cloud, "GET", f"{folder}/{stamp}").body for stamp in stamps] == [b"three", b"two", b"one"]
+        assert [size for _, size in entries] == [3, 2, 1]
+        assert [answer.status for answer in answers] == [404, 200, 200]
+        assert [answer.body for answer in answers[1:]] == [b"22", b"1"]
+        assert ask(cloud, "HEAD", entries[0][0]).status == 200
         target = f"{ORIGIN}/remote.php/dav/versions/mira/restore/target"
-        assert ask(cloud, "MOVE", f"{folder}/{stamps[-1]}", Destination=target).status == 201
-        assert cloud.files() == {"a.md": b"one"}
+        assert ask(cloud, "MOVE", entries[-1][0], Destination=target).status == 201
+        assert cloud.files() == {"a.md": b"1"}
+
+    def test_writes_of_one_second_share_a_version_that_lists_the_later_size_and_serves_the_earlier_text(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
+        ask(cloud, "PUT", "a.md", b"first")
+        clock.pass_(1)
+        ask(cloud, "PUT", "a.md", b"second")
+        number = int(ask(cloud, "PUT", "a.md", b"the third").headers["OC-FileId"].partition("oc")[0])
+
+        entries = version_entries(cloud, number)
+
+        assert [size for _, size in entries] == [len(b"the third"), len(b"first")]
+        assert [ask(cloud, "GET", href).body for href, _ in entries] == [b"second", b"first"]
+
+
+def version_entries(cloud: FakeNextcloud, number: int) -> list[tuple[str, int]]:
+    """Address and listed size of each version of a file."""
+    folder = f"/remote.php/dav/versions/mira/versions/{number}"
+    listing = ElementTree.fromstring(ask(cloud, "PROPFIND", folder, Depth="1").body)
+    lines = list(listing.iter("{DAV:}response"))[1:]
+    return [
+        (line.findtext("{DAV:}href") or "", int(line.findtext(".//{DAV:}getcontentlength") or -1)) for line in lines
+    ]
 
 
 def bulk_part(name: str, raw: bytes) -> bytes:

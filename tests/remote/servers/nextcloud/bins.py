@@ -1,5 +1,7 @@
 """The trash and the earlier versions of files, and how both are put back."""
 
+from collections.abc import Iterator
+
 from tests.remote.servers.exchange import Response, http_date
 from tests.remote.servers.nextcloud.account import Account
 from tests.remote.servers.nextcloud.call import Call, Place, Refused, not_found, quoted
@@ -33,26 +35,38 @@ def trashbin(call: Call) -> Response:
 
 
 def versions(call: Call) -> Response:
-    """``versions/USER/versions/FILEID``, the content of now included, and MOVE to ``versions/USER/restore``."""
+    """``versions/USER/versions/FILEID``, and MOVE to ``versions/USER/restore``."""
     area, _, rest = call.path.partition("/")
     number, _, stamp = rest.partition("/")
     file = _by_id(call.account, int(number)) if area == "versions" and number.isdecimal() else None
     if file is None:
         raise not_found(call.path)
-    kept = {**file.versions, file.mtime: file.raw}
     if call.method == "PROPFIND" and not stamp:
-        listed = (_version(call, f"{call.path}/{at}", at, raw) for at, raw in sorted(kept.items(), reverse=True))
-        return multistatus([_area(call, call.path), *listed])
-    if not stamp.isdecimal() or int(stamp) not in kept:
+        return multistatus([_area(call, call.path), *_version_entries(call, file)])
+    if not stamp.isdecimal() or int(stamp) not in (file.mtime, *file.versions):
+        raise not_found(call.path)
+    if call.method == "HEAD":
+        # The listing's entry is enough for this, also for the current content.
+        return Response(200, {"Content-Type": "application/octet-stream"})
+    # The current content is listed and cannot be read here, unless an earlier one shares its second.
+    if (raw := file.versions.get(int(stamp))) is None:
         raise not_found(call.path)
     match call.method:
         case "GET":
-            return Response(200, {"Content-Type": "application/octet-stream"}, kept[int(stamp)])
+            return Response(200, {"Content-Type": "application/octet-stream"}, raw)
         case "MOVE":
             _check_restoring(call.destination())
-            call.account.tree.write(_path_of(call.account, file), kept[int(stamp)])
+            call.account.tree.write(_path_of(call.account, file), raw)
             return Response(201)
     raise Refused(405, "MethodNotAllowed", f"{call.method} is not for versions")
+
+
+def _version_entries(call: Call, file: File) -> Iterator[str]:
+    """The current content first, then the earlier ones, the newest first; one entry for a second."""
+    yield _version(call, f"{call.path}/{file.mtime}", file.mtime, file.size)
+    for moment, raw in sorted(file.versions.items(), reverse=True):
+        if moment != file.mtime:
+            yield _version(call, f"{call.path}/{moment}", moment, len(raw))
 
 
 def _check_restoring(place: Place) -> None:
@@ -74,10 +88,10 @@ def _area(call: Call, path: str) -> str:
     return _response(where, known)
 
 
-def _version(call: Call, path: str, at: int, raw: bytes) -> str:
+def _version(call: Call, path: str, at: int, size: int) -> str:
     return _response(
         quoted(f"{call.base}/{path}"),
-        f"<d:getcontentlength>{len(raw)}</d:getcontentlength><d:resourcetype/><d:getetag>&quot;{at}&quot;</d:getetag>"
+        f"<d:getcontentlength>{size}</d:getcontentlength><d:resourcetype/><d:getetag>&quot;{at}&quot;</d:getetag>"
         f"<d:getlastmodified>{http_date(at)}</d:getlastmodified>",
     )
 
