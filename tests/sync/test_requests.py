@@ -80,7 +80,7 @@ def test_an_idle_pass_asks_once_or_once_for_each_folder(device: Device, kind: st
     assert asked(device) == IDLE[kind]
 
 
-@pytest.mark.parametrize(("size", "most"), [(100, 3), (20_000, 4)])
+@pytest.mark.parametrize(("size", "most"), [(100, 4), (20_000, 6)])
 def test_an_edited_note_with_the_pass_that_verifies_it(device: Device, kind: str, size: int, most: int):
     device.save("a/0.md", "- text\n" * (size // 7))
     settled(device)

@@ -68,7 +68,7 @@ def caught(seeds: range, *, removals: bool = True) -> int | None:
 def test_a_sync_without_preconditions_is_caught(monkeypatch: pytest.MonkeyPatch):
     put = RamRemote.put
 
-    def overwrite(self: RamRemote, path: str, raw: bytes, *, expected: str | None) -> Stored:
+    def overwrite(self: RamRemote, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
         try:
             expected = self.look(path).etag
         except RemoteError:
@@ -81,7 +81,7 @@ def test_a_sync_without_preconditions_is_caught(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_sync_in_which_the_last_writer_wins_is_caught(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Carrying, "_joined", lambda self, action, mine, its, now: its)
+    monkeypatch.setattr(Carrying, "_joined", lambda self, action, mine, fetched, now: fetched.raw)
 
     assert caught(range(200, 220)) is not None
 

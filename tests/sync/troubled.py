@@ -84,14 +84,14 @@ class Troubled:
         self._before(path)
         return self._remote.get(path, max_bytes=max_bytes)
 
-    def put(self, path: str, raw: bytes, *, expected: str | None) -> Stored:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
         self._before(path)
         if not self.calm and self.random.random() < self._rate / 4:
             raise RemoteFull(path)
         if self.cuts and not self.calm and raw and self.random.random() < self._rate / 4:
             self._remote.put(path, raw[: self.random.randrange(len(raw))], expected=expected)
             raise OutcomeUnknown(path, "the server was killed while it wrote")
-        stored = self._remote.put(path, raw, expected=expected)
+        stored = self._remote.put(path, raw, expected=expected, after=after)
         self._after(path)
         return stored
 

@@ -25,7 +25,7 @@ from vault_memory.database import (
 )
 from vault_memory.remote import Entry
 from vault_memory.sync.brakes import WITHIN, Rewrite
-from vault_memory.sync.trees import BaseDir, BaseFile, BaseNode, within
+from vault_memory.sync.trees import BaseDir, BaseFile, BaseNode, ancestors, within
 
 logger = logging.getLogger(__name__)
 
@@ -120,6 +120,14 @@ class Book:
                 self._connection.execute(
                     f"UPDATE OR REPLACE {table} SET path = ? WHERE path = ?", (to + was.removeprefix(path), was)
                 )
+            self._move_fact("delivery ", was, to + was.removeprefix(path))
+
+    def _move_fact(self, start: str, path: str, to: str) -> None:
+        """A fact about a path holds for another from now on."""
+        fact = self.said(start + path)
+        if isinstance(fact, dict):
+            self.unsay(start + path)
+            self.say(start + to, {**fact, "path": to})
 
     def racy(self) -> frozenset[str]:
         """Paths whose tag must be looked at once more."""
@@ -128,6 +136,11 @@ class Book:
     def made(self) -> frozenset[str]:
         """Of those, files that we have made: nobody but us can have known of them when they got their tag."""
         return frozenset(path for (path,) in self._connection.execute("SELECT path FROM base WHERE racy = ?", (NEW,)))
+
+    def doubt_all(self, paths: Iterable[str]) -> None:
+        """Other bytes may stand behind the tags of these."""
+        rows = [(YOUNG, path) for path in paths]
+        self._connection.executemany("UPDATE base SET racy = ? WHERE path = ? AND racy = 0", rows)
 
     def calm(self, path: str) -> None:
         """The tag was looked at again, and stood for the same bytes."""
@@ -178,6 +191,11 @@ class Book:
         """Nothing is there any more."""
         self._connection.execute("DELETE FROM entries WHERE path = ?", (path,))
 
+    def wrote_below(self, path: str) -> None:
+        """We wrote to a path, so the next tags of the folders above tell nothing about anybody else."""
+        rows = [(folder,) for folder in ancestors(path)]
+        self._connection.executemany("UPDATE entries SET etag = '' WHERE path = ? AND is_folder", rows)
+
     def behind(self) -> dict[str, tuple[str, str]]:
         """Path → a tag, and the hash of the bytes that were fetched under it."""
         return {path: (tag, hashed) for path, tag, hashed in self._connection.execute("SELECT * FROM behind")}
@@ -186,13 +204,18 @@ class Book:
         """These bytes stand behind this tag."""
         self._connection.execute("INSERT OR REPLACE INTO behind VALUES (?, ?, ?)", (path, tag, hashed))
 
-    def doubted(self, path: str, tag: str, now: datetime) -> float:
+    def doubted(self, path: str, tag: str, now: datetime, *, why: str = "doubt") -> float:
         """Since when the bytes behind this tag have been in doubt: Unix seconds."""
-        known = self.said(f"doubt {path}")
-        if not isinstance(known, list) or known[0] != tag:
-            known = [tag, now.timestamp()]
-            self.say(f"doubt {path}", known)
-        return float(str(known[1]))
+        since = self.doubted_since(path, tag, why=why)
+        if since is None:
+            since = now.timestamp()
+            self.say(f"{why} {path}", [tag, since])
+        return since
+
+    def doubted_since(self, path: str, tag: str, *, why: str = "doubt") -> float | None:
+        """The same, or None when they are not in doubt."""
+        last = self.said(f"{why} {path}")
+        return float(str(last[1])) if isinstance(last, list) and last[0] == tag else None
 
     # absence, which is believed when it was seen twice
 

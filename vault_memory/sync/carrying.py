@@ -1,6 +1,7 @@
 """Files that travel, are merged, deleted, or kept twice. What an action rests on is looked at again first."""
 
 import secrets
+from dataclasses import dataclass
 from datetime import datetime
 
 from vault_memory.markdown import merge
@@ -9,12 +10,12 @@ from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
 from vault_memory.sync.book import Sent
 from vault_memory.sync.done import Done
 from vault_memory.sync.overwritten import Overwritten
-from vault_memory.sync.sides import RECORDS, TEXT, Again, Sides
+from vault_memory.sync.sides import RECORDS, TEXT, VERSIONS, Again, Sides
 from vault_memory.sync.trees import BaseFile
-from vault_memory.vault import merge_records, nearest, revision_of
+from vault_memory.vault import Note, merge_records, nearest, revision_of
 
-VERSIONS = 60
-"""How many earlier versions may have been what the other side started from"""
+TRIES = 3
+"""So often a text is sent of which the server keeps the first part, before a person is told"""
 
 
 class Carrying:
@@ -25,8 +26,12 @@ class Carrying:
         self._overwritten = Overwritten(sides)
 
     def download(self, action: Download, done: Done, now: datetime) -> None:
-        fetched = self._sides.fetch(action.path, now)
-        if (joined := self._overtaken(action, fetched.raw, now)) is not None:
+        fetched = self._sides.fetch(action.path, action.tag, now)
+        if action.hash is not None and self._sides.is_cut_short(action.path, fetched):
+            note = self._sides.read(action.path, action.hash)
+            self._send_again(note, fetched, done, now)
+            return
+        if (joined := self._overtaken(action, fetched, now)) is not None:
             self._swap_in(action, joined, fetched, done, now)
             return
         if self._sides.put(action.path, fetched.raw, action.hash, now) == "copied":
@@ -37,26 +42,64 @@ class Carrying:
             self._sides.rewrote(action.path, "them", now)
         done.downloaded.append(action.path)
 
-    def _overtaken(self, action: Download, its: bytes, now: datetime) -> bytes | None:
-        """Both texts in one, where somebody wrote over what we uploaded just now without having seen it.
+    def _send_again(self, note: Note, fetched: Fetched, done: Done, now: datetime) -> None:
+        """Put the text of now over the first part of the last one."""
+        delivery = self._sides.deliveries.of(note.path, self._sides.book.agreed(note.path))
+        tries = delivery.tries + 1 if delivery else 1
+        with self._sides.book.writing():
+            self._sides.book.send([Sent(note.path, note.revision, len(note.raw), fetched.etag)])
+        self._sides.keep(note.path, note.raw, now)
+        stored = self._sides.send(note.path, note.raw, fetched.etag)
+        with self._sides.book.writing():
+            self._sides.agree(note.path, note.raw, stored)
+            self._sides.deliveries.record(note.path, note.raw, now, tries=tries)
+        if tries > TRIES:
+            first = len(fetched.raw)
+            done.failed[note.path] = f"the server keeps only the first {first} of {len(note.raw)} bytes of it"
+        else:
+            done.uploaded.append(note.path)
+
+    def _overtaken(self, action: Download, fetched: Fetched, now: datetime) -> bytes | None:
+        """Both texts in one, where somebody wrote over our last upload without having seen it."""
+        was = self._sides.book.agreed(action.path)
+        if not isinstance(was, BaseFile) or was.hash != action.hash:
+            return None
+        start = self._start_of_other(action.path, was, fetched, now)
+        ours = self._sides.sent_bytes(was.hash)
+        if start is None or ours is None:
+            return None
+        if action.path.endswith(RECORDS):
+            return merge_records([ours, fetched.raw])
+        date = f"{now:%Y-%m-%d}"
+        return merge(start.raw, ours, fetched.raw, between_people=True, date=date).result
+
+    def _start_of_other(self, path: str, was: BaseFile, fetched: Fetched, now: datetime) -> "_Start | None":
+        """What the other side started from, if it wrote over our last upload without having seen it.
 
         Two writes can pass one precondition at once, and some clients send none: then theirs starts from an older
-        version than ours. One that is just as it was then has been put back on purpose.
+        version than ours, and to take ours for the common text would take our lines for lines that they removed.
+        A text that is just as an earlier one has been put back on purpose.
         """
-        was = self._sides.book.agreed(action.path)
-        if not (isinstance(was, BaseFile) and was.hash == action.hash and action.path.endswith(TEXT)):
+        delivery = self._sides.deliveries.of(path, was)
+        if delivery is None or not path.endswith((*TEXT, *RECORDS)):
             return None
-        if not self._sides.book.uploaded_lately(action.path, now.timestamp()):
+        entry = self._sides.book.last_seen(path)
+        modified = entry.modified if entry and entry.etag == fetched.etag else 0
+        if not self._sides.deliveries.unnoticed(delivery, modified, now.timestamp()):
             return None
-        with self._sides.writing() as writer:
-            snapshots = writer.snapshots
-            revisions = dict.fromkeys(one.revision for one in snapshots.chain(action.path)[: VERSIONS + 1])
-            texts = {revision: snapshots.bytes_of(revision) or b"" for revision in revisions}
-        start = nearest(its, texts.items())
-        if start in (None, was.hash) or revision_of(its) in texts or was.hash not in texts:
+        texts = self._sides.versions_here(path)
+        if revision_of(fetched.raw) in texts or was.hash not in texts:
             return None
-        date = f"{now:%Y-%m-%d}"
-        return merge(texts[start or ""], texts[was.hash], its, between_people=True, date=date).result
+        if path.endswith(RECORDS):
+            return _Start(None)
+        # What was written here since the upload can be nobody else's start.
+        revisions = list(texts)
+        candidates = [(revision, texts[revision]) for revision in revisions[revisions.index(was.hash) :]]
+        nearest_revision = nearest(fetched.raw, candidates)
+        if nearest_revision not in (None, was.hash):
+            return _Start(texts[nearest_revision or ""])
+        # Nothing older is nearer. Without a line of ours in it, it was made where our note was not known.
+        return None if _share_an_item(texts[was.hash], fetched.raw) else _Start(None)
 
     def _swap_in(self, action: Download, joined: bytes, fetched: Fetched, done: Done, now: datetime) -> None:
         """What both wrote stands here now; it goes up with the next pass."""
@@ -71,12 +114,15 @@ class Carrying:
     def merge(self, action: Merge, done: Done, now: datetime) -> None:
         young = action.path in self._overwritten.suspects(now)
         note = self._sides.read(action.path, action.hash)
-        fetched = self._sides.fetch(action.path, now)
+        fetched = self._sides.fetch(action.path, action.tag, now)
         self._sides.keep(action.path, note.raw, now)
         if fetched.raw == note.raw:
             self._sides.agree(action.path, note.raw, _as_stored(fetched))
             return
-        joined = self._joined(action, note.raw, fetched.raw, now)
+        if action.upload and self._sides.is_cut_short(action.path, fetched):
+            self._send_again(note, fetched, done, now)
+            return
+        joined = self._joined(action, note.raw, fetched, now)
         if joined is None:
             self._part(action, fetched, done, now)
             return
@@ -87,16 +133,20 @@ class Carrying:
         self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
         self._sides.rewrote(action.path, "them", now)
         if joined != fetched.raw and action.upload:
-            if not fetched.confirmed:
-                raise Again
-            with self._sides.book.writing():
-                self._sides.book.send([Sent(action.path, revision_of(joined), len(joined), fetched.etag)])
-            stored = self._sides.remote.put(action.path, joined, expected=fetched.etag)
-            if young and isinstance(was := self._sides.book.agreed(action.path), BaseFile):
-                with self._sides.book.writing():
-                    self._overwritten.remember(was, stored, action.path, joined, now, young=True)
-            self._sides.agree(action.path, joined, stored)
+            self._upload_joined(action, joined, fetched, now, young=young or not fetched.confirmed)
         done.merged.append(action.path)
+
+    def _upload_joined(self, action: Merge, joined: bytes, fetched: Fetched, now: datetime, *, young: bool) -> None:
+        if not (fetched.confirmed or self._sides.remote.traits.versions):
+            raise Again  # another write of that second could hide behind the tag, and nobody could tell afterwards
+        with self._sides.book.writing():
+            self._sides.book.send([Sent(action.path, revision_of(joined), len(joined), fetched.etag)])
+        stored = self._sides.send(action.path, joined, fetched.etag)
+        with self._sides.book.writing():
+            if isinstance(was := self._sides.book.agreed(action.path), BaseFile):
+                self._overwritten.remember(was, stored, action.path, joined, now, young=young)
+            self._sides.agree(action.path, joined, stored)
+            self._sides.deliveries.record(action.path, joined, now)
 
     def _part(self, action: Merge, fetched: Fetched, done: Done, now: datetime) -> None:
         """Two texts that cannot become one: the server's keeps the name, the local one lies beside it."""
@@ -106,12 +156,18 @@ class Carrying:
         self._sides.put(action.path, fetched.raw, None, now)
         self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
 
-    def _joined(self, action: Merge, mine: bytes, its: bytes, now: datetime) -> bytes | None:
+    def _joined(self, action: Merge, mine: bytes, fetched: Fetched, now: datetime) -> bytes | None:
         """One text out of two, or None where that cannot be."""
+        its = fetched.raw
         if action.path.endswith(RECORDS):
             return merge_records([mine, its])
         if not action.path.endswith(TEXT):
             return None
+        was = self._sides.book.agreed(action.path)
+        if isinstance(was, BaseFile) and was.hash == action.base:
+            start = self._start_of_other(action.path, was, fetched, now)
+            if start is not None:
+                return merge(start.raw, mine, its, between_people=True, date=f"{now:%Y-%m-%d}").result
         with self._sides.writing() as writer:
             snapshots = writer.snapshots
             base = snapshots.bytes_of(action.base)
@@ -150,6 +206,23 @@ class Carrying:
                 self._sides.book.forget(action.path)
             self._sides.book.drop_entry(action.path)
         done.conflicts.append(action.copy)
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """The text that another side started from; None where it knew of no such note."""
+
+    raw: bytes | None
+
+
+def _share_an_item(raw: bytes, other: bytes) -> bool:
+    """Whether a line other than a heading stands in both."""
+    return bool(_items(raw) & _items(other)) or not _items(raw)
+
+
+def _items(raw: bytes) -> set[bytes]:
+    lines = (line.strip() for line in raw.splitlines())
+    return {line for line in lines if line and not line.startswith(b"#")}
 
 
 def _as_stored(fetched: Fetched) -> Stored:

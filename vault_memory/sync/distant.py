@@ -18,6 +18,8 @@ from vault_memory.sync.trees import BaseFile, BaseNode, Dir, File, Node, Unknown
 
 ROOT_TAG = "root_tag"
 """Under which the book keeps the tag of the whole tree, once it was listed and nothing in it was in doubt"""
+LATEST = 16
+"""So many files of a folder are read when its tag moved and nothing in it tells why"""
 _PARTLY = (RemoteMissing, Refused, RemoteLocked, NotUnderstood)
 """What a server may say about one folder while the rest can be had"""
 
@@ -52,11 +54,13 @@ class Distant:
             return There(known, fresh=False)
         there = self._all() if traits.infinity else self._by_folders(known if not again else {})
         there.resized = frozenset(path for path, one in there.entries.items() if _resized(one, known.get(path)))
+        doubtful = hidden_writes(known, str(last or ""), there.entries, self._book.base())
         sure = not there.unknown and all(entry.confirmed for entry in there.entries.values())
         with self._book.writing():
             if not there.unknown:
                 self._book.listed({path: entry for path, entry in there.entries.items() if path})
             self._book.say(ROOT_TAG, there.entries[""].etag if sure and traits.recursive_etags else "")
+            self._book.doubt_all(doubtful)
         del there.entries[""]
         return there
 
@@ -98,6 +102,54 @@ class Distant:
             return False
         there.entries |= {path: one for path, one in known.items() if within(path, entry.path)}
         return True
+
+
+def hidden_writes(
+    known: Mapping[str, Entry], root_tag: str, entries: Mapping[str, Entry], base: Mapping[str, BaseNode]
+) -> frozenset[str]:
+    """Files that may have other bytes under the tag that they had.
+
+    A write with the time and the length of the one before leaves the file's tag as it was. It takes away the checksum
+    of the sender before, and it moves the tags of the folders above, while nothing else in the folder explains that.
+    """
+    last = {**known, "": Entry("", True, root_tag)}
+    restless = {path for path, entry in entries.items() if _moved(entry, last.get(path))}
+    for path in entries.keys() | known.keys():
+        if path and _differs(entries.get(path), known.get(path)):
+            restless.discard(path.rpartition("/")[0])
+    doubtful = {path for path, entry in entries.items() if _lost_checksum(entry, known.get(path))}
+    for folder in restless:
+        doubtful |= _latest(folder, entries, base)
+    return frozenset(doubtful)
+
+
+def _moved(entry: Entry, last: Entry | None) -> bool:
+    return entry.is_folder and last is not None and bool(last.etag) and entry.etag != last.etag
+
+
+def _differs(entry: Entry | None, last: Entry | None) -> bool:
+    """Whether something came, went, or has another tag. Of a folder that we wrote to, no tag is known."""
+    if entry is None or last is None:
+        return True
+    return entry.etag != last.etag
+
+
+def _lost_checksum(entry: Entry, last: Entry | None) -> bool:
+    if last is None or not last.checksum or entry.etag != last.etag:
+        return False
+    return entry.checksum != last.checksum
+
+
+def _latest(folder: str, entries: Mapping[str, Entry], base: Mapping[str, BaseNode]) -> set[str]:
+    """The files of a folder that were written last, without those whose checksum proves them to be as agreed on."""
+    files = [entry for path, entry in entries.items() if path.rpartition("/")[0] == folder and not entry.is_folder]
+    files.sort(key=lambda entry: entry.modified, reverse=True)
+    unproven = []
+    for entry in files:
+        was = base.get(entry.path)
+        if isinstance(was, BaseFile) and entry.checksum != was.hash:
+            unproven.append(entry.path)
+    return set(unproven[:LATEST])
 
 
 def nodes_of(there: There, base: Mapping[str, BaseNode], behind: Mapping[str, tuple[str, str]]) -> dict[str, Node]:

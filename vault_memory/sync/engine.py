@@ -150,6 +150,9 @@ class Sync:
         at = now.timestamp()
         here = self._local.look(at)
         there = self._distant.look(again=self._doubtful()) if ask else self._distant.glance()
+        self._sides.asked = ask
+        if ask:
+            self._sides.deliveries.observe(there.entries, self.book.base(), at, listed=there.fresh)
         if another := self._meeting.another(at, there.entries, approved=approve_deletes):
             return self._report(Plan(halted=another), Done(), before, here)
         made, base = self._planned(here, there, {**resting, **open_uploads}, now, approve_deletes)
@@ -157,7 +160,7 @@ class Sync:
             if another := self._meeting.another(at, there.entries, approved=False):
                 return self._report(Plan(halted=another), Done(), before, here)
             made, base = self._planned(here, there, {**resting, **open_uploads}, now, approve_deletes)
-        looks = self._second_looks(here, there, base, made)
+        looks = self._second_looks(here, there, base, made)  # also proves tags that an upload of this pass rests on
         busy = {action.path for action in (*made.actions, *looks)}
         if ask and not (dry_run or made.halted):
             looks += sweep(self.book, there, base, busy, at)
@@ -224,14 +227,14 @@ class Sync:
         busy = {action.path for action in made.actions}
         ours = self.book.made() if not self._remote.traits.checksums else frozenset()
         calm, looks = [], []
-        for path in sorted(self.book.racy() - busy):
+        for path in sorted(self.book.racy()):
             was, entry, node = base.get(path), there.entries.get(path), here.nodes.get(path)
             if not isinstance(was, BaseFile) or entry is None or not entry.confirmed or entry.etag != was.tag:
                 continue
             same_size = isinstance(node, File) and node.hash == was.hash and node.size == entry.size
             if entry.checksum == was.hash or (path in ours and same_size):
                 calm.append(path)
-            else:
+            elif path not in busy:
                 looks.append(Look(path=path, tag=entry.etag, row="racy"))
         if calm:
             with self.book.writing():

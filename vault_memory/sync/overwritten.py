@@ -26,16 +26,17 @@ from vault_memory.sync.sides import RECORDS, TEXT, Again, Sides
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault import Note, merge_records, nearest, revision_of
 
-FEW = 3
-"""So many short overwrites of a pass are looked behind even when nothing speaks for another writer"""
-SHORT = 16_384
-"""Bytes; longer ones are moved into place under a condition, which leaves less room for two at once"""
-DEEPEST = 6
+DEEPEST = 12
 """Versions on the server that are looked at"""
+NOTHING = BaseFile("", "")
+"""What a file replaced that was to be a new one"""
 OLDER = 60
 """Versions here that the other one may have started from"""
 GIVE_UP_SECONDS = 24 * 3600.0
+SAME_PASS = 1.0
+"""A look so many seconds after the write is not late"""
 _FACT = "overwrote "
+_LISTED = "versions "
 JOINED = "another program wrote it on the server at the same moment as this device; both texts are in it now"
 ASIDE = "another program wrote it on the server at the same moment as this device; what that was is `{copy}`"
 LEFT = "this device wrote over a text that another program had just stored; it lies in the server's versions"
@@ -63,6 +64,10 @@ class Overwrite:
     at: float
     writes: tuple[tuple[str, str], ...] = ()
     """when there were several, those of us between the two, the newest first: what each wrote, and over what"""
+    ours_modified: int = 0
+    """the time that our write gave the file; 0 when that is not known"""
+    date: int = 0
+    """the server's clock when our write was done; 0 when that is not known"""
 
 
 class Overwritten:
@@ -85,6 +90,7 @@ class Overwritten:
         made = Overwrite(
             path, stored.fileid or was.remote_id, was.hash, size, modified,
             revision_of(raw), len(raw), young, now.timestamp(),
+            ours_modified=stored.modified, date=stored.date,
         )  # fmt: skip
         before = self._sides.book.said(_FACT + path)
         if isinstance(before, dict) and path.endswith((*TEXT, *RECORDS)):  # not yet looked behind: both at once
@@ -118,50 +124,63 @@ class Overwritten:
 
     def _look(self, one: Overwrite, done: Done, now: datetime) -> None:
         versions = self._sides.remote.versions(one.path, fileid=one.fileid)
-        unseen = self._unseen(one, versions[:DEEPEST])
+        unseen = self._unseen(one, versions, now)
         if unseen and not self._sides.writes_here:
             done.notes.append((one.path, LEFT))
         elif unseen and one.path.endswith((*TEXT, *RECORDS)):
             note = self._sides.local.read(one.path)
             if isinstance(note, Note):
                 self._join(one, note, unseen, done, now)
-                return
-            self._aside(one, unseen, done, now)
+            else:
+                self._aside(one, unseen, done, now)
         elif unseen:
             self._aside(one, unseen, done, now)
+        self._remember_listed(one, versions)
 
-    def _unseen(self, one: Overwrite, versions: Sequence[Earlier]) -> list[bytes]:
+    def _remember_listed(self, one: Overwrite, versions: Sequence[Earlier]) -> None:
+        """What comes in addition, as long as our text is the last one, was written over it."""
+        ids = [version.id for version in versions]
+        with self._sides.book.writing():
+            self._sides.book.say(_LISTED + one.path, {"revision": one.ours, "ids": ids})
+
+    def _listed_before(self, one: Overwrite) -> frozenset[str] | None:
+        """Ids of all versions up to the text that we replaced, where that was ours, too."""
+        listed = self._sides.book.said(_LISTED + one.path)
+        if not isinstance(listed, dict) or listed["revision"] != one.base:
+            return None
+        return frozenset(listed["ids"])
+
+    def _unseen(self, one: Overwrite, versions: Sequence[Earlier], now: datetime) -> list[bytes]:
         """What lay between the text that we replaced and ours and was never here, the oldest first."""
-        seen, writes = self._seen(one), list(one.writes or [(one.ours, one.base)])
-        found: list[bytes] = []
-        below: str | None = ""
-        """over what the write of ours wrote below which this is; None between two of them, where others wrote"""
-        for number, version in enumerate(versions):
-            if one.modified and version.modified < one.modified:
-                return found
-            if not one.young and number == 0 and version.size == one.ours_size:
+        before = self._listed_before(one)
+        seen = self._seen(one)
+        unseen: list[bytes] = []
+        reaches_base = bool(one.modified) or before is not None or one.base == NOTHING.hash
+        for version in candidates(one, versions, before, late=now.timestamp() - one.at > SAME_PASS)[:DEEPEST]:
+            try:
+                raw = self._sides.remote.get_version(one.path, version, max_bytes=self._sides.largest)
+            except RemoteMissing:
+                # The content of now is listed and cannot be had here; what expired has nothing to tell.
                 continue
-            if not one.young and (version.size, version.modified) == (one.size, one.modified):
-                return found
-            raw = self._sides.remote.get_version(one.path, version, max_bytes=self._sides.largest)
             revision = revision_of(raw)
-            if revision == one.base:
-                return found
-            at = next((at for at, (ours, _) in enumerate(writes) if ours == revision), None)
-            if at is not None:
-                if below == "":
-                    found.clear()  # what came after it is met as any other edit
-                below = writes[at][1]
-                del writes[: at + 1]
-            elif revision == below:
-                below = None
-            elif below is not None and revision not in seen:
-                found.insert(0, raw)
-        return found if one.modified else []  # where the time is not known, what we replaced shows how far to go
+            if revision == one.base and before is None:
+                reaches_base = True
+                break  # what follows is older
+            if revision not in seen and not self._is_beginning(raw, seen):
+                unseen.insert(0, raw)
+        return unseen if reaches_base else []
 
-    def _seen(self, one: Overwrite) -> set[str]:
+    def _seen(self, one: Overwrite) -> list[str]:
+        """Revisions that were here, the latest first."""
+        ours = [one.ours, one.base, *(revision for write in one.writes for revision in write)]
         with self._sides.writing() as writer:
-            return {version.revision for version in writer.snapshots.chain(one.path)}
+            chain = [version.revision for version in writer.snapshots.chain(one.path)]
+        return [*dict.fromkeys((*ours, *chain))]
+
+    def _is_beginning(self, raw: bytes, seen: Sequence[str]) -> bool:
+        """Whether it is the first part of a text that was here: an upload that was cut off left it."""
+        texts = map(self._sides.sent_bytes, seen[:OLDER])
+        return any(text is not None and text.startswith(raw) for text in texts)
 
     def _join(self, one: Overwrite, note: Note, unseen: Sequence[bytes], done: Done, now: datetime) -> None:
         """All in one, here; it goes up with the next pass."""
@@ -187,12 +206,13 @@ class Overwritten:
             return merge_records([mine, its])
         with self._sides.writing() as writer:
             snapshots = writer.snapshots
-            older = dict.fromkeys(
-                version.revision for version in snapshots.chain(one.path) if version.revision != one.ours
-            )
-            texts = {revision: snapshots.bytes_of(revision) or b"" for revision in (one.base, *list(older)[:OLDER])}
+            chain = [*dict.fromkeys(version.revision for version in snapshots.chain(one.path))]
+            # What came here after the text that we replaced is nobody's start: what it has in addition is not removed.
+            older = chain[chain.index(one.base) :] if one.base in chain else []
+            texts = {revision: snapshots.bytes_of(revision) or b"" for revision in (one.base, *older[:OLDER])}
         start = nearest(its, texts.items()) or one.base
-        return merge(texts[start], mine, its, between_people=True, date=f"{now:%Y-%m-%d}").result
+        base = None if start == NOTHING.hash else texts[start]
+        return merge(base, mine, its, between_people=True, date=f"{now:%Y-%m-%d}").result
 
     def _aside(self, one: Overwrite, unseen: Sequence[bytes], done: Done, now: datetime) -> None:
         for its in unseen:
@@ -203,3 +223,32 @@ class Overwritten:
             done.conflicts.append(copy)
             done.acted += 1
             done.notes.append((one.path, ASIDE.format(copy=copy)))
+
+
+def candidates(
+    one: Overwrite, versions: Sequence[Earlier], before: frozenset[str] | None, *, late: bool
+) -> list[Earlier]:
+    """Versions that may hold a text that nobody here has seen, the newest first.
+
+    `before`: the ids of an earlier look, if there was one. `late`: others may have written since.
+    """
+    chosen = []
+    # Another text may have come to stand in the entry of the one that we replaced: same length, same second.
+    of_base = next((version for version in versions if version.modified == one.modified), None)
+    for version in versions:
+        is_base = (version.size, version.modified) == (one.size, one.modified)
+        is_ours = (version.size, version.modified) == (one.ours_size, one.ours_modified)
+        if is_ours and one.ours_modified != one.modified:
+            continue  # a time of its own: nothing shares its entry
+        if is_base and not one.young:
+            if before is None:
+                break  # what follows is older
+            continue
+        if before is not None and version.id in before and version is not of_base:
+            continue
+        if before is None and version.modified < one.modified:
+            continue
+        if late and one.date and version.modified > one.date + 1:
+            continue
+        chosen.append(version)
+    return chosen

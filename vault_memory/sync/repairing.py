@@ -16,7 +16,7 @@ from vault_memory.remote import (
     Stored,
 )
 from vault_memory.sync.book import Sent
-from vault_memory.sync.sides import Sides
+from vault_memory.sync.sides import SECOND_LOOK, Sides
 from vault_memory.vault import Note, revision_of
 
 logger = logging.getLogger(__name__)
@@ -48,10 +48,14 @@ def _settle(sides: Sides, sent: Sent, now: datetime) -> None:
         return
     if revision_of(there.raw) == sent.hash:
         sides.agree(sent.path, there.raw, Stored(there.etag, confirmed=there.confirmed))
+        sides.deliveries.record(sent.path, there.raw, now)
     elif ours is not None and ours.startswith(there.raw) and there.etag != sent.tag:
-        if not there.confirmed:
+        with sides.book.writing():
+            since = sides.book.doubted(sent.path, there.etag, now)
+        if not (there.confirmed or now.timestamp() - since >= SECOND_LOOK):
             raise RemoteLocked(sent.path)
-        sides.agree(sent.path, ours, sides.remote.put(sent.path, ours, expected=there.etag))
+        sides.agree(sent.path, ours, sides.send(sent.path, ours, there.etag))
+        sides.deliveries.record(sent.path, ours, now)
     sides.sent(sent.path)
 
 

@@ -9,15 +9,19 @@ from hashlib import sha256
 from vault_memory.markdown import merge
 from vault_memory.remote import Entry, Fetched, Remote, Stored
 from vault_memory.sync.book import NEW, YOUNG, Book
+from vault_memory.sync.deliveries import Deliveries
 from vault_memory.sync.disk import Disk
 from vault_memory.sync.local import Local
 from vault_memory.sync.trees import BaseFile
-from vault_memory.vault import By, Note, Version, Writer, half_saved, merge_records, revision_of
+from vault_memory.vault import By, Note, Version, Writer, merge_records, revision_of
 
 TEXT = (".md",)
 RECORDS = (".jsonl",)
+VERSIONS = 60
+"""How many earlier versions may have been what the other side started from"""
 HOLD_SECONDS = 120.0
 """For which a text on the server that looks cut off is left to the device that sent it"""
+HALF = "half"
 SECOND_LOOK = 3.0
 """After which a tag is relied on where the server does not tell how old it is"""
 
@@ -42,23 +46,68 @@ class Sides:
     """in bytes: of a file that travels"""
     young: frozenset[str] = frozenset()
     """paths whose tags, as listed in this pass, may come to stand for other bytes"""
+    asked: bool = True
+    """whether this pass looked at the server before it planned"""
     writes_here: bool = True
     """False: only the server is written"""
+    deliveries: Deliveries = field(init=False)
     _patient: set[str] = field(default_factory=set)
 
-    def fetch(self, path: str, now: datetime) -> Fetched:
-        """What the server holds; what looks like the first part of an upload is believed when it stays so."""
+    def __post_init__(self) -> None:
+        self.deliveries = Deliveries(self.book)
+
+    def fetch(self, path: str, tag: str, now: datetime) -> Fetched:
+        """What the server holds, which was listed under this tag.
+
+        A text that ends within a line may be the first part of an unfinished upload of another device. It is read
+        once, and believed when it stays so.
+        """
+        since = self.book.doubted_since(path, tag, why=HALF)
+        if since is not None and 0 <= now.timestamp() - since < HOLD_SECONDS:
+            raise Again
         fetched = self.remote.get(path, max_bytes=self.largest)
         was = self.book.agreed(path)
-        with self.writing() as writer:
-            last = writer.snapshots.bytes_of(was.hash) if isinstance(was, BaseFile) else None
-        if _cut_off(fetched.raw, last):
+        last = self.sent_bytes(was.hash) if isinstance(was, BaseFile) else None
+        unfinished = _cut_off(fetched.raw, last) and not self._finished(path, fetched)
+        if unfinished and not self.is_cut_short(path, fetched):
             with self.book.writing():
-                since = self.book.doubted(path, fetched.etag, now)
+                since = self.book.doubted(path, fetched.etag, now, why=HALF)
             if now.timestamp() - since < HOLD_SECONDS:
                 raise Again
         self.fetched(path, fetched)
         return fetched
+
+    def is_cut_short(self, path: str, fetched: Fetched) -> bool:
+        """Whether the server kept only the first part of our last upload, though it answered that it had stored it.
+
+        Taken for an edit, it would take the rest away here, too. Once a listing has shown the upload whole, such a
+        text is an edit. So is an earlier version under another tag: somebody put it back.
+        """
+        was = self.book.agreed(path)
+        delivery = self.deliveries.of(path, was)
+        if delivery is None or delivery.whole or not isinstance(was, BaseFile):
+            return False
+        sent = self.sent_bytes(delivery.revision)
+        if sent is None or len(fetched.raw) >= len(sent) or not sent.startswith(fetched.raw):
+            return False
+        return fetched.etag == was.tag or revision_of(fetched.raw) not in self.versions_here(path)
+
+    def versions_here(self, path: str) -> dict[str, bytes]:
+        """The latest versions of a note by revision, the newest first."""
+        with self.writing() as writer:
+            snapshots = writer.snapshots
+            revisions = dict.fromkeys(version.revision for version in snapshots.chain(path)[: VERSIONS + 1])
+            return {revision: snapshots.bytes_of(revision) or b"" for revision in revisions}
+
+    def _finished(self, path: str, fetched: Fetched) -> bool:
+        """Whether the sender's checksum proves that nothing is missing."""
+        entry = self.book.last_seen(path)
+        return entry is not None and entry.etag == fetched.etag and entry.checksum == revision_of(fetched.raw)
+
+    def sent_bytes(self, revision: str) -> bytes | None:
+        """The bytes of a revision, as far as they are kept."""
+        with self.writing() as writer:
+            return writer.snapshots.bytes_of(revision)
 
     def fetched(self, path: str, fetched: Fetched) -> None:
         """Remember what stands behind a tag, unless it may come to stand for other bytes."""
@@ -66,20 +115,28 @@ class Sides:
             with self.book.writing():
                 self.book.fetched(path, fetched.etag, revision_of(fetched.raw))
 
-    def certain(self, path: str, tag: str, now: datetime) -> None:
+    def certain(self, path: str, tag: str, now: datetime, *, replaceable: bool = False) -> None:
         """Before the file that both sides agree on is overwritten or deleted on the server: is it still the same?
 
         Where the tag was recorded young, another write may hide behind it. Then the bytes are asked for once it is
-        older than the second that it stands for.
+        older than the second that it stands for, by the clock of this device: a file may have a time in the future.
+        `replaceable`: what is written over can be had again, so nothing has to be waited for.
         """
         if path not in self.book.racy():
             return
+        since = self.book.doubted_since(path, tag)
+        if since is not None and 0 <= now.timestamp() - since < SECOND_LOOK:
+            raise Again
         fetched, was = self.remote.get(path, max_bytes=self.largest), self.book.agreed(path)
         self.fetched(path, fetched)
         same = isinstance(was, BaseFile) and (was.hash, tag) == (revision_of(fetched.raw), fetched.etag)
+        if not same:
+            raise Again
+        if replaceable and not fetched.confirmed:
+            return  # what hides behind the tag is found in the versions afterwards
         with self.book.writing():
             since = self.book.doubted(path, fetched.etag, now)
-        if not same or not (fetched.confirmed or now.timestamp() - since >= SECOND_LOOK):
+        if not (fetched.confirmed or now.timestamp() - since >= SECOND_LOOK):
             raise Again
         with self.book.writing():
             self.book.calm(path)
@@ -108,6 +165,12 @@ class Sides:
                 raise Again
         return written.outcome
 
+    def send(self, path: str, raw: bytes, expected: str | None) -> Stored:
+        """Write to the server, over the file with that tag or where nothing is."""
+        last = self.book.last_seen(path)
+        after = last.modified if last and last.etag == expected else 0
+        return self.remote.put(path, raw, expected=expected, after=after)
+
     def give_up_old(self) -> None:
         """Writes that waited for an editor, and that no plan asks for any more."""
         with self.writing() as writer:
@@ -130,8 +193,9 @@ class Sides:
             agreed = BaseFile(revision_of(raw), tag, self.disk.id_of(path), remote_id)
             self.book.agree(path, agreed, racy=0 if confirmed else NEW if made else YOUNG)
             seen = self.book.last_seen(path)
-            modified = seen.modified if seen and seen.etag == tag else 0
-            self.book.entry(Entry(path, False, tag, len(raw), modified, fileid=remote_id))
+            modified = stored.modified or (seen.modified if seen and seen.etag == tag else 0)
+            checksum = stored.checksum or (seen.checksum if seen and seen.etag == tag else "")
+            self.book.entry(Entry(path, False, tag, len(raw), modified, remote_id, checksum))
             self.book.sent(path)
 
     def rewrote(self, path: str, by: str, now: datetime) -> None:
@@ -174,7 +238,12 @@ def _is_head(head: Version | None, raw: bytes) -> bool:
 
 
 def _cut_off(raw: bytes, last: bytes | None) -> bool:
-    """Whether this may be the first part of a text that another device's upload was cut off in."""
+    """Whether this may be the first part of a text that another device's upload was cut off in.
+
+    Whole lines are an edit, however few they are: somebody took out the others, or put an earlier version back.
+    """
+    if not raw:
+        return last != b""
     if last is None or len(raw) >= len(last):
-        return not raw and last is None
-    return half_saved(raw, last) or (last.endswith(b"\n") and not raw.endswith(b"\n"))
+        return False
+    return last.endswith(b"\n") and not raw.endswith(b"\n")

@@ -10,8 +10,7 @@ from typing import Protocol, TypeVar
 from vault_memory.remote import Entry, Stored
 from vault_memory.sync.actions import Action, Upload
 from vault_memory.sync.done import Done
-from vault_memory.sync.overwritten import FEW as LOOKED_BEHIND
-from vault_memory.sync.overwritten import SHORT, Overwritten
+from vault_memory.sync.overwritten import NOTHING, Overwritten
 from vault_memory.sync.sides import Again, Sides
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault import Note
@@ -70,14 +69,15 @@ class Uploading:
         try:
             note = self._sides.read(action.path, action.hash)
             if action.tag is not None:
-                self._sides.certain(action.path, action.tag, now)
+                replaceable = self._sides.remote.traits.versions
+                self._sides.certain(action.path, action.tag, now, replaceable=replaceable)
         except Again:
             self._sides.sent(action.path)
             raise
         return note
 
     def _put(self, action: Upload, note: Note) -> Stored:
-        return self._sides.remote.put(action.path, note.raw, expected=action.tag)
+        return self._sides.send(action.path, note.raw, action.tag)
 
     def _with_tags(self, gone: Iterable[_Gone], attempt: Attempt) -> Iterable[_Gone]:
         """A server that tells no tag when it stores a file is asked for those of a whole folder."""
@@ -103,24 +103,18 @@ class Uploading:
         return _Gone(one.action, one.note, Stored(entry.etag, entry.fileid))
 
     def _record(self, gone: Sequence[_Gone], done: Done, now: datetime) -> None:
-        behind = self._looked_behind(gone)
         with self._sides.book.writing():
             for one in gone:
                 path, was = one.action.path, self._sides.book.agreed(one.action.path)
-                if path in behind and isinstance(was, BaseFile):
-                    young = path in self._suspects
-                    self._overwritten.remember(was, one.stored, path, one.note.raw, now, young=young)
+                if one.action.tag is not None or one.stored.replaced:
+                    # A tag of the last listing proves the bytes only if the server was asked in this pass.
+                    young = path in self._suspects or not self._sides.asked
+                    replaced = was if isinstance(was, BaseFile) and one.action.tag is not None else NOTHING
+                    self._overwritten.remember(replaced, one.stored, path, one.note.raw, now, young=young)
                 self._sides.agree(one.action.path, one.note.raw, one.stored, made=one.action.tag is None)
+                self._sides.deliveries.record(path, one.note.raw, now)
                 self._sides.rewrote(one.action.path, "us", now)
                 done.uploaded.append(one.action.path)
                 done.acted += 1
                 if one.action.note:
                     done.notes.append((one.action.path, one.action.note))
-
-    def _looked_behind(self, gone: Sequence[_Gone]) -> frozenset[str]:
-        """Of what was written over something, that of which it is to be found out what it replaced."""
-        over = [one for one in gone if one.action.tag is not None]
-        few = len(over) <= LOOKED_BEHIND
-        return frozenset(
-            one.action.path for one in over if one.action.path in self._suspects or (few and len(one.note.raw) <= SHORT)
-        )

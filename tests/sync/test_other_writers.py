@@ -1,0 +1,300 @@
+"""Programs that write to the same notes without asking whether anybody else has: what must not get lost to them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.remote.servers.faults import Meanwhile
+from tests.sync.clouded import bulk_upload
+from tests.sync.test_scenarios_servers import TEXT, Cloud, noted
+
+BLACK = f"{TEXT}- black\n"
+
+
+@pytest.fixture
+def cloud(base: Path) -> Cloud:
+    return Cloud(base)
+
+
+def lines(raw: bytes) -> list[str]:
+    return raw.decode().splitlines()
+
+
+@pytest.mark.parametrize("seconds", [0, 3, 61, 300])
+@pytest.mark.parametrize("typed_since", [True, False])
+def test_a_line_that_was_uploaded_survives_a_client_that_had_not_seen_it(
+    cloud: Cloud, seconds: float, typed_since: bool
+):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.turn()
+    cloud.clock.pass_by(seconds)
+    bulk_upload(cloud.fake, "USER.md", f"{TEXT}- its\n".encode())
+    if typed_since:
+        cloud.laptop.save("USER.md", f"{TEXT}- mine\n- more\n")
+
+    cloud.clock.pass_by(3)
+    cloud.laptop.turn()
+
+    more = ["- more"] if typed_since else []
+    assert sorted(lines(cloud.together()["USER.md"])) == sorted([*TEXT.splitlines(), "- its", "- mine", *more])
+
+
+@pytest.mark.parametrize("typed_since", [True, False])
+def test_a_note_that_was_made_here_survives_a_client_that_made_one_of_that_name(cloud: Cloud, typed_since: bool):
+    cloud.agreed()
+    cloud.laptop.save("day.md", "## Tea\n\n- mine\n")
+    cloud.laptop.turn()
+    cloud.clock.pass_by(3)
+    bulk_upload(cloud.fake, "day.md", b"## Tea\n\n- its\n")
+    if typed_since:
+        cloud.laptop.save("day.md", "## Tea\n\n- mine\n- more\n")
+
+    cloud.laptop.turn()
+
+    more = ["- more"] if typed_since else []
+    expected = ["", "## Tea", "- its", "- mine", *more]
+    assert sorted(lines(cloud.together()["day.md"])) == expected
+
+
+def test_a_record_that_was_uploaded_survives_a_client_that_had_not_seen_it(cloud: Cloud):
+    cloud.laptop.save("log.jsonl", '{"id": "1"}\n')
+    cloud.agreed()
+    cloud.laptop.save("log.jsonl", '{"id": "1"}\n{"id": "2"}\n')
+    cloud.laptop.turn()
+    cloud.clock.pass_by(3)
+    bulk_upload(cloud.fake, "log.jsonl", b'{"id": "1"}\n{"id": "3"}\n')
+
+    cloud.laptop.turn()
+
+    assert sorted(lines(cloud.together()["log.jsonl"])) == ['{"id": "1"}', '{"id": "2"}', '{"id": "3"}']
+
+
+def test_a_line_that_somebody_takes_out_after_it_stood_for_a_while_does_not_come_back(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- milk\n")
+    cloud.laptop.turn()
+    for _ in range(5):
+        cloud.clock.pass_by(15)
+        cloud.laptop.turn()
+    cloud.fake.other_client_put("USER.md", f"{TEXT}- call Bob\n".encode())
+
+    cloud.laptop.turn()
+
+    assert cloud.together()["USER.md"] == f"{TEXT}- call Bob\n".encode()
+
+
+def test_nor_does_it_where_this_device_slept_from_the_upload_on(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- milk\n")
+    cloud.laptop.turn()
+    cloud.clock.pass_by(15)
+    cloud.laptop.turn()
+    cloud.clock.pass_by(8 * 3600)
+    cloud.fake.other_client_put("USER.md", f"{TEXT}- call Bob\n".encode())
+    cloud.clock.pass_by(3600)
+
+    cloud.laptop.turn()
+
+    assert cloud.together()["USER.md"] == f"{TEXT}- call Bob\n".encode()
+
+
+def overlapping(cloud: Cloud, path: str, raw: bytes, seconds: float) -> None:
+    """Another upload passes the precondition together with our next one, and is stored just before it."""
+
+    def other_first() -> None:
+        bulk_upload(cloud.fake, path, raw)
+        cloud.clock.pass_by(seconds)
+
+    cloud.fake.race_next_put(other_first)
+
+
+@pytest.mark.scenario("E102")
+@pytest.mark.parametrize("ask", [True, False])
+@pytest.mark.parametrize("seconds", [0, 1, 3])
+def test_of_two_uploads_that_pass_one_precondition_both_texts_stay(cloud: Cloud, seconds: float, ask: bool):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    overlapping(cloud, "USER.md", f"{TEXT}- its\n".encode(), seconds)
+
+    report = cloud.laptop.turn(ask=ask)
+
+    assert noted(report, "USER.md")
+    assert sorted(lines(cloud.together()["USER.md"])) == sorted([*TEXT.splitlines(), "- its", "- mine"])
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 3])
+def test_nor_does_a_merge_write_over_an_upload_that_passed_with_it(cloud: Cloud, seconds: float):
+    cloud.agreed()
+    bulk_upload(cloud.fake, "USER.md", f"- seen\n{TEXT}".encode())
+    cloud.clock.pass_by(10)
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    overlapping(cloud, "USER.md", f"- seen\n{TEXT}- its\n".encode(), seconds)
+
+    cloud.laptop.turn()
+
+    assert {"- seen", "- its", "- mine"} <= set(lines(cloud.together()["USER.md"]))
+
+
+def test_nor_does_a_new_note_write_over_one_that_was_made_with_it(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("day.md", "- mine\n")
+    overlapping(cloud, "day.md", b"- its\n", 1)
+
+    cloud.laptop.turn()
+
+    assert sorted(lines(cloud.together()["day.md"])) == ["- its", "- mine"]
+
+
+@pytest.mark.parametrize("ask", [True, False])
+@pytest.mark.parametrize("edited", [True, False])
+def test_a_text_of_the_same_length_and_time_under_the_same_tag_is_seen(cloud: Cloud, edited: bool, ask: bool):
+    cloud.agreed()
+    second = int(cloud.clock.seconds())
+    bulk_upload(cloud.fake, "USER.md", f"{TEXT}- black\n".encode(), mtime=second)
+    cloud.clock.pass_by(60)
+    cloud.laptop.turn()
+    cloud.clock.pass_by(60)
+    cloud.laptop.turn()
+    tag = cloud.fake.tree.file("USER.md").etag
+    bulk_upload(cloud.fake, "USER.md", f"{TEXT}- white\n".encode(), mtime=second)
+    assert cloud.fake.tree.file("USER.md").etag == tag
+    if edited:
+        cloud.laptop.save("USER.md", f"- mine\n{TEXT}- black\n")
+
+    cloud.clock.pass_by(15)
+    cloud.laptop.turn(ask=ask)
+
+    assert {"- green", "- white", *(["- mine"] if edited else [])} <= set(lines(cloud.together()["USER.md"]))
+
+
+@pytest.mark.parametrize("typed_since", [True, False])
+@pytest.mark.parametrize("at", [0, 5, len(TEXT), len(TEXT) + 3])
+def test_an_upload_that_the_server_cut_short_is_sent_again(cloud: Cloud, at: int, typed_since: bool):
+    cloud.agreed()
+    whole = f"{BLACK}- mine\n"
+    cloud.laptop.save("USER.md", whole)
+    cloud.fake.cut_next_put_short_at(at)
+    cloud.laptop.turn()
+    assert cloud.fake.files()["USER.md"] == whole.encode()[:at]
+    if typed_since:
+        whole = f"- more\n{whole}"
+        cloud.laptop.save("USER.md", whole)
+
+    for _ in range(4):
+        cloud.clock.pass_by(61)
+        cloud.laptop.turn()
+        assert cloud.laptop.text("USER.md") == whole
+
+    assert cloud.together()["USER.md"] == whole.encode()
+
+
+def test_a_server_that_cuts_every_upload_short_takes_no_line_from_here_and_is_named(cloud: Cloud):
+    cloud.agreed()
+    whole = f"{BLACK}- mine\n"
+    cloud.laptop.save("USER.md", whole)
+    failed: dict[str, str] = {}
+    for _ in range(8):
+        cloud.fake.cut_next_put_short_at(9)
+        cloud.clock.pass_by(61)
+        failed |= dict(cloud.laptop.turn().failed)
+        assert cloud.laptop.text("USER.md") == whole
+
+    assert "only the first 9 of" in failed["USER.md"]
+    cloud.fake._short_put = None
+    assert cloud.together()["USER.md"] == whole.encode()
+
+
+@pytest.mark.parametrize(
+    "shorter", [TEXT.encode(), b"## Tea\n", f"{TEXT}- black\n".encode(), b"# T\n"], ids=["last", "most", "some", "new"]
+)
+def test_lines_that_somebody_removed_at_the_end_are_gone_here_with_the_next_pass(cloud: Cloud, shorter: bytes):
+    cloud.laptop.save("USER.md", f"{BLACK}- white\n- red\n")
+    cloud.agreed(tea="- tea\n")
+    cloud.phone.save("USER.md", shorter)
+    cloud.phone.turn()
+    cloud.fake.log.clear()
+
+    cloud.clock.pass_by(5)
+    cloud.laptop.turn()
+
+    assert cloud.laptop.files()["USER.md"] == shorter
+    assert len(cloud.fake.requests("GET")) == 1
+
+
+def test_a_text_that_ends_within_a_line_is_read_once_while_its_rest_is_waited_for(cloud: Cloud):
+    cloud.laptop.save("USER.md", f"{BLACK}- white\n- red\n")
+    cloud.agreed(tea="- tea\n")
+    cloud.fake.other_client_put("USER.md", f"{BLACK}- whi".encode())
+    cloud.clock.pass_by(3)
+
+    for _ in range(10):
+        cloud.clock.pass_by(3)
+        cloud.laptop.turn()
+        assert cloud.laptop.text("USER.md") == f"{BLACK}- white\n- red\n"
+
+    assert len(cloud.fake.requests("GET")) == 1
+
+
+@pytest.mark.parametrize("skew", [0, 1, 2, 5, 30, 3600, 2_000_000_000])
+@pytest.mark.parametrize("change", ["theirs", "mine", "both", "delete", "rename"])
+def test_a_time_in_the_future_costs_no_more_requests_than_another(cloud: Cloud, skew: int, change: str):
+    cloud.agreed()
+    user = cloud.laptop.vault / "USER.md"
+    later = int(cloud.clock.seconds()) + skew
+    if change == "both":
+        cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
+    cloud.fake.other_client_put("USER.md", BLACK.encode(), mtime=later)
+    requests = until_quiet(cloud)
+    match change:
+        case "mine":
+            cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
+        case "delete":
+            user.unlink()
+        case "rename":
+            user.rename(user.with_name("ann.md"))
+    requests += until_quiet(cloud)
+
+    assert requests <= 24
+    assert cloud.laptop.files() == cloud.fake.files()
+
+
+def until_quiet(cloud: Cloud, passes: int = 40) -> int:
+    """Requests of the passes that `sync --once` makes, a third of a second apart."""
+    requests = 0
+    for _ in range(passes):
+        cloud.clock.pass_by(0.34)
+        report = cloud.laptop.turn()
+        requests += report.requests
+        if report.quiet:
+            return requests
+    raise AssertionError(report)
+
+
+def test_an_edit_that_nobody_crossed_costs_three_requests(cloud: Cloud):
+    cloud.agreed()
+    cloud.clock.pass_by(15)
+    cloud.laptop.turn()
+    for number in range(3):
+        cloud.clock.pass_by(15)
+        cloud.laptop.save("USER.md", cloud.laptop.text("USER.md") + f"- mine{number}\n")
+        report = cloud.laptop.turn()
+        assert (report.uploaded, report.requests) == (1, 3)
+
+
+WRITES: dict[str, Callable[[Cloud], None]] = {
+    "same second": lambda cloud: bulk_upload(cloud.fake, "USER.md", f"{BLACK}- its\n".encode()),
+    "later": lambda cloud: (cloud.clock.pass_by(5), bulk_upload(cloud.fake, "USER.md", f"{BLACK}- its\n".encode()))[1],
+}
+
+
+@pytest.mark.parametrize("when", list(WRITES))
+def test_what_is_written_between_our_look_and_our_upload_is_not_lost(cloud: Cloud, when: str):
+    cloud.agreed(USER=BLACK)
+    cloud.laptop.save("USER.md", f"- mine\n{BLACK}")
+    cloud.script.add(Meanwhile(lambda: WRITES[when](cloud)), "PUT")
+
+    cloud.laptop.turn()
+
+    assert {"- mine", "- black", "- its"} <= set(lines(cloud.together()["USER.md"]))
