@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.brain.models import ModelFiles, folder_model, package_folder
+from vault_memory.brain.models import ModelFiles, folder_model
 from vault_memory.brain.onnx import OnnxEmbedder
+from vault_memory.brain.packaged import package_folder
 from vault_memory.errors import EmbedderUnavailable
 
 

@@ -180,12 +180,14 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
 
 def _embedder(memory: "VaultMemory") -> Iterator[Check]:
     from vault_memory.brain import available
+    from vault_memory.brain.load import check_files
 
     if memory.config.embedding.kind == "off":
         yield Check("embedder", "ok", "switched off: search works by keywords", "")
     elif reason := available(memory.config.embedding):
         yield Check("embedder", "warn", f"search works by keywords only: {reason}", "pip install 'vault-memory[onnx]'")
     else:
+        check_files(memory.config.embedding)
         yield Check("embedder", "ok", f"{memory.config.embedding.kind}, model {memory.config.embedding.model}", "")
 
 

