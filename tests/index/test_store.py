@@ -124,6 +124,15 @@ def test_a_question_in_one_scope_does_not_read_all_other_scopes():
     assert asked[0] == asked[1]
 
 
+def test_naming_the_scopes_does_not_read_all_notes():
+    few, many = (
+        library({("user:ann", f"{number}.md"): "- boat\n" for number in range(notes)}, embedded=False)
+        for notes in (3, 300)
+    )
+
+    assert steps_of(many, many.scopes) == steps_of(few, few.scopes)
+
+
 def test_a_scope_that_no_name_can_stand_for_is_unknown():
     index = library({("user:ann", "a.md"): "- boat\n"}, embedded=False)
 

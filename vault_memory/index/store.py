@@ -128,7 +128,9 @@ class Index:
 
     def scopes(self) -> list[str]:
         """The names of all scopes that have a note, sorted."""
-        rows = self.connection.execute("SELECT name FROM scope WHERE id IN (SELECT scope FROM note) ORDER BY name")
+        rows = self.connection.execute(
+            "SELECT name FROM scope s WHERE EXISTS (SELECT 1 FROM note WHERE scope = s.id) ORDER BY name"
+        )
         return [row[0] for row in rows]
 
     def _scope_id(self, name: str) -> int:
