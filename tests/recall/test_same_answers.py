@@ -4,15 +4,16 @@ import random
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import vault_memory.index.matrices as module_of_matrices
 from tests.recall import towns
-from tests.recall.library import library
+from tests.recall.library import MODEL, embed, library
 from tests.recall.towns import Town, answers, bring_up_to_date, differences, scope_sets
 from vault_memory.index import Index, text, volumes
 from vault_memory.index.filters import chunks_in
-from vault_memory.recall import Matrices, candidates, search
+from vault_memory.recall import MODES, Matrices, search
 
 SEVERAL = tuple(scope_sets(tuple(towns.FOLDERS)))
 
@@ -50,11 +51,11 @@ def check_history(folder: Path, seed: int, *, chunks: int, edits: int, queries: 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_an_index_kept_up_to_date_answers_as_one_built_afresh(tmp_path, seed):
-    check_history(tmp_path, seed, chunks=200 + 100 * seed, edits=100, queries=3)
+    check_history(tmp_path, seed, chunks=150 + 100 * seed, edits=100, queries=2)
 
 
 def test_a_large_index_kept_up_to_date_answers_as_one_built_afresh(tmp_path):
-    check_history(tmp_path, 7, chunks=4_000, edits=40, queries=4)
+    check_history(tmp_path, 7, chunks=3_200, edits=30, queries=3)
 
 
 @pytest.mark.deep
@@ -63,8 +64,21 @@ def test_many_indexes_kept_up_to_date_answer_as_ones_built_afresh(tmp_path, seed
     check_history(tmp_path, seed, chunks=random.Random(seed).choice((200, 500, 1_500, 3_500, 6_000)), edits=100)
 
 
-def tell_ties_apart_by_ids(monkeypatch):
-    monkeypatch.setattr(candidates, "_paths", lambda request, notes: {})
+TWINS = {("user:ann", f"{number:03}.md"): "- the heron\n" for number in range(300)}
+SHUFFLED = dict(random.Random(5).sample(sorted(TWINS.items()), len(TWINS)))
+
+
+@pytest.mark.parametrize("matrices", [None, *resident()], ids=["read", "resident", "by bits"])
+@pytest.mark.parametrize("mode", MODES)
+def test_of_hits_that_are_equally_good_the_first_by_path_come(mode, matrices):
+    index = library(SHUFFLED)
+
+    answer = search(
+        index, "heron", scopes=["user:ann"], now=towns.NOW, mode=mode, limit=5, embed=embed, model=MODEL,
+        matrices=matrices,
+    )  # fmt: skip
+
+    assert [hit.note for hit in answer.hits] == [f"{number:03}.md" for number in range(5)]
 
 
 def count_chunks_by_the_highest_id(monkeypatch):
@@ -73,8 +87,14 @@ def count_chunks_by_the_highest_id(monkeypatch):
     monkeypatch.setattr(text, "within_scopes", lambda run, ids: f"scope : ({' OR '.join(f's{id_}' for id_ in ids)})")
 
 
-def add_up_as_blas_does(monkeypatch):
-    monkeypatch.setattr(module_of_matrices, "_products", lambda matrix, query: matrix @ query)
+def add_up_by_where_rows_stand(monkeypatch):
+    """As linear algebra libraries may do."""
+    products = module_of_matrices._products
+    monkeypatch.setattr(
+        module_of_matrices,
+        "_products",
+        lambda matrix, query: products(matrix, query) * (1 + 1e-6 * (np.arange(len(matrix)) % 4 == 3)),
+    )
 
 
 def count_other_peoples_chunks(monkeypatch):
@@ -82,7 +102,7 @@ def count_other_peoples_chunks(monkeypatch):
     monkeypatch.setattr(text, "within_scopes", lambda run, ids: f"scope : ({' OR '.join(f's{id_}' for id_ in ids)})")
 
 
-@pytest.mark.parametrize("break_it", [tell_ties_apart_by_ids, count_chunks_by_the_highest_id, add_up_as_blas_does])
+@pytest.mark.parametrize("break_it", [count_chunks_by_the_highest_id, add_up_by_where_rows_stand])
 def test_the_law_notices_broken_ranking(break_it, monkeypatch, tmp_path):
     break_it(monkeypatch)
 

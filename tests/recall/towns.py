@@ -38,6 +38,8 @@ VOCABULARY = (
 ).split()
 _SUMS = list(accumulate(1 / rank for rank in range(1, len(VOCABULARY) + 1)))
 LINES_PER_NOTE = 25
+LONG = "memory/long.md"
+KINDS = ("write", "append", "insert", "cut", "delete", "rename", "copy", "talk", "swap", "long", "facts")
 
 QUERIES = (
     "heron",
@@ -72,6 +74,8 @@ class Town:
         """Notes, transcripts and facts with about so many chunks."""
         for number in range(max(chunks // LINES_PER_NOTE, 1)):
             self._write(self._path(number), self._lines(LINES_PER_NOTE))
+        if chunks >= 300:
+            self._write(LONG, self._lines(chunks // 2))
         for scope in self.scopes:
             self._write(f"{FOLDERS[scope].rpartition('/')[0]}/FACTS.md".lstrip("/"), self._facts())
             if scope.startswith("channel:"):
@@ -79,9 +83,11 @@ class Town:
 
     def edit(self) -> None:
         """One edit by one of the people."""
-        kind = self.source.choice(("write", "append", "insert", "cut", "delete", "rename", "copy", "talk", "swap"))
+        kind = self.source.choice(KINDS)
         notes = sorted(path for path in self.root.rglob("*.md") if path.name != "FACTS.md")
         path = self.source.choice(notes) if notes else self.root / self._path(0)
+        if kind == "long":  # of a long note only the difference is written
+            kind, path = self.source.choice(("append", "insert", "cut", "swap")), self.root / LONG
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
         at = self.source.randint(0, len(lines))
         if kind == "write":
@@ -102,6 +108,8 @@ class Town:
                 path.unlink()
         elif kind == "talk" and (said := sorted(self.root.rglob("*.jsonl"))):
             self._talk(self.source.choice(said).relative_to(self.root).as_posix(), 2)
+        elif kind == "facts" and (pages := sorted(self.root.rglob("FACTS.md"))):
+            self._write(self.source.choice(pages), self._facts())
         elif kind == "swap":
             self._write(path, [line.replace("oak", "elm") for line in lines])
 
