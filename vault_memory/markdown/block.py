@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-CHUNKING = "1"
+CHUNKING = "2"
 """The version of the rules of chunks; another one means that all notes are chunked again."""
 BLANKS = " \t"
 """What may stand on a blank line. A form feed or a no-break space is text."""

@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from vault_memory.markdown.block import Block
+from vault_memory.markdown.capping import capped
 from vault_memory.markdown.chunk_text import MARKER, SPEAKER, Chunk
 from vault_memory.markdown.cutting import CAP, cut
 from vault_memory.markdown.items import day, read_metadata
@@ -34,7 +35,7 @@ class _Said(NamedTuple):
 
 
 class _Chunked(NamedTuple):
-    """A long note that was cut into chunks."""
+    """A long note that was cut into chunks, before they were joined."""
 
     note: Outline
     chunks: list[Chunk]
@@ -49,6 +50,11 @@ def chunk(raw: bytes) -> list[Chunk]:
 
     Of a long note that differs little from one that was cut lately, only the difference is cut.
     """
+    return capped(_cut_note(raw))
+
+
+def _cut_note(raw: bytes) -> list[Chunk]:
+    """The chunks of a note, however many they are."""
     global _recent
     note = outline(raw)
     if len(note.lines) < LONG:
