@@ -1,5 +1,6 @@
 """A note has a limited number of chunks, however it is written, and each still says where its lines stand."""
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -68,7 +69,9 @@ def test_each_chunk_before_joining_is_found_in_its_lines_afterwards(raw: bytes) 
         assert any(one.heading == part.heading[: len(one.heading)] for one in found), "no heading is invented"
         assert any(one.who in ("", part.who) for one in found)
         assert any(one.date in (None, part.date) for one in found)
-        assert any(set(part.heading[-1:]) <= {*one.heading, *one.text.split("\n")} or part.heading == () for one in found)
+        assert any(
+            set(part.heading[-1:]) <= {*one.heading, *one.text.split("\n")} or part.heading == () for one in found
+        )
 
 
 @settings(max_examples=300)
@@ -76,7 +79,7 @@ def test_each_chunk_before_joining_is_found_in_its_lines_afterwards(raw: bytes) 
 def test_no_neighbours_are_left_that_could_be_joined(raw: bytes) -> None:
     chunks = chunk(raw)
     if len(chunks) > SMALL:
-        for left, right in zip(chunks, chunks[1:], strict=False):
+        for left, right in pairwise(chunks):
             parts_of_a_word = right.first_line <= left.last_line and " " not in left.text
             assert len(left.text) + 1 + len(right.text) > CAP or parts_of_a_word
 

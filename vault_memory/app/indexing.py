@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from vault_memory.database import DatabaseError, is_damage
 from vault_memory.index import ANALYSIS, RULES, Generations, Index
 from vault_memory.markdown import CHUNKING
 from vault_memory.memory import Layout
-from vault_memory.vault import Folder, Marker
+from vault_memory.vault import Folder, Marker, Note
 
 if TYPE_CHECKING:
     from vault_memory.ingest import Ingest, ScanReport
@@ -37,6 +38,8 @@ class Indexing:
         self.generations = Generations(generations)
         self.rules = json.dumps([CHUNKING, ANALYSIS, settings._asdict()], sort_keys=True)
         """What an index must have been built by to be of use"""
+        self.leave: Callable[[Index, Note], bool] = lambda index, note: False
+        """says which notes a scan leaves to somebody else; a daemon sets it"""
         self._index: Index | None = None
         self._number = self._ino = 0
 
@@ -79,7 +82,8 @@ class Indexing:
     def ingest(self, index: Index | None = None) -> "Ingest":
         from vault_memory.ingest import Ingest  # only here: who records a turn reads no other note
 
-        return Ingest(self.folder, index or self.index(), self.layout, time.time_ns)
+        index = index or self.index()
+        return Ingest(self.folder, index, self.layout, time.time_ns, partial(self.leave, index))
 
     def build(self, progress: Progress | None = None, *, anyway: bool = True) -> "tuple[Index, ScanReport]":
         """Build the next generation while the present one serves, then let the new one serve.

@@ -153,6 +153,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
         """
         other = VaultMemory(self.root, self.indexing.marker, self.config, self.state, self.semantic.cache)
         other.semantic = self.semantic
+        other.indexing.leave = self.indexing.leave
         other.environment, other.config_file = self.environment, self.config_file
         other.dirty = lambda: self.dirty()
         if resident:

@@ -7,12 +7,13 @@ from vault_memory.daemon.client import DaemonRefused, ask
 if TYPE_CHECKING:
     from vault_memory.daemon.loop import Change as Change
     from vault_memory.daemon.loop import Daemon as Daemon
+    from vault_memory.daemon.loop import Stopping as Stopping
 
-__all__ = ["Change", "Daemon", "DaemonRefused", "ask"]
+__all__ = ["Change", "Daemon", "DaemonRefused", "Stopping", "ask"]
 
 
 def __getattr__(name: str) -> object:
-    if name in ("Change", "Daemon"):
+    if name in ("Change", "Daemon", "Stopping"):
         from vault_memory.daemon import loop
 
         return getattr(loop, name)

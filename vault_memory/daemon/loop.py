@@ -12,6 +12,7 @@ from vault_memory.daemon.barrier import GRACE_SECONDS, Barrier
 from vault_memory.daemon.calls import Calls
 from vault_memory.daemon.embedding import Embedding
 from vault_memory.daemon.keeping import Keeping
+from vault_memory.daemon.large_notes import LargeNotes, is_heavy
 from vault_memory.daemon.listening import Listening
 from vault_memory.daemon.lock import DaemonLock
 from vault_memory.daemon.nights import Nights
@@ -34,6 +35,10 @@ TICK_SECONDS = 1.0
 """The longest the loop sleeps; a stop is noticed within it"""
 MOST_SUSPECTS = 500
 """Notes that differ within a few slices of a sweep; when there are more, everything is looked at in one go"""
+
+
+class Stopping(Exception):
+    """The daemon was told to stop while it looked through the vault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ class Daemon:
         watch = memory.config.watch
         self.watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
         self.barrier = Barrier(self.watcher)
+        self._large = LargeNotes(self.watcher.wake)
+        memory.indexing.leave = is_heavy  # for the daemon's other threads, too
 
     def stop(self) -> None:
         """End soon; may be called from a signal handler or another thread."""
@@ -88,6 +95,8 @@ class Daemon:
 
         Raises Locked, VaultUnreachable at the start, and StateFolderGone.
         """
+        if self._stop.is_set():
+            return
         with DaemonLock(self.memory.state.lock_file) as lock:
             self.watcher.start()  # armed before the scan: what changes during it is heard
             try:
@@ -104,8 +113,11 @@ class Daemon:
                     while not self._stop.is_set():
                         lock.check()
                         self._turn()
+                except Stopping:
+                    logger.info("told to stop; the next start looks at the rest")
                 finally:
                     self.notify.stopping()
+                    self._large.close()
                     server.close()
                     nights.close()
                     self.syncing.close()
@@ -117,15 +129,16 @@ class Daemon:
         due = self._settling.next_due()
         wait = TICK_SECONDS if due is None else min(TICK_SECONDS, max(0.0, due - time.monotonic()))
         wait = min(wait, self._keeping.wait(), self._listening.wait(), self.notify.wait(), self.barrier.wait())
-        wait = min(wait, self._sweeping.wait())
+        wait = 0.0 if self._large.has_work else min(wait, self._sweeping.wait())
         try:
             self._hear(self.watcher.take(wait))
             if self._index is not self.memory.indexing.index():
                 self._rescan()  # another generation serves; this finds what was saved while it was built
             for path in self._settling.due(time.monotonic()):
                 self._look_safely(path)
+            self._write_large_notes()
             soon = self._settling.due(time.monotonic() + GRACE_SECONDS)
-            self.barrier.lift(self._unread.intersection(soon))
+            self.barrier.lift({path for path in self._unread.intersection(soon) if path not in self._large})
             self._keeping.turn()
             self._listening.turn()
             self._sweep()
@@ -136,6 +149,7 @@ class Daemon:
             self.trouble = str(error)
             self.barrier.lift(())  # there is nothing to wait for
             if isinstance(error, DatabaseError):
+                self._large.forget_all()  # the scan after trouble finds what is missing
                 self.memory.indexing.recover(error)
             self._stop.wait(TICK_SECONDS)
         self.notify.turn(self._doing())
@@ -159,11 +173,14 @@ class Daemon:
 
     def _rescan(self, within: tuple[str, ...] = ("",), *, sweep: bool = False) -> None:
         started = time.perf_counter()
-        ingest = self.memory.indexing.ingest()
+        if self._index is not self.memory.indexing.index():
+            self._large.forget_all()
         self._index = self.memory.indexing.index()
-        report = ingest.scan(within=within, progress=self.notify.progress)
+        ingest = self.memory.indexing.ingest()
+        report = ingest.scan(within=within, progress=self.tell_progress)
+        self._unread |= {*report.left}
         now = time.monotonic()
-        for path in (*report.young, *report.doubtful):
+        for path in (*report.young, *report.doubtful, *report.left):
             self._settling.hint(path, now=now, closed=True)
         if sweep:
             for path in (*report.changed, *report.removed):
@@ -202,6 +219,12 @@ class Daemon:
             self._rescan(sweep=True)
         elif findings.suspects:
             self._rescan(tuple(findings.suspects), sweep=True)
+
+    def tell_progress(self, done: int, total: int) -> None:
+        """Tell the service manager how far a scan is. Raises Stopping when the daemon was told to stop."""
+        if self._stop.is_set():
+            raise Stopping
+        self.notify.progress(done, total)
 
     def _look_safely(self, path: str) -> None:
         """A fault of ours over one note must not cost the others; that note counts as stale, and is tried again."""
@@ -245,22 +268,49 @@ class Daemon:
                 # a vault that went away is not empty
                 self.memory.folder.check_identity(self.memory.indexing.marker.vault)
                 known = ingest.index.held_of(path)
-                forgotten = forget_note(ingest.index, path)
-                delta = forgotten if known else None
+                if not self._large.remove(ingest.index, path):
+                    forgotten = forget_note(ingest.index, path)
+                    delta = forgotten if known else None
             case Verdict.INDEX | Verdict.SETTLED if note is not None:
-                delta = ingest.ingest(note, State.SETTLED if verdict is Verdict.SETTLED else State.HOT)
+                delta = self._take_in(ingest, note, State.SETTLED if verdict is Verdict.SETTLED else State.HOT)
         if verdict is Verdict.SETTLED:
             self._keeping.later((path,))
         if verdict in (Verdict.SETTLED, Verdict.GONE):
             self._done(path)
             self._embedding.wake()
-        self._unread.discard(path)
+        if path not in self._large:
+            self._unread.discard(path)
         return delta
+
+    def _take_in(self, ingest: Ingest, note: Note, state: State) -> Delta | None:
+        """Small notes at once, large ones soon; None when the index held these bytes already."""
+        place = self.memory.layout.place(note.path)
+        held = ingest.index.revision_of(note.path) == note.revision
+        if place is not None and place.indexed and not held and is_heavy(ingest.index, note):
+            self._large.put(note, place, state, ingest.clock())
+            self._unread.add(note.path)
+            return None
+        self._large.forget(note.path)
+        return ingest.ingest(note, state)
+
+    def _write_large_notes(self) -> None:
+        """One slice of one large note: whoever saves or asks comes in between."""
+        ingest = self.memory.indexing.ingest()
+        for note in self._large.turn(ingest.index):
+            if note.failure:
+                logger.warning("%s: %s", note.path, note.failure)
+                ingest.park(note.path, note.failure)
+                self._settling.drop(note.path)
+            elif note.removed or self._keeping.is_news(note.path, note.revision):
+                self._say(note.path, note.delta, note.started, removed=note.removed)
+            self._unread.discard(note.path)
+            self._embedding.wake()
 
     def _done(self, path: str) -> None:
         self._settling.drop(path)
         self._settled.pop(path, None)
-        self._unread.discard(path)
+        if path not in self._large:
+            self._unread.discard(path)
 
     def _say(self, path: str, delta: Delta, started: float, *, removed: bool) -> None:
         milliseconds = 1000 * (time.perf_counter() - started)

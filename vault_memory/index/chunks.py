@@ -80,6 +80,62 @@ def replace(
     return Delta(added=len(fresh), kept=kept, removed=len(gone))
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How the chunks of a note differ from its rows."""
+
+    added: list[tuple[object, ...]]
+    """rows without id, note and scope"""
+    moved: list[_Twin]
+    gone: list[tuple[int]]
+    kept: int
+
+
+def compare(
+    connection: Connection, note: int, chunks: "Sequence[Chunk]", date: str | None, also: Sequence[int | None]
+) -> Change:
+    """What has to be written so that the rows of `note` are `chunks`. Changes nothing."""
+    from vault_memory.markdown import embed_text, identity
+
+    old = _occurrences(connection, note, None)
+    added: list[tuple[object, ...]] = []
+    moved: list[_Twin] = []
+    for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(chunks):
+        key = identity(embed_text(heading, who, body))
+        day = own_date.isoformat() if own_date else date
+        other = also[ordinal] if also else None
+        if twins := old.get((key, day, topic, body, other)):
+            id_, *place = twins.pop()
+            if place != [ordinal, first, last]:
+                moved.append((ordinal, first, last, id_))
+        else:
+            added.append((ordinal, first, last, day, key, SEPARATOR.join(heading), who, topic, body, other))
+    gone = [(twin[0],) for twins in old.values() for twin in twins]
+    return Change(added, moved, gone, len(chunks) - len(added))
+
+
+def add(connection: Connection, note: int, scope: int, rows: "Sequence[tuple[object, ...]]") -> None:
+    """Write rows that `compare` gave."""
+    next_id = _last_id(connection) + 1
+    _write(connection, [(next_id + place, note, scope, *row) for place, row in enumerate(rows)], [], [])  # type: ignore[misc]
+
+
+def move(connection: Connection, moved: "Sequence[_Twin]") -> None:
+    """Let chunks stand elsewhere in their note."""
+    _write(connection, [], list(moved), [])
+
+
+def remove(connection: Connection, ids: "Sequence[tuple[int]]") -> None:
+    """Take chunks out."""
+    _write(connection, [], [], list(ids))
+
+
+def last_ids(connection: Connection, note: int, most: int) -> list[tuple[int]]:
+    """The ids of the last chunks of a note."""
+    rows = connection.execute("SELECT id FROM chunk WHERE note = ? ORDER BY ordinal DESC LIMIT ?", (note, most))
+    return [(row[0],) for row in rows]
+
+
 def append(
     connection: Connection,
     note: int,

@@ -245,6 +245,49 @@ class Index:
         self._put_graph(note, scope, entry, also)
         return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, also=also)
 
+    def put_marked(self, entry: Entry, marked: Held) -> None:
+        """Make a row for a note that is written in slices, or mark the one there is. Call it inside a transaction."""
+        scope = self._scope_id(entry.scope)
+        self.connection.execute(
+            "INSERT OR IGNORE INTO note(path, scope, kind, date, bytes, size, mtime_ns, ctime_ns, ino, revision, state)"
+            " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+            (entry.path, scope, entry.kind, entry.date, entry.bytes, *marked),
+        )
+        self.touch(entry.path, marked)
+
+    def finish_marked(self, entry: Entry) -> None:
+        """All chunks of a marked note are there: write what else is said of it. Call it inside a transaction."""
+        row = self.connection.execute("SELECT id, scope FROM note WHERE path = ?", (entry.path,)).fetchone()
+        assert row is not None, "only a marked note is finished"
+        self.connection.execute(
+            "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?", (entry.kind, entry.date, entry.bytes, row[0])
+        )
+        facts.remove_mentions(self.connection, row[0])
+        self._put_graph(row[0], row[1], entry, self._scope_ids(entry.also))
+        self.touch(entry.path, entry.held)
+
+    def scope_of(self, path: str) -> str:
+        """The scope of a note that it holds; empty when it holds none."""
+        row = self.connection.execute(
+            "SELECT scope.name FROM note JOIN scope ON scope.id = note.scope WHERE path = ?", (path,)
+        ).fetchone()
+        return str(row[0]) if row else ""
+
+    def scope_id(self, name: str) -> int:
+        """The id of a scope, given to it now if it is new. Call it inside a transaction."""
+        return self._scope_id(name)
+
+    def other_scopes(self, entry: Entry) -> list[int | None]:
+        """Of each chunk the id of its other scope; empty when none has one. Call it inside a transaction."""
+        return self._scope_ids(entry.also)
+
+    def chunk_count(self, path: str) -> int:
+        """How many chunks it holds of a note."""
+        row = self.connection.execute(
+            "SELECT count(*) FROM chunk WHERE note = (SELECT id FROM note WHERE path = ?)", (path,)
+        ).fetchone()
+        return row[0] if row else 0
+
     def _put_difference(self, note: int, scope: int, before: Entry, entry: Entry) -> Delta:
         """Where the rows say what `before` says."""
         span = chunk_span(before.chunks, entry.chunks)

@@ -1,13 +1,14 @@
 """One note into the index, whole: parse, cut into chunks, keep what is the same, one transaction."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.index import Delta, Entry, Held, Index, State
 from vault_memory.memory import Place
 from vault_memory.vault import LARGEST_PARSED, Note, Stat
 
 if TYPE_CHECKING:
+    from vault_memory.markdown import Chunk
     from vault_memory.memory.facts import Fact
 
 CLOCK_TICK_NS = 50_000_000
@@ -28,25 +29,40 @@ def largest(place: Place | None) -> int:
 
 def entry_of(note: Note, place: Place, state: State, *, read_ns: int) -> Entry:
     """What the index is to hold of `note`, read at wall-clock time `read_ns`."""
+    return entry_from(note, place, parts_of(note.raw, place), held_of(note, state, read_ns=read_ns))
+
+
+class Parts(NamedTuple):
+    """What is read from the bytes of a note."""
+
+    chunks: "Sequence[Chunk]"
+    also: Sequence[str] = ()
+    facts: "Sequence[Fact]" = ()
+
+
+def parts_of(raw: bytes, place: Place) -> Parts:
+    """Take a note apart. Another process may do this for a large one; see `worker`."""
     from vault_memory.markdown import chunk  # only here: most starts have nothing to read
 
-    date = place.date.isoformat() if place.date else None
-    held = held_of(note, state, read_ns=read_ns)
     if place.kind == TRANSCRIPT:
         from vault_memory.memory import turn_chunks
 
-        said = turn_chunks(note.raw, place.scope)
-        also = tuple(part.also for part in said)
-        return Entry(note.path, place.scope, place.kind, date, len(note.raw), held, [one.chunk for one in said], also)
-    facts = _facts_of(note, place) if place.kind == FACTS else ()
-    return Entry(note.path, place.scope, place.kind, date, len(note.raw), held, chunk(note.raw), facts=facts)
+        turns = turn_chunks(raw, place.scope)
+        return Parts([turn.chunk for turn in turns], tuple(turn.also for turn in turns))
+    return Parts(chunk(raw), facts=_facts_of(raw, place) if place.kind == FACTS else ())
 
 
-def _facts_of(note: Note, place: Place) -> "Sequence[Fact]":
+def entry_from(note: Note, place: Place, parts: Parts, held: Held) -> Entry:
+    """What the index is to hold of a note that was taken apart."""
+    date = place.date.isoformat() if place.date else None
+    return Entry(note.path, place.scope, place.kind, date, len(note.raw), held, *parts)
+
+
+def _facts_of(raw: bytes, place: Place) -> "Sequence[Fact]":
     from vault_memory.markdown import parse
     from vault_memory.memory.facts import read_facts
 
-    return read_facts(parse(note.raw), place.scope)
+    return read_facts(parse(raw), place.scope)
 
 
 def held_of(note: Note, state: State, *, read_ns: int) -> Held:

@@ -6,7 +6,7 @@ the report: a daemon hands it to its settling table, a one-shot command looks ag
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
@@ -23,6 +23,8 @@ YOUNG_NS = 3_000_000_000
 """A file changed less than this before it was read may still be being written"""
 BATCH = 500
 """Notes in one transaction of a bulk load"""
+BATCH_NS = 500_000_000
+"""After which such a transaction is written with fewer notes"""
 
 NOTHING = Delta()
 
@@ -45,6 +47,17 @@ class ScanReport(NamedTuple):
     """files that are there and that search does not read: INBOX pages, audit files"""
     copies: tuple[str, ...] = ()
     """conflict copies that are there"""
+    left: tuple[str, ...] = ()
+    """paths that the caller takes in by itself"""
+
+
+@dataclass(slots=True)
+class _Later:
+    """Paths on which something stays open after a scan; see `ScanReport`."""
+
+    young: list[str] = field(default_factory=list)
+    doubtful: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,8 @@ class Ingest:
     index: Index
     layout: Layout
     clock: Clock
+    leave: Callable[[Note], bool] = lambda note: False
+    """says which notes a scan does not take in, because the caller does so by itself"""
 
     def scan(self, *, within: Sequence[str] = ("",), progress: Progress | None = None) -> ScanReport:
         """Bring the index up to date with what lies under `within` (paths; "" is the vault)."""
@@ -108,7 +123,7 @@ class Ingest:
         except NoteNotFound:
             return None
         except NoteTooLarge as error:
-            self._park(path, error.reason)
+            self.park(path, error.reason)
             raise
         except NoteUnreadable:
             self.index.set_state(path, State.HELD)
@@ -123,7 +138,7 @@ class Ingest:
             with reading(self.index, note):
                 return ingest_note(self.index, note, place, state, read_ns=self.clock())
         except EndedTwice as error:
-            self._park(note.path, error.reason)
+            self.park(note.path, error.reason)
             return None
 
     def try_again(self, path: str) -> None:
@@ -155,19 +170,37 @@ class Ingest:
     def _read_all(self, paths: Sequence[str], known: Mapping[str, Held], progress: Progress | None) -> ScanReport:
         delta = Delta()
         changed: list[str] = []
-        young: list[str] = []
-        doubtful: list[str] = []
-        for start in range(0, len(paths), BATCH):
+        later = _Later()
+        done = 0
+        while done < len(paths):
             with self.folder.held():
-                found = [self._entry(path, known.get(path), young, doubtful) for path in paths[start : start + BATCH]]
-            entries = [entry for entry in found if entry is not None]
+                done, entries = self._batch(paths, done, known, later)
             delta += ingest_entries(self.index, entries)
             changed += [entry.path for entry in entries]
             if progress:
-                progress(min(start + BATCH, len(paths)), len(paths))
-        return ScanReport(changed=tuple(changed), delta=delta, young=tuple(young), doubtful=tuple(doubtful))
+                progress(done, len(paths))
+        young, doubtful, left = tuple(later.young), tuple(later.doubtful), tuple(later.left)
+        return ScanReport(changed=tuple(changed), delta=delta, young=young, doubtful=doubtful, left=left)
 
-    def _entry(self, path: str, held: Held | None, young: list[str], doubtful: list[str]) -> Entry | None:
+    def _batch(
+        self, paths: Sequence[str], start: int, known: Mapping[str, Held], later: "_Later"
+    ) -> tuple[int, list[Entry]]:
+        """The next entries to write, and how many paths are done with them.
+
+        It ends early after long notes, so that whoever is told of the progress can stop.
+        """
+        entries: list[Entry] = []
+        began = self.clock()
+        for place in range(start, min(start + BATCH, len(paths))):
+            path = paths[place]
+            entry = self._entry(path, known.get(path), later)
+            if entry is not None:
+                entries.append(entry)
+            if self.clock() - began > BATCH_NS:
+                return place + 1, entries
+        return min(start + BATCH, len(paths)), entries
+
+    def _entry(self, path: str, held: Held | None, later: "_Later") -> Entry | None:
         """What is to be written for `path`: None when that is nothing, or not yet."""
         place = self.layout.place(path)
         try:
@@ -182,12 +215,15 @@ class Ingest:
         same = held is not None and held.revision == note.revision
         if held is not None and not note.raw and not same:
             self.index.set_state(path, State.HELD)
-            doubtful.append(path)
+            later.doubtful.append(path)
             return None
         if not settled:
-            young.append(path)
+            later.young.append(path)
         if same:
             self.index.touch(path, held_of(note, state, read_ns=now))
+            return None
+        if self.leave(note):
+            later.left.append(path)
             return None
         return self._taken_in(note, place, state, now)
 
@@ -198,11 +234,11 @@ class Ingest:
                 return entry_of(note, place, state, read_ns=now)
         except EndedTwice as error:
             logger.warning("%s", error)
-            self._park(note.path, error.reason)
+            self.park(note.path, error.reason)
             return None
         except Exception as error:
             logger.exception("%s cannot be taken in", note.path)
-            self._park(note.path, f"it cannot be taken in: {type(error).__name__}; this is a bug")
+            self.park(note.path, f"it cannot be taken in: {type(error).__name__}; this is a bug")
             return None
 
     def _absent(self, path: str) -> bool:
@@ -210,7 +246,8 @@ class Ingest:
         found = self.folder.listing(path.rpartition("/")[0])
         return path not in found.entries and found.covers(path)
 
-    def _park(self, path: str, reason: str) -> None:
+    def park(self, path: str, reason: str) -> None:
+        """Leave a note out of the index until its file is another one, for a reason that a person is told."""
         stat = self._stat(path)
         with self.index.transaction():
             self.index.remove(path)

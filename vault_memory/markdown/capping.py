@@ -1,7 +1,8 @@
 """Limits the number of chunks of one note: in a note with too many, small neighbours are joined.
 
-A note of 1 MiB can hold 260,000 items of one letter. Each chunk costs a row, words in the full text and a vector, so such
-a note would hold up everybody else's. What is joined follows from the chunks alone: the same note always gives the same.
+A note of 1 MiB can hold 260,000 items of one letter. Each chunk costs a row, words in the full text and a vector, so
+such a note would hold up everybody else's. What is joined follows from the chunks alone, so a note edited step by step
+has the same chunks as one read afresh.
 """
 
 from itertools import takewhile

@@ -1,6 +1,7 @@
 """`run`: the daemon, with one quiet line per change."""
 
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -21,7 +22,7 @@ def run(context: Context) -> None:
     Prints a line for each note that changed: its chunks added and removed, and the milliseconds it took. Prints a line
     for each conflict copy that was merged or thrown away.
     """
-    from vault_memory.daemon import Daemon
+    from vault_memory.daemon import Daemon, Stopping
 
     with context.open() as memory:
         daemon = Daemon(
@@ -41,11 +42,12 @@ def run(context: Context) -> None:
         with context.progress() as progress:
 
             def told(what: str, done: int, total: int) -> None:
-                daemon.notify.progress(done, total)
+                daemon.tell_progress(done, total)
                 if progress:
                     progress(what, done, total)
 
-            memory.refresh(told, renew=False)
+            with suppress(Stopping):
+                memory.refresh(told, renew=False)
         daemon.run(ready)
     context.say("stopped")
 

@@ -1,0 +1,100 @@
+"""Writes a large note into the index, or removes it, in several short transactions: nobody else waits for long.
+
+Between the first slice and the last the note is marked: its row has no revision of the file and counts as stale. After
+a crash the next scan reads the note again. A slice that does not meet the mark any more ends the work, because another
+process has written the note since.
+"""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import TypeVar
+
+from vault_memory.index import chunks, facts
+from vault_memory.index.chunks import Delta
+from vault_memory.index.store import Entry, Held, Index, State
+
+SLICE = 200
+"""Chunks in one transaction; removing so many takes some 20 CPU ms"""
+MARK = "partial:"
+
+Item = TypeVar("Item")
+
+
+class Overtaken(Exception):
+    """Another process has written the note, or removed it."""
+
+
+def put_in_slices(index: Index, entry: Entry) -> Iterator[Delta]:
+    """Make the index say of this note what `entry` says; yields after each transaction what it did."""
+    held = index.held_of(entry.path)
+    if held is not None and index.scope_of(entry.path) != entry.scope:
+        yield from remove_in_slices(index, entry.path)
+    mark = MARK + secrets.token_hex(8)
+    with index.transaction():
+        index.unpark(entry.path)
+        index.put_marked(entry, _marked(mark))
+    yield Delta()
+    try:
+        with _note(index, entry.path, mark) as note:
+            change = chunks.compare(index.connection, note, entry.chunks, entry.date, index.other_scopes(entry))
+        yield Delta(kept=change.kept)
+        for gone in _sliced(change.gone):
+            with _note(index, entry.path, mark):
+                chunks.remove(index.connection, gone)
+            yield Delta(removed=len(gone))
+        for moved in _sliced(change.moved):
+            with _note(index, entry.path, mark):
+                chunks.move(index.connection, moved)
+            yield Delta()
+        for added in _sliced(change.added):
+            with _note(index, entry.path, mark) as note:
+                chunks.add(index.connection, note, index.scope_id(entry.scope), added)
+            yield Delta(added=len(added))
+        with _note(index, entry.path, mark):
+            index.finish_marked(entry)
+        yield Delta()
+    except Overtaken:
+        return
+
+
+def remove_in_slices(index: Index, path: str) -> Iterator[Delta]:
+    """Forget what was read from `path`; yields after each transaction what it did."""
+    mark = MARK + secrets.token_hex(8)
+    with index.transaction():
+        index.unpark(path)
+        index.touch(path, _marked(mark))
+    yield Delta()
+    try:
+        for _ in count():
+            with _note(index, path, mark) as note:
+                gone = chunks.last_ids(index.connection, note, SLICE)
+                chunks.remove(index.connection, gone)
+                if len(gone) < SLICE:
+                    facts.remove(index.connection, note)
+                    index.remove(path)
+            yield Delta(removed=len(gone))
+            if len(gone) < SLICE:
+                return
+    except Overtaken:
+        return
+
+
+@contextmanager
+def _note(index: Index, path: str, mark: str) -> Iterator[int]:
+    """A transaction on a note that is still as the last slice left it; gives its id. Raises Overtaken."""
+    with index.transaction():
+        row = index.connection.execute("SELECT id FROM note WHERE path = ? AND revision = ?", (path, mark)).fetchone()
+        if row is None:
+            raise Overtaken
+        yield row[0]
+
+
+def _marked(mark: str) -> Held:
+    return Held(-1, -1, -1, -1, mark, State.HELD)
+
+
+def _sliced(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), SLICE):
+        yield items[start : start + SLICE]
