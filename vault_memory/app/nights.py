@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory import config as configuration
+from vault_memory.app.vault_map import WORKSPACE, VaultMap
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 50
 """Of one scope in one go: each takes in as much as has room"""
-WORKSPACE = "group:main"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Sleep:
         from vault_memory.sleep import Shelf
 
         self.shelf = Shelf(memory.state.path)
+        self.map = VaultMap(memory.folder, memory.layout)
         self.config = memory.config
 
     def all(self, named: Sequence[str] | None, *, due: bool) -> Slept:
@@ -114,6 +115,12 @@ class Sleep:
             "idle": min((one.idle for one in lasts.values()), default=0),
         }
 
+    def next_begins(self) -> datetime:
+        """When the next night of any scope begins."""
+        zones = {"", *(f"user:{one.user}" for one in self.config.sleep_cycle.zones), "channel:"}
+        nights = [_schedule(self._cycle(one).cron).next(self.now, self._zone(one)) for one in zones]
+        return min(nights, key=datetime.timestamp)
+
     def _scopes(self, named: Sequence[str] | None) -> list[str]:
         if named is not None and isinstance(named, str):
             raise UsageError(f"`scopes` is a list of scopes, not {named!r}")
@@ -124,7 +131,7 @@ class Sleep:
             return list(dict.fromkeys(named))
         from vault_memory.sleep import scopes_in
 
-        return scopes_in(self._paths(self.memory), self.memory.layout)
+        return scopes_in(self.map.paths(), self.memory.layout)
 
     def _is_due(self, scope: str) -> bool:
         cycle = self._cycle(scope)
@@ -177,7 +184,7 @@ class Sleep:
         prompts.append(memory.state.path / "prompts")
 
         def places(scope: str) -> "Places":
-            return places_of(scope, self._paths(memory), memory.layout)
+            return places_of(scope, self.map.around(scope), memory.layout)
 
         def discard(path: str, now: datetime) -> bool:
             note = memory.folder.read(path, max_bytes=1 << 30)
@@ -186,13 +193,10 @@ class Sleep:
 
         facts = self.config.facts
         return Desk(
-            curator, self.shelf, places, lambda scope, known: _logs(memory, places(scope), known),
+            curator, self.shelf, places, lambda scope, known: _logs(memory, places(scope), known, self.map),
             lambda role: load_brain(brain, role, backed=backed), lambda role: instructions(role, prompts),
-            lambda day: FactRules(day, frozenset(facts.single_valued), facts.conflicts), discard,
+            lambda day: FactRules(day, frozenset(facts.single_valued), facts.conflicts), discard, self.map.look_at,
         )  # fmt: skip
-
-    def _paths(self, memory: "VaultMemory") -> list[str]:
-        return list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries)
 
     def _kept(self, night: str) -> Path:
         """The report of all scopes whose night it was, without what was learned: that is in the notes alone."""
@@ -202,12 +206,14 @@ class Sleep:
         return self.shelf.report(night, morning_report(night, told))
 
 
-def _logs(memory: "VaultMemory", places: "Places", known: Mapping[str, str]) -> "dict[str, Log]":
+def _logs(memory: "VaultMemory", places: "Places", known: Mapping[str, str], vault_map: "VaultMap") -> "dict[str, Log]":
     """The transcripts of a scope; of a workspace those of its main group, too."""
     from vault_memory.sleep import Log
 
     scopes = [places.scope, *([WORKSPACE] if places.notes == "memory/" else [])]
-    found = {path: log for scope in scopes for path, log in memory.transcripts.logs(scope, known).items()}
+    found = {}
+    for scope in scopes:
+        found.update(memory.transcripts.logs(scope, known, vault_map.entries_of(scope)))
     return {path: Log(signature, turns) for path, (signature, turns) in found.items()}
 
 

@@ -33,6 +33,12 @@ class Sleeping:
 
         return Sleep(cast("VaultMemory", self), now, dry_run, after).all(scopes, due=due)
 
+    def next_night(self, now: datetime | None = None) -> datetime:
+        """When the next night of anybody begins."""
+        from vault_memory.app.nights import Sleep
+
+        return Sleep(cast("VaultMemory", self), now, True).next_begins()
+
     def learn_from_ended(self, *, now: datetime | None = None) -> "Slept":
         """Learn from the conversations that have ended, as the night would, when a model is there to be asked.
 

@@ -13,7 +13,7 @@ from vault_memory.curate.devices import Devices
 from vault_memory.curate.errors import TurnNotRecorded
 from vault_memory.errors import NoteUnreadable, VaultError
 from vault_memory.memory import Layout, Turn, checked, read_turn, read_turns, transcript_path, union_of_turns
-from vault_memory.vault import Appended, Folder, RealFiles, append_records, last_lines, own_log
+from vault_memory.vault import Appended, Folder, RealFiles, Stat, append_records, last_lines, own_log
 
 logger = logging.getLogger(__name__)
 
@@ -52,13 +52,17 @@ class Transcripts:
         """What was said in a scope from one day to another, both included, in the order of time."""
         return union_of_turns(self._read(self._paths(scope, first, last)))
 
-    def logs(self, scope: str, known: Mapping[str, str]) -> dict[str, tuple[str, tuple[Turn, ...] | None]]:
+    def logs(
+        self, scope: str, known: Mapping[str, str], entries: Mapping[str, Stat] | None = None
+    ) -> dict[str, tuple[str, tuple[Turn, ...] | None]]:
         """The transcripts of a scope by path: a signature of the file as it is, and its turns.
 
         None in their place where the signature is the one that is `known`. A file that cannot be read is left out.
+        `entries` are those of a listing that has at least the files of this scope; else the vault is listed.
         """
+        if entries is None:
+            entries = self._folder.listing(suffixes=(".jsonl",)).entries
         found: dict[str, tuple[str, tuple[Turn, ...] | None]] = {}
-        entries = self._folder.listing(suffixes=(".jsonl",)).entries
         for path in self._paths(scope, None, None, entries):
             stat = entries[path]
             signature = f"{stat.size}:{stat.mtime_ns}:{stat.ctime_ns}:{stat.ino}"

@@ -6,6 +6,7 @@ Besides, conversations that have ended are learned from soon, when there is a mo
 import logging
 import threading
 import time
+from datetime import UTC, datetime, timedelta
 
 from vault_memory.app import VaultMemory
 from vault_memory.database import DatabaseError
@@ -27,6 +28,8 @@ AGAIN_SECONDS = 30.0
 LONGEST_SECONDS = 3600.0
 PATIENCE_SECONDS = 2.0
 """For the step at hand when the daemon ends; the night goes on with it the next time"""
+A_DAY = timedelta(hours=25)
+"""Within which the next night begins, also when clocks are set back"""
 TROUBLE = (VaultMemoryError, DatabaseError, OSError)
 
 
@@ -38,6 +41,10 @@ class Nights:
         self._next_night = 0.0
         self._next_ended = 0.0
         self._pause = AGAIN_SECONDS
+        self._none_before: datetime | None = None
+        """when the next night begins, once none was due; what is written meanwhile may be somebody new"""
+        self._speakers: frozenset[tuple[str, bool]] = frozenset()
+        self._index_changes = -1
         self._changes: tuple[int, ...] | None = None
         """of the sessions, when none of them was left to learn from"""
         self._stop = threading.Event()
@@ -66,7 +73,14 @@ class Nights:
     def _look(self) -> float:
         """Do what is due; how many seconds until the next look."""
         try:
+            if self._is_somebody_new():
+                self._none_before = None
+            now = datetime.now(UTC)
+            until = self._none_before
+            if until is not None and now < until < now + A_DAY:  # the clock may have been wrong before
+                return LOOK_SECONDS
             slept = self._memory.sleep(due=True)
+            self._none_before = None if slept.scopes else self._memory.next_night(now)
         except NightRuns:
             return LOOK_SECONDS
         except TROUBLE as error:
@@ -78,6 +92,15 @@ class Nights:
         for one in slept.scopes:
             logger.info("night of %s for %s: %s", one["night"], one["scope"], one["state"])
         return RETRY_SECONDS if slept.failed else LOOK_SECONDS
+
+    def _is_somebody_new(self) -> bool:
+        """Whether a scope has its first note or transcript; the index tells, so that no folder is listed for it."""
+        index = self._memory.indexing.index()
+        changes = index.change_counter
+        if changes == self._index_changes:
+            return False
+        before, self._speakers, self._index_changes = self._speakers, index.who_speaks(), changes
+        return not self._speakers <= before
 
     def _listen(self) -> float:
         """Learn from conversations that have ended; how many seconds until the next look."""

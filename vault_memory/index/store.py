@@ -133,6 +133,13 @@ class Index:
         )
         return [row[0] for row in rows]
 
+    def who_speaks(self) -> frozenset[tuple[str, bool]]:
+        """Each scope that has a note, and whether that is a transcript; both, where it has notes and transcripts."""
+        rows = self.connection.execute(
+            "SELECT DISTINCT scope.name, note.kind = 'transcript' FROM note JOIN scope ON scope.id = note.scope"
+        )
+        return frozenset((name, bool(is_transcript)) for name, is_transcript in rows)
+
     def _scope_id(self, name: str) -> int:
         if name not in self._scopes:
             self.connection.execute("INSERT OR IGNORE INTO scope(name) VALUES (?)", (name,))

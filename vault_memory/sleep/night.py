@@ -52,6 +52,8 @@ class Desk:
     """as of the day on which something was said"""
     discard: Callable[[str, datetime], bool]
     """throws a file that is no note away; whether it is gone"""
+    changed: Callable[[str], None] = lambda path: None
+    """a note was written, made or thrown away"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,7 @@ class Night:
             self.open.runs[step] = run.id
             self.keep()
         edit = self.desk.curator.run(run, self.now, dry_run=self.wanted.dry_run)
+        self.desk.changed(note)
         self._places = None
         if edit.audit_id is None and not edit.pending and not self.wanted.dry_run:
             self.open.runs[step] = NOTHING

@@ -1,0 +1,91 @@
+"""Nights of many people, to most of whom nothing was said: the vault is walked once, not once for each."""
+
+import json
+import os
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.scenarios.outside import Outside, until
+from vault_memory.app import VaultMemory
+from vault_memory.daemon import nights
+
+PEOPLE = 200
+TURN = {"ts": "2026-11-21T20:00:00+00:00", "session": "s", "role": "user", "channel": "", "origin": "owner"}
+
+
+class Listings:
+    """Counts the folders that each thread lists."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.of = Counter[str]()
+        self._scandir = os.scandir
+        monkeypatch.setattr(os, "scandir", self._listed)
+
+    def _listed(self, *arguments: Any) -> Any:
+        self.of[threading.current_thread().name] += 1
+        return self._scandir(*arguments)
+
+
+@pytest.fixture
+def people(outside: Outside) -> Path:
+    for number in range(PEOPLE):
+        outside.write(f"Users/person{number}/memories/2026-01-01.md", "- an old line\n")
+    return outside.vault
+
+
+def folders_of(vault: Path) -> int:
+    return 1 + sum(path.is_dir() for path in vault.rglob("*"))
+
+
+def test_a_night_in_which_nothing_was_said_walks_the_vault_once(
+    outside: Outside, people: Path, monkeypatch: pytest.MonkeyPatch
+):
+    listings = Listings(monkeypatch)
+    with VaultMemory.open(people, environment=outside.environment) as memory:
+        memory.index()
+        listings.of.clear()
+        slept = memory.sleep(due=True)
+
+    assert len(slept.scopes) == PEOPLE
+    assert {one["state"] for one in slept.scopes} == {"quiet"}
+    walks = listings.of.total() / folders_of(people)
+    assert walks < 3, "one walk for all nights, and one to bring the index up to date"
+
+
+def test_a_daemon_lists_no_folder_until_a_night_begins_or_somebody_new_speaks(
+    outside: Outside, people: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(nights, "FIRST_SECONDS", 0.0)
+    monkeypatch.setattr(nights, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(nights, "ENDED_SECONDS", 0.02)
+    listings = Listings(monkeypatch)
+    with VaultMemory.open(people, environment=outside.environment) as memory:
+        memory.index()
+        looks = Counter[str]()
+        next_night = VaultMemory.next_night
+        monkeypatch.setattr(
+            VaultMemory, "next_night", lambda *given: (looks.update(["none due"]), next_night(*given))[1]
+        )
+        watched = nights.Nights(memory.fork())
+        try:
+            until(lambda: looks["none due"])
+            before, turns = listings.of["nights"], _turns(watched)
+            until(lambda: _turns(watched) > turns + 1.0)
+            assert listings.of["nights"] == before
+
+            said = TURN | {"id": "0123456789abcdef", "user": "zoe", "text": "I moved to Lisbon", "source": "talk"}
+            outside.write("Users/zoe/transcripts/2026-11-21.jsonl", json.dumps(said) + "\n")
+            memory.index()
+            until(lambda: looks["none due"] == 2)
+            assert listings.of["nights"] > before
+        finally:
+            watched.close()
+
+
+def _turns(watched: nights.Nights) -> float:
+    """How far the looks have come: a look that finds nothing puts the next one off."""
+    return watched._next_night
