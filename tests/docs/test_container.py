@@ -74,7 +74,7 @@ def test_what_is_copied_is_there_and_is_all_that_the_wheel_is_built_from():
     assert all((PROJECT / one).exists() for one in copied)
     build = SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]
     project = SETTINGS["project"]
-    needed = {"pyproject.toml", project["readme"], *project["license-files"]}
+    needed = {"pyproject.toml", "constraints.txt", project["readme"], *project["license-files"]}
     assert copied == needed | {*build["packages"], *build["force-include"]}
 
 
@@ -95,6 +95,7 @@ def test_what_is_installed_is_named_in_the_project():
     assert set(extras.split(",")) <= set(SETTINGS["project"]["optional-dependencies"])
     [models] = re.findall(r"^MODELS := (.*)$", (PROJECT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert f"--no-deps {models}" in " ".join(all_of("RUN"))
+    assert "--constraint constraints.txt" in all_of("RUN")[0]
 
 
 def test_the_environment_is_one_that_the_program_takes_and_its_folders_are_kept():
