@@ -25,6 +25,8 @@ ROUTES = {
     if operation.get("security") != []
 }
 CHANGING = {"record_turn", "end_session", "remember"}
+REFUSED_TO_TWINS = {"record_turn", "remember"}
+"""What would make a person who cannot be told from another"""
 NEAR = {"MIR-" + "c" * 40: Caller("mir"), "LARGE-" + "d" * 40: Caller("MIRA", "Harbour", ("Crew",))}
 """Whose names are nearly those of another"""
 CALLERS = {MIRA: Caller("mira", "harbour", ("crew",)), TOMAS: Caller("tomas"), **NEAR}
@@ -141,7 +143,8 @@ def test_nothing_of_one_person_is_told_to_another_or_changed_by_them(
         asked = str(answer.request.url) + answer.request.content.decode()
         assert SECRET not in answer.text or SECRET in asked, (asked, answer.text)
         assert answer.status_code in (200, 400, 404, 405), (asked, answer.text)
-    assert any(answer.status_code == 200 for answer in answers) or name == "read_note"
+    is_refused = name == "read_note" or (name in REFUSED_TO_TWINS and CALLERS[stranger].user == "MIRA")
+    assert is_refused or any(answer.status_code == 200 for answer in answers)
     after = tree(vault.root)
     assert {note: after.get(note) for note in before} == before
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vault_memory.app.reports import Check
+from vault_memory.curate.people import people_in, twins
 from vault_memory.database import DatabaseError, quick_check
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.ingest import ENDED_TWICE
@@ -161,6 +162,8 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
     listing = memory.folder.listing()
     for group in clashes(listing.entries):
         yield Check("names", "warn", f"{_some(list(group))} are one name on some systems", "rename all but one")
+    for people in twins((*people_in(memory.root), *_users(memory))):
+        yield Check("names", "warn", f"the people {_some(list(people))} cannot be told apart", "rename all but one")
     for path in listing.entries:
         if reason := awkward(path.rpartition("/")[2]):
             yield Check("names", "warn", f"`{path}`: {reason}", "rename it")
@@ -176,6 +179,13 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
     several = bots(listing.entries)
     if len(several) > 1 and not memory.config.layout.bot:
         yield Check("bots", "warn", f"folders of {_some(sorted(several))} are all read", "set `bot` in [layout]")
+
+
+def _users(memory: "VaultMemory") -> Iterator[str]:
+    """People who are named by tokens, or by the layout if notes of theirs lie at the top of the vault."""
+    yield from (token.user for token in memory.config.serve.tokens)
+    if (memory.root / "USER.md").exists():
+        yield memory.layout.user
 
 
 def _embedder(memory: "VaultMemory") -> Iterator[Check]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory import config as configuration
@@ -87,6 +88,7 @@ class Editing:
             raise UsageError("`ops` is a list of ops", hint='such as [{"op": "append", "heading": …, "line": …}]')
         at = _moment(now)
         with self._there():
+            self._check_owner(inside(note))
             wanted = tuple(ops)
             said = self._said_by_owner(inside(note), source, wanted)
             run = self.curator.new_run(inside(note), source, at, ops=wanted, why=why, origin=origin, said=said)
@@ -104,6 +106,7 @@ class Editing:
         with self._there():
             if self.curator.real(inside(note)) != note:
                 raise BadPath(note, "it is a link")
+            self._check_owner(note)
             said = self._said_by_owner(note, "tool", edit)
             run = self.curator.new_run(inside(note), "tool", at, ops=(dict(edit),), as_text=True, said=said)
             return self._run(run, at, expected=expected, dry_run=dry_run)
@@ -270,6 +273,14 @@ class Editing:
         from vault_memory.app.owner_words import said_in_session
 
         return said_in_session(self, note, asked)  # type: ignore[arg-type]
+
+    def _check_owner(self, note: str) -> None:
+        """Raise NameTaken where a note would make a person who cannot be told from another."""
+        from vault_memory.curate.people import refuse_twin
+
+        place = self.layout.place(note)
+        if place is not None and place.scope.startswith("user:"):
+            refuse_twin(place.scope.removeprefix("user:"), Path(self.folder.root), self.layout)
 
     @contextmanager
     def _there(self) -> Iterator[None]:

@@ -231,6 +231,7 @@ class Knowing(Editing):
         rules = graph.FactRules(at.date(), self._single, self.config.facts.conflicts)
         wish = wish_of(do, scope, rules, id=id, fact=fact)
         with self._there():
+            self._check_owner(note)
             run = self.curator.new_run(
                 note, source, at, facts=(wish,), why=why, origin=fact.origin if fact else "owner",
                 said=self._said_by_owner(note, source, wish.get("fact")),

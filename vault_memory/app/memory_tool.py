@@ -82,8 +82,10 @@ class MemoryTool:
 
     def __init__(self, memory: "VaultMemory", user: str) -> None:
         """Raises UsageError for a name that no person of this vault can have."""
+        from vault_memory.curate.people import refuse_twin
         from vault_memory.sleep import places_of
 
+        refuse_twin(Caller(user).user, memory.root, memory.layout)
         self._memory, self._user = memory, Caller(user).user
         paths = list(memory.folder.listing(suffixes=(".md",)).entries)
         self._folder = places_of(f"user:{user}", paths, memory.layout).notes

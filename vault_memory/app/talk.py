@@ -158,11 +158,13 @@ class Talk:
         return actor.id in self._may_forget or (turn.user != "" and turn.user == self._user(actor))
 
     def _fits(self, *, user: str = "", channel: str = "") -> bool:
+        from vault_memory.curate.people import refuse_twin
         from vault_memory.memory import transcript_path
 
         try:
             day = datetime.now(UTC).date()
             transcript_path(self._memory.layout, user=user, channel=channel, day=day, workspace=False)
+            refuse_twin(user, self._memory.root, self._memory.layout)
         except UsageError:
             return False
         return bool(user or channel)

@@ -9,6 +9,7 @@ from typing import Self
 from vault_memory.app.callers import Caller
 from vault_memory.app.secret_file import secret_in
 from vault_memory.config import ServeToken
+from vault_memory.curate.people import twins
 from vault_memory.errors import ConfigError
 
 SHORTEST = 32
@@ -39,6 +40,11 @@ class Tokens:
                     hint=f"each bot needs a token of its own; {MAKE_ONE}",
                 )
             callers[token] = _caller(row, setting)
+        for names in twins(caller.user for caller in callers.values()):
+            raise TokenUnsafe(
+                f"the tokens are of {' and '.join(map(repr, names))}, which cannot be told apart",
+                hint="name one person in one way in each `serve.tokens` table",
+            )
         return cls(callers)
 
     def caller(self, bearer: str) -> Caller | None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from vault_memory.curate.devices import Devices
 from vault_memory.curate.errors import TurnNotRecorded
+from vault_memory.curate.people import refuse_twin
 from vault_memory.errors import NoteUnreadable, VaultError
 from vault_memory.memory import Layout, Turn, checked, read_turn, read_turns, transcript_path, union_of_turns
 from vault_memory.vault import Appended, Folder, RealFiles, Stat, append_records, last_lines, own_log
@@ -99,9 +100,12 @@ class Transcripts:
         return Added(own, tuple(turns), appended)
 
     def path_of(self, turn: Turn) -> str:
-        """The transcript that a turn belongs to, when it can be recorded. Raises UsageError."""
+        """The transcript that a turn belongs to, when it can be recorded. Raises UsageError, NameTaken."""
         checked(turn)
-        return self._place_of(turn.user, turn.channel, turn.at.date())
+        path = self._place_of(turn.user, turn.channel, turn.at.date())
+        if turn.user:
+            refuse_twin(turn.user, Path(self._folder.root), self._layout)
+        return path
 
     def _place_of(self, user: str, channel: str, day: date) -> str:
         workspace = user == self._layout.user and not os.path.isdir(Path(self._folder.root, "Users"))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.memory.copies import CopyName, conflict_copy, copy_of, named_copies, original_path
 from vault_memory.memory.layout import KINDS, Layout, Pattern, Place, bots
-from vault_memory.memory.names import awkward, clash_key, clashes, ignored, inside, unreadable
+from vault_memory.memory.names import awkward, clash_key, clashes, ignored, inside, person_key, unreadable
 
 if TYPE_CHECKING:
     from vault_memory.memory.audit import (
@@ -147,6 +147,7 @@ __all__ = [
     "offered",
     "original_path",
     "own_scope",
+    "person_key",
     "proposals_of",
     "propose",
     "read_answer",

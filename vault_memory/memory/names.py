@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from vault_memory.errors import BadPath
 from vault_memory.memory.copies import conflict_copy
+from vault_memory.memory.skeleton import is_invisible
 
 _PLAIN = re.compile(r"\w[\w -]*\.(?:md|jsonl)").fullmatch
 
@@ -135,6 +136,14 @@ def clash_key(name: str) -> str:
     if name.isascii():
         return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def person_key(name: str) -> str:
+    """Equal for names of people that differ only in case, Unicode form, blanks or invisible letters."""
+    if name.isascii() and name.isprintable():
+        return name.replace(" ", "").lower()
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(one for one in folded if not one.isspace() and (not is_invisible(one) or unicodedata.combining(one)))
 
 
 def clashes(paths: Iterable[str]) -> list[tuple[str, ...]]:

@@ -86,9 +86,12 @@ def _local(user: str | None, channel: str, groups: Sequence[str]) -> "Caller | N
 
 def _serve(context: Context, memory: "VaultMemory", settings: "Serve", local: "Caller | None") -> None:
     from vault_memory.app.tokens import Tokens
+    from vault_memory.curate.people import refuse_twin
     from vault_memory.web import application, listen
 
     tokens = Tokens.load(settings.tokens, root=memory.root)
+    for row in settings.tokens:
+        refuse_twin(row.user, memory.root, memory.layout)
     if not tokens and local is None and not settings.metrics_token_file and not memory.config.talk.secret_file:
         raise NobodyMayAsk(memory.config_file or memory.state.config_file)
     if not settings.socket and not settings.host.startswith(LOOPBACK):
