@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import os
 import re
 import resource
 import socket
@@ -17,7 +18,7 @@ from tests.web.served import MIRA, Served
 from tests.web.test_serve import serve as serve_process
 from tests.web.test_serve import token_for
 from vault_memory.app import VaultMemory
-from vault_memory.web import door
+from vault_memory.web import acceptor, door
 from vault_memory.web.acceptor import limits_of_process
 from vault_memory.web.connections import Limits
 
@@ -318,6 +319,29 @@ def test_with_few_descriptors_strangers_lock_nobody_out_and_do_not_fill_the_log(
 
     assert [answer.status_code for answer in answers] == [200] * 20
     assert len(process.errors) <= 5, process.errors
+
+
+def test_after_a_shortage_of_descriptors_as_many_clients_are_taken_as_before(
+    memory: VaultMemory, serve: Serve, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(acceptor, "RECOVERY_SECONDS", 0.2)
+    limits = Limits()
+    server = serve(memory, limits=limits)
+    url = httpx.URL(server.url)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    with socket.socket() as connection:
+        free = os.dup(connection.fileno())
+        os.close(free)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+            connection.connect((url.host, url.port))
+            until(lambda: limits.most < Limits().most)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    until(lambda: server.client().get("/healthz").status_code == 200)
+    until(lambda: server.client().get("/healthz") and limits.most == Limits().most)
 
 
 @pytest.mark.parametrize(("files", "most", "of_address"), [(20, 10, 8), (64, 32, 24), (1024, 512, 256)])

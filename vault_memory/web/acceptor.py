@@ -21,6 +21,8 @@ PAUSE_SECONDS = 0.5
 """Before the next attempt when a connection could not be taken"""
 SPARE = 16
 """Descriptors that are set free when there are none left: an answer reads files"""
+RECOVERY_SECONDS = 60.0
+"""Without trouble, until as many connections are taken as before"""
 FEWEST = 8
 """Connections that are taken also when descriptors are very few"""
 
@@ -49,6 +51,8 @@ class Acceptor:
         self._listening = listening
         self._make = make
         self._limits = limits
+        self._standard_most = limits.most
+        self._recovers_at = 0.0
         self._open = open_ones
         self._starting: set[asyncio.Task[object]] = set()
         self._retry: asyncio.TimerHandle | None = None
@@ -65,6 +69,8 @@ class Acceptor:
         """Nothing is left to wait for: connections are uvicorn's to end."""
 
     def _accept(self) -> None:
+        if self._limits.most < self._standard_most and time.monotonic() >= self._recovers_at:
+            self._limits.most = self._standard_most  # the trouble may have been another program's
         for _ in range(BATCH):
             try:
                 connection, _ = self._listening.accept()
@@ -86,13 +92,14 @@ class Acceptor:
             logger.debug("a client went away: %s", error)
 
     def _pause(self, error: OSError) -> None:
-        """There are no descriptors: strangers go, fewer are taken from now on, and the log hears of it once."""
+        """There are no descriptors: strangers go, fewer are taken for a while, and the log hears of it once."""
         self._loop.remove_reader(self._listening)
         connections = self._open()
         drop_some(connections, SPARE)
         self._limits.most = max(FEWEST, min(self._limits.most, len(connections) - SPARE))
         self._retry = self._loop.call_later(PAUSE_SECONDS, self._loop.add_reader, self._listening, self._accept)
         now = time.monotonic()
+        self._recovers_at = now + RECOVERY_SECONDS
         if now >= self._next_line:
             self._next_line = now + QUIET_SECONDS
             logger.warning("no client can be taken for a moment: %s; the limit of open files is low", error.strerror)

@@ -22,7 +22,7 @@ LONGEST_READ = 64 * 1024
 
 @dataclass(slots=True)
 class Limits:
-    """What one server takes. `most` sinks when the system has fewer descriptors than it promised."""
+    """What one server takes. `most` sinks for a while when descriptors have run out."""
 
     most: int = 512
     """Connections of all addresses"""
