@@ -28,7 +28,7 @@ def rows(place: Place) -> Iterator[Row]:
 def _row(place: Place, what: str, vault: Path, embedding: dict[str, str], saves: int) -> Row:
     with running(place, vault, embedding) as daemon:
         bare = statistics.median(_bare_answer(daemon) for _ in range(50))
-        took = _save_all(vault, daemon, saves)
+        took = save_all(vault, daemon, saves)
     found = sorted(seconds for seconds in took if seconds is not None)
     p50, p95 = 1000 * statistics.median(found), 1000 * found[int(0.95 * len(found))]
     missed = len(took) - len(found)
@@ -48,7 +48,8 @@ def _bare_answer(daemon: Running) -> float:
     return time.perf_counter() - started
 
 
-def _save_all(vault: Path, daemon: Running, saves: int) -> list[float | None]:
+def save_all(vault: Path, daemon: Running, saves: int) -> list[float | None]:
+    """Save some notes; of each the seconds until a search has found it, or None."""
     notes = sorted(vault.rglob("*.md"))
     draw = random.Random(3)
     took = []

@@ -1,8 +1,9 @@
 """The table that a run prints: one row a figure, beside the best peer, the floor and what is to be reached."""
 
+import os
 from dataclasses import dataclass
 
-HEADS = ("figure", "best peer", "floor, this run", "ours", "reach", "reached")
+HEADS = ("figure", "best peer", "floor, this run", "ours", "reach", "reached", "load")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class Row:
 
     def cells(self) -> tuple[str, ...]:
         word = {True: "yes", False: "NO", None: "–"}[self.reached]
-        return (self.figure, self.peer, self.floor, self.ours, self.reach, word)
+        load = f"{os.getloadavg()[0]:.1f}"  # a time by the clock means little without it
+        return (self.figure, self.peer, self.floor, self.ours, self.reach, word, load)
 
 
 def line(cells: tuple[str, ...]) -> str:
