@@ -42,6 +42,8 @@ class Indexing:
         """says which notes a scan leaves to somebody else; a daemon sets it"""
         self._index: Index | None = None
         self._number = self._ino = 0
+        self._pointer_stamp = (-1, -1, -1)
+        """of the pointer when it named what is open"""
 
     def close(self) -> None:
         if self._index is not None:
@@ -58,11 +60,17 @@ class Indexing:
 
     def _serves(self) -> bool:
         """Whether what is open is what serves. Numbers begin again in a folder made anew; inodes do not."""
-        return self._number == self.generations.current and self._ino == self.generations.ino(self._number)
+        stamp = self.generations.pointer_stamp
+        if stamp != self._pointer_stamp:
+            if self._number != self.generations.current:
+                return False
+            self._pointer_stamp = stamp
+        return self._ino == self.generations.ino(self._number)
 
     def _take(self, index: Index) -> None:
         """Serve this one; its number is that of its own file, since the pointer may have moved on already."""
         self._index = index
+        self._pointer_stamp = (-1, -1, -1)
         self._number = self.generations.number_of(index)
         self._ino = self.generations.ino(self._number)
 

@@ -34,13 +34,22 @@ class Generations:
         except (FileNotFoundError, ValueError):
             return 0
 
+    @property
+    def pointer_stamp(self) -> tuple[int, int, int]:
+        """Another one whenever the pointer was put there anew; cheaper than reading it."""
+        try:
+            stat = os.stat(self._pointer)
+        except OSError:
+            return (0, 0, 0)
+        return stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns
+
     def path(self, number: int) -> Path:
         return self.folder / f"index-{number}.sqlite"
 
     def ino(self, number: int) -> int:
         """The inode of its file; 0 when there is none."""
         try:
-            return self.path(number).stat().st_ino
+            return os.stat(f"{self.folder}/index-{number}.sqlite").st_ino
         except FileNotFoundError:
             return 0
 
