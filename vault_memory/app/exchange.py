@@ -17,7 +17,7 @@ from vault_memory.database import DatabaseError, is_damage
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
 from vault_memory.memory import Layout
 from vault_memory.remote import Unauthorised
-from vault_memory.sync import AnotherClient, NotTwoWay, Report, Settings, Sync, begin_anew, refuse_others
+from vault_memory.sync import OLDER, AnotherClient, NotTwoWay, Report, Settings, Sync, begin_anew, refuse_others
 from vault_memory.vault import Folder, Writer, device_of
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ class Exchange:
         *,
         dry_run: bool = False,
         approve_deletes: bool = False,
+        approve_restore: bool = False,
+        refuse_restore: bool = False,
         ask: bool = True,
         resting: Mapping[str, str] | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
@@ -96,7 +98,14 @@ class Exchange:
         standing = read_standing(self._state)
         self._heed_refusals(standing, now)
         resting = resting or {}
-        options = {"dry_run": dry_run, "approve_deletes": approve_deletes, "resting": resting, "progress": progress}
+        options = {
+            "dry_run": dry_run,
+            "approve_deletes": approve_deletes,
+            "approve_restore": approve_restore,
+            "refuse_restore": refuse_restore,
+            "resting": resting,
+            "progress": progress,
+        }
         try:
             report = self._pass(now, ask=ask, **options)
         except Unauthorised:
@@ -204,9 +213,11 @@ def alone(state: Path, *, patience: float) -> Iterator[None]:
 
 
 def held_of(report: Report) -> tuple[Remark, ...]:
-    """What a brake stopped, and only a person lets go: deletes, or everything when one side is empty."""
+    """What a brake stopped, and only a person lets go: deletes, earlier texts, or all when one side is empty."""
     held = tuple(
-        Remark(path, reason) for path, reason in report.held if reason.startswith(DELETES) and _is_braked(reason)
+        Remark(path, reason)
+        for path, reason in report.held
+        if (reason.startswith(DELETES) and _is_braked(reason)) or reason.endswith(OLDER)
     )
     return (Remark("", report.halted), *held) if report.halted else held
 

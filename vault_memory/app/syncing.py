@@ -43,11 +43,16 @@ class InStep(Resolving):
         once: bool = True,
         dry_run: bool = False,
         approve_deletes: bool = False,
+        approve_restore: bool = False,
+        refuse_restore: bool = False,
         progress: "Progress | None" = None,
         now: datetime | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> "SyncReport":
         """Bring the vault and its remote in step; with `once`, pass after pass until nothing is left that will settle.
+
+        A server whose notes went back to earlier texts is held: `approve_restore` takes these over, `refuse_restore`
+        puts the texts from here up again.
 
         Raises NoRemote, PasswordUnsafe, AnotherClient, NotTwoWay, Unauthorised and other RemoteErrors, Locked.
         """
@@ -55,7 +60,12 @@ class InStep(Resolving):
 
         with alone(self.state.path, patience=QUEUE_SECONDS):
             try:
-                whole = self._passes(_moment(now), progress, sleep, once, dry_run, approve_deletes)
+                answers = {
+                    "approve_deletes": approve_deletes,
+                    "approve_restore": approve_restore,
+                    "refuse_restore": refuse_restore,
+                }
+                whole = self._passes(_moment(now), progress, sleep, once, dry_run, answers)
             except (VaultMemoryError, DatabaseError, OSError) as error:
                 waiting = self.count_waiting(_moment(now))
                 self.end_exchange()
@@ -73,7 +83,7 @@ class InStep(Resolving):
         sleep: Callable[[float], None],
         once: bool,
         dry_run: bool,
-        approve_deletes: bool,
+        answers: Mapping[str, Any],
     ) -> "SyncReport":
         from vault_memory.app.sync_report import SyncReport, together
 
@@ -82,7 +92,7 @@ class InStep(Resolving):
         whole = SyncReport()
         for pause in _pauses():
             at = started + timedelta(seconds=time.monotonic() - began)
-            report = self.exchange().turn(at, dry_run=dry_run, approve_deletes=approve_deletes, progress=tell)
+            report = self.exchange().turn(at, dry_run=dry_run, progress=tell, **answers)
             whole = together(whole, report)
             late = time.monotonic() - began > PATIENCE_SECONDS
             if dry_run or not once or report.quiet or late or (report.failed and not report.acted):

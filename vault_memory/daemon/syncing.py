@@ -176,6 +176,8 @@ class Syncing:
         from vault_memory.app.exchange import held_of
 
         held = held_of(report)
+        if held and held[0].reason != self._standing.reason:
+            logger.warning("held until you answer: %s; `vault-memory sync --once` tells how", held[0].reason)
         waiting = len(report.waiting) + len(report.failed)
         self._become(
             state="held" if held else "waiting" if waiting else "ok",

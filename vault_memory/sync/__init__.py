@@ -22,7 +22,7 @@ from vault_memory.sync.actions import (
     changes,
 )
 from vault_memory.sync.book import begin_anew, open_book
-from vault_memory.sync.brakes import Rewrite, fights, missing, stamp
+from vault_memory.sync.brakes import OLDER, Rewrite, fights, missing, stamp
 from vault_memory.sync.engine import Report, Sync, refuse_others
 from vault_memory.sync.errors import AnotherClient, NotTwoWay
 from vault_memory.sync.local import BEING_SAVED
@@ -33,6 +33,7 @@ from vault_memory.sync.trees import Base, BaseDir, BaseFile, Dir, File, Link, No
 
 __all__ = [
     "BEING_SAVED",
+    "OLDER",
     "Action",
     "Adopt",
     "AnotherClient",

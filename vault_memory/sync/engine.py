@@ -17,6 +17,7 @@ from vault_memory.remote import Remote
 from vault_memory.sync import brakes
 from vault_memory.sync.acting import Acting, Progress, untold
 from vault_memory.sync.actions import Action, Look
+from vault_memory.sync.backups import Backups, GoneBack
 from vault_memory.sync.book import Book, open_book
 from vault_memory.sync.disk import Disk
 from vault_memory.sync.distant import ROOT_TAG, Distant, There, nodes_of
@@ -91,6 +92,18 @@ class Report:
     """folders, renames and records"""
 
 
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a person has said about what a brake held."""
+
+    deletes: bool = False
+    """many deletes at once are meant"""
+    restore: bool = False
+    """the earlier texts of the server are meant"""
+    refuse_restore: bool = False
+    """the texts from here are to go up again"""
+
+
 class Sync:
     """One vault and one remote. One pass at a time; `close` gives back the files."""
 
@@ -114,6 +127,7 @@ class Sync:
         self._sides.writes_here = settings.mode != "push"
         self._acting = Acting(self._sides)
         self._refusals = Refusals(self.book)
+        self._backups = Backups(self._sides)
         self._meeting = Meeting(remote, self.book, settings.mode, insist=insist)
 
     def close(self) -> None:
@@ -134,17 +148,23 @@ class Sync:
         *,
         dry_run: bool = False,
         approve_deletes: bool = False,
+        approve_restore: bool = False,
+        refuse_restore: bool = False,
         ask: bool = True,
         resting: Mapping[str, str] = NOTHING,
         progress: Progress = untold,
     ) -> Report:
         """One pass; without `ask` upon the server as it was last listed, for an edit that is to go up at once.
 
+        `approve_restore` takes over the earlier texts of a server that B9 holds, `refuse_restore` puts ours up again.
+
         The paths of `resting` are left alone, for the reasons given. `progress` may raise, to end the pass early.
         Raises AnotherClient, NotTwoWay, VaultUnreachable, and RemoteError for what concerns all of the server.
         """
         refuse_others(Path(self._folder.root))
         before = self._remote.traffic.requests
+        answers = Answers(approve_deletes, approve_restore, refuse_restore and not dry_run)
+        self._sides.prefetched.clear()
         self._meeting.begin()
         open_uploads = {} if dry_run else repair(self._sides, now)
         at = now.timestamp()
@@ -155,11 +175,11 @@ class Sync:
             self._sides.deliveries.observe(there.entries, self.book.base(), at, listed=there.fresh)
         if another := self._meeting.another(at, there.entries, approved=approve_deletes):
             return self._report(Plan(halted=another), Done(), before, here)
-        made, base = self._planned(here, there, {**resting, **open_uploads}, now, approve_deletes)
+        made, base, gone = self._planned(here, there, {**resting, **open_uploads}, now, answers)
         if self._meeting.worth_asking(at, made):
             if another := self._meeting.another(at, there.entries, approved=False):
                 return self._report(Plan(halted=another), Done(), before, here)
-            made, base = self._planned(here, there, {**resting, **open_uploads}, now, approve_deletes)
+            made, base, gone = self._planned(here, there, {**resting, **open_uploads}, now, answers)
         looks = self._second_looks(here, there, base, made)  # also proves tags that an upload of this pass rests on
         busy = {action.path for action in (*made.actions, *looks)}
         if ask and not (dry_run or made.halted):
@@ -167,6 +187,7 @@ class Sync:
         actions = (*made.actions, *looks)
         if dry_run:
             return self._report(made, Done(), before, here, planned=made.actions)
+        self._backups.hold(gone, base, made.restored)
         done = self._acting.do(actions, now, progress)
         report = self._report(made, done, before, here)
         with self.book.writing():
@@ -177,8 +198,18 @@ class Sync:
         return report
 
     def _planned(
-        self, here: Here, there: There, open_uploads: Mapping[str, str], now: datetime, approve_deletes: bool
-    ) -> tuple[Plan, Base]:
+        self, here: Here, there: There, open_uploads: Mapping[str, str], now: datetime, answers: Answers
+    ) -> tuple[Plan, Base, GoneBack]:
+        """The plan of this pass, the common texts that it starts from, and which notes went back on the server."""
+        made, base, gone, local = self._attempt(here, there, open_uploads, now, answers)
+        if made.restored and answers.refuse_restore:
+            self._backups.put_up_again(gone, base, local)
+            made, base, gone, _ = self._attempt(here, there, open_uploads, now, answers)
+        return made, base, gone
+
+    def _attempt(
+        self, here: Here, there: There, open_uploads: Mapping[str, str], now: datetime, answers: Answers
+    ) -> tuple[Plan, Base, GoneBack, Tree]:
         at = now.timestamp()
         base = self.book.base()
         left_alone = {**self._refusals.lasting(here.nodes, at), **open_uploads}
@@ -189,10 +220,15 @@ class Sync:
         local, remote = self._tree("local", ours, base, at), self._tree("remote", theirs, base, at, there.fresh)
         self._sides.young = frozenset(path for path, entry in there.entries.items() if not entry.confirmed)
         last = self.book.said("last_good")
+        taken_over = self._settings.mode in ("both", "pull") and not answers.restore
+        gone = self._backups.look(base, local, remote, at) if taken_over else GoneBack({}, remote)
         settings = Settings(
             **{name: getattr(self._settings, name) for name in Settings.__dataclass_fields__}
             | {
-                "approve_deletes": approve_deletes,
+                "approve_deletes": answers.deletes,
+                "approve_restore": answers.restore,
+                "gone_back": frozenset(gone.texts),
+                "restored_before": gone.before,
                 "must_exist": frozenset(path for path in base if self._must_exist(path)),
                 "fights": brakes.fights(self.book.rewrites(at), at),
                 "alike": self._alike(base, here.nodes),
@@ -200,7 +236,7 @@ class Sync:
                 "stamp": brakes.stamp(now, datetime.fromisoformat(last) if isinstance(last, str) else None),
             }
         )
-        return plan(base, local, remote, settings), base
+        return plan(base, local, gone.remote, settings), base, gone, local
 
     def _tree(self, side: str, nodes: Mapping[str, Node], base: Base, at: float, fresh: bool = True) -> Tree:
         """One side, with how long what is missing has been missing; what was not looked at anew proves nothing."""

@@ -57,7 +57,8 @@ class Meeting:
     def worth_asking(self, at: float, made: Plan) -> bool:
         """Whether a plan takes over so much that the server is asked once more who it is; forgets the last answer."""
         grave = [one for one in made.actions if isinstance(one, TrashLocal | Download)]
-        if self._asked == at or not (len(grave) > MANY or any(isinstance(one, TrashLocal) for one in grave)):
+        much = bool(made.restored) or len(grave) > MANY or any(isinstance(one, TrashLocal) for one in grave)
+        if self._asked == at or not much:
             return False
         self._asked = None
         return True

@@ -55,6 +55,8 @@ class Plan:
     """why nothing at all is done (B2)"""
     braked: str = ""
     """why no deletes are made (B1); `approve_deletes` lets them go"""
+    restored: str = ""
+    """why earlier texts of the server are not taken over (B9); `approve_restore` lets them come"""
 
 
 def plan(base: Base, local: Tree, remote: Tree, settings: Settings | None = None) -> Plan:
@@ -72,13 +74,15 @@ def plan(base: Base, local: Tree, remote: Tree, settings: Settings | None = None
         decided, waiting = _decided(base, local, remote, view, apart, settings)
         actions += decided
     braked = brakes.too_many(base, actions, settings)
-    allowed, held = _allowed(actions, settings, braked)
+    restored = brakes.restored(view, settings)
+    allowed, held = _allowed(actions, settings, braked, restored)
     return replace(
         told,
         actions=in_order(allowed),
         held=tuple(held),
         waiting=waiting,
         braked=braked if any(isinstance(each.action, brakes.DELETES) for each in held) else "",
+        restored=restored,
     )
 
 
@@ -117,8 +121,10 @@ def _looks(view: View) -> list[Action]:
     ]
 
 
-def _allowed(actions: Iterable[Action], settings: Settings, braked: str) -> tuple[list[Action], list[Held]]:
-    """Part the actions by the mode and by the brake on deletes."""
+def _allowed(
+    actions: Iterable[Action], settings: Settings, braked: str, restored: str
+) -> tuple[list[Action], list[Held]]:
+    """Part the actions by the mode, by the brake on earlier texts and by the one on deletes."""
     allowed: list[Action] = []
     held: list[Held] = []
     for action in actions:
@@ -130,6 +136,8 @@ def _allowed(actions: Iterable[Action], settings: Settings, braked: str) -> tupl
             held.append(Held(action, "the server is only read"))
         elif settings.mode == "push" and "local" in changes(action):
             held.append(Held(action, "the vault is only read"))
+        elif restored and brakes.is_from_backup(action, settings):
+            held.append(Held(action, restored))
         elif braked and isinstance(action, brakes.DELETES):
             held.append(Held(action, braked))
         else:

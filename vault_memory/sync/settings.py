@@ -32,6 +32,12 @@ class Settings:
     """pull and push write to one side only; read-only writes nothing at all, the record included"""
     approve_deletes: bool = False
     """A person has said that many deletes at once are meant"""
+    approve_restore: bool = False
+    """A person has said that the older texts of the server are meant"""
+    gone_back: frozenset[str] = frozenset()
+    """notes that are, on the server, what they once were here, or that the brake on these held before"""
+    restored_before: bool = False
+    """The brake on notes that go back held some in an earlier pass, and nobody has answered since"""
     no_deletes: str = ""
     """why nothing may be deleted in this pass, e.g. the server was restored from a backup"""
     must_exist: frozenset[str] = frozenset()

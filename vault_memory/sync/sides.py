@@ -51,6 +51,8 @@ class Sides:
     writes_here: bool = True
     """False: only the server is written"""
     deliveries: Deliveries = field(init=False)
+    prefetched: dict[str, Fetched] = field(default_factory=dict)
+    """what was fetched in this pass to decide about a path, so that it is not asked for twice"""
     _patient: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -62,10 +64,9 @@ class Sides:
         A text that ends within a line may be the first part of an unfinished upload of another device. It is read
         once, and believed when it stays so.
         """
-        since = self.book.doubted_since(path, tag, why=HALF)
-        if since is not None and 0 <= now.timestamp() - since < HOLD_SECONDS:
+        if self.may_be_half(path, tag, now.timestamp()):
             raise Again
-        fetched = self.remote.get(path, max_bytes=self.largest)
+        fetched = self.prefetched.pop(path, None) or self.remote.get(path, max_bytes=self.largest)
         was = self.book.agreed(path)
         last = self.sent_bytes(was.hash) if isinstance(was, BaseFile) else None
         unfinished = _cut_off(fetched.raw, last) and not self._finished(path, fetched)
@@ -76,6 +77,11 @@ class Sides:
                 raise Again
         self.fetched(path, fetched)
         return fetched
+
+    def may_be_half(self, path: str, tag: str, at: float) -> bool:
+        """Whether the text under this tag was read, and waits for the end of an upload of another device."""
+        since = self.book.doubted_since(path, tag, why=HALF)
+        return since is not None and 0 <= at - since < HOLD_SECONDS
 
     def is_cut_short(self, path: str, fetched: Fetched) -> bool:
         """Whether the server kept only the first part of our last upload, though it answered that it had stored it.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vault_memory.cli.options import Context, common
+from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from vault_memory.app import VaultMemory
@@ -27,27 +28,40 @@ _DONE = (
 @click.option("--once", is_flag=True, help="End when both sides are the same, as far as they can be.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
 @click.option("--approve-deletes", is_flag=True, help="Let the deletes go that are held, once.")
+@click.option("--approve-restore", is_flag=True, help="Take over the earlier texts of the server that are held, once.")
+@click.option("--refuse-restore", is_flag=True, help="Put your texts up again over the earlier ones that are held.")
 @common
 @click.pass_obj
-def sync(context: Context, once: bool, dry_run: bool, approve_deletes: bool) -> int:
+def sync(
+    context: Context, once: bool, dry_run: bool, approve_deletes: bool, approve_restore: bool, refuse_restore: bool
+) -> int:
     """Bring the vault and the remote of `[remote]` in step. Without `--once`, go on until stopped with Ctrl-C.
 
     \b
-    Exit codes with --once: 0 when both are in step, 5 when deletes are held for you to approve or a conflict
-    is open, 75 when something waits or failed, 4 when the server cannot be reached, 3 when it refuses the
-    password or another program keeps the folder in step.
+    Exit codes with --once: 0 when both are in step, 5 when deletes or earlier texts are held for you to approve
+    or a conflict is open, 75 when something waits or failed, 4 when the server cannot be reached, 3 when it
+    refuses the password or another program keeps the folder in step.
 
     A running daemon syncs by itself; `sync` without `--once` then tells it to do so now.
     """
+    if approve_restore and refuse_restore:
+        raise UsageError(
+            "`--approve-restore` and `--refuse-restore` say the opposite of each other", hint="give one of the two"
+        )
     with context.open() as memory:
-        if not (once or dry_run or approve_deletes):
+        if not (once or dry_run or approve_deletes or approve_restore or refuse_restore):
             return _go_on(context, memory)
         from vault_memory.app.sync_report import as_json
 
         with context.progress() as progress:
             report = memory.sync(
-                dry_run=dry_run, approve_deletes=approve_deletes, progress=progress, now=context.now
-            )  # fmt: skip
+                dry_run=dry_run,
+                approve_deletes=approve_deletes,
+                approve_restore=approve_restore,
+                refuse_restore=refuse_restore,
+                progress=progress,
+                now=context.now,
+            )
     context.emit(as_json(report), lambda: "\n".join(_lines(report, dry_run)))
     if dry_run and not context.json:
         context.say("nothing was written")
@@ -129,8 +143,19 @@ def _lines(report: "SyncReport", dry_run: bool) -> Iterator[str]:
     if report.open_conflicts and not dry_run:
         yield from (f"open conflict: {path}" for path in report.open_conflicts)
         yield "`vault-memory conflicts` shows what differs and settles it; a copy that is no note, delete or rename"
-    if report.held:
+    yield from _ways_out(report)
+
+
+def _ways_out(report: "SyncReport") -> Iterator[str]:
+    """How a person answers what is held."""
+    from vault_memory.sync import OLDER
+
+    earlier = [one for one in report.held if one.reason.endswith(OLDER)]
+    if len(earlier) < len(report.held):
         yield "if that is meant: `vault-memory sync --approve-deletes`"
+    if earlier:
+        yield "if the server is right: `vault-memory sync --approve-restore`"
+        yield "if your notes here are right: `vault-memory sync --refuse-restore` puts them up again"
 
 
 def _remarks(word: str, remarks: "tuple[Remark, ...]") -> Iterator[str]:
