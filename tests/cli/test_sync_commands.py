@@ -63,6 +63,58 @@ def test_deletes_that_are_held_end_with_5_and_are_let_go_with_a_word(vault: Outs
     assert vault.ok("sync", "--approve-deletes")["deleted_remote"] == 11
 
 
+@pytest.mark.scenario("E94")
+def test_a_restored_server_ends_with_5_and_a_person_says_whose_texts_are_right(vault: Outside, cloud: Cloud):
+    added(vault, cloud)
+    notes = [f"n{number}.md" for number in range(4)]
+    for note in notes:
+        vault.write(note, f"- {note}\n")
+    vault.ok("sync", "--once")
+    cloud.server.back_up()
+    for note in notes:
+        vault.write(note, f"- {note}\n- written since\n")
+    vault.write("new.md", "- new\n")
+    vault.ok("sync", "--once")
+    newer = cloud.files()
+    cloud.server.restore_from_backup(tells=False)
+
+    done = vault.run("sync", "--once")
+
+    assert done.code == 5
+    assert "held: n0.md: download: 4 notes would go back to earlier texts and 1 would be deleted here" in done.out
+    assert "`vault-memory sync --approve-restore`" in done.out
+    assert "`vault-memory sync --refuse-restore` puts them up again" in done.out
+    assert "--approve-deletes" not in done.out
+    assert (vault.vault / "n0.md").read_text() == "- n0.md\n- written since\n"
+    assert {item["path"] for item in vault.ok("status")["sync"]["held"]} == {*notes, "new.md"}
+    assert vault.run("sync", "--approve-restore", "--refuse-restore").code == 2
+    assert vault.run("sync", "--refuse-restore").code == 0
+    assert cloud.files() == newer
+    assert vault.run("sync", "--once").code == 0
+
+
+@pytest.mark.scenario("E94")
+def test_a_daemon_says_that_it_holds_a_restored_server_and_deletes_nothing(cloud: Cloud, tmp_path: Path):
+    vault = cloud.vault(tmp_path / "one")
+    notes = [f"n{number}.md" for number in range(4)]
+    for note in notes:
+        vault.write(note, f"- {note}\n")
+    vault.ok("sync", "--once")
+    cloud.server.back_up()
+    for note in notes:
+        vault.write(note, f"- {note}\n- written since\n")
+    vault.ok("sync", "--once")
+    with vault.daemon() as daemon:
+        cloud.server.restore_from_backup(tells=False)
+
+        status = until(lambda: (found := vault.ok("status"))["sync"]["state"] == "held" and found)
+
+        assert {item["path"] for item in status["sync"]["held"]} == set(notes)
+        assert "earlier texts" in status["sync"]["reason"]
+        until(lambda: any("held until you answer" in line for line in daemon.errors))
+        assert (vault.vault / "n0.md").read_text() == "- n0.md\n- written since\n"
+
+
 def test_two_texts_for_one_line_become_a_copy_that_is_told(vault: Outside, cloud: Cloud, tmp_path: Path):
     other = cloud.vault(tmp_path / "other")
     added(vault, cloud)

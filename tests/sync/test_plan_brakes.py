@@ -97,6 +97,64 @@ def test_b1_all_files_of_a_top_folder_are_asked_about_however_few() -> None:
 
 
 @pytest.mark.scenario("E94")
+def gone_back(back: int, new: int = 0, vanished: int = 0, **settings: bool) -> Plan:
+    """Of 30 notes so many that went back on the server, got texts that are new, or are in no listing of it."""
+    base, here, there = vault(30)
+    names = [f"{number}.md" for number in range(30)]
+    changed = {name: File(None, "other", f"r{name}") for name in names[: back + new]}
+    missing_there = names[29 : 29 - vanished : -1] if vanished else []
+    remote = without(there | changed, *missing_there)
+    return plan(base, Tree(here), remote, Settings(gone_back=frozenset(names[:back]), **settings))
+
+
+@pytest.mark.parametrize(
+    ("back", "new", "vanished", "brakes"),
+    [
+        (3, 0, 0, True),
+        (2, 0, 0, False),
+        (1, 0, 0, False),
+        (2, 0, 1, True),
+        (1, 0, 1, False),
+        (1, 0, 2, True),
+        (0, 0, 5, False),
+        (4, 4, 0, True),
+        (4, 5, 0, False),
+    ],
+)
+def test_b9_many_notes_that_go_back_are_asked_about_and_one_or_two_are_not(
+    back: int, new: int, vanished: int, brakes: bool
+) -> None:
+    made = gone_back(back, new, vanished)
+
+    assert bool(made.restored) == brakes
+    assert len(made.held) == (back + vanished if brakes else 0)
+    assert len(made.actions) == (new if brakes else back + new + vanished)
+
+
+def test_b9_lets_earlier_texts_come_when_a_person_says_so() -> None:
+    made = gone_back(5, vanished=2, approve_restore=True)
+
+    assert not made.held
+    assert kinds(made.actions) == {Download, TrashLocal}
+
+
+def test_b9_goes_on_holding_what_is_left_until_a_person_answers() -> None:
+    assert gone_back(1, restored_before=True).restored
+    assert gone_back(0, vanished=1, restored_before=True).restored
+    assert not gone_back(0, new=3, restored_before=True).restored
+
+
+def test_b9_holds_a_picture_too_of_which_no_earlier_version_is_kept() -> None:
+    base, here, there = vault(4)
+    base["tea.png"], here["tea.png"] = BaseFile("p", "tp", "lp", "rp"), File("p", id="lp")
+    there |= {f"{number}.md": File(None, "other", f"r{number}.md") for number in range(3)}
+    there["tea.png"] = File(None, "other", "rp")
+
+    made = plan(base, Tree(here), Tree(there), Settings(gone_back=frozenset(["0.md", "1.md", "2.md"])))
+
+    assert {held.action.path for held in made.held} == {"0.md", "1.md", "2.md", "tea.png"}
+
+
 def test_no_deletes_are_made_against_a_server_that_was_restored() -> None:
     made = removed_here(30, 1, Settings(no_deletes="the server was restored", approve_deletes=True))
 
