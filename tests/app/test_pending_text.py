@@ -113,6 +113,44 @@ def test_what_waits_for_one_person_is_not_found_by_another(memory: VaultMemory):
     assert find(memory, "lapsang", "user:bob", "user:ann")
 
 
+@pytest.mark.scenario("H124")
+@pytest.mark.parametrize("pending", [False, True], ids=["stands in their note", "waits for their note"])
+def test_a_line_that_waits_is_found_although_another_person_has_the_same(memory: VaultMemory, pending: bool):
+    hold(memory, BOB)
+    ask(memory, "zqheron at the lake", note=BOB)
+    queries = ["zqheron", "zqheron at the lake", "where is the zqheron", "green tea at the lake"]
+    alone = {query: scored(memory, query, "user:bob") for query in queries}
+    assert alone["zqheron"]
+
+    if pending:
+        hold(memory)
+        ask(memory, "zqheron at the lake")
+    else:
+        (memory.root / ANN).write_text(NOTE + "- zqheron at the lake\n- a lake with two zqherons\n")
+        memory.index()
+
+    assert {query: scored(memory, query, "user:bob") for query in queries} == alone
+
+
+def test_a_line_that_waits_is_found_although_a_note_that_is_not_asked_about_says_the_same(memory: VaultMemory):
+    hold(memory)
+    ask(memory, "zqheron at the lake")
+    dated = memory.root / "Users/ann/memories/2026-11-20.md"
+    dated.parent.mkdir(parents=True)
+    dated.write_text("- zqheron at the lake\n")
+    memory.index()
+    kinds = {hit.note: hit.kind for hit in find(memory, "zqheron")}
+    assert len(kinds) == 2
+
+    [hit] = find(memory, "zqheron", kinds=[kinds[ANN]])
+
+    assert hit.pending
+
+
+def scored(memory: VaultMemory, query: str, scope: str) -> list[tuple[str, bool, float]]:
+    return [(hit.text, hit.pending, hit.score) for hit in find(memory, query, scope)]
+
+
 def test_several_writes_wait_for_several_notes(memory: VaultMemory):
     for note in (ANN, BOB):
         hold(memory, note)

@@ -13,7 +13,7 @@ from vault_memory.index.kept import Row
 from vault_memory.memory import ranking, words
 from vault_memory.memory.cues import Asked
 from vault_memory.memory.ranking import Said, TextTerms, Weights
-from vault_memory.recall.waiting import BEYOND, Waiting
+from vault_memory.recall.waiting import BEYOND, Notes, Waiting
 
 if TYPE_CHECKING:
     from vault_memory.index.matrices import Matrices
@@ -96,7 +96,7 @@ def _by_words(request: Request, found: Candidates) -> list[Said]:
     every = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
     matches = text.find(request.connection, request.scope_ids, every, request.filters, most=request.most)
     if request.waiting:
-        request.waiting.join(request.connection, every, request.filters, matches)
+        request.waiting.join(Notes(request.connection, request.scope_ids), every, request.filters, matches)
     if not matches.found:
         return []
     by_word = found.by_word = matches.by_word

@@ -19,6 +19,13 @@ BEYOND = (1 << 30) * ranking.ORDINALS
 """More than any place in an index"""
 
 
+class Notes(NamedTuple):
+    """The notes that a search asks."""
+
+    connection: "Connection"
+    scope_ids: Sequence[int]
+
+
 class Waiting(NamedTuple):
     """What a search needs of it."""
 
@@ -34,13 +41,13 @@ class Waiting(NamedTuple):
         filters.prepare(index.connection)
         return cls(index.connection, scope_ids)
 
-    def join(self, known: "Connection", asked: Iterable[str], filters: "Filters", matches: "Matches") -> None:
-        """Add the chunks that have any of the words to those which were found among the `known`."""
+    def join(self, notes: Notes, asked: Iterable[str], filters: "Filters", matches: "Matches") -> None:
+        """Add the chunks that have any of the words to those which were found in the notes."""
         highest = {word: max(scores.values(), default=0.0) for word, scores in matches.by_word.items()}
         rarest = max(highest.values(), default=0.0) or 1.0
         for word in asked:
             rows = text.find(self.connection, self.scope_ids, [word], filters, most=text.MOST_ROWS).found
-            if not rows or not (score := highest.get(word) or _rare(known, word, rarest)):
+            if not rows or not (score := highest.get(word) or _rare(notes, word, filters, rarest)):
                 continue
             matches.by_word.setdefault(word, {}).update(dict.fromkeys((place + BEYOND for place in rows), score))
             for place, id_, date, who, body in rows.values():
@@ -63,6 +70,11 @@ def own_ids(chunk_ids: Collection[int]) -> list[int]:
     return [-one for one in chunk_ids if is_waiting(one)]
 
 
-def _rare(known: "Connection", word: str, score: float) -> float:
-    """What a word says that no chunk was found by: the most when none has it, nothing when very many do."""
-    return 0.0 if text.has(known, word) else score
+def _rare(notes: Notes, word: str, filters: "Filters", score: float) -> float:
+    """What a word says that no chunk was found by: the most when none has it, nothing when very many do.
+
+    Only the notes that are asked count. A word in somebody else's note must neither hide what waits
+    here, nor be told by that.
+    """
+    is_frequent = bool(text.find(notes.connection, notes.scope_ids, [word], filters, most=1).found)
+    return 0.0 if is_frequent else score
