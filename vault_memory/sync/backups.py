@@ -1,7 +1,8 @@
 """Finds out whether notes on the server went back to what they once were: it may have been restored from a backup.
 
-A restored server that does not say so looks like one on which somebody edited and deleted notes. Its texts tell: each of
-them stood here before. They are looked at only where much is other at once, and what was fetched serves the download.
+A restored server that does not say so looks like one on which somebody edited and deleted notes. Its
+texts tell: each of them stood here before. They are looked at only where much is other at once, and
+what was fetched serves the download.
 """
 
 from collections.abc import Mapping
@@ -74,7 +75,7 @@ class Backups:
                 self._book.say(FACT, fact)
 
     def put_up_again(self, gone: GoneBack, base: Base, local: Tree) -> None:
-        """A person says that the texts from here are right: the next plan takes the earlier texts as the common ones."""
+        """Let the next plan take the earlier texts as the common ones: a person says that ours are right."""
         with self._book.writing():
             for path in brakes.vanished_there(base, local, gone.remote):
                 self._book.forget(path)
