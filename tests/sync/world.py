@@ -197,7 +197,7 @@ class World:
 
     def _turn(self, device: Device, *, ask: bool = True, approve: bool = False):  # type: ignore[no-untyped-def]
         try:
-            report = device.turn(ask=ask, approve_deletes=approve)
+            report = device.turn(ask=ask, approve_deletes=approve, approve_restore=approve)
         except VaultMemoryError as error:
             self.troubles.append(error.message)
             return None

@@ -190,12 +190,16 @@ class Sync:
         self._backups.hold(gone, base, made.restored)
         done = self._acting.do(actions, now, progress)
         report = self._report(made, done, before, here)
-        with self.book.writing():
-            if done.acted > len(actions) - len(made.actions):
-                self.book.say(ROOT_TAG, "")
-            if ask and not report.failed:
-                self.book.say("last_good", now.isoformat())
+        self._note_down(done.acted > len(looks), now if ask and not report.failed else None)
         return report
+
+    def _note_down(self, acted: bool, last_good: datetime | None) -> None:
+        """Remember after a pass that the server is to be listed anew, and when a whole pass went well."""
+        with self.book.writing():
+            if acted:
+                self.book.say(ROOT_TAG, "")
+            if last_good is not None:
+                self.book.say("last_good", last_good.isoformat())
 
     def _planned(
         self, here: Here, there: There, open_uploads: Mapping[str, str], now: datetime, answers: Answers
