@@ -11,7 +11,7 @@ import vault_memory.index.matrices as module_of_matrices
 from tests.recall import towns
 from tests.recall.library import MODEL, embed, library
 from tests.recall.towns import Town, answers, bring_up_to_date, differences, scope_sets
-from vault_memory.index import Index, text, volumes
+from vault_memory.index import RULES, Index, text, volumes
 from vault_memory.index.filters import chunks_in
 from vault_memory.recall import MODES, Matrices, search
 
@@ -236,10 +236,12 @@ def test_an_index_of_an_older_version_is_counted_when_it_is_opened(tmp_path):
     index = Index(path)
     bring_up_to_date(town.root, index)
     counted = list(index.connection.execute("SELECT * FROM volume ORDER BY 1, 2"))
+    index.set(RULES, "those of then")
     index.connection.execute("DROP TABLE volume; PRAGMA user_version = 3")
     index.close()
 
     index = Index(path)
 
     assert list(index.connection.execute("SELECT * FROM volume ORDER BY 1, 2")) == counted
+    assert index.get(RULES) == ""  # and is built anew: a daemon of that version may still write to it
     index.close()
