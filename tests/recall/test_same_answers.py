@@ -2,6 +2,7 @@
 
 import random
 import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,12 @@ import pytest
 
 import vault_memory.index.matrices as module_of_matrices
 from tests.recall import towns
-from tests.recall.library import MODEL, embed, library
+from tests.recall.library import MODEL, embed, library, put
 from tests.recall.towns import Town, answers, bring_up_to_date, differences, scope_sets
-from vault_memory.index import RULES, Index, text, volumes
+from vault_memory.index import RULES, Entry, Held, Index, State, text, volumes
 from vault_memory.index.filters import chunks_in
+from vault_memory.index.slices import put_in_slices, remove_in_slices
+from vault_memory.markdown import chunk
 from vault_memory.recall import MODES, Matrices, search
 
 SEVERAL = tuple(scope_sets(tuple(towns.FOLDERS)))
@@ -245,3 +248,26 @@ def test_an_index_of_an_older_version_is_counted_when_it_is_opened(tmp_path):
     assert list(index.connection.execute("SELECT * FROM volume ORDER BY 1, 2")) == counted
     assert index.get(RULES) == ""  # and is built anew: a daemon of that version may still write to it
     index.close()
+
+
+def test_a_note_written_and_removed_in_slices_counts_as_one_written_at_once():
+    at_once, in_slices = (library({("user:bo", "b.md"): "- boat\n"}, embedded=False) for _ in range(2))
+    lines = [f"- the {word} {number}\n" for number in range(150) for word in towns.VOCABULARY[:4]]
+    for text_of_note in ("".join(lines), "".join(lines[50:]), "- heron\n"):
+        raw = text_of_note.encode()
+        held = Held(len(raw), 1, 1, 1, sha256(raw).hexdigest(), State.SETTLED)
+        entry = Entry("a.md", "user:ann", "note", None, len(raw), held, chunk(raw))
+        put(at_once, "a.md", "user:ann", text_of_note)
+        list(put_in_slices(in_slices, entry))
+
+        assert volume_by_name(in_slices) == volume_by_name(at_once)
+    list(remove_in_slices(in_slices, "a.md"))
+    assert volume_by_name(in_slices) == {("", 1), ("user:bo", 1)}
+
+
+def volume_by_name(index: Index) -> set[tuple[str, int]]:
+    """How many chunks each scope has, and all together."""
+    rows = index.connection.execute(
+        "SELECT coalesce(name, ''), chunks FROM volume LEFT JOIN scope ON scope.id = volume.scope"
+    )
+    return set(rows)
