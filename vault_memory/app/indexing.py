@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory import config as configuration
-from vault_memory.database import DatabaseError, is_damage
+from vault_memory.database import (
+    BUSY_MILLISECONDS,
+    DatabaseError,
+    DatabaseUnwritable,
+    is_damage,
+    why_unwritable,
+)
 from vault_memory.index import ANALYSIS, RULES, Generations, Index
 from vault_memory.markdown import CHUNKING
 from vault_memory.memory import Layout
@@ -19,6 +25,9 @@ if TYPE_CHECKING:
 
 PATIENCE_SECONDS = 0.3
 """How long a one-shot command waits before it looks again at what was absent, empty or saved just now"""
+
+BUSY_PATIENCE_MILLISECONDS = 1000
+"""How long a refresh waits for another process that writes; then it is answered from what is there"""
 
 CATCH_UP = 5
 """How often a generation that was built looks for what was saved meanwhile, before it serves"""
@@ -40,6 +49,8 @@ class Indexing:
         """What an index must have been built by to be of use"""
         self.leave: Callable[[Index, Note], bool] = lambda index, note: False
         """says which notes a scan leaves to somebody else; a daemon sets it"""
+        self.behind: tuple[str, ...] = ()
+        """notes that are newer than the index, which could not be written when it was last refreshed"""
         self._index: Index | None = None
         self._number = self._ino = 0
         self._pointer_stamp = (-1, -1, -1)
@@ -134,16 +145,39 @@ class Indexing:
         return report
 
     def refresh(self, progress: Progress | None = None) -> None:
-        """Bring the text up to date; waits only for what is absent or empty."""
+        """Bring the text up to date; waits only for what is absent or empty.
+
+        Where the index cannot be written now, what it has serves on, and `behind` names the notes that are newer.
+        """
+        if self._index is not None and self._index.alone:
+            self.close()  # there may be room again, and others may want it
+        try:
+            self._refresh(progress)
+            self.behind = ()
+        except DatabaseUnwritable:
+            if self.generations.current == 0:
+                raise
+            self.behind = self.ingest().newer_notes()
+        except DatabaseError as error:
+            if not why_unwritable(error) or self.generations.current == 0:
+                raise
+            self.behind = self.ingest().newer_notes()
+
+    def _refresh(self, progress: Progress | None) -> None:
         if self.generations.current == 0 or self.is_outdated:
             self.update(progress=progress)
             return
         self.folder.check_identity(self.marker.vault)
         ingest = self.ingest()
-        report = ingest.scan(progress=_telling(progress))
-        if report.doubtful:
-            time.sleep(PATIENCE_SECONDS)
-            ingest.look_again(report, conclude_young=False)
+        connection = ingest.index.connection
+        connection.set_busy_timeout(BUSY_PATIENCE_MILLISECONDS)
+        try:
+            report = ingest.scan(progress=_telling(progress))
+            if report.doubtful:
+                time.sleep(PATIENCE_SECONDS)
+                ingest.look_again(report, conclude_young=False)
+        finally:
+            connection.set_busy_timeout(BUSY_MILLISECONDS)
 
 
 def _telling(progress: Progress | None) -> Callable[[int, int], None] | None:

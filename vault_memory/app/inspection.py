@@ -76,7 +76,7 @@ def status(memory: "VaultMemory") -> dict[str, object]:
         "night": _night(memory),
         "inbox_open": _inbox_open(memory),
         "conflicts": _conflicts(memory),
-        "pending": [asdict(waiting) for waiting in memory.waiting()],
+        "pending": _pending(memory),
         "daemon": {"running": False, "pid": None},
         "state_folder": str(memory.state.path),
         "drop_folder": str(memory.drop_folder.make()),
@@ -97,6 +97,14 @@ def _inbox_open(memory: "VaultMemory") -> int:
         return len(memory.inbox())
     except VaultMemoryError:
         return 0
+
+
+def _pending(memory: "VaultMemory") -> list[dict[str, object]]:
+    """The writes that wait; on a full disk the journal cannot be opened, and the rest of the status still counts."""
+    try:
+        return [asdict(waiting) for waiting in memory.waiting()]
+    except VaultMemoryError:
+        return []
 
 
 def _conflicts(memory: "VaultMemory") -> int:

@@ -264,7 +264,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
     def _freshness(self, index: "Index", dirty: Collection[str]) -> "Freshness":
         from vault_memory.app.results import Freshness
 
-        stale = tuple(sorted({*index.stale(), *dirty}))
+        stale = tuple(sorted({*index.stale(), *dirty, *self.indexing.behind}))
         embedder = self.semantic.embedder
         if embedder is None:
             return Freshness(stale, self.semantic.state, self.semantic.reason)

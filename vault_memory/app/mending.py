@@ -4,13 +4,16 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from vault_memory.database import DatabaseError, is_damage
+from vault_memory.database import DatabaseError, DatabaseUnwritable, is_damage, why_unwritable
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 
 def mended(call: Call) -> Call:
-    """A call that takes the lock; when the index turns out to be damaged, it is built anew and the call made again."""
+    """A call that takes the lock; when the index turns out to be damaged, it is built anew and the call made again.
+
+    When the index cannot be written now, the call raises DatabaseUnwritable.
+    """
 
     @wraps(call)
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -18,6 +21,8 @@ def mended(call: Call) -> Call:
             try:
                 return call(self, *args, **kwargs)
             except DatabaseError as error:
+                if reason := why_unwritable(error):
+                    raise DatabaseUnwritable("the index", reason) from None
                 if not is_damage(error):
                     raise
                 self.indexing.recover(error)

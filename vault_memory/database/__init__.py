@@ -5,12 +5,14 @@ from vault_memory.database.connection import (
     Connection,
     DatabaseDamaged,
     DatabaseError,
+    DatabaseUnwritable,
     change_counter,
     connect,
     is_damage,
     load_vector_functions,
     put_aside,
     quick_check,
+    why_unwritable,
 )
 from vault_memory.database.erasing import compact, values_in
 from vault_memory.database.foreign import ForeignDatabase, columns, look_into, rows, tables
@@ -22,6 +24,7 @@ __all__ = [
     "Connection",
     "DatabaseDamaged",
     "DatabaseError",
+    "DatabaseUnwritable",
     "ForeignDatabase",
     "Migration",
     "RepairingConnection",
@@ -41,4 +44,5 @@ __all__ = [
     "tables",
     "values_in",
     "version_of",
+    "why_unwritable",
 ]

@@ -18,23 +18,53 @@ class DatabaseDamaged(VaultMemoryError):
     """The file is no database, or a broken one."""
 
 
+class DatabaseUnwritable(VaultMemoryError):
+    """The database cannot be written now: its disk is full or read-only, or another process is writing."""
+
+    exit_code = 75
+    http_status = 503
+
+    def __init__(self, what: str, reason: str) -> None:
+        super().__init__(f"{what} cannot be written now: {reason}", hint=WRITE_HINTS[reason], reason=reason)
+
+
+FULL, BUSY, READ_ONLY = "its disk is full or fails", "another process is writing into it", "it is read-only"
+WRITE_HINTS = {
+    FULL: "free some space on the disk of the state folder, and try again",
+    BUSY: "try again in a moment",
+    READ_ONLY: "make the state folder writable, and try again",
+}
+
+
 KEEP_IT = "check the disk and the permissions of its folder; keep the file, it may hold what is nowhere else"
 
 
 def connect(
-    path: Path | str, *, durable: bool = False, read_only: bool = False, create: bool = True, hint: str = KEEP_IT
+    path: Path | str,
+    *,
+    durable: bool = False,
+    read_only: bool = False,
+    create: bool = True,
+    alone: bool = False,
+    hint: str = KEEP_IT,
 ) -> Connection:
     """Open `path`, and make it when it is not there, unless `create` says no. `hint` is what a person is advised.
 
+    `alone` keeps other processes out, and needs no room on the disk: no file is made for what processes share.
+
     `durable` syncs to the disk on every commit, for what cannot be rebuilt; an index can be, and does without.
-    Raises DatabaseDamaged when the file is no database, VaultMemoryError when it cannot be opened.
+    Raises DatabaseDamaged when the file is no database, DatabaseUnwritable when there is no room to open it,
+    VaultMemoryError when it cannot be opened.
     """
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE
     if create and not read_only:
         flags |= apsw.SQLITE_OPEN_CREATE
+    connection: Connection | None = None
     try:
         connection = apsw.Connection(str(path), flags=flags)
         connection.set_busy_timeout(BUSY_MILLISECONDS)
+        if alone:
+            connection.pragma("locking_mode", "exclusive")
         if not read_only:
             _use_write_ahead_log(connection)
             connection.pragma("synchronous", "full" if durable else "normal")
@@ -42,6 +72,10 @@ def connect(
         connection.pragma("foreign_keys", False)
         connection.pragma("schema_version")
     except apsw.Error as error:
+        if connection is not None:
+            connection.close()  # it may hold a lock that the next try needs
+        if not is_damage(error) and isinstance(error, (apsw.IOError, apsw.FullError)):
+            raise DatabaseUnwritable(f"the database `{path}`", FULL) from None
         kind = DatabaseDamaged if is_damage(error) else VaultMemoryError
         raise kind(f"the database `{path}` cannot be opened: {error}", hint=hint) from None
     return connection
@@ -100,6 +134,16 @@ def is_damage(error: DatabaseError) -> bool:
     if isinstance(error, apsw.IOError):  # a file or its log that somebody cut off ends before the page that is read
         return bool(getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ)
     return isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.FormatError))
+
+
+def why_unwritable(error: DatabaseError) -> str:
+    """Why nothing can be written now; empty when the error says something else."""
+    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
+        return BUSY
+    if isinstance(error, apsw.ReadOnlyError):
+        return READ_ONLY
+    full = isinstance(error, (apsw.FullError, apsw.IOError)) and not is_damage(error)
+    return FULL if full else ""
 
 
 def load_vector_functions(connection: Connection) -> None:

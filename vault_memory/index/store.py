@@ -7,7 +7,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.database import Connection, change_counter, connect, migrate, version_of
+from vault_memory.database import Connection, DatabaseUnwritable, change_counter, connect, migrate, version_of
 from vault_memory.errors import IndexTooNew
 from vault_memory.index import chunks, facts
 from vault_memory.index.chunks import Delta
@@ -69,7 +69,9 @@ class Index:
     def __init__(self, path: Path | str, *, create: bool = True) -> None:
         """Open the index, and make or migrate it. Raises IndexTooNew, DatabaseDamaged."""
         self.path = str(path)
-        self.connection: Connection = connect(path, create=create, hint=GROWS_BACK)
+        self.alone = False
+        """whether other processes are kept out, because there is no room for what they would share"""
+        self.connection: Connection = self._connected(path, create)
         if version_of(self.connection) > len(STEPS):
             found = version_of(self.connection)
             self.connection.close()
@@ -77,6 +79,15 @@ class Index:
         migrate(self.connection, STEPS)
         self._scopes: dict[str, int] = {}
         self._told = Told()
+
+    def _connected(self, path: Path | str, create: bool) -> Connection:
+        try:
+            return connect(path, create=create, hint=GROWS_BACK)
+        except DatabaseUnwritable:
+            if create or not Path(path).exists():
+                raise
+            self.alone = True
+            return connect(path, create=False, alone=True, hint=GROWS_BACK)
 
     def close(self) -> None:
         self.connection.close()
@@ -87,12 +98,13 @@ class Index:
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self.connection.execute("COMMIT")
         except BaseException:
             self._scopes.clear()  # an id given inside may be given to another scope next
             self._told.forget()
-            self.connection.execute("ROLLBACK")
+            if self.connection.in_transaction:  # a full disk may have ended it already
+                self.connection.execute("ROLLBACK")
             raise
-        self.connection.execute("COMMIT")
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -90,6 +90,20 @@ class Ingest:
         copies = tuple(listing.copies)
         return report._replace(doubtful=doubtful, unread=unread, copies=copies)
 
+    def newer_notes(self) -> tuple[str, ...]:
+        """The notes that are not as the index has them. Writes nothing."""
+        held = self.index.held()
+        parked = {path: mark for path, (_, mark) in self.index.parked().items()}
+        plan = plan_ingest(held, self._list(("",)), wanted=self.wants, parked=parked)
+        return tuple(sorted({*plan.removed, *(path for path in plan.changed if self._is_newer(path, held))}))
+
+    def _is_newer(self, path: str, held: Mapping[str, Held]) -> bool:
+        try:
+            note = self.folder.read(path, max_bytes=largest(self.layout.place(path)))
+        except (NoteNotFound, NoteUnreadable):
+            return True
+        return path not in held or note.revision != held[path].revision
+
     def look_again(self, report: ScanReport, *, conclude_young: bool) -> ScanReport:
         """A moment later: what is still absent or empty is believed, and what stood still is settled."""
         delta = report.delta
