@@ -16,6 +16,7 @@ import pytest
 
 from tests.scenarios.outside import Outside, until
 from vault_memory.app import VaultMemory
+from vault_memory.daemon.listening import LOOK_SECONDS
 from vault_memory.daemon.loop import Daemon
 
 SMALL, LARGER = 200, 2_000
@@ -142,3 +143,13 @@ def test_a_note_in_a_new_folder_costs_the_same_in_a_larger_vault(outside: Outsid
             outside, work, lambda number, notes=notes: outside.write(f"memory/{notes}-{number}/day.md", "- said\n")
         )
     assert_alike(found[SMALL], found[LARGER])
+
+
+def test_a_daemon_with_nothing_to_do_lists_no_folder_several_times_a_second(outside: Outside, work: Work):
+    furnish(outside, 5)
+    with watching(outside, work):
+        work.counting = True
+        threading.Event().wait(4 * LOOK_SECONDS)
+        work.counting = False
+    assert work.calls["calls"] > 10, "nothing was counted"
+    assert work.calls["scandir"] <= 2

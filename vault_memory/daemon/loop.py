@@ -76,13 +76,13 @@ class Daemon:
         self._index: Index | None = None
         """the one that everything was looked at for"""
         self._keeping = Keeping(memory, tell_copy=tell_copy)
-        self._listening = Listening(memory)
         self._sweeping = Sweeping()
         self.notify = Notify(memory.environment)
         memory.dirty = lambda: sorted(self._unread)
         watch = memory.config.watch
         self.watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
         self.barrier = Barrier(self.watcher)
+        self._listening = Listening(memory, self.watcher.wake)
         self._large = LargeNotes(self.watcher.wake)
         memory.indexing.leave = is_heavy  # for the daemon's other threads, too
 
@@ -100,6 +100,7 @@ class Daemon:
         with DaemonLock(self.memory.state.lock_file) as lock:
             self.watcher.start()  # armed before the scan: what changes during it is heard
             try:
+                self._listening.start()
                 self.memory.indexing.index()
                 self._embedding = Embedding(self.memory.fork())
                 self.syncing = Syncing(self.memory.fork())
@@ -124,6 +125,7 @@ class Daemon:
                     self._embedding.close()
             finally:
                 self.watcher.stop()
+                self._listening.close()
 
     def _turn(self) -> None:
         due = self._settling.next_due()

@@ -10,13 +10,14 @@ import ctypes
 import errno
 import os
 import threading
+from typing import Protocol
 
 from watchdog.observers import inotify_c
 from watchdog.observers.inotify_c import InotifyConstants as Event
 from watchdog.observers.inotify_c import InotifyEvent, InotifyFD, Mask
 
 from vault_memory.memory import conflict_copy, ignored, unreadable
-from vault_memory.vault.hints import Inbox, Mark
+from vault_memory.vault.hints import Mark
 from vault_memory.vault.marker import NAME
 from vault_memory.vault.walk import DEEPEST, SUFFIXES
 
@@ -29,10 +30,24 @@ _DONE = Event.IN_CLOSE_WRITE | Event.IN_MOVED_TO | _WENT
 _NO_MORE = (errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 
 
+class Hearer(Protocol):
+    """Who is told of events, from the thread that reads them; `Inbox` says what each means."""
+
+    def dirty(self, path: str, *, closed: bool | None) -> None: ...
+
+    def subtree(self, path: str) -> None: ...
+
+    def rescan(self, reason: str) -> None: ...
+
+    def lose(self, reason: str, error: OSError | None = None) -> None: ...
+
+    def reach(self, marks: list[Mark]) -> None: ...
+
+
 class FolderEvents(InotifyFD):
     """The watches of one vault and the thread that reads them into an inbox."""
 
-    def __init__(self, root: str, inbox: Inbox) -> None:
+    def __init__(self, root: str, inbox: Hearer) -> None:
         super().__init__()
         self.name = "vault-watch"
         self._root = root

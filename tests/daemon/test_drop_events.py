@@ -1,0 +1,45 @@
+"""The daemon hears of what is dropped, and goes back to looking where it cannot hear."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios.outside import until
+from vault_memory.daemon.drop_events import DropEvents
+
+
+@pytest.fixture
+def woken() -> threading.Event:
+    return threading.Event()
+
+
+@pytest.fixture
+def drops(tmp_path: Path, woken: threading.Event) -> Iterator[DropEvents]:
+    folder = tmp_path / "drop"
+    folder.mkdir()
+    events = DropEvents(folder, woken.set)
+    events.start()
+    yield events
+    events.stop()
+
+
+def test_a_turn_that_is_dropped_wakes_the_daemon(tmp_path: Path, drops: DropEvents, woken: threading.Event):
+    assert drops.are_had
+    (tmp_path / "drop/bot.jsonl").write_text("{}\n")
+    assert woken.wait(10)
+    assert drops.heard
+
+
+def test_a_drop_folder_that_was_made_anew_is_looked_at_now_and_then(tmp_path: Path, drops: DropEvents):
+    shutil.rmtree(tmp_path / "drop")
+    (tmp_path / "drop").mkdir()
+    until(lambda: not drops.are_had)
+
+
+def test_an_event_that_is_lost_ends_the_trust_in_events(drops: DropEvents):
+    drops.lose("more happened at once than the system could tell")
+    assert drops.heard
+    assert not drops.are_had
