@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from vault_memory.remote.base import Entry
+from vault_memory.sync import backups, sweeping
 from vault_memory.sync.book import FILE, Sent, open_book
 from vault_memory.sync.erasing import erase_names
 from vault_memory.sync.trees import BaseFile
@@ -19,6 +20,10 @@ def filled(state: Path, *, on_server: bool) -> None:
             book.fetched(path, "t", "h")
             book.rewrote(path, "us", 1.0)
             book.send([Sent(path, "h", 1, "t")])
+            for fact in ("delivery", "overwrote", "refused", "versions"):
+                book.say(f"{fact} {path}", {"path": path})
+        book.say(backups.FACT, {OLD: ["h1", "h2"], OTHER: ["h1", "h2"]})
+        book.say(sweeping.NEXT, OLD)
         book.listed({path: entry(path) for path in ((OLD, OTHER) if on_server else (OTHER,))})
     book.close()
 
@@ -46,6 +51,8 @@ def test_a_name_that_neither_side_has_leaves_no_byte(tmp_path: Path):
     assert b"Zephyrine" not in bytes_of(tmp_path)
     book = open_book(tmp_path)
     assert list(book.base()) == [OTHER]
+    assert book.said(f"delivery {OTHER}") == {"path": OTHER}
+    assert book.said(backups.FACT) == {OTHER: ["h1", "h2"]}
     book.close()
 
 
@@ -57,6 +64,7 @@ def test_a_name_that_the_server_has_stays_so_that_the_file_is_deleted_there(tmp_
     assert erased.on_server == 1
     book = open_book(tmp_path)
     assert sorted(book.base()) == [OLD, OTHER]
+    assert book.said(f"delivery {OLD}") == {"path": OLD}
     book.close()
 
 

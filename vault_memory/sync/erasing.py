@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vault_memory.database import compact
-from vault_memory.sync.book import FILE, open_book
+from vault_memory.sync import backups, sweeping
+from vault_memory.sync.book import FILE, Book, open_book
 
 _CACHES = ("hashed", "behind", "rewrites")
 """Tables that only save work: a row that is missing costs one more look"""
@@ -42,6 +43,25 @@ def erase_names(state: Path, holds: Callable[[str], bool], is_here: Callable[[st
                         continue
                     connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
                     count += 1
+            count += _erase_facts(book, lambda path: holds(path) and not is_here(path) and path not in distant)
         return ErasedNames(count, len(distant), compact(connection))
     finally:
         book.close()
+
+
+def _erase_facts(book: Book, is_erased: Callable[[str], bool]) -> int:
+    """Delete the facts about single paths, and the paths within facts about several; how many were deleted."""
+    count = 0
+    for name in [name for (name,) in book.connection.execute("SELECT name FROM info")]:
+        if is_erased(name.partition(" ")[2]):  # facts about one path are called by a word and the path
+            book.unsay(name)
+            count += 1
+    if is_erased(str(book.said(sweeping.NEXT) or "")):
+        book.unsay(sweeping.NEXT)
+        count += 1
+    gone_back = book.said(backups.FACT)
+    if isinstance(gone_back, dict) and any(map(is_erased, gone_back)):
+        left = {path: texts for path, texts in gone_back.items() if not is_erased(path)}
+        book.say(backups.FACT, left)
+        count += len(gone_back) - len(left)
+    return count
