@@ -6,9 +6,13 @@ as it does on a disk that syncs; what was not is rolled back.
 
 import itertools
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 import apsw
 
@@ -86,6 +90,10 @@ class SimulatedTrail(Trail):
 
     def _beside(self, note: str) -> list[str]:
         return [AUDIT] if note == NOTE else []
+
+    @contextmanager
+    def _stream(self, path: str) -> Iterator[BinaryIO]:
+        yield BytesIO(self._bytes(path))
 
     def _bytes(self, path: str) -> bytes:
         try:
