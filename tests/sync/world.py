@@ -57,12 +57,16 @@ class World:
             Device(base, name, remote, clock) for name, remote in zip(("laptop", "phone"), self.remotes, strict=True)
         ]
         self._deep = 0
+        self._busy: Device | None = None
+        """whose pass is under way"""
         self.troubles: list[str] = []
         self.trace: list[str] = []
         self.moves: tuple[Callable[[Device], None], ...] = (
             self.person, self.person, self.bot, self.sync, self.sync, self.wait, self.rename, self.remove,
         )  # fmt: skip
         self.files_deleted = 0
+        self.faults = 0.09
+        """the share of the steps that others and the server make"""
         self.rest: Callable[[], None] = lambda: None
         """between the last passes, on a server whose time is not ours to move on"""
         self.halves = cuts
@@ -78,7 +82,7 @@ class World:
             chance = self.random.random()
             if chance < 0.03:
                 self.restart(device)
-            elif chance < 0.12:
+            elif chance < 0.03 + self.faults:
                 fault(self.random)
             else:
                 move = self.random.choice(self.moves)
@@ -97,6 +101,16 @@ class World:
         finally:
             self._deep -= 1
 
+    def overlapping(self, device: Device) -> None:
+        """A pass of a device while the server is in the middle of a request of the other one, or of its own."""
+        if self._deep > 1 or device is self._busy:
+            return
+        self._deep += 1
+        try:
+            self.sync(device)
+        finally:
+            self._deep -= 1
+
     def settle(self, passes: int = 40) -> None:
         """Without trouble, until nothing is done any more. Raises AssertionError when that never comes."""
         for remote in self.remotes:
@@ -112,7 +126,7 @@ class World:
     def check(self) -> None:
         one, other = self.devices
         assert one.files() == other.files(), _difference(one.files(), other.files())
-        live = _lines(one.files().values())
+        live = lines_of(one.files().values())
         missing = self.ledger.saved - self.ledger.deleted - live
         for device in self.devices:
             missing -= self._kept(device)
@@ -130,7 +144,7 @@ class World:
         connection = device.writer.snapshots._connection
         found = set()
         for (revision,) in connection.execute("SELECT revision FROM blobs"):
-            found |= _lines([device.writer.snapshots.bytes_of(revision) or b""])
+            found |= lines_of([device.writer.snapshots.bytes_of(revision) or b""])
         return found
 
     # what happens
@@ -145,7 +159,7 @@ class World:
         elif before and self.random.random() < 0.25:
             lines = before.split(b"\n")
             at = self.random.choice([at for at, line in enumerate(lines) if line.startswith(b"- ")] or [0])
-            self.ledger.deleted |= _lines([lines[at]])
+            self.ledger.deleted |= lines_of([lines[at]])
             text = b"\n".join(lines[:at] + lines[at + 1 :])
         else:
             text = self._with_line(before)
@@ -181,7 +195,7 @@ class World:
         files = sorted(device.files())
         if files and self.random.random() < 0.15:
             path = self.random.choice(files)
-            self.ledger.deleted |= _lines([device.files()[path]])
+            self.ledger.deleted |= lines_of([device.files()[path]])
             (device.vault / path).unlink()
 
     def wait(self, device: Device) -> None:
@@ -196,11 +210,14 @@ class World:
         device.start()
 
     def _turn(self, device: Device, *, ask: bool = True, approve: bool = False):  # type: ignore[no-untyped-def]
+        outer, self._busy = self._busy, device
         try:
             report = device.turn(ask=ask, approve_deletes=approve, approve_restore=approve)
         except VaultMemoryError as error:
             self.troubles.append(error.message)
             return None
+        finally:
+            self._busy = outer
         self.files_deleted += report.deleted_local + report.deleted_remote
         return report
 
@@ -212,7 +229,7 @@ class World:
         return before.replace(heading, heading + line, 1)
 
 
-def _lines(raws) -> set[str]:  # type: ignore[no-untyped-def]
+def lines_of(raws) -> set[str]:  # type: ignore[no-untyped-def]
     import re
 
     return {found.decode() for raw in raws for found in re.findall(rb"line\d+x", raw)}

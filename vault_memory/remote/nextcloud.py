@@ -225,13 +225,17 @@ class Nextcloud(WebDav):
         return f"{found[1]}/{collection}/{found[2]}" if found else ""
 
     def _time_of_its_own(self, after: int) -> int:
-        """A moment between the time of what is written over and this request; 0 when there is none.
+        """A moment between the time of what is written over and this request; 0 when the times are not known.
 
         A write that comes to lie between a precondition and ours is later than that. Each device takes another one.
+        Without room for such a moment it is the second after: then the tag moves, and no second upload has to move
+        it, which would wipe out the version that the first one replaced.
         """
         latest = self.clock - _LEAST_LAG
-        if not 0 < after < latest:
+        if not after or not self.clock:
             return 0
+        if after >= latest:
+            return after + 1
         return latest - self._lag % min(_LAGS, latest - after)
 
     def _second_after(self, path: str) -> int:

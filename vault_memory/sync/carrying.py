@@ -10,12 +10,9 @@ from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
 from vault_memory.sync.book import Sent
 from vault_memory.sync.done import Done
 from vault_memory.sync.overwritten import Overwritten
-from vault_memory.sync.sides import RECORDS, TEXT, VERSIONS, Again, Sides
+from vault_memory.sync.sides import RECORDS, SHORT, TEXT, VERSIONS, Again, Sides
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault import Note, merge_records, nearest, revision_of
-
-TRIES = 3
-"""So often a text is sent of which the server keeps the first part, before a person is told"""
 
 
 class Carrying:
@@ -44,20 +41,11 @@ class Carrying:
 
     def _send_again(self, note: Note, fetched: Fetched, done: Done, now: datetime) -> None:
         """Put the text of now over the first part of the last one."""
-        delivery = self._sides.deliveries.of(note.path, self._sides.book.agreed(note.path))
-        tries = delivery.tries + 1 if delivery else 1
-        with self._sides.book.writing():
-            self._sides.book.send([Sent(note.path, note.revision, len(note.raw), fetched.etag)])
-        self._sides.keep(note.path, note.raw, now)
-        stored = self._sides.send(note.path, note.raw, fetched.etag)
-        with self._sides.book.writing():
-            self._sides.agree(note.path, note.raw, stored)
-            self._sides.deliveries.record(note.path, note.raw, now, tries=tries)
-        if tries > TRIES:
-            first = len(fetched.raw)
-            done.failed[note.path] = f"the server keeps only the first {first} of {len(note.raw)} bytes of it"
-        else:
+        if self._sides.send_again(note, fetched.etag, now):
             done.uploaded.append(note.path)
+        else:
+            kept, whole = len(fetched.raw), len(note.raw)
+            done.failed[note.path] = SHORT.format(kept=kept, whole=whole)
 
     def _overtaken(self, action: Download, fetched: Fetched, now: datetime) -> bytes | None:
         """Both texts in one, where somebody wrote over our last upload without having seen it."""
@@ -70,8 +58,7 @@ class Carrying:
             return None
         if action.path.endswith(RECORDS):
             return merge_records([ours, fetched.raw])
-        date = f"{now:%Y-%m-%d}"
-        return merge(start.raw, ours, fetched.raw, between_people=True, date=date).result
+        return _added(start, ours, fetched.raw, now)
 
     def _start_of_other(self, path: str, was: BaseFile, fetched: Fetched, now: datetime) -> "_Start | None":
         """What the other side started from, if it wrote over our last upload without having seen it.
@@ -167,7 +154,7 @@ class Carrying:
         if isinstance(was, BaseFile) and was.hash == action.base:
             start = self._start_of_other(action.path, was, fetched, now)
             if start is not None:
-                return merge(start.raw, mine, its, between_people=True, date=f"{now:%Y-%m-%d}").result
+                return _added(start, mine, its, now)
         with self._sides.writing() as writer:
             snapshots = writer.snapshots
             base = snapshots.bytes_of(action.base)
@@ -213,6 +200,18 @@ class _Start:
     """The text that another side started from; None where it knew of no such note."""
 
     raw: bytes | None
+
+
+def _added(start: _Start, mine: bytes, its: bytes, now: datetime) -> bytes | None:
+    """My text with what the other side has in addition to its start.
+
+    The start is the nearest text that was here. The other side may have started from an older one: a line that it
+    lacks may be one that it never saw.
+    """
+    date = f"{now:%Y-%m-%d}"
+    if start.raw is not None:
+        its = merge(None, start.raw, its, between_people=True, date=date).result or its
+    return merge(start.raw, mine, its, between_people=True, date=date).result
 
 
 def _share_an_item(raw: bytes, other: bytes) -> bool:

@@ -22,12 +22,14 @@ from vault_memory.remote import (
 from vault_memory.sync.brakes import stamp
 from vault_memory.sync.done import Done
 from vault_memory.sync.names import beside
-from vault_memory.sync.sides import RECORDS, TEXT, Again, Sides
+from vault_memory.sync.sides import RECORDS, SHORT, TEXT, Again, Sides
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault import Note, merge_records, nearest, revision_of
 
 DEEPEST = 12
 """Versions on the server that are looked at"""
+LATELY = 3
+"""Seconds in which the times of several writes need not tell their order"""
 NOTHING = BaseFile("", "")
 """What a file replaced that was to be a new one"""
 OLDER = 60
@@ -99,6 +101,11 @@ class Overwritten:
             made = replace(made, young=True, writes=((made.ours, made.base), *map(tuple, older)), **first)
         self._sides.book.say(_FACT + path, asdict(made))
 
+    def begin(self, path: str, revision: str) -> None:
+        """A file is new on the server: no version is older than it."""
+        if self._sides.remote.traits.versions:
+            self._sides.book.say(_LISTED + path, {"revision": revision, "ids": []})
+
     def search(self, done: Done, now: datetime) -> None:
         """Look behind all writes of which it is not known yet what they replaced."""
         for name, fact in self._sides.book.facts(_FACT).items():
@@ -124,6 +131,8 @@ class Overwritten:
 
     def _look(self, one: Overwrite, done: Done, now: datetime) -> None:
         versions = self._sides.remote.versions(one.path, fileid=one.fileid)
+        if (size := short_size(one, versions)) is not None:
+            self._send_again(one, size, done, now)
         unseen = self._unseen(one, versions, now)
         if unseen and not self._sides.writes_here:
             done.notes.append((one.path, LEFT))
@@ -136,6 +145,14 @@ class Overwritten:
         elif unseen:
             self._aside(one, unseen, done, now)
         self._remember_listed(one, versions)
+
+    def _send_again(self, one: Overwrite, size: int, done: Done, now: datetime) -> None:
+        """The server kept the first part of our text: put the whole one over it before anybody builds upon that."""
+        was, note = self._sides.book.agreed(one.path), self._sides.local.read(one.path)
+        if not (isinstance(was, BaseFile) and isinstance(note, Note) and was.hash == note.revision == one.ours):
+            return
+        if not self._sides.send_again(note, was.tag, now):
+            done.failed[one.path] = SHORT.format(kept=size, whole=one.ours_size)
 
     def _remember_listed(self, one: Overwrite, versions: Sequence[Earlier]) -> None:
         """What comes in addition, as long as our text is the last one, was written over it."""
@@ -155,7 +172,8 @@ class Overwritten:
         before = self._listed_before(one)
         seen = self._seen(one)
         unseen: list[bytes] = []
-        reaches_base = bool(one.modified) or before is not None or one.base == NOTHING.hash
+        floor = earliest(one)
+        reaches_base = floor > 0 or before is not None or one.base == NOTHING.hash
         for version in candidates(one, versions, before, late=now.timestamp() - one.at > SAME_PASS)[:DEEPEST]:
             try:
                 raw = self._sides.remote.get_version(one.path, version, max_bytes=self._sides.largest)
@@ -163,7 +181,7 @@ class Overwritten:
                 # The content of now is listed and cannot be had here; what expired has nothing to tell.
                 continue
             revision = revision_of(raw)
-            if revision == one.base and before is None:
+            if revision == one.base and before is None and floor in (0, one.modified):
                 reaches_base = True
                 break  # what follows is older
             if revision not in seen and not self._is_beginning(raw, seen):
@@ -212,6 +230,10 @@ class Overwritten:
             texts = {revision: snapshots.bytes_of(revision) or b"" for revision in (one.base, *older[:OLDER])}
         start = nearest(its, texts.items()) or one.base
         base = None if start == NOTHING.hash else texts[start]
+        if base is not None and self._listed_before(one) is None:
+            # It may be older than what we replaced: clients give files what times they like. Then what it lacks came
+            # later, and was not removed; only what it has in addition counts.
+            its = merge(None, base, its, between_people=True, date=f"{now:%Y-%m-%d}").result or its
         return merge(base, mine, its, between_people=True, date=f"{now:%Y-%m-%d}").result
 
     def _aside(self, one: Overwrite, unseen: Sequence[bytes], done: Done, now: datetime) -> None:
@@ -225,6 +247,30 @@ class Overwritten:
             done.notes.append((one.path, ASIDE.format(copy=copy)))
 
 
+def has_time_of_its_own(one: Overwrite) -> bool:
+    """Whether our write has a time at which nobody else can have written since the server was asked."""
+    return one.ours_modified != one.modified and 0 < one.ours_modified < one.date - 1
+
+
+def earliest(one: Overwrite) -> int:
+    """The earliest time of a text that was written after the one that we replaced; 0 when that is not known.
+
+    A text of the last seconds may have got a time in the future, so that what came after it is listed as older.
+    """
+    if not one.date:
+        return one.modified
+    lately = one.date - LATELY
+    return min(one.modified or lately, lately) if one.modified == 0 or one.modified >= lately else one.modified
+
+
+def short_size(one: Overwrite, versions: Sequence[Earlier]) -> int | None:
+    """How long the text is that has the time of our write, if the server kept only a part of it."""
+    if not one.ours_modified or one.ours_modified == one.modified:
+        return None
+    sizes = (version.size for version in versions if version.modified == one.ours_modified)
+    return next((size for size in sizes if size < one.ours_size), None)
+
+
 def candidates(
     one: Overwrite, versions: Sequence[Earlier], before: frozenset[str] | None, *, late: bool
 ) -> list[Earlier]:
@@ -233,20 +279,21 @@ def candidates(
     `before`: the ids of an earlier look, if there was one. `late`: others may have written since.
     """
     chosen = []
+    floor = earliest(one)
     # Another text may have come to stand in the entry of the one that we replaced: same length, same second.
     of_base = next((version for version in versions if version.modified == one.modified), None)
     for version in versions:
         is_base = (version.size, version.modified) == (one.size, one.modified)
         is_ours = (version.size, version.modified) == (one.ours_size, one.ours_modified)
-        if is_ours and one.ours_modified != one.modified:
-            continue  # a time of its own: nothing shares its entry
+        if is_ours and has_time_of_its_own(one):
+            continue  # nothing shares its entry
         if is_base and not one.young:
-            if before is None:
+            if before is None and floor == one.modified:
                 break  # what follows is older
             continue
         if before is not None and version.id in before and version is not of_base:
             continue
-        if before is None and version.modified < one.modified:
+        if before is None and version.modified < floor:
             continue
         if late and one.date and version.modified > one.date + 1:
             continue

@@ -16,7 +16,9 @@ from vault_memory.remote import (
     Stored,
 )
 from vault_memory.sync.book import Sent
+from vault_memory.sync.overwritten import NOTHING, Overwritten
 from vault_memory.sync.sides import SECOND_LOOK, Sides
+from vault_memory.sync.trees import BaseFile
 from vault_memory.vault import Note, revision_of
 
 logger = logging.getLogger(__name__)
@@ -41,6 +43,7 @@ def repair(sides: Sides, now: datetime) -> dict[str, str]:
 
 def _settle(sides: Sides, sent: Sent, now: datetime) -> None:
     ours = _bytes_of(sides, sent)
+    _remember(sides, sent, ours, now)
     try:
         there = sides.remote.get(sent.path, max_bytes=sides.largest)
     except RemoteMissing:
@@ -57,6 +60,15 @@ def _settle(sides: Sides, sent: Sent, now: datetime) -> None:
         sides.agree(sent.path, ours, sides.send(sent.path, ours, there.etag))
         sides.deliveries.record(sent.path, ours, now)
     sides.sent(sent.path)
+
+
+def _remember(sides: Sides, sent: Sent, ours: bytes | None, now: datetime) -> None:
+    """It may have arrived, and have replaced a text that nobody here has seen."""
+    was = sides.book.agreed(sent.path)
+    if ours is None or not isinstance(was, BaseFile | None) or (was.tag if was else None) != sent.tag:
+        return
+    with sides.book.writing():
+        Overwritten(sides).remember(was or NOTHING, Stored(), sent.path, ours, now, young=True)
 
 
 def _bytes_of(sides: Sides, sent: Sent) -> bytes | None:

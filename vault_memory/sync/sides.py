@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from vault_memory.markdown import merge
 from vault_memory.remote import Entry, Fetched, Remote, Stored
-from vault_memory.sync.book import NEW, YOUNG, Book
+from vault_memory.sync.book import NEW, YOUNG, Book, Sent
 from vault_memory.sync.deliveries import Deliveries
 from vault_memory.sync.disk import Disk
 from vault_memory.sync.local import Local
@@ -21,6 +21,9 @@ VERSIONS = 60
 """How many earlier versions may have been what the other side started from"""
 HOLD_SECONDS = 120.0
 """For which a text on the server that looks cut off is left to the device that sent it"""
+TRIES = 3
+"""So often a text is sent of which the server keeps the first part, before a person is told"""
+SHORT = "the server keeps only the first {kept} of {whole} bytes of it"
 HALF = "half"
 SECOND_LOOK = 3.0
 """After which a tag is relied on where the server does not tell how old it is"""
@@ -176,6 +179,19 @@ class Sides:
         last = self.book.last_seen(path)
         after = last.modified if last and last.etag == expected else 0
         return self.remote.put(path, raw, expected=expected, after=after)
+
+    def send_again(self, note: Note, expected: str, now: datetime) -> bool:
+        """Upload a text of whose last upload the server kept the first part. False: it does so again and again."""
+        delivery = self.deliveries.of(note.path, self.book.agreed(note.path))
+        tries = delivery.tries + 1 if delivery else 1
+        with self.book.writing():
+            self.book.send([Sent(note.path, note.revision, len(note.raw), expected)])
+        self.keep(note.path, note.raw, now)
+        stored = self.send(note.path, note.raw, expected)
+        with self.book.writing():
+            self.agree(note.path, note.raw, stored)
+            self.deliveries.record(note.path, note.raw, now, tries=tries)
+        return tries <= TRIES
 
     def give_up_old(self) -> None:
         """Writes that waited for an editor, and that no plan asks for any more."""

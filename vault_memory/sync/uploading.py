@@ -111,6 +111,8 @@ class Uploading:
                     young = path in self._suspects or not self._sides.asked
                     replaced = was if isinstance(was, BaseFile) and one.action.tag is not None else NOTHING
                     self._overwritten.remember(replaced, one.stored, path, one.note.raw, now, young=young)
+                else:
+                    self._overwritten.begin(path, one.note.revision)
                 self._sides.agree(one.action.path, one.note.raw, one.stored, made=one.action.tag is None)
                 self._sides.deliveries.record(path, one.note.raw, now)
                 self._sides.rewrote(one.action.path, "us", now)

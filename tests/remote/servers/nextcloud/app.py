@@ -63,7 +63,7 @@ class FakeNextcloud(Controls):
         self.flow = LoginFlow(self.door, seed)
         self.accounts: dict[str, Account] = {}
         self._cut_put: int | None = None
-        self._short_put: int | None = None
+        self._short_put = self._short_puts = 0
         self._cut_assembly: int | None = None
         self._backups: dict[str, Backup] = {}
         self._lock = threading.RLock()
@@ -165,7 +165,8 @@ class FakeNextcloud(Controls):
             act, self._between = self._between, None
             act()
         if call.method == "PUT" and call.account.tree.find(call.path) is not None:
-            call.keeps, self._short_put = self._short_put, None
+            call.keeps = self._short_put if self._short_puts > 0 else None
+            self._short_puts -= 1
         answer = verb(call)
         packs = self.deflates and answer.status == 200 and "ETag" in answer.headers
         return verbs.compressed(answer) if packs and "gzip" in call.headers.get("accept-encoding", "") else answer

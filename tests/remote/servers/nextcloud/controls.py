@@ -35,7 +35,8 @@ class Controls:
     keeps_versions: bool
     _between: Callable[[], None] | None
     _cut_put: int | None
-    _short_put: int | None
+    _short_put: int
+    _short_puts: int
     _cut_assembly: int | None
     _backups: dict[str, Backup]
 
@@ -159,9 +160,9 @@ class Controls:
         """The server's process dies when so much of the next PUT's body is written."""
         self._cut_put = byte
 
-    def cut_next_put_short_at(self, byte: int) -> None:
-        """The server stores so much of the next PUT that writes over a file, and answers 204 all the same."""
-        self._short_put = byte
+    def cut_next_put_short_at(self, byte: int, times: int = 1) -> None:
+        """The server stores so much of the next PUTs that write over a file, and answers 204 all the same."""
+        self._short_put, self._short_puts = byte, times
 
     def kill_next_assembly_at(self, byte: int) -> None:
         """The same for the next MOVE that puts chunks together."""

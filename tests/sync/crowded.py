@@ -1,0 +1,233 @@
+"""A Nextcloud in a crowd: a third program writes without preconditions, uploads overlap, the server has its faults.
+
+``python -m tests.sync.crowded FIRST LAST [STEPS]`` runs the worlds of these seeds and names those that fail.
+"""
+
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.remote.servers.nextcloud import FakeNextcloud
+from tests.remote.servers.nextcloud.tree import Folder
+from tests.sync.clouded import MINUTE, Others, bulk_upload, connected, flaky
+from tests.sync.conftest import MEMORY
+from tests.sync.devices import Clock
+from tests.sync.world import World, lines_of
+
+STEPS = 300
+STALE_SECONDS = 20.0
+"""Between what a client reads of the server and what it uploads upon that"""
+SKEWS = (0.0, 0.0, 3600.0, -3600.0, 7.3)
+"""Seconds by which the server's clock differs from that of the devices"""
+
+
+@dataclass
+class Reading:
+    """A note as the third program has it."""
+
+    raw: bytes
+    at: float
+
+
+@dataclass
+class Crowd(Others):
+    """Everybody but our devices: the third program, the administrator, the faults of the server."""
+
+    overlap: Callable[[random.Random], None] = lambda chance: None
+    """lets another device make a pass"""
+    readings: dict[str, Reading] = field(default_factory=dict)
+
+    def __call__(self, chance: random.Random) -> None:
+        if chance.random() < 0.4:
+            return super().__call__(chance)
+        if self.fake.is_in_maintenance:
+            return self.fake.maintenance(False)
+        match chance.randrange(10):
+            case 0 | 1 | 2:
+                self.write(chance)
+            case 3:
+                self.write_under_the_same_tag(chance)
+            case 4 | 5:
+                self.fake.race_next_put(lambda: self.write(chance))
+            case 6:
+                self.fake.race_next_put(lambda: self.overlap(chance))
+            case 7:
+                self.fake.cut_next_put_short_at(chance.randrange(60))
+            case 8:
+                self.lock_for_a_moment(chance)
+            case 9:
+                self.write(chance)
+                self.write(chance)
+        return None
+
+    def edit(self, path: str) -> None:
+        """Another person adds a line in the browser, upon what the server has now."""
+        if not self.fake.files()[path].endswith(b"\n"):
+            return
+        self.readings.pop(path, None)
+        super().edit(path)
+        self.readings[path] = Reading(self.fake.files()[path], self.fake.clock())
+
+    def write(self, chance: random.Random) -> None:
+        """The third program uploads a note that it has read a moment ago, whatever the server has now."""
+        path = self._some_note(chance)
+        if path is None:
+            return
+        before = self._read(path, chance)
+        if before and not before.endswith(b"\n"):
+            return  # half of an upload: its line would become part of another one
+        after, removed, added = self._changed(path, before, chance)
+        if self._upload(path, after, chance):
+            self.readings[path] = Reading(after, self.fake.clock())
+            self.ledger.deleted |= removed
+            self.ledger.saved |= added
+
+    def write_under_the_same_tag(self, chance: random.Random) -> None:
+        """A line is replaced by one of its length, in a file that keeps its time."""
+        path = self._some_note(chance)
+        if path is None or path.endswith(".jsonl") or path not in self.fake.files():
+            return
+        file = self.fake.tree.file(path)
+        fresh = self._fresh()
+        same = [line for line in lines_of([file.raw]) if len(line) == len(fresh)]
+        if not same:
+            return
+        victim = chance.choice(sorted(same))
+        after = file.raw.replace(victim.encode(), fresh.encode())
+        self.fake.other_client_put(path, after, mtime=file.mtime)
+        self.readings[path] = Reading(after, self.fake.clock())
+        self.ledger.deleted.add(victim)
+        self.ledger.saved.add(fresh)
+
+    def lock_for_a_moment(self, chance: random.Random) -> None:
+        path = self._some_note(chance)
+        if path in self.fake.files():
+            self.fake.lock(path, chance.choice([2.0, MINUTE]))
+
+    def end(self) -> None:
+        super().end()
+        self.fake._between = None
+        self.fake._short_puts = 0
+
+    def _some_note(self, chance: random.Random) -> str | None:
+        """One that is there, and at times one that nobody has made yet."""
+        files = sorted(path for path in self.fake.files() if "-probe-" not in path)
+        if chance.random() < 0.1:
+            files = ["2026-04-01.md", "USER.md"]
+        path = chance.choice(files) if files else None
+        return None if path and isinstance(self.fake.tree.find(path), Folder) else path
+
+    def _read(self, path: str, chance: random.Random) -> bytes:
+        """What the program has: at times an older text than the server."""
+        last = self.readings.get(path)
+        now = self.fake.clock()
+        if last is None or chance.random() < 0.4 or not 0 <= now - last.at < STALE_SECONDS:
+            last = self.readings[path] = Reading(self.fake.files().get(path, b""), now)
+        return last.raw
+
+    def look(self, chance: random.Random) -> None:
+        """The program reads all notes, as before an upload of many."""
+        for path, raw in self.fake.files().items():
+            if chance.random() < 0.5:
+                self.readings[path] = Reading(raw, self.fake.clock())
+
+    def _fresh(self) -> str:
+        self.ledger.number += 1
+        return f"line{self.ledger.number}x"
+
+    def _changed(self, path: str, before: bytes, chance: random.Random) -> tuple[bytes, set[str], set[str]]:
+        """The text with a line more, and at times with one less; which ones these are."""
+        fresh = self._fresh()
+        if path.endswith(".jsonl"):
+            return before + b'{"id": "%s"}\n' % fresh.encode(), set(), {fresh}
+        lines = before.split(b"\n") if before else [b"## Tea", b""]
+        items = [at for at, line in enumerate(lines) if line.startswith(b"- ")]
+        removed: set[str] = set()
+        at = chance.choice(items) if items else len(lines) - 1
+        if items and chance.random() < 0.3:
+            removed = lines_of([lines[at]])
+            lines[at] = b"- " + fresh.encode()
+        else:
+            lines.insert(at, b"- " + fresh.encode())
+        return b"\n".join(lines), removed, {fresh}
+
+    def _upload(self, path: str, raw: bytes, chance: random.Random) -> bool:
+        """Whether the server took it. The time of the file is that of the edit, which may be in the future."""
+        now = self.fake.clock()
+        if chance.random() < 0.3:
+            self.fake.other_client_put(path, raw)
+            return True
+        late = chance.choice([0, 1, 70]) if chance.random() < 0.9 else -chance.choice([1, 30, 3600, 10**9])
+        node = self.fake.tree.find(path)
+        earliest = node.mtime if node is not None and node.mtime <= now else 0
+        bulk_upload(self.fake, path, raw, mtime=max(int(now) - late, earliest))
+        node = self.fake.tree.find(path)
+        return node is not None and not isinstance(node, Folder) and node.raw == raw
+
+
+def in_a_crowd(base: Path, seed: int, steps: int = STEPS) -> World:
+    """Of every two runs one is over a line that breaks; of every four one leaves halves of uploads."""
+    clock = Clock()
+    clock.now = clock.now.replace(microsecond=0)  # what falls into one second is the same in each run
+    skew = SKEWS[seed % len(SKEWS)]
+    fake = FakeNextcloud(clock=lambda: clock.seconds() + skew)
+    troubled = bool(seed % 2)
+    lines = [flaky(fake, seed * 2 + number, 0.05 if troubled else 0.0) for number in range(2)]
+    apps = iter(enumerate(app for app, _ in lines))
+
+    def connect(name: str):  # type: ignore[no-untyped-def]
+        number, app = next(apps)
+        remote = connected(fake, app)
+        remote._lag = seed % 7 + 11 * number
+        return remote
+
+    world = World(base, seed, connect, clock, trouble=0.08 if troubled else 0.0)
+    world.halves = seed % 4 == 3
+    if seed % 3:
+        world.keep_all()
+    crowd = Crowd(fake, world.ledger, halves=world.halves)
+    crowd.overlap = lambda chance: world.overlapping(chance.choice(world.devices))
+    world.faults = 0.3
+    world.run(steps, crowd)
+    for _, script in lines:
+        script.clear()
+    crowd.end()
+    world.settle()
+    world.check()
+    check_nothing_is_doubled(world, across_notes=bool(seed % 3) and not world.halves)
+    return world
+
+
+def check_nothing_is_doubled(world: World, *, across_notes: bool) -> None:
+    """Renames and deletes that meet an edit may leave a note twice, but never a line twice in a note."""
+    files = {path: raw for path, raw in world.devices[0].files().items() if "copy" not in path}
+    groups = [b"\n".join(files.values())] if across_notes else list(files.values())
+    for raw in groups:
+        doubled = [line for line, count in Counter(all_lines(raw)).items() if count > 1]
+        assert not doubled, ("these stand there twice", sorted(doubled))
+
+
+def all_lines(raw: bytes) -> list[str]:
+    words = raw.decode().replace('"', " ").split()
+    return [word for word in words if word.startswith("line") and word.endswith("x")]
+
+
+def main(first: int, last: int, steps: int = STEPS) -> int:
+    failed = 0
+    for seed in range(first, last):
+        with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+            try:
+                in_a_crowd(Path(folder), seed, steps)
+            except AssertionError as error:
+                failed += 1
+                print(f"seed {seed}: {str(error)[:300]}", flush=True)
+    print(f"{last - first} worlds of {steps} steps, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

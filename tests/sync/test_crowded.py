@@ -1,0 +1,67 @@
+"""Two vaults, a third program without preconditions, overlapping uploads, a server with its faults: nothing is lost."""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.sync import crowded
+from tests.sync.conftest import MEMORY
+from tests.sync.crowded import in_a_crowd
+from vault_memory.sync.carrying import Carrying
+from vault_memory.sync.overwritten import Overwritten
+from vault_memory.sync.sides import Sides
+
+
+@pytest.mark.parametrize("seed", [*range(5), 6, 8, *range(10, 20)])
+def test_two_vaults_in_a_crowd_end_alike_and_lose_nothing(base: Path, seed: int):
+    in_a_crowd(base, seed, 150)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(500))
+def test_hundreds_of_runs_in_a_crowd_lose_nothing(base: Path, seed: int):
+    in_a_crowd(base, seed, crowded.STEPS)
+
+
+def never_asks(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Carrying, "_start_of_other", lambda self, path, was, fetched, now: None)
+
+
+def never_looks_behind(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Overwritten, "search", lambda self, done, now: None)
+
+
+def takes_a_cut_upload_for_an_edit(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Sides, "is_cut_short", lambda self, path, fetched: False)
+    patch.setattr("vault_memory.sync.overwritten.short_size", lambda one, versions: None)
+
+
+def trusts_every_tag(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("vault_memory.sync.distant.hidden_writes", lambda *seen: frozenset())
+    never_looks_behind(patch)
+
+
+VARIANTS = [never_asks, never_looks_behind, takes_a_cut_upload_for_an_edit, trusts_every_tag]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.__name__)
+def test_an_engine_that_lacks_a_guard_is_caught_within_twenty_runs(
+    monkeypatch: pytest.MonkeyPatch, variant: Callable[[pytest.MonkeyPatch], None]
+):
+    variant(monkeypatch)
+
+    assert any(fails(seed) for seed in (*range(5), 6, 8, *range(10, 20)))
+
+
+def fails(seed: int) -> bool:
+    folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
+    try:
+        in_a_crowd(folder, seed, 150)
+    except AssertionError:
+        return True
+    finally:
+        shutil.rmtree(folder)
+    return False
