@@ -71,7 +71,9 @@ class Carrying:
         if delivery is None or not path.endswith((*TEXT, *RECORDS)):
             return None
         entry = self._sides.book.last_seen(path)
-        modified = entry.modified if entry and entry.etag == fetched.etag else 0
+        if entry is not None and entry.etag != fetched.etag:
+            entry = None
+        modified = entry.modified if entry else 0
         if not self._sides.deliveries.unnoticed(delivery, modified, now.timestamp()):
             return None
         texts = self._sides.versions_here(path)
@@ -84,7 +86,10 @@ class Carrying:
         candidates = [(revision, texts[revision]) for revision in revisions[revisions.index(was.hash) :]]
         nearest_revision = nearest(fetched.raw, candidates)
         if nearest_revision not in (None, was.hash):
-            return _Start(texts[nearest_revision or ""])
+            # Only a device like this one sends such a checksum. It read what it wrote over, so what it lacks of the
+            # start was removed; another client may have started from a text that was never here.
+            careful = entry is not None and entry.checksum == revision_of(fetched.raw)
+            return _Start(texts[nearest_revision or ""], careful)
         # Nothing older is nearer. Without a line of ours in it, it was made where our note was not known.
         return None if _share_an_item(texts[was.hash], fetched.raw) else _Start(None)
 
@@ -200,6 +205,8 @@ class _Start:
     """The text that another side started from; None where it knew of no such note."""
 
     raw: bytes | None
+    careful: bool = False
+    """whether what the other side lacks of it was certainly removed"""
 
 
 def _added(start: _Start, mine: bytes, its: bytes, now: datetime) -> bytes | None:
@@ -209,7 +216,7 @@ def _added(start: _Start, mine: bytes, its: bytes, now: datetime) -> bytes | Non
     lacks may be one that it never saw.
     """
     date = f"{now:%Y-%m-%d}"
-    if start.raw is not None:
+    if start.raw is not None and not start.careful:
         its = merge(None, start.raw, its, between_people=True, date=date).result or its
     return merge(start.raw, mine, its, between_people=True, date=date).result
 
