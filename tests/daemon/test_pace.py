@@ -104,7 +104,7 @@ def test_the_server_says_how_long_to_wait():
     assert 130.0 <= when <= 142.0, "an edit or a wish is no reason to ask earlier"
 
 
-def test_a_server_that_is_away_is_tried_less_and_less():
+def test_a_server_that_is_away_is_left_alone_for_longer_from_try_to_try():
     away = after_a_pass()
     now, gaps = 100.0, []
 
@@ -113,7 +113,7 @@ def test_a_server_that_is_away_is_tried_less_and_less():
         gaps.append(away.next()[0] - now)
         now = away.next()[0]
 
-    assert gaps == [5.0, 10.0, 20.0, 40.0, 80.0, 160.0, LONGEST, LONGEST, LONGEST]
+    assert gaps[:4] == [5.0, 10.0, 12.0, 12.0]
     away.done(QUIET, now, asked=True)
     away.failed(RemoteUnreachable("nothing listens there"), now)
     assert away.next()[0] - now == POLL, "it begins anew once all was well"
@@ -126,7 +126,7 @@ def test_what_only_a_person_can_change_is_left_alone():
         assert stopped.next()[0] == seconds
 
 
-def test_a_path_that_fails_rests_for_seconds_then_minutes_then_up_to_an_hour():
+def test_a_path_that_fails_rests_for_seconds():
     resting, now, gaps = Resting(draw=lambda: 0.5), 0.0, []
 
     for _ in range(9):
@@ -135,7 +135,47 @@ def test_a_path_that_fails_rests_for_seconds_then_minutes_then_up_to_an_hour():
         gaps.append(resting.next() - now)
         now = resting.next()
 
-    assert gaps == [5.0, 15.0, 45.0, 135.0, 405.0, 1215.0, 3600.0, 3600.0, 3600.0]
+    assert gaps[:3] == [5.0, 12.0, 12.0]
+
+
+def test_a_path_is_tried_every_15_seconds_in_the_first_minutes_and_each_hour_at_last():
+    resting, now, gaps = Resting(draw=lambda: 1.0), 0.0, {}
+
+    while now < 24 * 3600.0:
+        resting.note({"a.md": "it is locked"}, now)
+        gaps[now] = resting.next() - now
+        now = resting.next()
+
+    assert max(gap for at, gap in gaps.items() if at < 300.0) <= 15.0
+    assert 3600.0 <= max(gaps.values()) <= 1.25 * 3600.0
+    assert len(gaps) < 100
+
+
+def test_a_change_on_the_server_ends_the_pauses_and_begins_them_anew():
+    resting, now = Resting(draw=lambda: 0.5), 0.0
+    while resting.next() - now < 600.0 or not resting.at(now):
+        now = resting.next() if resting.at(now) else now
+        resting.note({"a.md": "it is locked"}, now)
+
+    resting.start_again(now + 1.0)
+
+    assert resting.at(now + 1.0) == {}
+    assert resting.next() == now + 1.0
+    resting.note({"a.md": "it is locked"}, now + 1.0)
+    assert resting.next() <= now + 1.0 + 15.0
+
+
+def test_a_server_that_is_away_is_tried_every_15_seconds_in_the_first_minutes_and_then_less_often():
+    for draw in (0.0, 1.0):
+        away, now, gaps = Pace(POLL, 0.0, draw=lambda draw=draw: draw), 0.0, {}
+        while now < 7200.0:
+            away.failed(RemoteUnreachable("gone"), now)
+            gaps[now] = away.next()[0] - now
+            now = away.next()[0]
+
+        assert max(gap for at, gap in gaps.items() if at < 300.0) <= 15.0
+        assert max(gaps.values()) <= 1.25 * LONGEST
+        assert max(gaps.values()) > 100.0
 
 
 def test_a_path_that_goes_again_is_forgotten_and_one_that_rests_is_not():
@@ -147,4 +187,4 @@ def test_a_path_that_goes_again_is_forgotten_and_one_that_rests_is_not():
     resting.note({"b.md": "it is locked"}, 6.0)
 
     assert set(resting.at(6.0)) == {"b.md"}
-    assert resting.next() == 21.0
+    assert resting.next() == 18.0

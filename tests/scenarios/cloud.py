@@ -1,7 +1,7 @@
 """A server on a port of this machine, and vaults that are kept in step with it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,9 +54,9 @@ class Cloud:
 
 
 @contextmanager
-def running_cloud() -> Iterator[Cloud]:
+def running_cloud(clock: Callable[[], float] = time.time) -> Iterator[Cloud]:
     """With an empty folder `Notes`."""
-    server = FakeNextcloud(clock=time.time)
+    server = FakeNextcloud(clock=clock)
     server.other_client_mkcol("Notes")
     with Front(server) as front:
         yield Cloud(server, front.url)

@@ -374,7 +374,7 @@ def test_other_bytes_under_the_same_tag_are_found_in_time_and_merged(cloud: Clou
     cloud.fake.other_content_same_tag("n7.md", b"- 7\n- x\n")
 
     for _ in range(4):
-        cloud.clock.pass_by(3601)
+        cloud.clock.pass_by(24 * 3601)
         cloud.laptop.turn()
     if edited:
         cloud.laptop.save("n7.md", "- mine\n" + cloud.laptop.text("n7.md"))
@@ -861,3 +861,20 @@ def test_a_server_known_from_before_is_asked_for_what_was_not_asked_then(cloud: 
 
     assert cloud.laptop.sync.book.said("traits") == known
     assert known["versions"] is True
+
+
+def test_a_pass_tells_whether_somebody_else_has_changed_something(cloud: Cloud):
+    cloud.agreed(n1="- 1\n", n2="- 2\n")
+    cloud.laptop.save("n1.md", "- 1\n- mine\n")
+    cloud.clock.pass_by(15)
+
+    ours = [cloud.laptop.turn(), cloud.laptop.turn()]
+    cloud.clock.pass_by(15)
+    cloud.fake.other_client_put("n2.md", b"- 2\n- theirs\n")
+    theirs = cloud.laptop.turn()
+    cloud.clock.pass_by(15)
+    cloud.fake.other_client_delete("n2.md")
+
+    assert [report.moved for report in ours] == [False, False]
+    assert theirs.moved
+    assert cloud.laptop.turn().moved

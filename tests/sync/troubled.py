@@ -61,9 +61,10 @@ class Troubled:
         if not self.calm and self.random.random() < self._rate / 2:
             raise OutcomeUnknown(path, "the connection was cut")
 
-    def identity(self) -> Identity:
-        self._before("")
-        return self._remote.identity()
+    def identity(self, root: Entry | None = None) -> Identity:
+        if root is None:
+            self._before("")
+        return self._remote.identity(root)
 
     def list(self, folder: str = "", *, deep: bool = False) -> Listing:
         self._before(folder)

@@ -129,6 +129,10 @@ class Exchange:
             self._sync = self._open_sync()
             return self._sync.turn(now, ask=True, **options)
 
+    def is_being_saved(self, now: datetime) -> bool:
+        """Whether files were written here just now."""
+        return self._sync.is_being_saved(now)
+
     def count_waiting(self, now: datetime) -> int:
         """How many edits here the server has not got yet."""
         return self._sync.count_waiting(now)

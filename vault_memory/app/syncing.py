@@ -90,12 +90,16 @@ class InStep(Resolving):
         began = time.monotonic()
         tell = (lambda done, total: progress("syncing", done, total)) if progress else (lambda done, total: None)
         whole = SyncReport()
+        for pause in PAUSES if once and not dry_run else ():
+            if not self.exchange().is_being_saved(started + timedelta(seconds=time.monotonic() - began)):
+                break
+            sleep(pause)  # what was saved just now is to be in the first pass, so that there need not be a second
         for pause in _pauses():
             at = started + timedelta(seconds=time.monotonic() - began)
             report = self.exchange().turn(at, dry_run=dry_run, progress=tell, **answers)
             whole = together(whole, report)
             late = time.monotonic() - began > PATIENCE_SECONDS
-            if dry_run or not once or report.quiet or late or (report.failed and not report.acted):
+            if dry_run or not once or report.quiet or report.settled or late or (report.failed and not report.acted):
                 break
             if report.waiting:
                 sleep(pause)
@@ -173,7 +177,7 @@ class InStep(Resolving):
         """For `status` of whoever asks later."""
         from vault_memory.app.standing import change_standing
 
-        waiting = len(report.waiting) + len(report.failed)
+        waiting = len({remark.path for remark in (*report.waiting, *report.failed)})
         change_standing(
             self.state.path,
             state="held" if report.held else "waiting" if waiting else "ok",

@@ -68,7 +68,20 @@ __all__ = [
 
 ENVIRONMENT_PREFIX = "VAULT_MEMORY_"
 RESERVED = frozenset(
-    {"VAULT", "CONFIG", "STATE", "CACHE", "EMBEDDING_API_KEY", "BRAIN_API_KEY", "REMOTE_PASSWORD", "TEST_LLM_URL"}
+    {
+        "VAULT",
+        "CONFIG",
+        "STATE",
+        "CACHE",
+        "EMBEDDING_API_KEY",
+        "BRAIN_API_KEY",
+        "REMOTE_PASSWORD",
+        "TEST_LLM_URL",
+        "TEST_NEXTCLOUD_URL",
+        "TEST_NEXTCLOUD_USER",
+        "TEST_NEXTCLOUD_PASSWORD",
+        "TEST_NEXTCLOUD_STEPS",
+    }
 )
 """Names after the prefix that say where things are, or a secret, and are not settings."""
 

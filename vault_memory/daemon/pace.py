@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from vault_memory.remote import RemoteBusy, Unauthorised
 from vault_memory.sync import BEING_SAVED, AnotherClient, NotTwoWay, Report
@@ -17,6 +18,10 @@ LONGEST = 300.0
 LONGEST_ASKED = 3600.0
 """The same if the server says how long"""
 FIRST = 5.0
+EARLY_SECONDS = 300.0
+"""For so long a failure is taken for one that is soon over"""
+LONGEST_EARLY = 12.0
+"""Between two tries meanwhile; with the greatest draw that is 15 s"""
 STOPPED = {Unauthorised: 3600.0, AnotherClient: 60.0, NotTwoWay: 3600.0}
 """What only a person can change, and when it is looked at again all the same"""
 NEVER = float("inf")
@@ -31,6 +36,7 @@ class Pace:
         self._barred = now
         self._changed = now
         self._failures = self._looks = 0
+        self._failing_since = now
         self._asked = False
 
     def heard(self, now: float) -> None:
@@ -74,42 +80,69 @@ class Pace:
 
     def failed(self, error: Exception, now: float) -> None:
         """A pass ended because of something that concerns all of the server."""
+        if not self._failures:
+            self._failing_since = now
         self._failures += 1
-        self._barred = now + self._pause(error)
+        self._barred = now + self._pause(error, now - self._failing_since)
 
-    def _pause(self, error: Exception) -> float:
+    def _pause(self, error: Exception, age: float) -> float:
         for kind, seconds in STOPPED.items():
             if isinstance(error, kind):
                 return seconds
         if isinstance(error, RemoteBusy) and error.retry_after is not None:
             asked = min(max(error.retry_after, 1.0), LONGEST_ASKED)
             return asked * (1.0 + 0.1 * self._draw())
-        wait = min(min(FIRST, self._poll) * 2 ** min(self._failures - 1, 10), LONGEST)
+        wait = min(min(FIRST, self._poll) * 2 ** min(self._failures - 1, 10), _longest(age, LONGEST))
         return float(wait * (0.75 + 0.5 * self._draw()))
 
 
+def _longest(age: float, limit: float) -> float:
+    """The longest pause for what has failed for so long: short in the first minutes, then half of that time."""
+    return LONGEST_EARLY if age < EARLY_SECONDS else min(age / 2, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """A path that failed, and until when it is left alone."""
+
+    reason: str
+    since: float
+    until: float
+
+
 class Resting:
-    """Paths that failed, each left alone for seconds, then minutes, then up to an hour."""
+    """Paths that failed, each left alone for seconds, after some minutes for longer, at last for an hour.
+
+    A change on the server ends the pauses: whatever held a path there may be over.
+    """
 
     def __init__(self, draw: Callable[[], float] = random.random) -> None:
         self._draw = draw
-        self._known: dict[str, tuple[int, float, str]] = {}
+        self._failures: dict[str, _Failure] = {}
 
     def at(self, now: float) -> Mapping[str, str]:
         """The paths that rest, with the reasons they failed for."""
-        return {path: reason for path, (_, until, reason) in self._known.items() if now < until}
+        return {path: failure.reason for path, failure in self._failures.items() if now < failure.until}
+
+    def start_again(self, now: float) -> None:
+        """The folder on the server has changed: all paths are tried at once, and their pauses begin anew."""
+        self._failures = {path: _Failure(failure.reason, now, now) for path, failure in self._failures.items()}
 
     def note(self, failed: Mapping[str, str], now: float) -> None:
         """What a pass failed on; what it did not fail on any more is forgotten."""
         rested = self.at(now)
-        known = {path: self._known[path] for path in rested}
+        failures = {path: self._failures[path] for path in rested}
         for path, reason in failed.items():
             if path not in rested:
-                times = self._known[path][0] + 1 if path in self._known else 1
-                wait = min(FIRST * 3 ** min(times - 1, 8), LONGEST_ASKED) * (0.75 + 0.5 * self._draw())
-                known[path] = (times, now + wait, reason)
-        self._known = known
+                failures[path] = self._after(self._failures.get(path), reason, now)
+        self._failures = failures
 
     def next(self) -> float:
         """When the first of them is tried again."""
-        return min((until for _, until, _ in self._known.values()), default=NEVER)
+        return min((failure.until for failure in self._failures.values()), default=NEVER)
+
+    def _after(self, before: _Failure | None, reason: str, now: float) -> _Failure:
+        since = now if before is None else before.since
+        longest = _longest(now - since, LONGEST_ASKED)
+        wait = min(FIRST, longest) if before is None else longest
+        return _Failure(reason, since, now + wait * (0.75 + 0.5 * self._draw()))

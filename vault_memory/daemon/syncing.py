@@ -126,6 +126,8 @@ class Syncing:
             self._give_up(error, pace)
         else:
             resting.note(dict(report.failed), time.monotonic())
+            if report.moved:
+                resting.start_again(time.monotonic())
             pace.done(report, time.monotonic(), asked=ask)
             pace.ask_by(resting.next())
             self._note(report, pace)
@@ -178,7 +180,7 @@ class Syncing:
         held = held_of(report)
         if held and held[0].reason != self._standing.reason:
             logger.warning("held until you answer: %s; `vault-memory sync --once` tells how", held[0].reason)
-        waiting = len(report.waiting) + len(report.failed)
+        waiting = len({path for path, _ in (*report.waiting, *report.failed)})
         self._become(
             state="held" if held else "waiting" if waiting else "ok",
             reason=held[0].reason if held else "",

@@ -27,6 +27,8 @@ class Entry:
     """SHA-256 in hex if the uploader told the server; the server does not verify it"""
     confirmed: bool = True
     """False: the tag is so young that another write may hide behind it, or it is weak; look again in 2 s"""
+    fingerprint: str = ""
+    """Of the remote's own folder only: changes when the server was restored from a backup"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,9 @@ class Remote(Protocol):
     traits: Traits
     traffic: Traffic
 
-    def identity(self) -> Identity: ...
+    def identity(self, root: Entry | None = None) -> Identity:
+        """Which folder this is; nothing is asked when its own entry, as just listed, is given."""
+        ...
 
     def list(self, folder: str = "", *, deep: bool = False) -> Listing:
         """All that is in a folder, or with ``deep`` in all folders below; RemoteMissing, or RootMissing for ""."""

@@ -146,4 +146,5 @@ def _entry(line: Line, path: str, traits: Traits, date: int | None) -> Entry:
         fileid=fileid,
         checksum=sha256_of(line.props.get(f"{OWNCLOUD} checksums", "")),
         confirmed=is_folder or (not weak and is_old(modified, date)),
+        fingerprint="" if path else line.props.get(f"{OWNCLOUD} data-fingerprint", ""),
     )

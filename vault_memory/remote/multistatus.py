@@ -17,6 +17,7 @@ _LONGEST_TEXT = 65_536
 
 DAV = "DAV:"
 OWNCLOUD = "http://owncloud.org/ns"
+NEXTCLOUD = "http://nextcloud.org/ns"
 
 
 @dataclass(slots=True)

@@ -6,14 +6,16 @@ Its tags stay the same for two writes in one second, so a second write of ours m
 
 import hashlib
 import json
+import logging
 import re
 import secrets
 from dataclasses import replace
 from functools import cached_property
 from typing import NoReturn
+from urllib.parse import unquote
 
 from vault_memory.remote.answers import is_page, retry_after
-from vault_memory.remote.base import Earlier, Identity, Stored, Traits
+from vault_memory.remote.base import Earlier, Stored, Traits
 from vault_memory.remote.errors import (
     NotUnderstood,
     OutcomeUnknown,
@@ -25,9 +27,12 @@ from vault_memory.remote.errors import (
     RemoteMissing,
 )
 from vault_memory.remote.listing import seconds_of
-from vault_memory.remote.multistatus import DAV, OWNCLOUD, Line
+from vault_memory.remote.multistatus import DAV, NEXTCLOUD, Line
+from vault_memory.remote.probe import is_scratch
 from vault_memory.remote.transport import Answer
 from vault_memory.remote.webdav import BINARY, WebDav, tag_of
+
+logger = logging.getLogger(__name__)
 
 TRAITS = Traits(
     conditional_move=True,
@@ -54,18 +59,13 @@ class Nextcloud(WebDav):
     """A remote at ``…/remote.php/dav/files/USER/FOLDER``."""
 
     props = WebDav.props + "<oc:fileid/><oc:checksums/>"
+    root_props = "<oc:data-fingerprint/>"
     default_traits = TRAITS
 
     @cached_property
     def _lag(self) -> int:
         """Another number for each device."""
         return secrets.randbelow(_LAGS)
-
-    def identity(self) -> Identity:
-        """Server, account, the folder's own id, and the mark that changes when the server comes back from a backup."""
-        lines, _ = self.propfind("", depth="0", more="<oc:data-fingerprint/>")
-        fingerprint = lines[0].props.get(f"{OWNCLOUD} data-fingerprint", "") if lines else ""
-        return Identity(self.at.url, self.account.user, self.look("").fileid, fingerprint)
 
     def refuses(self, path: str) -> str | None:
         """Names that are too long, or that it keeps for itself."""
@@ -80,6 +80,21 @@ class Nextcloud(WebDav):
         """As for any server; that it keeps checksums is known."""
         self.traits = replace(super().probe(), checksums=True)
         return self.traits
+
+    def remove_scratch(self, path: str) -> None:
+        """Remove it past the trash of the person, and out of it: not every version heeds the header."""
+        self.send("clean", path, headers=("X-NC-Skip-Trashbin: true",), folder=True)
+        trash = f"{self._beside('trashbin')}/trash/"
+        if trash == "/trash/":
+            return
+        try:
+            lines, _ = self.ask_for("<d:resourcetype/><nc:trashbin-filename/>", trash, path, "1")
+            for line in lines:
+                is_ours = is_scratch(line.props.get(f"{NEXTCLOUD} trashbin-filename", ""))
+                if is_ours and unquote(line.href).startswith(unquote(trash)):
+                    self.exchange("clean", line.href)
+        except RemoteError as error:
+            logger.info("what was tried out may be left in the trash: %s", error.message)
 
     def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
         """As for any server; a tag that stayed the same although the bytes did not is made to move.

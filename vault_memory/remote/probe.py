@@ -30,7 +30,7 @@ def probe(remote: "WebDav") -> Traits:
         try:
             return _try_out(remote, scratch)
         finally:
-            remote.send("clean", scratch, folder=True)
+            remote.remove_scratch(scratch)
     finally:
         remote.traits = known
 
@@ -48,7 +48,7 @@ def tidy(remote: "WebDav") -> None:
         for entry in seen.entries:
             is_old = date is not None and 0 < entry.modified <= date - _LEFT_SECONDS
             if entry.is_folder and is_old and is_scratch(entry.path):
-                remote.send("clean", entry.path, folder=True)
+                remote.remove_scratch(entry.path)
 
 
 def _try_out(remote: "WebDav", scratch: str) -> Traits:

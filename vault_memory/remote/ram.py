@@ -74,7 +74,9 @@ class RamRemote:
         self.traffic = Traffic()
         self._user = user
 
-    def identity(self) -> Identity:
+    def identity(self, root: Entry | None = None) -> Identity:
+        if root is not None:
+            return Identity("ram:", self._user, root.fileid, root.fingerprint)
         with self._request():
             root = self._entry("")
             return Identity("ram:", self._user, root.fileid, self.server.fingerprint)
@@ -228,6 +230,7 @@ class RamRemote:
             modified=node.modified,
             fileid=str(node.number) if self.traits.fileids else "",
             checksum=hashlib.sha256(raw).hexdigest() if raw is not None and self.traits.checksums else "",
+            fingerprint="" if key else self.server.fingerprint,
         )
 
     def _touched(self, key: str) -> Stored:

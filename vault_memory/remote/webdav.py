@@ -21,7 +21,7 @@ from vault_memory.remote.errors import (
     Unauthorised,
 )
 from vault_memory.remote.listing import etag_of, is_old, listing, lone, seconds_of
-from vault_memory.remote.multistatus import DAV, LARGEST, OWNCLOUD, Line, Reader
+from vault_memory.remote.multistatus import DAV, LARGEST, NEXTCLOUD, OWNCLOUD, Line, Reader
 from vault_memory.remote.probe import probe, tidy
 from vault_memory.remote.transport import Account, Answer, NoAnswer, NotSent, Transport
 
@@ -46,6 +46,9 @@ class WebDav:
 
     props = "<d:resourcetype/><d:getetag/><d:getcontentlength/><d:getlastmodified/>"
 
+    root_props = ""
+    """asked for along with the others where the remote's own folder is looked at or listed"""
+
     default_traits = Traits()
 
     def __init__(
@@ -69,10 +72,13 @@ class WebDav:
         self._counting = threading.Lock()
         self._transport = Transport(self.at.origin, self.account, deadline=deadline, adapter=adapter)
 
-    def identity(self) -> Identity:
-        """The server and account it talks to; plain WebDAV knows no more."""
-        self.look("")
-        return Identity(self.at.url, self.account.user, "", "")
+    def identity(self, root: Entry | None = None) -> Identity:
+        """The server, the account, the folder's own id, and the mark that tells of a restored backup.
+
+        Plain WebDAV knows neither id nor mark.
+        """
+        root = root or self.look("")
+        return Identity(self.at.url, self.account.user, root.fileid, root.fingerprint)
 
     def list(self, folder: str = "", *, deep: bool = False) -> Listing:
         """All in a folder, or in all below it: in one request where the server can be trusted with that."""
@@ -169,6 +175,10 @@ class WebDav:
         self.traits = probe(self)
         return self.traits
 
+    def remove_scratch(self, path: str) -> None:
+        """Remove a scratch folder with all that is in it, for good."""
+        self.send("clean", path, folder=True)
+
     def tidy(self) -> None:
         """Remove the scratch folders of killed probes, by the server's clock; what cannot be removed stays."""
         tidy(self)
@@ -184,11 +194,13 @@ class WebDav:
     ) -> tuple[tuple[Line, ...], int | None]:
         """The lines of a listing, and the server's clock."""
         folder = folder or not path or depth != "0"
+        more += "" if path else self.root_props
         return self.ask_for(self.props + more, self.at.target(path, folder=folder), path, depth)
 
     def ask_for(self, props: str, target: str, path: str, depth: str) -> tuple[tuple[Line, ...], int | None]:
         """These properties of what a target names."""
-        body = f'<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:oc="{OWNCLOUD}"><d:prop>{props}'
+        body = f'<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:oc="{OWNCLOUD}" xmlns:nc="{NEXTCLOUD}">'
+        body += f"<d:prop>{props}"
         body += "</d:prop></d:propfind>"
         reader = Reader()
 

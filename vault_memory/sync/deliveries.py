@@ -75,6 +75,18 @@ class Deliveries:
             if delivery.whole and not 0 <= now - delivery.at < UNNOTICED_SECONDS:
                 self._close(name)
 
+    def confirm(self, path: str, revision: str, size: int, modified: int) -> None:
+        """The server's list of versions shows a size and a time for what the file holds now."""
+        fact = self._book.said(FACT + path)
+        if isinstance(fact, dict) and (fact["revision"], fact["size"]) == (revision, size):
+            with self._book.writing():
+                self._book.say(FACT + path, {**fact, "whole": True, "modified": modified})
+
+    def is_whole(self, path: str) -> bool:
+        """Whether the server has shown the last upload of a path with its full size."""
+        fact = self._book.said(FACT + path)
+        return not isinstance(fact, dict) or fact["whole"] is True
+
     def unnoticed(self, delivery: Delivery, modified: int, now: float) -> bool:
         """Whether whoever wrote over it at that time of the server may have known nothing of it.
 

@@ -32,6 +32,10 @@ class There:
     unknown: dict[str, str] = field(default_factory=dict)
     fresh: bool = True
     """False: nothing had changed, so nothing was listed"""
+    root: Entry | None = None
+    """the remote's own folder as it was just seen; None when nothing was asked"""
+    moved: bool = False
+    """whether somebody else has changed something since the last listing"""
     resized: frozenset[str] = frozenset()
     """files of another size under the tag that they had when they were listed last"""
 
@@ -50,10 +54,19 @@ class Distant:
         known = self._book.entries()
         last = self._book.said(ROOT_TAG)
         traits = self._remote.traits
-        if traits.recursive_etags and last and not again and self._remote.look("").etag == last:
-            return There(known, fresh=False)
+        if traits.recursive_etags and last and not again:
+            root = self._remote.look("")
+            if root.etag == last:
+                return There(known, fresh=False, root=root)
         there = self._all() if traits.infinity else self._by_folders(known if not again else {})
         there.resized = frozenset(path for path, one in there.entries.items() if _resized(one, known.get(path)))
+        there.moved = (
+            any(
+                path and not entry.is_folder and _differs(entry, known.get(path))
+                for path, entry in there.entries.items()
+            )
+            or not known.keys() <= there.entries.keys()
+        )
         doubtful = hidden_writes(known, str(last or ""), there.entries, self._book.base())
         sure = not there.unknown and all(entry.confirmed for entry in there.entries.values())
         with self._book.writing():
@@ -61,7 +74,7 @@ class Distant:
                 self._book.listed({path: entry for path, entry in there.entries.items() if path})
             self._book.say(ROOT_TAG, there.entries[""].etag if sure and traits.recursive_etags else "")
             self._book.doubt_all(doubtful)
-        del there.entries[""]
+        there.root = there.entries.pop("")
         return there
 
     def glance(self) -> There:

@@ -8,7 +8,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,7 +16,18 @@ from vault_memory.markdown import SectionedDoc, normalised, parse
 from vault_memory.remote import Remote
 from vault_memory.sync import brakes
 from vault_memory.sync.acting import Acting, Progress, untold
-from vault_memory.sync.actions import Action, Look
+from vault_memory.sync.actions import (
+    Action,
+    Adopt,
+    Download,
+    ForgetBase,
+    Look,
+    MakeLocalDir,
+    MakeRemoteDir,
+    Refresh,
+    Upload,
+    changes,
+)
 from vault_memory.sync.backups import Backups, GoneBack
 from vault_memory.sync.book import Book, open_book
 from vault_memory.sync.disk import Disk
@@ -38,6 +49,8 @@ from vault_memory.vault import Folder
 logger = logging.getLogger(__name__)
 
 NOTHING: Mapping[str, str] = {}
+COMPLETE = (Upload, Download, MakeRemoteDir, MakeLocalDir, Adopt, Refresh, ForgetBase)
+"""Actions after which nothing is left to do for their paths"""
 TWICE_SECONDS = 3.0
 """Between the two observations that prove an absence"""
 MINUTE_SECONDS = 60.0
@@ -90,6 +103,10 @@ class Report:
 
     other: int = field(default=0)
     """folders, renames and records"""
+    moved: bool = field(default=False)
+    """whether somebody else has changed something on the server since it was last listed"""
+    settled: bool = field(default=False)
+    """whether all that was planned is done, and of a kind that no other pass has to complete"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +159,10 @@ class Sync:
         refused = self._refusals.lasting(nodes, now.timestamp())
         return len(gone) + sum(_is_edit(node, base.get(path)) for path, node in mine.items() if path not in refused)
 
+    def is_being_saved(self, now: datetime) -> bool:
+        """Whether files were written here just now; the server is not asked."""
+        return bool(self._local.look(now.timestamp()).hot)
+
     def turn(
         self,
         now: datetime,
@@ -173,11 +194,11 @@ class Sync:
         self._sides.asked = ask
         if ask:
             self._sides.deliveries.observe(there.entries, self.book.base(), at, listed=there.fresh)
-        if another := self._meeting.another(at, there.entries, approved=approve_deletes):
+        if another := self._meeting.another(at, there.entries, there.root, approved=approve_deletes):
             return self._report(Plan(halted=another), Done(), before, here)
         made, base, gone = self._planned(here, there, {**resting, **open_uploads}, now, answers)
         if self._meeting.worth_asking(at, made):
-            if another := self._meeting.another(at, there.entries, approved=False):
+            if another := self._meeting.another(at, there.entries, None, approved=False):
                 return self._report(Plan(halted=another), Done(), before, here)
             made, base, gone = self._planned(here, there, {**resting, **open_uploads}, now, answers)
         looks = self._second_looks(here, there, base, made)  # also proves tags that an upload of this pass rests on
@@ -189,8 +210,11 @@ class Sync:
             return self._report(made, Done(), before, here, planned=made.actions)
         self._backups.hold(gone, base, made.restored)
         done = self._acting.do(actions, now, progress)
-        report = self._report(made, done, before, here)
-        self._note_down(done.acted > len(looks), now if ask and not report.failed else None)
+        report = replace(
+            self._report(made, done, before, here), moved=there.moved, settled=self._is_settled(made, done, here)
+        )
+        wrote = any("remote" in changes(action) for action in made.actions)
+        self._note_down(wrote, now if ask and not report.failed else None)
         return report
 
     def _note_down(self, acted: bool, last_good: datetime | None) -> None:
@@ -241,6 +265,16 @@ class Sync:
             }
         )
         return plan(base, local, gone.remote, settings), base, gone, local
+
+    def _is_settled(self, made: Plan, done: Done, here: Here) -> bool:
+        """Whether both sides are the same now, as far as can be told without looking at the server again.
+
+        A merge, a copy, a rename or a delete may call for more, and so does what failed or waits, and an upload of
+        which the server may have kept only the first part.
+        """
+        is_open = done.failed or done.again or done.merged or done.conflicts or made.waiting or here.hot
+        is_complete = all(isinstance(action, COMPLETE) for action in made.actions)
+        return not is_open and is_complete and all(map(self._sides.deliveries.is_whole, done.uploaded))
 
     def _tree(self, side: str, nodes: Mapping[str, Node], base: Base, at: float, fresh: bool = True) -> Tree:
         """One side, with how long what is missing has been missing; what was not looked at anew proves nothing."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.sync.book import Book
-from vault_memory.sync.trees import Dir, File, Link, Node, Unknown
+from vault_memory.sync.trees import BaseFile, Dir, File, Link, Node, Unknown
 from vault_memory.vault import Folder, Note, Stat
 
 QUIET_SECONDS = 0.5
@@ -65,12 +65,18 @@ class Local:
         if note is None or isinstance(note, Unknown):
             return note
         age = now - note.stat.ctime_ns / 1e9
-        if not note.stable or 0 <= age < (QUIET_SECONDS if note.raw else HOLD_SECONDS):
+        is_young = 0 <= age < (QUIET_SECONDS if note.raw else HOLD_SECONDS)
+        if not note.stable or (is_young and not self._is_agreed(path, note)):
             return Unknown(BEING_SAVED)
         if not 0 <= age < YOUNG_SECONDS:
             stat = note.stat
             fresh.append((path, stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino, note.revision))
         return File(note.revision, "", str(note.stat.ino), len(note.raw))
+
+    def _is_agreed(self, path: str, note: Note) -> bool:
+        """Whether a file is as the last sync left it: what was downloaded just now waits for nobody."""
+        was = self._book.agreed(path)
+        return isinstance(was, BaseFile) and was.hash == note.revision
 
     def put_off(self, paths: Iterable[str]) -> dict[str, Node]:
         """Of paths that are not there, those that another program holds elsewhere and loads when they are opened."""

@@ -18,10 +18,12 @@ HOUR_SECONDS = 3600.0
 MANY = 3
 """More downloads at once than that may come from a backup"""
 RESTORED = "fingerprint"
+TIDIED = "tidied"
+"""Under which the book keeps when scratch folders were last looked after"""
 
 
 class Meeting:
-    """For one remote. What it is, is asked at the start, each hour, and before much is taken over from it."""
+    """For one remote. What it is comes with each listing, and is asked again before much is taken over from it."""
 
     def __init__(self, remote: Remote, book: Book, mode: Mode, *, insist: bool) -> None:
         self._remote, self._book, self._mode, self._insist = remote, book, mode, insist
@@ -45,26 +47,39 @@ class Meeting:
             self._book.say("traits", asdict(self._remote.traits))
         self._met = True
 
-    def another(self, at: float, entries: Mapping[str, Entry], *, approved: bool) -> str:
-        """Why nothing may be done with it, or nothing. `approved`: a person says that it is the right one."""
-        if self._asked is None or not 0 <= at - self._asked < HOUR_SECONDS or approved:
-            self._ask(entries, approved=approved)
-            if not self._changed and any(is_scratch(path) for path in entries):
-                self._remote.tidy()
+    def another(self, at: float, entries: Mapping[str, Entry], root: Entry | None, *, approved: bool) -> str:
+        """Why nothing may be done with it, or nothing. `approved`: a person says that it is the right one.
+
+        `root` is the remote's own folder as it was just listed; without it the server is asked now and then.
+        """
+        is_due = self._asked is None or not 0 <= at - self._asked < HOUR_SECONDS
+        if root is not None or is_due or approved:
+            self._ask(entries, root, approved=approved)
             self._asked = at
+        if not self._changed and any(is_scratch(path) for path in entries):
+            self._tidy(at)
         return f"the server is not as it was: another {', '.join(self._changed)}" if self._changed else ""
 
     def worth_asking(self, at: float, made: Plan) -> bool:
         """Whether a plan takes over so much that the server is asked once more who it is; forgets the last answer."""
         grave = [one for one in made.actions if isinstance(one, TrashLocal | Download)]
         much = bool(made.restored) or len(grave) > MANY or any(isinstance(one, TrashLocal) for one in grave)
-        if self._asked == at or not much:
+        is_one_answer = self._remote.traits.infinity  # which told who the server is and all that lies there
+        if (self._asked == at and is_one_answer) or not much:
             return False
         self._asked = None
         return True
 
-    def _ask(self, entries: Mapping[str, Entry], *, approved: bool) -> None:
-        identity, known = asdict(self._remote.identity()), self._book.said("identity")
+    def _tidy(self, at: float) -> None:
+        """Scratch folders of killed probes, looked after once an hour."""
+        last = self._book.said(TIDIED)
+        if not (isinstance(last, float) and 0 <= at - last < HOUR_SECONDS):
+            self._remote.tidy()
+            with self._book.writing():
+                self._book.say(TIDIED, at)
+
+    def _ask(self, entries: Mapping[str, Entry], root: Entry | None, *, approved: bool) -> None:
+        identity, known = asdict(self._remote.identity(root)), self._book.said("identity")
         was = known if isinstance(known, dict) else identity
         self._changed = [name for name, value in identity.items() if was.get(name) != value]
         if self._changed == [RESTORED]:

@@ -133,6 +133,8 @@ class Overwritten:
         versions = self._sides.remote.versions(one.path, fileid=one.fileid)
         if (size := short_size(one, versions)) is not None:
             self._send_again(one, size, done, now)
+        if versions:
+            self._sides.deliveries.confirm(one.path, one.ours, versions[0].size, versions[0].modified)
         unseen = self._unseen(one, versions, now)
         if unseen and not self._sides.writes_here:
             done.notes.append((one.path, LEFT))

@@ -8,14 +8,17 @@ from vault_memory.sync.distant import There
 from vault_memory.sync.trees import Base, BaseFile
 
 EVERY_SECONDS = 3600.0
+QUIET_SECONDS = 24 * 3600.0
+"""The same while the tag of the whole tree says that nothing changed, so that an idle pass is one request"""
 SAMPLE = 8
 """Notes that are looked at each time, in turns"""
 NEXT, LAST = "sweep_next", "swept"
 
 
 def sweep(book: Book, there: There, base: Base, busy: Set[str], at: float) -> tuple[Look, ...]:
-    """Those of another size under the same tag, and each hour a few more."""
-    chosen = {*there.resized, *(_sample(book, base) if _is_due(book, at) else ())} - busy
+    """Those of another size under the same tag, and each hour a few more; each day while the tree has one tag."""
+    every = EVERY_SECONDS if there.fresh else QUIET_SECONDS
+    chosen = {*there.resized, *(_sample(book, base) if _is_due(book, at, every) else ())} - busy
     looks = []
     for path in sorted(chosen):
         was, entry = base.get(path), there.entries.get(path)
@@ -24,9 +27,9 @@ def sweep(book: Book, there: There, base: Base, busy: Set[str], at: float) -> tu
     return tuple(looks)
 
 
-def _is_due(book: Book, at: float) -> bool:
+def _is_due(book: Book, at: float, every: float) -> bool:
     last = book.said(LAST)
-    if isinstance(last, float) and 0 <= at - last < EVERY_SECONDS:
+    if isinstance(last, float) and 0 <= at - last < every:
         return False
     with book.writing():
         book.say(LAST, at)

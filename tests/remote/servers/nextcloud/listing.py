@@ -64,7 +64,7 @@ PROPERTIES: dict[str, Property] = {
     OC + "permissions": lambda node, _: node.permissions,
     OC + "checksums": _checksums,
     OC + "owner-id": lambda _, account: escape(account.user),
-    OC + "data-fingerprint": lambda node, account: account.fingerprint if node.parent is None else None,
+    OC + "data-fingerprint": lambda node, account: account.fingerprint,
 }
 
 
