@@ -210,18 +210,15 @@ class Sync:
             return self._report(made, Done(), before, here, planned=made.actions)
         self._backups.hold(gone, base, made.restored)
         done = self._acting.do(actions, now, progress)
-        report = replace(
-            self._report(made, done, before, here), moved=there.moved, settled=self._is_settled(made, done, here)
-        )
-        wrote = any("remote" in changes(action) for action in made.actions)
-        self._note_down(wrote, now if ask and not report.failed else None)
-        return report
+        report = self._report(made, done, before, here)
+        self._note_down(made, now if ask and not report.failed else None)
+        return replace(report, moved=there.moved, settled=self._is_settled(made, done, here))
 
-    def _note_down(self, acted: bool, last_good: datetime | None) -> None:
+    def _note_down(self, made: Plan, last_good: datetime | None) -> None:
         """Remember after a pass that the server is to be listed anew, and when a whole pass went well."""
         with self.book.writing():
-            if acted:
-                self.book.say(ROOT_TAG, "")
+            if any("remote" in changes(action) for action in made.actions):
+                self.book.say(ROOT_TAG, "")  # our own writes have moved the tag
             if last_good is not None:
                 self.book.say("last_good", last_good.isoformat())
 
