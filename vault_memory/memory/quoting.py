@@ -112,6 +112,8 @@ def one_line(text: str) -> str:
 
 def quoted(lines: Sequence[str]) -> tuple[str, ...]:
     """Lines of a note as they go into a prompt."""
+    if not lines:
+        return ()  # splitting no text would give one empty line
     clear = escaped("\n".join(line.replace("\n", " ") for line in lines)).split("\n")
     suspicious = flagged(tuple(lines)) if sum(map(len, lines)) <= LARGEST_KEPT else flagged.__wrapped__(tuple(lines))
     return tuple(FLAG * (at in suspicious) + line for at, line in enumerate(clear))
