@@ -143,7 +143,7 @@ def test_who_does_not_read_the_answers_does_not_hold_a_place(
     server = serve(memory, limits=Limits(stall_seconds=0.3))
     connection = strangers(server.url).connect()
     connection.settimeout(0.5)
-    with contextlib.suppress(TimeoutError):
+    with contextlib.suppress(OSError):  # nothing more fits in, or it is cut already
         while True:
             connection.sendall(b"GET /openapi.json HTTP/1.1\r\n" + HEAD + b"\r\n")
 
