@@ -198,7 +198,7 @@ def test_queue_of_a_daemon_grows_with_each_save_while_the_server_is_away(cloud: 
     one = cloud.vault(tmp_path)
     one.write("USER.md", "- tea\n")
     with one.daemon() as daemon:
-        until(lambda: daemon.ask("status")["sync"]["last_good"])
+        until(lambda: "Notes/USER.md" in cloud.server.files() and daemon.ask("status")["sync"]["last_good"])
         cloud.server.maintenance()
         until(lambda: daemon.ask("status")["sync"]["state"] == "waiting")
 
