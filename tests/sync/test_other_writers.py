@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.servers.faults import Meanwhile
+from tests.remote.servers.faults import LoseAnswer, Meanwhile
 from tests.sync.clouded import bulk_upload
 from tests.sync.test_scenarios_servers import TEXT, Cloud, noted
 
@@ -187,6 +187,41 @@ def test_an_upload_that_the_server_cut_short_is_sent_again(cloud: Cloud, at: int
         assert cloud.laptop.text("USER.md") == whole
 
     assert cloud.together()["USER.md"] == whole.encode()
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_line_that_somebody_adds_to_half_an_upload_removes_nothing_of_the_other_half(cloud: Cloud, answered: bool):
+    cloud.agreed(USER=f"{BLACK}- white\n")
+    cloud.laptop.save("USER.md", f"{BLACK}- white\n- mine\n")
+    cloud.fake.cut_next_put_short_at(len(TEXT))
+    def adds() -> None:
+        cloud.fake.other_client_put("USER.md", f"- its\n{TEXT}".encode())
+
+    cloud.script.add(Meanwhile(adds, after=True) if answered else LoseAnswer(), "PUT")
+    cloud.laptop.turn()
+    if not answered:
+        adds()
+
+    cloud.clock.pass_by(5)
+    cloud.laptop.turn()
+
+    assert {"- its", "- green", "- black", "- white", "- mine"} <= set(lines(cloud.together()["USER.md"]))
+
+
+@pytest.mark.parametrize("seconds", [30, 61])
+def test_an_upload_survives_a_text_of_its_length_and_time_that_a_device_comes_upon_late(cloud: Cloud, seconds: float):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.turn()
+    uploaded = cloud.fake.tree.file("USER.md")
+    tag, second = uploaded.etag, uploaded.mtime
+    bulk_upload(cloud.fake, "USER.md", f"- itss\n{TEXT}".encode(), mtime=second)
+    assert cloud.fake.tree.file("USER.md").etag == tag
+
+    cloud.clock.pass_by(seconds)
+    cloud.laptop.turn()
+
+    assert {"- itss", "- green", "- mine"} <= set(lines(cloud.together()["USER.md"]))
 
 
 def test_a_server_that_cuts_every_upload_short_takes_no_line_from_here_and_is_named(cloud: Cloud):

@@ -90,6 +90,9 @@ class Carrying:
             # start was removed; another client may have started from a text that was never here.
             careful = entry is not None and entry.checksum == revision_of(fetched.raw)
             return _Start(texts[nearest_revision or ""], careful)
+        if not delivery.whole:
+            # The server may have kept half of it, upon which the other side wrote: what is missing was cut off.
+            return _Start(texts[was.hash])
         # Nothing older is nearer. Without a line of ours in it, it was made where our note was not known.
         return None if _share_an_item(texts[was.hash], fetched.raw) else _Start(None)
 
@@ -123,6 +126,7 @@ class Carrying:
         if joined != note.raw and self._sides.put(action.path, joined, action.hash, now) == "copied":
             raise Again
         self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
+        self._sides.deliveries.met(action.path)
         self._sides.rewrote(action.path, "them", now)
         if joined != fetched.raw and action.upload:
             self._upload_joined(action, joined, fetched, now, young=young or not fetched.confirmed)
@@ -160,6 +164,7 @@ class Carrying:
             start = self._start_of_other(action.path, was, fetched, now)
             if start is not None:
                 return _added(start, mine, its, now)
+        date = f"{now:%Y-%m-%d}"
         with self._sides.writing() as writer:
             snapshots = writer.snapshots
             base = snapshots.bytes_of(action.base)
@@ -168,7 +173,10 @@ class Carrying:
                 texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in chain}
                 same = revision_of(its) if revision_of(its) in texts and not self._lay_elsewhere(action, its) else ""
                 base = texts.get(same or (nearest(its, texts.items()) if action.base else "") or "")
-        return merge(base, mine, its, between_people=True, date=f"{now:%Y-%m-%d}").result
+        if base is not None and self._sides.deliveries.lost(action.path):
+            # Whoever wrote it may have read half of our upload: what is missing was cut off, not removed.
+            its = merge(None, base, its, between_people=True, date=date).result or its
+        return merge(base, mine, its, between_people=True, date=date).result
 
     def _lay_elsewhere(self, action: Merge, its: bytes) -> bool:
         """Whether the server's text is that of a note with another name: it came here and is no version of this one."""

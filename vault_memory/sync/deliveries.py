@@ -16,6 +16,7 @@ from vault_memory.vault import revision_of
 FACT = "delivery "
 UNNOTICED_SECONDS = 60.0
 """A client reads the server's state and uploads upon it within this time"""
+UNANSWERED = "unanswered "
 TRUSTED_GAP = 600
 """A gap between two times of the server proves something only if it is longer; clients set those times, too"""
 
@@ -48,7 +49,22 @@ class Deliveries:
         delivery = Delivery(path, revision_of(raw), len(raw), now.timestamp(), tries=tries)
         with self._book.writing():
             self._book.say(FACT + path, asdict(delivery))
+            self._book.unsay(UNANSWERED + path)
             self._book.wrote_below(path)
+
+    def lose(self, path: str, revision: str) -> None:
+        """Nobody knows what became of an upload, and another text lies there now: it may rest upon a part of ours."""
+        with self._book.writing():
+            self._book.say(UNANSWERED + path, revision)
+
+    def lost(self, path: str) -> bool:
+        """Whether the last upload of a path is such an upload."""
+        return self._book.said(UNANSWERED + path) is not None
+
+    def met(self, path: str) -> None:
+        """What lies there was joined with what is here."""
+        with self._book.writing():
+            self._book.unsay(UNANSWERED + path)
 
     def of(self, path: str, was: BaseNode | None) -> Delivery | None:
         """The open delivery of what both sides agreed on last, if it was sent from here."""
@@ -60,6 +76,7 @@ class Deliveries:
 
     def observe(self, entries: Mapping[str, Entry], base: Mapping[str, BaseNode], now: float, *, listed: bool) -> None:
         """Close those that stood whole for a while. Without a new listing only time has passed."""
+        doubtful, behind = self._book.racy(), self._book.behind()
         for name, fact in self._book.facts(FACT).items():
             delivery = Delivery(**fact)
             was, entry = base.get(delivery.path), entries.get(delivery.path)
@@ -72,6 +89,9 @@ class Deliveries:
                 delivery = replace(delivery, whole=True, modified=entry.modified)
                 with self._book.writing():
                     self._book.say(name, asdict(delivery))
+            tag, hashed = behind.get(delivery.path, (was.tag, was.hash))
+            if delivery.path in doubtful or (tag == was.tag and hashed != was.hash):
+                continue  # another text may stand behind our tag, whose writer had not seen ours
             if delivery.whole and not 0 <= now - delivery.at < UNNOTICED_SECONDS:
                 self._close(name)
 

@@ -15,6 +15,7 @@ from vault_memory.remote import (
     NotUnderstood,
     Refused,
     RemoteBusy,
+    RemoteChanged,
     RemoteLocked,
     RemoteMissing,
     Stored,
@@ -153,8 +154,12 @@ class Overwritten:
         was, note = self._sides.book.agreed(one.path), self._sides.local.read(one.path)
         if not (isinstance(was, BaseFile) and isinstance(note, Note) and was.hash == note.revision == one.ours):
             return
-        if not self._sides.send_again(note, was.tag, now):
-            done.failed[one.path] = SHORT.format(kept=size, whole=one.ours_size)
+        try:
+            if not self._sides.send_again(note, was.tag, now):
+                done.failed[one.path] = SHORT.format(kept=size, whole=one.ours_size)
+        except RemoteChanged:
+            self._sides.sent(one.path)
+            done.again.add(one.path)  # somebody has already written upon the first part
 
     def _remember_listed(self, one: Overwrite, versions: Sequence[Earlier]) -> None:
         """What comes in addition, as long as our text is the last one, was written over it."""

@@ -59,6 +59,9 @@ def _settle(sides: Sides, sent: Sent, now: datetime) -> None:
             raise RemoteLocked(sent.path)
         sides.agree(sent.path, ours, sides.send(sent.path, ours, there.etag))
         sides.deliveries.record(sent.path, ours, now)
+    elif there.etag != sent.tag:
+        # The server may have kept a part of ours, or all of it, before somebody wrote what lies there now.
+        sides.deliveries.lose(sent.path, sent.hash)
     sides.sent(sent.path)
 
 
