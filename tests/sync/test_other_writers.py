@@ -194,6 +194,7 @@ def test_a_line_that_somebody_adds_to_half_an_upload_removes_nothing_of_the_othe
     cloud.agreed(USER=f"{BLACK}- white\n")
     cloud.laptop.save("USER.md", f"{BLACK}- white\n- mine\n")
     cloud.fake.cut_next_put_short_at(len(TEXT))
+
     def adds() -> None:
         cloud.fake.other_client_put("USER.md", f"- its\n{TEXT}".encode())
 

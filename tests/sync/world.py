@@ -57,8 +57,8 @@ class World:
             Device(base, name, remote, clock) for name, remote in zip(("laptop", "phone"), self.remotes, strict=True)
         ]
         self._deep = 0
-        self._busy: Device | None = None
-        """whose pass is under way"""
+        self._busy: list[Device] = []
+        """whose passes are under way: none of them begins another one before it has ended"""
         self.troubles: list[str] = []
         self.trace: list[str] = []
         self.moves: tuple[Callable[[Device], None], ...] = (
@@ -96,14 +96,14 @@ class World:
         self._deep += 1
         try:
             self.random.choice((self.person, self.bot))(self.random.choice(self.devices))
-            if self.random.random() < 0.5:
+            if self.random.random() < 0.5 and self.devices[1 - at] not in self._busy:
                 self.sync(self.devices[1 - at])
         finally:
             self._deep -= 1
 
     def overlapping(self, device: Device) -> None:
         """A pass of a device while the server is in the middle of a request of the other one, or of its own."""
-        if self._deep > 1 or device is self._busy:
+        if self._deep > 1 or device in self._busy:
             return
         self._deep += 1
         try:
@@ -210,14 +210,14 @@ class World:
         device.start()
 
     def _turn(self, device: Device, *, ask: bool = True, approve: bool = False):  # type: ignore[no-untyped-def]
-        outer, self._busy = self._busy, device
+        self._busy.append(device)
         try:
             report = device.turn(ask=ask, approve_deletes=approve, approve_restore=approve)
         except VaultMemoryError as error:
             self.troubles.append(error.message)
             return None
         finally:
-            self._busy = outer
+            self._busy.pop()
         self.files_deleted += report.deleted_local + report.deleted_remote
         return report
 
