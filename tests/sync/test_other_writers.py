@@ -169,6 +169,23 @@ def test_a_text_of_the_same_length_and_time_under_the_same_tag_is_seen(cloud: Cl
     assert {"- green", "- white", *(["- mine"] if edited else [])} <= set(lines(cloud.together()["USER.md"]))
 
 
+def test_a_line_of_ours_survives_a_text_that_came_to_stand_under_the_tag_of_our_upload(cloud: Cloud):
+    cloud.agreed()
+    cloud.clock.pass_by(15)
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.turn()
+    file = cloud.fake.tree.file("USER.md")
+    tag = file.etag
+    bulk_upload(cloud.fake, "USER.md", f"{TEXT}- its!\n".encode(), mtime=file.mtime)
+    assert cloud.fake.tree.file("USER.md").etag == tag
+
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its!"} <= set(lines(cloud.together()["USER.md"]))
+
+
 @pytest.mark.parametrize("typed_since", [True, False])
 @pytest.mark.parametrize("at", [0, 5, len(TEXT), len(TEXT) + 3])
 def test_an_upload_that_the_server_cut_short_is_sent_again(cloud: Cloud, at: int, typed_since: bool):
