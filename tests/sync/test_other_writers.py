@@ -226,6 +226,18 @@ def test_a_line_that_somebody_adds_to_half_an_upload_removes_nothing_of_the_othe
     assert {"- its", "- green", "- black", "- white", "- mine"} <= set(lines(cloud.together()["USER.md"]))
 
 
+def test_a_line_under_a_new_heading_survives_a_client_that_had_not_seen_it_and_made_that_heading(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}\n## Boats\n- mine\n")
+    cloud.laptop.turn()
+    cloud.clock.pass_by(3)
+    bulk_upload(cloud.fake, "USER.md", f"{TEXT}\n## Boats\n- its\n".encode())
+
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its"} <= set(lines(cloud.together()["USER.md"]))
+
+
 @pytest.mark.parametrize("seconds", [30, 61])
 def test_an_upload_survives_a_text_of_its_length_and_time_that_a_device_comes_upon_late(cloud: Cloud, seconds: float):
     cloud.agreed()

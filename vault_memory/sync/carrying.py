@@ -83,8 +83,8 @@ class Carrying:
             return _Start(None)
         # What was written here since the upload can be nobody else's start.
         revisions = list(texts)
-        candidates = [(revision, texts[revision]) for revision in revisions[revisions.index(was.hash) :]]
-        nearest_revision = nearest(fetched.raw, candidates)
+        candidates = [(one, _without_headings(texts[one])) for one in revisions[revisions.index(was.hash) :]]
+        nearest_revision = nearest(_without_headings(fetched.raw), candidates)
         if nearest_revision not in (None, was.hash):
             # Only a device like this one sends such a checksum. It read what it wrote over, so what it lacks of the
             # start was removed; another client may have started from a text that was never here.
@@ -232,6 +232,11 @@ def _added(start: _Start, mine: bytes, its: bytes, now: datetime) -> bytes | Non
 def _share_an_item(raw: bytes, other: bytes) -> bool:
     """Whether a line other than a heading stands in both."""
     return bool(_items(raw) & _items(other)) or not _items(raw)
+
+
+def _without_headings(raw: bytes) -> bytes:
+    """What tells texts apart: a program that adds a line makes the heading above it anew."""
+    return b"\n".join(line for line in raw.splitlines() if not line.startswith(b"#"))
 
 
 def _items(raw: bytes) -> set[bytes]:
