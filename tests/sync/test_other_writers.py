@@ -186,6 +186,22 @@ def test_a_line_of_ours_survives_a_text_that_came_to_stand_under_the_tag_of_our_
     assert {"- green", "- mine", "- its!"} <= set(lines(cloud.together()["USER.md"]))
 
 
+def test_a_line_of_ours_survives_a_client_that_had_not_seen_it_in_a_note_that_was_renamed(cloud: Cloud):
+    cloud.agreed()
+    cloud.clock.pass_by(15)
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.turn()
+    cloud.clock.pass_by(3)
+    bulk_upload(cloud.fake, "USER.md", f"{TEXT}- its\n".encode())
+    cloud.fake.tree.move("USER.md", "ann.md")
+
+    for _ in range(3):
+        cloud.clock.pass_by(3)
+        cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its"} <= set(lines(cloud.together()["ann.md"]))
+
+
 @pytest.mark.parametrize("typed_since", [True, False])
 @pytest.mark.parametrize("at", [0, 5, len(TEXT), len(TEXT) + 3])
 def test_an_upload_that_the_server_cut_short_is_sent_again(cloud: Cloud, at: int, typed_since: bool):

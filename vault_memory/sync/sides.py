@@ -102,10 +102,17 @@ class Sides:
         return fetched.etag == was.tag or revision_of(fetched.raw) not in self.versions_here(path)
 
     def versions_here(self, path: str) -> dict[str, bytes]:
-        """The latest versions of a note by revision, the newest first."""
+        """The latest versions of a note by revision, the newest first.
+
+        A note that was renamed has its earlier versions under its last name: whoever wrote to it may start from these.
+        """
+        was = self.book.agreed(path)
         with self.writing() as writer:
             snapshots = writer.snapshots
-            revisions = dict.fromkeys(version.revision for version in snapshots.chain(path)[: VERSIONS + 1])
+            revisions = dict.fromkeys(version.revision for version in snapshots.chain(path))
+            if isinstance(was, BaseFile) and [*revisions][-1:] in ([], [was.hash]):
+                revisions |= dict.fromkeys(version.revision for version in snapshots.before(path, was.hash))
+            revisions = dict.fromkeys([*revisions][: VERSIONS + 1])
             return {revision: snapshots.bytes_of(revision) or b"" for revision in revisions}
 
     def _finished(self, path: str, fetched: Fetched) -> bool:

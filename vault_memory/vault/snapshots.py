@@ -119,6 +119,15 @@ class Snapshots:
         """All versions of a path that are kept, the newest first."""
         return self._chain(path, "DESC")
 
+    def before(self, path: str, revision: str) -> list[Version]:
+        """What led to a text under other names, itself first: of a note that was renamed to this path."""
+        return self._versions(
+            "path != ? AND id <= (SELECT max(id) FROM versions other WHERE other.path = versions.path"
+            " AND other.revision = ?) ORDER BY id DESC",
+            path,
+            revision,
+        )
+
     def unjudged(self) -> list[Version]:
         """The versions that people saved over what the bot had written, the oldest first, until they were `judged`."""
         return self._versions("id IN (SELECT version FROM unjudged) ORDER BY id")
