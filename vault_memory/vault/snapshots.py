@@ -122,9 +122,11 @@ class Snapshots:
     def before(self, path: str, revision: str) -> list[Version]:
         """What led to a text under other names, itself first: of a note that was renamed to this path."""
         return self._versions(
-            "path != ? AND id <= (SELECT max(id) FROM versions other WHERE other.path = versions.path"
+            "path != ? AND path IN (SELECT path FROM versions WHERE revision = ?)"
+            " AND id <= (SELECT max(id) FROM versions other WHERE other.path = versions.path"
             " AND other.revision = ?) ORDER BY id DESC",
             path,
+            revision,
             revision,
         )
 
