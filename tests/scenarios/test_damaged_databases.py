@@ -187,7 +187,9 @@ def test_a_damaged_page_of_the_sync_state_deletes_and_reverts_nothing(outside: O
 
         for page in range(1, pages + 1):
             checkpoint(book)
-            assert page_count(book) >= page
+            if page > page_count(book):
+                assert page > pages - 3, "a state that was begun anew is a little smaller, not much"
+                break
             damage_page(book, page, pattern)
             here, there = f"- edited here {page}\n", f"- edited there {page}\n"
             first, second, *_ = sorted(path.name for path in outside.vault.glob("memory/*.md"))

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vault_memory.app.password import password_of
 from vault_memory.app.standing import PAUSE_SECONDS, TRIES, Standing, change_standing, mark_of, read_standing
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from vault_memory.remote import Account, WebDav
 
 logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
 
 LOCK = "sync.lock"
 MODES: "Mapping[str, str]" = {"two-way": "both", "pull": "pull", "push": "push"}
@@ -77,6 +79,8 @@ class Exchange:
 
         self._open_sync = open_sync
         self._sync = open_sync()
+        self._knows_nothing = False
+        """whether the sync state was begun anew, so that the next pass has to ask the server"""
 
     def close(self) -> None:
         self._sync.close()
@@ -118,30 +122,39 @@ class Exchange:
         return replace(report, skipped=tuple(told.items()), failed=tuple(sorted(failed.items())))
 
     def _pass(self, now: datetime, *, ask: bool, **options: Any) -> Report:
-        """One pass. Damage of the sync state that any of its statements meets costs only what was remembered."""
+        def turn() -> Report:
+            report = self._sync.turn(now, ask=ask or self._knows_nothing, **options)
+            self._knows_nothing = False
+            return report
+
+        return self._repairing(turn)
+
+    def is_being_saved(self, now: datetime) -> bool:
+        """Whether files were written here just now."""
+        return self._repairing(lambda: self._sync.is_being_saved(now))
+
+    def count_waiting(self, now: datetime) -> int:
+        """How many edits here the server has not got yet."""
+        return self._repairing(lambda: self._sync.count_waiting(now))
+
+    @property
+    def last_good(self) -> str:
+        """When a whole pass last went well; ISO 8601, or nothing."""
+        moment = self._repairing(lambda: self._sync.book.said("last_good"))
+        return moment if isinstance(moment, str) else ""
+
+    def _repairing(self, call: Callable[[], Result]) -> Result:
+        """A call of the engine. Damage of the sync state that it meets costs only what was remembered."""
         try:
-            return self._sync.turn(now, ask=ask, **options)
+            return call()
         except DatabaseError as error:
             if not is_damage(error):
                 raise
             self._sync.close()
             begin_anew(self._state)
             self._sync = self._open_sync()
-            return self._sync.turn(now, ask=True, **options)
-
-    def is_being_saved(self, now: datetime) -> bool:
-        """Whether files were written here just now."""
-        return self._sync.is_being_saved(now)
-
-    def count_waiting(self, now: datetime) -> int:
-        """How many edits here the server has not got yet."""
-        return self._sync.count_waiting(now)
-
-    @property
-    def last_good(self) -> str:
-        """When a whole pass last went well; ISO 8601, or nothing."""
-        said = self._sync.book.said("last_good")
-        return said if isinstance(said, str) else ""
+            self._knows_nothing = True
+            return call()
 
     def _mark(self) -> str:
         return mark_of(self._config.url, self._config.user, self._password)
