@@ -215,13 +215,17 @@ def test_daemons_that_are_killed_in_the_midst_of_a_sync_converge(cloud: Cloud, t
             here.kill()
             there.kill()
         one.write("notes/n1.md", f"- edited {round_}\n")
-    for vault in (one, other, one, other):
-        vault.run("sync", "--once")
 
     def files(vault: Outside) -> dict[str, bytes]:
         found = (path for path in vault.vault.rglob("*") if path.is_file() and not path.name.startswith("."))
         return {path.relative_to(vault.vault).as_posix(): path.read_bytes() for path in found}
 
+    def converge() -> bool:
+        for vault in (one, other, one, other):
+            vault.run("sync", "--once")
+        return files(one) == files(other)
+
+    until(converge, seconds=150)  # half of an upload is held for two minutes by the device that did not send it
     there = {path: raw for path, raw in cloud.files().items() if not path.startswith("vault-memory-probe-")}
     assert files(one) == files(other) == there
     assert len(files(one)) == 60
