@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -452,6 +452,26 @@ def test_killed_at_random_moments_each_copy_is_merged_once_and_only_then_gone(be
     merges = [record["applied"][0]["op"]["copy"] for record in desk.records() if record["source"] == "merge"]
     assert len(merges) == len(set(merges)) == 24
     assert len(beside.trash()) == 24
+
+
+@pytest.mark.scenario("D70")
+def test_a_version_kept_within_a_tick_of_the_clock_before_the_copy_came_is_still_its_past(beside: Beside):
+    """Kernels stamp files with the time of their last tick, which lies up to 10 ms behind the clock."""
+    beside.desk.append("from the bot", source="tool")
+    beside.desk.save(line("saved here", beside.desk.text()))
+    saved_here = beside.desk.curator.folder.read("USER.md")
+    os.rename(beside.desk.vault / "USER.md", copy := beside.desk.vault / NEXTCLOUD)
+    renamed = datetime.fromtimestamp(copy.stat().st_ctime, UTC)
+    beside.desk.curator.keep([saved_here], renamed + timedelta(milliseconds=4))
+    beside.desk.save(line("from the server"))
+    beside.keep()
+
+    beside.settle()
+
+    lines = beside.desk.text().splitlines()
+    expected = ("green", "from the bot", "saved here", "from the server")
+    assert [lines.count(f"- {text}") for text in expected] == [1] * 4
+    assert beside.names() == ["USER.md"]
 
 
 @pytest.mark.scenario("D69", "D70")

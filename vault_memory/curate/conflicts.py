@@ -44,6 +44,8 @@ ASKED = frozenset({"persona"})
 """Kinds of notes into which nothing is merged unasked"""
 LOCK_SECONDS = 600.0
 """For which an editor's lock is heeded, if nothing is done to it: its editor may have died"""
+CLOCK_TICK_SECONDS = 0.01
+"""By which a file's times may lie behind the clock: kernels stamp files with the time of their last tick"""
 CONFLICTS = "`vault-memory conflicts` lists them with their ids"
 _WRITTEN = ("written", "merged", "unchanged")
 
@@ -270,7 +272,8 @@ class Conflicts:
             return Folded("conflict", why=f"it is larger than the {LARGEST_PARSED:,} bytes that are merged")
         snapshots = self._curator.writer.snapshots
         # A version that was saved after the copy came is no ancestor of it. A time in the future proves nothing.
-        came, now = copy.stat.ctime_ns / 1e9, time.time()
+        # Without the tick, a version that was kept just before a rename would count as saved after it.
+        came, now = copy.stat.ctime_ns / 1e9 + CLOCK_TICK_SECONDS, time.time()
         chain = [version for version in snapshots.chain(note.path) if not came < version.at <= now]
         versions = ((one.revision, raw) for one in chain if (raw := snapshots.bytes_of(one.revision)) is not None)
         place = self._layout.place(note.path)
