@@ -76,7 +76,7 @@ def test_a_token_in_the_vault_is_refused_also_behind_a_link(tmp_path: Path, vaul
 @pytest.mark.parametrize(
     ("text", "about"),
     [
-        ("", "guessed"),
+        ("", "is empty"),
         ("a" * 31, "guessed"),
         ("two words " * 5, "odd"),
         (f"{MIRA}\n{TOMAS}\n", "odd"),

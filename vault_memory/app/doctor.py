@@ -195,9 +195,11 @@ def _embedder(memory: "VaultMemory") -> Iterator[Check]:
     if memory.config.embedding.kind == "off":
         yield Check("embedder", "ok", "switched off: search works by keywords", "")
     elif reason := available(memory.config.embedding):
-        yield Check("embedder", "warn", f"search works by keywords only: {reason}", "pip install 'vault-memory[onnx]'")
+        is_local = memory.config.embedding.kind != "api"
+        fix = "pip install 'vault-memory[onnx]'" if is_local else "see [embedding]"
+        yield Check("embedder", "warn", f"search works by keywords only: {reason}", fix)
     else:
-        check_files(memory.config.embedding)
+        check_files(memory.config.embedding, vault=memory.root)
         yield Check("embedder", "ok", f"{memory.config.embedding.kind}, model {memory.config.embedding.model}", "")
 
 
@@ -207,7 +209,7 @@ def _brain(memory: "VaultMemory") -> Iterator[Check]:
     settings = memory.config.brain
     if settings.kind == "rules":
         yield Check("brain", "ok", "no language model: what is worth remembering is found by phrases", "")
-    elif reason := brain_trouble(settings):
+    elif reason := brain_trouble(settings, vault=memory.root):
         yield Check("brain", "warn", f"phrases stand in for the language model: {reason}", "see [brain]")
     else:
         yield Check("brain", "ok", f"{settings.kind} answers", "")

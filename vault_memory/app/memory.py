@@ -48,7 +48,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
         self.config = config
         self.state = state
         self.folder = Folder(root)
-        self.semantic = Semantic(config.embedding, cache, reason="the model is not loaded")
+        self.semantic = Semantic(config.embedding, cache, reason="the model is not loaded", vault=self.root)
         self.dirty: Callable[[], Collection[str]] = tuple
         """names the notes that are known to be newer on disk than in the index; a daemon sets it"""
         layout = config.layout

@@ -194,7 +194,8 @@ class Sleep:
         facts = self.config.facts
         return Desk(
             curator, self.shelf, places, lambda scope, known: _logs(memory, places(scope), known, self.map),
-            lambda role: load_brain(brain, role, backed=backed), lambda role: instructions(role, prompts),
+            lambda role: load_brain(brain, role, backed=backed, vault=memory.root),
+            lambda role: instructions(role, prompts),
             lambda day: FactRules(day, frozenset(facts.single_valued), facts.conflicts), discard, self.map.look_at,
         )  # fmt: skip
 

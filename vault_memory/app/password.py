@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from vault_memory.app.secret_file import secret_in, text_of
 from vault_memory.config import Remote
+from vault_memory.config.secret_file import read_credential, read_secret
 from vault_memory.errors import ConfigError
 
 VARIABLE = "VAULT_MEMORY_REMOTE_PASSWORD"
@@ -27,8 +27,8 @@ def password_of(remote: Remote, environment: Mapping[str, str], root: Path) -> s
     directory = environment.get("CREDENTIALS_DIRECTORY", "")
     handed = Path(directory) / CREDENTIAL
     if remote.password_file:
-        password = secret_in(
-            Path(remote.password_file).expanduser(),
+        password = read_secret(
+            Path(remote.password_file),
             root,
             name="password file",
             setting="remote.password_file",
@@ -36,7 +36,7 @@ def password_of(remote: Remote, environment: Mapping[str, str], root: Path) -> s
             hint="see `remote.password_file`, or store it anew with `vault-memory remote add`",
         )
     elif directory and handed.is_file():
-        password = text_of(handed, f"the password file `{handed}`", PasswordUnsafe)
+        password = read_credential(handed, root, name="password file", error=PasswordUnsafe)
     else:
         password = environment.get(VARIABLE, "")
     password = password.rstrip("\r\n")

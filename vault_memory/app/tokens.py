@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Self
 
 from vault_memory.app.callers import Caller
-from vault_memory.app.secret_file import secret_in
 from vault_memory.config import ServeToken
+from vault_memory.config.secret_file import read_secret
 from vault_memory.curate.people import twins
 from vault_memory.errors import ConfigError
 
@@ -72,7 +72,8 @@ def _caller(row: ServeToken, setting: str) -> Caller:
 def token_in(path: Path, setting: str, root: Path) -> str:
     """What a token file says; `setting` names it, `root` is the vault. Raises TokenUnsafe."""
     see = f"see `{setting}`, or {MAKE_ONE}"
-    token = secret_in(path, root, name="token file", setting=setting, error=TokenUnsafe, hint=see).rstrip("\r\n")
+    text = read_secret(path, root, name="token file", setting=setting, error=TokenUnsafe, hint=see)
+    token = text.rstrip("\r\n")
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise TokenUnsafe(
             f"the token in `{path}` has odd characters in it", hint="it is one line of letters and digits"

@@ -20,6 +20,8 @@ from vault_memory.brain.secret import EMBEDDING, api_key, endpoint, refuse_to_sh
 from vault_memory.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vault_memory.config import Embedding
 
 BATCH = 64
@@ -36,10 +38,16 @@ BUSY = frozenset({408, 429, 500, 502, 503, 504})
 class ApiEmbedder:
     """One model on one server."""
 
-    def __init__(self, embedding: "Embedding", *, wait: Callable[[float], object] = time.sleep) -> None:
+    def __init__(
+        self,
+        embedding: "Embedding",
+        *,
+        vault: "Path | None" = None,
+        wait: Callable[[float], object] = time.sleep,
+    ) -> None:
         self._url = embeddings_url(embedding.base_url)
         self._model, self._timeout, self._wait = embedding.model, embedding.timeout_seconds, wait
-        self._key = api_key(embedding.api_key_file)
+        self._key = api_key(embedding.api_key_file, vault=vault)
         refuse_to_shout(self._key, self._url, EMBEDDING)
         self.name = f"api {embedding.model}"
         self.dimensions = self._asked = embedding.dimensions

@@ -9,6 +9,8 @@ from vault_memory.brain.rules import RulesBrain
 from vault_memory.errors import BrainUnavailable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vault_memory.config import Brain as Settings
     from vault_memory.memory.prompting import Prompt, Role
 
@@ -29,24 +31,30 @@ class BackedBrain:
 
 
 def load_brain(
-    settings: "Settings", role: "Role", *, backed: bool = True, environment: Mapping[str, str] | None = None
+    settings: "Settings",
+    role: "Role",
+    *,
+    backed: bool = True,
+    environment: Mapping[str, str] | None = None,
+    vault: "Path | None" = None,
 ) -> Brain:
     """The brain for a role. Not `backed`: a model that cannot answer raises `BrainUnavailable` then.
 
-    Raises it at once when the configuration names no model that could ever answer.
+    Raises it at once when the configuration names no model that could ever answer. `vault` is the
+    folder that must not hold the key's file.
     """
     if settings.kind == "rules":
         return RulesBrain()
-    model = _model(settings, role, os.environ if environment is None else environment)
+    model = _model(settings, role, os.environ if environment is None else environment, vault)
     return BackedBrain(model, RulesBrain()) if backed else model
 
 
-def brain_trouble(settings: "Settings", *, seconds: float = 5.0) -> str:
+def brain_trouble(settings: "Settings", *, seconds: float = 5.0, vault: "Path | None" = None) -> str:
     """Why the brain that is configured could not answer now, or nothing. A server is asked for its models."""
     try:
         for role in ("extraction", "curation"):
             if settings.kind != "rules":
-                _model(settings, role, os.environ)
+                _model(settings, role, os.environ, vault)
     except BrainUnavailable as error:
         return error.message
     match settings.kind:
@@ -57,11 +65,11 @@ def brain_trouble(settings: "Settings", *, seconds: float = 5.0) -> str:
         case "openai":
             from vault_memory.brain.openai import reachable
 
-            return reachable(settings, seconds=seconds)
+            return reachable(settings, seconds=seconds, vault=vault)
     return ""
 
 
-def _model(settings: "Settings", role: "Role", environment: Mapping[str, str]) -> Brain:
+def _model(settings: "Settings", role: "Role", environment: Mapping[str, str], vault: "Path | None") -> Brain:
     if settings.kind == "command":
         from vault_memory.brain.command import CommandBrain
 
@@ -72,4 +80,4 @@ def _model(settings: "Settings", role: "Role", environment: Mapping[str, str]) -
     model = named or settings.model
     if not model:
         raise BrainUnavailable("`brain.model` is not set", hint="name a model that the server has")
-    return OpenAIBrain(settings, model)
+    return OpenAIBrain(settings, model, vault=vault)

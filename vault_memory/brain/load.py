@@ -38,11 +38,17 @@ def available(embedding: "Embedding", *, cache: Path | None = None) -> str:
 
 
 def load_embedder(
-    embedding: "Embedding", *, cache: Path, progress: "Progress | None" = None, hub: "Hub | None" = None
+    embedding: "Embedding",
+    *,
+    cache: Path,
+    progress: "Progress | None" = None,
+    hub: "Hub | None" = None,
+    vault: Path | None = None,
 ) -> "Embedder | None":
     """The embedder that the configuration asks for; None when it is switched off.
 
     ``auto`` takes what is installed and never fetches. Raises ``EmbedderUnavailable`` with the reason and what to do.
+    `vault` is the folder that must not hold the key's file.
     """
     match embedding.kind:
         case "off":
@@ -50,7 +56,7 @@ def load_embedder(
         case "api":
             from vault_memory.brain.api import ApiEmbedder
 
-            return ApiEmbedder(embedding)
+            return ApiEmbedder(embedding, vault=vault)
         case "sentence":
             from vault_memory.brain.sentence import SentenceEmbedder
 
@@ -59,16 +65,21 @@ def load_embedder(
             return _local(embedding, cache, progress, hub)
 
 
-def check_files(embedding: "Embedding") -> None:
-    """Compare the packaged files of the configured model with their SHA-256. Raises ModelDamaged.
+def check_files(embedding: "Embedding", *, vault: Path | None = None) -> None:
+    """Compare the packaged files of the configured model with their SHA-256, or read the key of the server.
 
     A model that was fetched is compared when it is loaded, and fetched again. A folder of one's own has no sums.
+    Raises ModelDamaged, and EmbedderUnavailable for a key's file that is not safe.
     """
     match embedding.kind, embedding.model:
         case "auto" | "onnx", "minilm":
             verify((MINILM_WEIGHTS, MINILM_TOKENIZER))
         case "auto" | "onnx", "multilingual":
             verify((E5_WEIGHTS,))
+        case "api", _:
+            from vault_memory.brain.secret import api_key
+
+            api_key(embedding.api_key_file, vault=vault)
         case "sentence", "minilm":
             verify((MINILM_TORCH, MINILM_TOKENIZER))
 

@@ -22,6 +22,8 @@ from vault_memory.errors import BrainUnavailable
 from vault_memory.memory.extraction import merged, problem, stands_alone
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vault_memory.config import Brain as Settings
     from vault_memory.memory.prompting import Prompt
 
@@ -55,12 +57,13 @@ class OpenAIBrain:
         settings: "Settings",
         model: str,
         *,
+        vault: "Path | None" = None,
         wait: Callable[[float], object] = time.sleep,
         breaker: Breaker | None = None,
     ) -> None:
         self._url = endpoint(settings.base_url, "chat/completions", BRAIN)
         self._model, self._timeout, self._wait = model, settings.timeout_seconds, wait
-        self._key = api_key(settings.api_key_file, BRAIN)
+        self._key = api_key(settings.api_key_file, BRAIN, vault=vault)
         refuse_to_shout(self._key, self._url, BRAIN)
         self._breaker = breaker or breaker_of(self._url, model)
         self._first = 0
@@ -174,9 +177,10 @@ class OpenAIBrain:
         return BrainUnavailable(f"{where}: {reason}", hint=hint or "what it was asked is answered by phrases meanwhile")
 
 
-def reachable(settings: "Settings", *, seconds: float) -> str:
+def reachable(settings: "Settings", *, seconds: float, vault: "Path | None" = None) -> str:
     """Why the server does not even tell its models; nothing when it does, or when it has no such list."""
-    url, key = endpoint(settings.base_url, "models", BRAIN), api_key(settings.api_key_file, BRAIN)
+    url = endpoint(settings.base_url, "models", BRAIN)
+    key = api_key(settings.api_key_file, BRAIN, vault=vault)
     headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
     try:
         with answer("GET", url, headers=headers, timeout=seconds, deadline=seconds) as response:

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from vault_memory.brain.http import is_private
+from vault_memory.config.secret_file import read_credential, read_secret
 from vault_memory.errors import BrainUnavailable, EmbedderUnavailable, VaultMemoryError
 
 
@@ -36,14 +37,18 @@ BRAIN = Lock(
 )  # fmt: skip
 
 
-def api_key(file: str, lock: Lock = EMBEDDING) -> str:
-    """The key, or nothing when none is set: many servers in the house want none."""
+def api_key(file: str, lock: Lock = EMBEDDING, *, vault: Path | None = None) -> str:
+    """Return the key, or nothing when none is set: many servers in the house want none.
+
+    `vault` is the folder that must not hold the key's file.
+    """
     directory = os.environ.get("CREDENTIALS_DIRECTORY", "")
     handed = Path(directory) / lock.credential
     if file:
-        key = _owned(Path(file).expanduser(), lock)
+        setting = f"{lock.section}.api_key_file"
+        key = read_secret(Path(file), vault, name="key file", setting=setting, error=lock.error)
     elif directory and handed.is_file():
-        key = _text(handed, lock)
+        key = read_credential(handed, vault, name="key file", error=lock.error)
     else:
         key = os.environ.get(lock.variable, "")
     key = key.strip()
@@ -75,22 +80,3 @@ def refuse_to_shout(key: str, url: str, lock: Lock) -> None:
         raise lock.error(
             f"the key for {lock.server} would travel in the clear", hint=f"use https:// in `{lock.section}.base_url`"
         )
-
-
-def _owned(path: Path, lock: Lock) -> str:
-    try:
-        mode = path.stat().st_mode
-    except OSError as error:
-        raise lock.error(
-            f"the key file `{path}` cannot be read: {error.strerror}", hint=f"see `{lock.section}.api_key_file`"
-        ) from None
-    if os.name == "posix" and mode & 0o077:
-        raise lock.error(f"the key file `{path}` can be read by others", hint=f"chmod 600 {path}")
-    return _text(path, lock)
-
-
-def _text(path: Path, lock: Lock) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise lock.error(f"the key file `{path}` cannot be read as text") from None

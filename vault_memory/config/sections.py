@@ -37,7 +37,7 @@ class Embedding(NamedTuple):
     dimensions: int = 0
     """For `api`: the length of vector to ask for; 0 leaves it to the server"""
     api_key_file: str = ""
-    """For `api`: a file that only its owner can read, with the key in it"""
+    """For `api`: a file outside the vault that only its owner can read, with the key in it"""
     timeout_seconds: float = 30.0
     """For `api`: how long to wait for one answer"""
     threads: int = 1
@@ -61,7 +61,7 @@ class Brain(NamedTuple):
     curation_model: str = ""
     """For `openai`: the model that suggests edits of USER.md"""
     api_key_file: str = ""
-    """For `openai`: a file that only its owner can read, with the key in it"""
+    """For `openai`: a file outside the vault that only its owner can read, with the key in it"""
     command: tuple[str, ...] = ()
     """For `command`: the program and its arguments, run without a shell; it gets JSON and answers JSON"""
     environment: tuple[str, ...] = ()

@@ -16,9 +16,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from vault_memory.app import VaultMemory
-from vault_memory.app.secret_file import secret_in
 from vault_memory.app.talk import Reacted, Said, Talk
 from vault_memory.config import Talk as Settings
+from vault_memory.config.secret_file import read_secret
 from vault_memory.database import DatabaseError
 from vault_memory.errors import ConfigError, UsageError, VaultMemoryError
 from vault_memory.web.replies import broken, failure, refusal, reply
@@ -104,7 +104,7 @@ def _same(url: str) -> tuple[str, str, str]:
 
 
 def _secret(path: Path, root: Path) -> bytes:
-    text = secret_in(
+    text = read_secret(
         path, root, name="Talk secret file", setting="talk.secret_file", error=TalkSecretUnsafe,
         hint="see `talk.secret_file`, or make one: `(umask 077; openssl rand -hex 32 > FILE)`",
     ).strip("\r\n")  # fmt: skip

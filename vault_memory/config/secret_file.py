@@ -1,0 +1,103 @@
+"""The one reader of files with a secret: passwords, keys and tokens.
+
+A secret's file lies outside the vault, which is synced and shown to bots. It belongs to the user,
+nobody else can read or write it, and it holds one short text.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+from vault_memory.errors import ConfigError, VaultMemoryError
+
+LARGEST = 4096
+"""Bytes of a secret's file"""
+
+
+def read_secret(
+    path: Path,
+    vault: Path | None,
+    *,
+    name: str,
+    setting: str,
+    error: type[VaultMemoryError] = ConfigError,
+    hint: str = "",
+) -> str:
+    """Return the text of the file that a configuration key names.
+
+    `name` is the word for the file in messages, `setting` the key. `vault` is the folder that
+    must not hold the file; None where no vault is known. Raises `error`, which never repeats the
+    secret.
+    """
+    title, see = f"the {name} `{path}`", hint or f"see `{setting}`"
+    try:
+        path = path.expanduser()
+    except RuntimeError:
+        raise error(f"{title} cannot be read: nobody has that home folder", hint=see) from None
+    _refuse_in_vault(path, vault, title, error)
+    descriptor = _open(path, title, see, error)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise error(f"{title} is not a file", hint=f"see `{setting}`")
+        if status.st_uid not in (0, os.getuid()):
+            raise error(f"{title} belongs to another user", hint="make it a file of your own")
+        if status.st_mode & 0o077:
+            raise error(f"{title} can be read by others", hint=f"chmod 600 {path}")
+        return _text(descriptor, title, see, error)
+    finally:
+        os.close(descriptor)
+
+
+def read_credential(path: Path, vault: Path | None, *, name: str, error: type[VaultMemoryError] = ConfigError) -> str:
+    """Return the text of a file that the service manager hands over.
+
+    The service manager decides who owns and reads it, so neither is checked. Raises `error`.
+    """
+    title, see = f"the {name} `{path}`", "see `LoadCredential=` of the service"
+    _refuse_in_vault(path, vault, title, error)
+    descriptor = _open(path, title, see, error)
+    try:
+        return _text(descriptor, title, see, error)
+    finally:
+        os.close(descriptor)
+
+
+def _refuse_in_vault(path: Path, vault: Path | None, title: str, error: type[VaultMemoryError]) -> None:
+    """Refuse a path below the vault, before and after its links are followed.
+
+    A link in the vault that leads out of it is refused too: sync and bots see the link.
+    """
+    if vault is None or "\0" in str(path):
+        return
+    roots = {os.path.abspath(vault), os.path.realpath(vault)}
+    places = (os.path.abspath(path), os.path.realpath(path))
+    if any(place.startswith(os.path.join(root, "")) for place in places for root in roots):
+        raise error(f"{title} lies in the vault, which is synced", hint="move it out of the vault")
+
+
+def _open(path: Path, title: str, see: str, error: type[VaultMemoryError]) -> int:
+    try:
+        # O_NONBLOCK: a pipe under the name of the file would block the program for ever.
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as trouble:
+        reason = trouble.strerror
+    except ValueError:
+        reason = "its name cannot be that of a file"
+    raise error(f"{title} cannot be read: {reason}", hint=see)
+
+
+def _text(descriptor: int, title: str, see: str, error: type[VaultMemoryError]) -> str:
+    try:
+        raw = os.read(descriptor, LARGEST + 1)
+    except OSError as trouble:
+        raise error(f"{title} cannot be read: {trouble.strerror}", hint=see) from None
+    if len(raw) > LARGEST:
+        raise error(f"{title} is longer than {LARGEST} bytes", hint=f"it holds one line; {see}")
+    if not raw.strip():
+        raise error(f"{title} is empty", hint=see)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        pass  # the error of the codec would repeat the secret
+    raise error(f"{title} cannot be read: it is not text", hint=see)
