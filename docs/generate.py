@@ -105,7 +105,7 @@ def configuration() -> str:
         "what was expected; all problems are reported at once.",
         "Four variables say where things are: `VAULT_MEMORY_VAULT` the vault, `VAULT_MEMORY_CONFIG` the configuration "
         "file, `VAULT_MEMORY_STATE` the folder for the indexes of all vaults, and `VAULT_MEMORY_CACHE` the folder for "
-        "models that were fetched.",
+        "models that were fetched. `VAULT_MEMORY_AUTOMATED=1` marks what a process records as the words of a job.",
     ]
     tables = {name: kind for name, kind in get_type_hints(config.Config).items() if name in config.SECTIONS}
     moved = ", ".join(f"`{key}` (the same as under [{table}])" for key, table in config.ALSO_AT_TOP.items())

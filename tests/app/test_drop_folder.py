@@ -222,3 +222,14 @@ def test_killed_before_any_step_no_line_is_lost_and_none_is_doubled(outside):
         assert len(aside) == rejected
         raw = b"".join(path.read_bytes() for path in outside.vault.rglob("*.jsonl"))
         assert len(raw.splitlines()) == len(wanted)
+
+
+def test_what_a_program_marks_as_automated_is_found_and_does_not_wait_to_be_learned(memory):
+    drop(memory, line("kettle report", automated=True), line("the kettle sings"), line("bad", automated="yes"))
+    assert memory.take_dropped() == Taken(2, 1)
+
+    assert [(turn.text, turn.automated) for turn in memory.transcripts.of("user:alice")] == [
+        ("kettle report", True), ("the kettle sings", False)
+    ]  # fmt: skip
+    assert len(memory.search("kettle", scopes=["user:alice"], refresh=False).hits) == 2
+    assert len(memory.end_session("s").held) == 1

@@ -127,6 +127,8 @@ def test_what_the_owner_said_in_this_session_is_written_at_once(memory: VaultMem
         {"role": "user", "text": RULE, "user": "bob"},
         {"role": "user", "text": f"What does this mean?\n{RULE}"},
         {"role": "user", "text": RULE, "mode": "incognito"},
+        {"role": "user", "text": RULE, "automated": True},
+        {"role": "user", "text": RULE, "source": "cron"},
     ],
 )
 def test_what_others_said_or_the_owner_pasted_makes_no_rule(memory: VaultMemory, turn: dict[str, str]):

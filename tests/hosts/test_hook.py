@@ -404,3 +404,14 @@ def test_the_doctor_tells_of_a_hook_that_gave_nothing(lived_in: Outside, broken:
     assert check["state"] == "warn"
     assert "a turn of 1,100,000 letters is too long" in check["reason"]
     assert str(lived_in.state / "hook.log") in check["fix"]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_job_that_runs_a_host_is_not_taken_for_the_person(lived_in: Outside, host: str):
+    prompt = payload(host, "user-prompt-submit", prompt="I live in Paris")
+
+    hook(lived_in, host, prompt, VAULT_MEMORY_AUTOMATED="1")
+    hook(lived_in, host, prompt, VAULT_MEMORY_AUTOMATED="0")
+    hook(lived_in, host, {**prompt, "automated": True})
+
+    assert [turn.get("automated", False) for turn in turns(lived_in)] == [True, False, True]

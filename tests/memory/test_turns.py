@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -27,8 +28,15 @@ LAYOUT = Layout()
 TEXTS = st.text(st.characters(exclude_categories=()), min_size=1).filter(lambda text: text.replace("\0", "").strip())
 
 
-def turn(text: str = "the lamp is lit", **said: str) -> Turn:
-    known = {"id": "t1", "ts": NOON.isoformat(), "session": "s", "role": "user", "user": "mira", "channel": ""}
+def turn(text: str = "the lamp is lit", **said: Any) -> Turn:
+    known: dict[str, Any] = {
+        "id": "t1",
+        "ts": NOON.isoformat(),
+        "session": "s",
+        "role": "user",
+        "user": "mira",
+        "channel": "",
+    }
     return Turn(**{**known, "text": text, **said})
 
 
@@ -178,3 +186,19 @@ def test_a_dropped_line_that_is_no_turn_is_refused_with_the_reason(said, reason)
 
     assert isinstance(refused, str)
     assert reason in refused
+
+
+@pytest.mark.parametrize(
+    ("source", "automated"),
+    [("talk", False), ("cron", True), ("cron-morning", True), ("job-coach", False), ("cli-tool", False),
+     ("tool", True), ("cronos", False)],
+)  # fmt: skip
+def test_a_source_of_jobs_is_known_by_its_words(source, automated):
+    assert turn("hello", source=source).is_automated is automated
+
+
+def test_a_turn_of_a_job_is_read_as_it_was_written():
+    job = turn("hello", automated=True)
+
+    assert read_turn(json.dumps(job.as_json())) == job
+    assert "automated" not in turn("hello").as_json()

@@ -33,7 +33,7 @@ class Bedroom:
         """Record a turn; its id."""
         at = more.pop("at", "18:00")
         session = more.pop("session", f"{user} {day}")
-        options = [part for name, value in more.items() for part in (f"--{name}", value)]
+        options = [part for name, value in more.items() for part in (f"--{name}", value) if part]
         said = self.seen.ok(
             "record", "--session", session, "--role", role, "--user", user, "--now", f"{day}T{at}:00+01:00",
             *options, text,

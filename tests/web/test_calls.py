@@ -179,3 +179,12 @@ def test_what_many_want_to_be_remembered_at_once_is_all_remembered(memory: Vault
     assert outcomes == ["added"] * 8
     profile = (memory.root / "Users/mira/lantern/config/USER.md").read_text()
     assert all(text in profile for text in texts)
+
+
+def test_a_job_that_says_so_over_http_is_recorded_as_one(memory: VaultMemory, serve: Serve):
+    said = {"session": "s", "role": "user", "text": "I live in Paris", "automated": True}
+
+    serve(memory).client(MIRA).post("/v1/turns", json=said)
+
+    [turn] = memory.transcripts.of("user:mira")
+    assert turn.is_automated

@@ -59,6 +59,8 @@ def _turns(memory: "VaultMemory", session: "Session", idle: timedelta) -> "Itera
     for turn in memory.transcripts.in_place(session.user, session.channel, first, last):
         is_recent = _is_recent(turn.at, session.last, idle)
         is_own = turn.role == "user" and turn.origin in _OWN and turn.user == session.user
+        if turn.is_automated:  # a job in the person's name must not let a tool write a rule
+            continue
         if turn.session == session.id and is_own and is_recent:
             yield turn
 

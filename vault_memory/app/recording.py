@@ -92,12 +92,14 @@ class Recording(Resolving):
         mode: str = "persistent",
         origin: str = "owner",
         silent: bool = False,
+        automated: bool = False,
         now: datetime | None = None,
     ) -> Recorded:
         """Add one turn to the transcript of its channel, else of its person; search finds it when this returns.
 
         Without `user` the session must be one that is known. An incognito session leaves no trace, and a silent turn is
-        not recorded. Raises UsageError, OwnerUnknown, TurnNotRecorded, VaultUnreachable.
+        not recorded. An `automated` turn, of a job, a webhook or a subagent, is found by search, and nothing is
+        learned about the person from it. Raises UsageError, OwnerUnknown, TurnNotRecorded, VaultUnreachable.
         """
         from vault_memory.memory import Turn, new_id
 
@@ -106,19 +108,12 @@ class Recording(Resolving):
         at = moment(now)
         with self._recording:
             self.folder.check_identity(self.indexing.marker.vault)
-            turn = self._owned(
-                Turn(
-                    new_id(at, int.from_bytes(os.urandom(4)) >> 2),
-                    at.isoformat(),
-                    session,
-                    role,
-                    user or "",
-                    channel or "",
-                    text,
-                    origin,
-                    source,
-                )
-            )
+            id_ = new_id(at, int.from_bytes(os.urandom(4)) >> 2)
+            said = Turn(
+                id_, at.isoformat(), session, role, user or "", channel or "", text, origin, source,
+                automated=automated,
+            )  # fmt: skip
+            turn = self._owned(said)
             path = self.transcripts.path_of(turn)
             if mode == "incognito":
                 self._incognito.add((session, turn.user))
@@ -242,6 +237,10 @@ class Recording(Resolving):
         found: dict[str, Turn] = {}
         for one in sessions:
             turns = self.transcripts.in_place(one.user, one.channel, one.began.date() - day, one.last.date() + day)
-            mine = (turn for turn in turns if (turn.session, turn.user, turn.role) == (one.id, one.user, "user"))
+            mine = (
+                turn
+                for turn in turns
+                if (turn.session, turn.user, turn.role) == (one.id, one.user, "user") and not turn.is_automated
+            )
             found.update((turn.id, turn) for turn in mine)
         return list(found.values())

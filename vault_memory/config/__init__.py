@@ -73,6 +73,7 @@ RESERVED = frozenset(
         "CONFIG",
         "STATE",
         "CACHE",
+        "AUTOMATED",
         "EMBEDDING_API_KEY",
         "BRAIN_API_KEY",
         "REMOTE_PASSWORD",
@@ -83,7 +84,7 @@ RESERVED = frozenset(
         "TEST_NEXTCLOUD_STEPS",
     }
 )
-"""Names after the prefix that say where things are, or a secret, and are not settings."""
+"""Names after the prefix that say where things are, hold a secret, or mark a process as a job; not settings."""
 
 
 ZERO_SAYS_NONE = frozenset(

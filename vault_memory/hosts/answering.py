@@ -41,7 +41,7 @@ def record(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now
         if event.kind in ("prompt", "turn") and text.strip():
             memory.record_turn(
                 session=event.session, role=role, text=text, user=caller.user, channel=caller.channel or None,
-                source=host, now=now,
+                source=host, automated=event.automated, now=now,
             )  # fmt: skip
     if event.kind in ("compact", "end") and event.transcript:
         from vault_memory.hosts.replies import replies
@@ -64,7 +64,10 @@ class Said(NamedTuple):
 
 def drop(memory: "VaultMemory", host: str, event: Event, caller: "Caller", said: Sequence[Said]) -> None:
     """Put turns into the drop folder, out of which a turn is taken once, however often it is put in."""
-    about = {"session": event.session, "user": caller.user, "channel": caller.channel, "source": host}
+    about: dict[str, str | bool] = {
+        "session": event.session, "user": caller.user, "channel": caller.channel, "source": host,
+        "automated": event.automated,
+    }  # fmt: skip
     if said:
         folder = memory.drop_folder.make()
         name = f"{host}-{os.getpid()}-{os.urandom(4).hex()}.jsonl"

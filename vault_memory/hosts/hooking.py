@@ -24,6 +24,9 @@ LAST_WORDS_SECONDS = 2.0
 """Then, at most, to keep what is not recorded yet and to say why there is no answer"""
 VALUES = ("vault", "config", "user", "channel", "group", "now")
 FLAGS = ("json", "quiet", "verbose")
+AUTOMATED = "VAULT_MEMORY_AUTOMATED"
+"""Set by a job that runs a host: what the host then sends as a prompt no person typed"""
+NO = ("", "0", "false", "no", "off")
 
 
 class _Call:
@@ -70,6 +73,8 @@ def _answer(call: _Call, arguments: Sequence[str]) -> str:
     from vault_memory.hosts.answering import Said, answer, drop, record
 
     caller = Caller(call.last("user"), call.last("channel"), tuple(call.options.get("group", ())))
+    if call.environment.get(AUTOMATED, "").strip().casefold() not in NO:
+        event = event._replace(automated=True)
     if event.silent:
         return ""
     with VaultMemory.open(call.last("vault") or None, call.last("config") or None) as memory:

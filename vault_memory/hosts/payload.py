@@ -46,6 +46,8 @@ class Event(NamedTuple):
     """the file of the host with the conversation so far; empty when it names none"""
     silent: bool = False
     """said by a subagent or a scheduled job, or not by anybody"""
+    automated: bool = False
+    """said by a job in the person's name: it is recorded, and nothing is learned from it"""
 
 
 def read(raw: bytes) -> Event:
@@ -61,6 +63,7 @@ def read(raw: bytes) -> Event:
     return Event(
         kind, name, session, prompt, _text(said, "reply"), _text(said, "transcript_path"),
         silent=bool(said.get("silent")) or bool(said.get("agent_id")) or (kind == "prompt" and not is_said(prompt)),
+        automated=bool(said.get("automated")),
     )  # fmt: skip
 
 

@@ -21,10 +21,20 @@ ROLES = ("user", "assistant", "system", "tool")
 PERSON = "user"
 ORIGINS = ("owner", "person", "channel", "email", "web", "tool", "document")
 """Where the words come from; only the owner's can become rules"""
+AUTOMATED_SOURCES = frozenset(
+    {
+        "automation", "briefing", "cron", "heartbeat", "job", "schedule", "scheduled", "scheduler", "subagent",
+        "subtask", "timer", "tool", "webhook",
+    }
+)  # fmt: skip
+"""Sources of turns that no person typed or spoke"""
+AUTOMATED_WORDS = AUTOMATED_SOURCES - {"job", "tool"}
+"""The same as one word of several, as in `cron-morning`; a `job-coach` or a `cli-tool` is a person's way to talk"""
 LONGEST = 1 << 20
 """Letters of one turn"""
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,79}")
+_PARTS = re.compile(r"[-_]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LONGEST_NAME = 40
@@ -49,6 +59,15 @@ class Turn(NamedTuple):
     source: str = "talk"
     """talk, email, cli, voice, web, cron, briefing, subtask, or another word"""
     device: str = ""
+    automated: bool = False
+    """said by a scheduled job, a webhook or a subagent, whatever the role and the name"""
+
+    @property
+    def is_automated(self) -> bool:
+        """Whether no person said this: it is marked, or its source is one of a job."""
+        if self.automated or self.source in AUTOMATED_SOURCES:
+            return True
+        return not AUTOMATED_WORDS.isdisjoint(_PARTS.split(self.source))
 
     @property
     def at(self) -> datetime:
@@ -57,8 +76,8 @@ class Turn(NamedTuple):
 
     def as_json(self) -> dict[str, object]:
         """The line of the transcript."""
-        said = self._asdict()
-        return said if self.device else {name: value for name, value in said.items() if name != "device"}
+        omitted = {name for name in ("device", "automated") if not getattr(self, name)}
+        return {name: value for name, value in self._asdict().items() if name not in omitted}
 
 
 def new_id(at: datetime, chance: int) -> str:
@@ -93,7 +112,7 @@ def read_turn(line: str | bytes) -> Turn | None:
     id_ = of("id") or sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return Turn(
         id_, said["ts"], of("session"), said["role"], of("user"), of("channel"), said["text"],
-        of("origin", "owner"), of("source", "talk"), of("device"),
+        of("origin", "owner"), of("source", "talk"), of("device"), bool(said.get("automated")),
     )  # fmt: skip
 
 
@@ -124,8 +143,10 @@ def read_dropped(line: bytes, *, otherwise_id: str, otherwise_at: datetime) -> d
         return "it is no JSON object"
     known = ("id", "ts", "session", "role", "user", "channel", "text", "origin", "source", "mode")
     wrong = [name for name in known if not isinstance(said.get(name) or "", str)]
-    if wrong or not isinstance(said.get("silent", False), bool):
-        return f"`{(wrong or ['silent'])[0]}` is of the wrong type"
+    flags = ("silent", "automated")
+    wrong += [name for name in flags if not isinstance(said.get(name, False), bool)]
+    if wrong:
+        return f"`{wrong[0]}` is of the wrong type"
     found: dict[str, str | bool] = {name: said.get(name) or "" for name in known}
     missing = [name for name in ("source", "role", "text") if not found[name]]
     if missing or not (found["user"] or found["session"]):
@@ -136,7 +157,7 @@ def read_dropped(line: bytes, *, otherwise_id: str, otherwise_at: datetime) -> d
         return "`ts` is no time as 2026-01-31T18:30:00+01:00"
     found["id"] = found["id"] or otherwise_id
     found["ts"] = found["ts"] or otherwise_at.isoformat()
-    return found | {"silent": said.get("silent", False)}
+    return found | {name: said.get(name, False) for name in flags}
 
 
 def checked(turn: Turn) -> Turn:
@@ -233,4 +254,6 @@ def _time(said: object) -> datetime | None:
 def turn_of(said: Mapping[str, object]) -> Turn:
     """A turn from checked arguments; what is not given is as `Turn` has it."""
     given = {name: str(value) for name, value in said.items() if name in Turn._fields and value != ""}
-    return Turn(**{"session": "", "user": "", "channel": "", **given})
+    given.pop("automated", None)
+    automated = said.get("automated") is True
+    return Turn(**{"session": "", "user": "", "channel": "", **given}, automated=automated)

@@ -86,6 +86,7 @@ class Notes:
         said = hit.text[speaker.end() :] if speaker else hit.text
         who = turn.role if turn.role != PERSON or not turn.user else f"{turn.user} ({turn.role})"
         origin = who if turn.origin == "owner" else f"{who}, from {turn.origin}"
+        origin += ", automated" if turn.is_automated else ""
         return Standing(number, number, said, origin, turn.session)
 
     def _written(self, hit: "Hit") -> Standing | None:

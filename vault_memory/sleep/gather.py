@@ -22,8 +22,6 @@ INTERACTIVE_SHARE = 0.8
 FLOOR = 500
 """Characters for the shortest share of a conversation that does not fit"""
 HEAD_SHARE = 0.4
-AUTOMATED = frozenset({"cron", "briefing", "subtask", "scheduled", "job", "heartbeat", "automation"})
-"""Sources of turns that nobody sat at a keyboard for"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +51,15 @@ class Gathered:
         shown = {one.id for one in self.excerpts if one.own}
         return {turn.id: turn for turn in self.turns if turn.id in shown}
 
+    @property
+    def others(self) -> set[str]:
+        """Turns of other people and of the bot; what a brain learned from these alone is proposed.
+
+        What a job said is not among them: every night would propose it anew.
+        """
+        automated = {turn.id for turn in self.turns if turn.is_automated}
+        return {one.id for one in self.excerpts if not one.own} - automated
+
 
 def gather(turns: Iterable[Turn], *, user: str, room: int = ROOM) -> Gathered:
     """Of the turns that no night has read, in their order, what this one looks at.
@@ -64,7 +71,7 @@ def gather(turns: Iterable[Turn], *, user: str, room: int = ROOM) -> Gathered:
     for turn in taken:
         sessions.setdefault(turn.session, []).append(turn)
     lengths = {name: sum(len(turn.text) for turn in its) for name, its in sessions.items()}
-    automated = {name for name, its in sessions.items() if all(turn.source in AUTOMATED for turn in its)}
+    automated = {name for name, its in sessions.items() if all(turn.is_automated for turn in its)}
     shares = _shares(lengths, automated, room)
     shown = [one for name, its in sessions.items() for one in _excerpts(its, lengths[name], shares[name], user)]
     return Gathered(tuple(shown), tuple(taken), more)
@@ -94,8 +101,10 @@ def read_out(logs: Mapping[str, Log], left: Iterable[Turn]) -> dict[str, str]:
 
 
 def is_own(turn: Turn, user: str) -> bool:
-    """Whether the words are those of the person whose night it is, or in a channel of any person."""
-    return turn.role == "user" and turn.origin == "owner" and (turn.user == user if user else bool(turn.user))
+    """Whether a person said it: the one whose night it is, or in a channel anybody."""
+    if turn.role != "user" or turn.origin != "owner" or turn.is_automated:
+        return False
+    return turn.user == user if user else bool(turn.user)
 
 
 def moment_of(ts: str) -> datetime:
@@ -153,5 +162,6 @@ def _excerpts(turns: Sequence[Turn], length: int, share: int, user: str) -> Iter
             text = before + CUT + after if before or after else ""
         if text:
             who = turn.user if turn.role == "user" and turn.user else turn.role
+            who += " (automated)" if turn.is_automated else ""
             yield Excerpt(turn.id, text, who, is_own(turn, user), turn.ts, turn.session)
         start = end

@@ -97,8 +97,7 @@ def ask_the_brain(night: "Night") -> None:
         return
     answer = night.open.answers["extraction"]
     night.out.rung, night.out.model, night.out.reason = answer["rung"], answer["model"], answer["reason"]
-    others = {one.id for one in night.gathered.excerpts if not one.own}
-    night.extraction = read_answer(text, evidence, others=others, rung=night.out.rung)
+    night.extraction = read_answer(text, evidence, others=night.gathered.others, rung=night.out.rung)
 
 
 def write_notes(night: "Night") -> None:

@@ -58,6 +58,9 @@ class Turn(Struct, frozen=True, forbid_unknown_fields=True):
         Literal["persistent", "incognito"], Meta(description="Nothing of an incognito session is written")
     ] = "persistent"
     silent: Annotated[bool, Meta(description="The turn of a job that talks to nobody: it is not recorded")] = False
+    automated: Annotated[
+        bool, Meta(description="Said by a scheduled job, a webhook or a subagent: nothing is learned from it")
+    ] = False
 
 
 class Search(Struct, frozen=True, forbid_unknown_fields=True):

@@ -17,11 +17,17 @@ from vault_memory.cli.options import Context, common
 @click.option("--origin", default="owner", metavar="WORD", help="Whose words they are; owner is the default.")
 @click.option("--mode", default="persistent", metavar="MODE", help="persistent, or incognito: nothing is written.")
 @click.option("--silent", is_flag=True, help="The turn of a job that talks to nobody: it is not recorded.")
+@click.option(
+    "--automated",
+    is_flag=True,
+    envvar="VAULT_MEMORY_AUTOMATED",
+    help="A job, a webhook or a subagent says it: nothing is learned from it.",
+)
 @common
 @click.pass_obj
 def record(
     context: Context, text: str, session: str, role: str, user: str | None, channel: str | None, source: str,
-    origin: str, mode: str, silent: bool,
+    origin: str, mode: str, silent: bool, automated: bool,
 ) -> None:  # fmt: skip
     """Add TEXT to the transcript, where search finds it at once; `-` takes it from standard input.
 
@@ -34,7 +40,7 @@ def record(
     with context.open() as memory:
         recorded = memory.record_turn(
             session=session, role=role, text=text, user=user, channel=channel, source=source, origin=origin,
-            mode=mode, silent=silent, now=context.now,
+            mode=mode, silent=silent, automated=automated, now=context.now,
         )  # fmt: skip
         memory.take_dropped()
     context.emit(contract.of_recorded(recorded), lambda: f"{recorded.id}  {recorded.note}" if recorded.id else "")
