@@ -1,7 +1,7 @@
 """A remote that lets others do things in the middle of a pass, and that fails as servers and networks do."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from vault_memory.remote import (
     Earlier,
@@ -94,6 +94,12 @@ class Troubled:
             raise OutcomeUnknown(path, "the server was killed while it wrote")
         stored = self._remote.put(path, raw, expected=expected, after=after)
         self._after(path)
+        return stored
+
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, Stored | None]:
+        self._before("")
+        stored = self._remote.put_new(files)
+        self._after("")
         return stored
 
     def delete(self, path: str, *, expected: str) -> None:

@@ -20,7 +20,7 @@ from vault_memory.remote.errors import (
 from vault_memory.remote.listing import seconds_of
 from vault_memory.remote.transport import Answer, NotSent, is_redirect
 
-WRITES = frozenset({"upload", "clean", "move", "mkdir"})
+WRITES = frozenset({"upload", "clean", "move", "mkdir", "bulk"})
 """After these, no clear answer means that nobody knows"""
 SUCCESSES = {"download": {200}, "list": {207}, "upload": {200, 201, 204}, "clean": {200, 204}, "move": {200, 201, 204}}
 """All others: 201"""

@@ -4,7 +4,7 @@ Paths are relative to the remote's folder, with ``/``, never with one at the end
 A listing is complete or an error. An ETag is opaque: it goes back to the server just as it came from here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -79,6 +79,8 @@ class Traits:
     """One request lists a whole tree"""
     versions: bool = False
     """What a write replaced can be had again"""
+    bulk: bool = False
+    """Many new files travel in one request"""
 
     @property
     def two_way(self) -> bool:
@@ -159,6 +161,15 @@ class Remote(Protocol):
         """Write a whole file over the one with that tag; with None only if nothing is there yet.
 
         `after`: the time that the server listed for the file that is written over, 0 when unknown.
+        """
+        ...
+
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, Stored | None]:
+        """Store files, which a listing did not have, in one request without any precondition.
+
+        Returns what was stored, `replaced` where a file may have been there already. None: it is not known whether
+        the file was stored. A file that is left out was not stored; `put` tells why.
+        Raises Refused when the server does not take such requests, and OutcomeUnknown when nothing is known of any.
         """
         ...
 

@@ -9,11 +9,13 @@ import json
 import logging
 import re
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import NoReturn
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
+from vault_memory.remote import bulk
 from vault_memory.remote.answers import is_page, retry_after
 from vault_memory.remote.base import Earlier, Stored, Traits
 from vault_memory.remote.errors import (
@@ -29,7 +31,7 @@ from vault_memory.remote.errors import (
 from vault_memory.remote.listing import seconds_of
 from vault_memory.remote.multistatus import DAV, NEXTCLOUD, Line
 from vault_memory.remote.probe import is_scratch
-from vault_memory.remote.transport import Answer
+from vault_memory.remote.transport import Answer, is_redirect
 from vault_memory.remote.webdav import BINARY, WebDav, tag_of
 
 logger = logging.getLogger(__name__)
@@ -52,6 +54,8 @@ LOCKED_OUT_WAIT = 300.0
 _RACE_WAIT = 0.3
 _LEAST_LAG, _LAGS = 2, 58
 """Seconds by which the times of our uploads lie before them"""
+_LOOKS = 3
+"""Files of a bulk upload whose versions are looked at, to find one that is certainly new"""
 _OF_VERSIONS = "<d:resourcetype/><d:getcontentlength/><d:getlastmodified/>"
 
 
@@ -77,8 +81,13 @@ class Nextcloud(WebDav):
         return None
 
     def probe(self) -> Traits:
-        """As for any server; that it keeps checksums is known."""
-        self.traits = replace(super().probe(), checksums=True)
+        """As for any server; that it keeps checksums is known.
+
+        What a bulk upload writes over shows only in the versions, so there is none without them.
+        """
+        traits = super().probe()
+        is_safe = traits.versions and traits.fileids
+        self.traits = replace(traits, checksums=True, bulk=is_safe and self._announces_bulk())
         return self.traits
 
     def remove_scratch(self, path: str) -> None:
@@ -112,6 +121,36 @@ class Nextcloud(WebDav):
             return stored
         later = self._second_after(path)
         return self._insist(path, expected, lambda: self._upload(path, raw, (f"If-Match: {expected}",), later))
+
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, Stored | None]:
+        """Upload in bulk; names that the request cannot carry are left out."""
+        place = self._bulk_place()
+        if place is None:
+            raise Refused("", "the address does not tell where many files at once go")
+        target, folder = place
+        parts = [bulk.Part(path, f"{folder}/{path}", raw) for path, raw in files if self.refuses(path) is None]
+        parts = [part for part in parts if bulk.fits(part.name)]
+        if not parts:
+            return {}
+        modified = self.clock - _LEAST_LAG - self._lag if self.clock else 0
+        boundary = secrets.token_hex(16)
+        content_type = f"Content-Type: multipart/related; boundary={boundary}"
+        answer = self.exchange("bulk", target, bulk.body(parts, boundary, modified), (content_type,))
+        if answer.status in bulk.REFUSALS or is_redirect(answer.status):
+            raise Refused("", f"status {answer.status}")
+        if answer.status not in (200, 400):
+            self.refuse("bulk", "", answer)
+        results = bulk.results(answer.body)
+        if results is None:
+            raise OutcomeUnknown("", f"status {answer.status}, and no answer for each file")
+        # The parts behind a damaged one (400) were not looked at. After 200, a part without an answer is a riddle.
+        unknown = {part.path: None for part in parts if answer.status == 200 and part.name not in results}
+        stored = [
+            (part, self._stored_in_bulk(results[part.name], answer))
+            for part in parts
+            if part.name in results and results[part.name].is_stored
+        ]
+        return {**unknown, **self._replaced_in_bulk(stored, modified)}
 
     def mkcol(self, path: str) -> Stored:
         """Make a folder, unless its name is one that Nextcloud keeps for itself."""
@@ -149,9 +188,8 @@ class Nextcloud(WebDav):
 
     def stored(self, answer: Answer) -> Stored:
         """With the id, without its padding and the server's name."""
-        fileid = re.match(r"0*([1-9][0-9]*)oc", answer.header("OC-FileId"))
         date = seconds_of(answer.header("Date")) or 0
-        return Stored(etag=tag_of(answer)[0], fileid=fileid[1] if fileid else "", date=date)
+        return Stored(etag=tag_of(answer)[0], fileid=_bare_id(answer.header("OC-FileId")), date=date)
 
     def refuse(self, action: str, path: str, answer: Answer) -> NoReturn:
         """A 503 may be maintenance of the whole server, which only another page of it tells."""
@@ -160,6 +198,63 @@ class Nextcloud(WebDav):
         if answer.status == 429 and retry_after(answer) is None:
             raise locked_out()
         super().refuse(action, path, answer)
+
+    def _announces_bulk(self) -> bool:
+        """Whether the server says that it takes many new files in one request."""
+        place = self._bulk_place()
+        if place is None:
+            return False
+        start = place[0].partition("/remote.php/")[0]
+        target = f"{start}/ocs/v2.php/cloud/capabilities?format=json"
+        try:
+            answer = self.exchange("poll", target, headers=("OCS-APIRequest: true",))
+            features = json.loads(answer.body)["ocs"]["data"]["capabilities"] if answer.status == 200 else {}
+            return bool(features.get("dav", {}).get("bulkupload"))
+        except (RemoteError, ValueError, LookupError, TypeError, AttributeError) as error:
+            logger.info("the server does not tell whether it takes many files at once: %s", type(error).__name__)
+            return False
+
+    def _bulk_place(self) -> tuple[str, str] | None:
+        """Where bulk uploads go, and the folder of the remote among the account's files."""
+        place = re.match(r"(.*/remote\.php/dav)/files/[^/]+(/.*)?$", self.at.base)
+        return (f"{quote(place[1])}/bulk", place[2] or "") if place else None
+
+    def _stored_in_bulk(self, result: bulk.Result, answer: Answer) -> Stored:
+        date = seconds_of(answer.header("Date")) or 0
+        return Stored(etag=result.etag, fileid=_bare_id(result.fileid), date=date)
+
+    def _replaced_in_bulk(self, stored: Sequence[tuple[bulk.Part, Stored]], modified: int) -> dict[str, Stored]:
+        """Mark the files that another client had made after the listing: the request wrote over them.
+
+        The server numbers files in the order in which they are made. So once one file of the request is proven new
+        by its versions, each later file with a smaller number was there before. Without such a proof all are marked.
+        """
+        marked: dict[str, Stored] = {}
+        looks, highest, has_new, listed = 0, 0, False, 0
+        for part, answer in stored:
+            number = bulk.number_of(answer)
+            if has_new:
+                is_new = number > highest
+            else:
+                listed = self._time_if_new(part, answer) if number and looks < _LOOKS else 0
+                looks += 1
+                has_new = is_new = listed > 0
+            highest = max(highest, number)
+            marked[part.path] = replace(answer, replaced=not is_new)
+        if listed != modified:
+            return marked
+        return {path: replace(answer, modified=modified) for path, answer in marked.items()}
+
+    def _time_if_new(self, part: bulk.Part, answer: Stored) -> int:
+        """The time that the server lists for a file which has no earlier bytes; 0 when that is not certain."""
+        try:
+            versions = self.versions(part.path, fileid=answer.fileid)
+        except RemoteError as error:
+            # The upload is done. Without this, its results would be lost together with the look.
+            logger.info("%s; all files of the request are looked at", error.message)
+            return 0
+        is_new = len(versions) == 1 and versions[0].size == len(part.raw)
+        return versions[0].modified if is_new else 0
 
     def _check_name(self, path: str) -> None:
         if reason := self.refuses(path):
@@ -266,6 +361,12 @@ class Nextcloud(WebDav):
         except (RemoteError, ValueError):
             return False
         return isinstance(told, dict) and told.get("maintenance") is True
+
+
+def _bare_id(text: str) -> str:
+    """A file's id without its padding and the server's name."""
+    number = re.match(r"0*([1-9][0-9]*)oc", text)
+    return number[1] if number else ""
 
 
 def locked_out() -> RemoteBusy:

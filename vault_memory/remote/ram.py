@@ -3,7 +3,7 @@
 import hashlib
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import time
@@ -118,6 +118,9 @@ class RamRemote:
                 node.versions.append((node.modified, node.raw or b""))
                 node.raw, node.etag, node.modified = raw, self.server._tag(), int(self.server.clock())
             return self._touched(key)
+
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, Stored | None]:
+        raise Refused("", "it does not take many files in one request")
 
     def delete(self, path: str, *, expected: str) -> None:
         with self._request():

@@ -26,7 +26,7 @@ SILENCE = 60.0
 _PIECE = 65_536
 _CAP_OF_ERRORS = 2**20
 _ALWAYS = {"Accept-Encoding": "identity", "User-Agent": "vault-memory"}
-METHODS = {"poll": "GET", "post": "POST"}
+METHODS = {"poll": "GET", "post": "POST", "bulk": "POST"}
 """Beside those that webdavclient3 knows by its own names"""
 
 

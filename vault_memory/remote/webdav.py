@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from vault_memory.remote.address import address
@@ -128,6 +128,10 @@ class WebDav:
         """Store a file where nothing is (None), or over the one with that tag."""
         honoured = self.traits.conditional_create if expected is None else self.traits.conditional_put
         return self._insist(path, expected, lambda: self._upload(path, raw, self._guard(path, expected, honoured)))
+
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, Stored | None]:
+        """Raise Refused: plain WebDAV has no such request."""
+        raise Refused("", "it does not take many files in one request")
 
     def delete(self, path: str, *, expected: str) -> None:
         """Remove a file with that tag."""
