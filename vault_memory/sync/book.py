@@ -30,8 +30,9 @@ from vault_memory.sync.trees import BaseDir, BaseFile, BaseNode, ancestors, with
 logger = logging.getLogger(__name__)
 
 FILE = "sync.sqlite"
-YOUNG, NEW = 1, 2
-"""Why a tag must be looked at once more: other bytes may come to stand behind it; the same, of a file we have made"""
+YOUNG, NEW, UNSIGNED = 1, 2, 3
+"""Why a tag must be looked at once more: other bytes may come to stand behind it; the same, of a file we have made;
+and of a file we have made without a checksum, although the server keeps them"""
 
 STEPS = (
     """
@@ -100,7 +101,10 @@ class Book:
         return next((_agreed(*row) for row in rows), None)
 
     def agree(self, path: str, node: BaseNode, *, racy: int = 0) -> None:
-        """Both sides hold this; `racy` (YOUNG, NEW): under a tag that other bytes may get within the same second."""
+        """Both sides hold this.
+
+        `racy` (YOUNG, NEW, UNSIGNED): under a tag that other bytes may get within the same second.
+        """
         hashed, tag = (node.hash, node.tag) if isinstance(node, BaseFile) else (None, "")
         self._connection.execute(
             "INSERT OR REPLACE INTO base VALUES (?, ?, ?, ?, ?, ?)",
@@ -133,9 +137,10 @@ class Book:
         """Paths whose tag must be looked at once more."""
         return frozenset(path for (path,) in self._connection.execute("SELECT path FROM base WHERE racy > 0"))
 
-    def made(self) -> frozenset[str]:
+    def made(self, *, unsigned: bool = False) -> frozenset[str]:
         """Of those, files that we have made: nobody but us can have known of them when they got their tag."""
-        return frozenset(path for (path,) in self._connection.execute("SELECT path FROM base WHERE racy = ?", (NEW,)))
+        why = UNSIGNED if unsigned else NEW
+        return frozenset(path for (path,) in self._connection.execute("SELECT path FROM base WHERE racy = ?", (why,)))
 
     def doubt_all(self, paths: Iterable[str]) -> None:
         """Other bytes may stand behind the tags of these."""

@@ -296,14 +296,14 @@ class Sync:
         if not there.fresh or made.halted:
             return ()
         busy = {action.path for action in made.actions}
-        ours = self.book.made() if not self._remote.traits.checksums else frozenset()
+        ours = self.book.made(unsigned=self._remote.traits.checksums)
         calm, looks = [], []
         for path in sorted(self.book.racy()):
             was, entry, node = base.get(path), there.entries.get(path), here.nodes.get(path)
             if not isinstance(was, BaseFile) or entry is None or not entry.confirmed or entry.etag != was.tag:
                 continue
             same_size = isinstance(node, File) and node.hash == was.hash and node.size == entry.size
-            if entry.checksum == was.hash or (path in ours and same_size):
+            if entry.checksum == was.hash or (path in ours and same_size and not entry.checksum):
                 calm.append(path)
             elif path not in busy:
                 looks.append(Look(path=path, tag=entry.etag, row="racy"))

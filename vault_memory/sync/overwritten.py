@@ -102,10 +102,16 @@ class Overwritten:
             made = replace(made, young=True, writes=((made.ours, made.base), *map(tuple, older)), **first)
         self._sides.book.say(_FACT + path, asdict(made))
 
-    def begin(self, path: str, revision: str) -> None:
-        """A file is new on the server: no version is older than it."""
+    def begin(self, path: str, revision: str, *, has_precondition: bool = True) -> None:
+        """A file is new on the server: no version is older than it.
+
+        Without a precondition another client may have made the file within the same request. Its text lies in the
+        versions then, and knows nothing of ours.
+        """
         if self._sides.remote.traits.versions:
-            self._sides.book.say(_LISTED + path, {"revision": revision, "ids": []})
+            may_have_older = not has_precondition
+            fact = {"revision": revision, "ids": [], "may_have_older": may_have_older}
+            self._sides.book.say(_LISTED + path, fact)
 
     def search(self, done: Done, now: datetime) -> None:
         """Look behind all writes of which it is not known yet what they replaced."""
@@ -174,6 +180,13 @@ class Overwritten:
             return None
         return frozenset(listed["ids"])
 
+    def _may_be_older(self, one: Overwrite) -> bool:
+        """Whether a text in the versions may have been written before the one that we replaced."""
+        listed = self._sides.book.said(_LISTED + one.path)
+        if self._listed_before(one) is None or not isinstance(listed, dict):
+            return True
+        return bool(listed.get("may_have_older"))
+
     def _unseen(self, one: Overwrite, versions: Sequence[Earlier], now: datetime) -> list[bytes]:
         """What lay between the text that we replaced and ours and was never here, the oldest first."""
         before = self._listed_before(one)
@@ -237,7 +250,7 @@ class Overwritten:
             texts = {revision: snapshots.bytes_of(revision) or b"" for revision in (one.base, *older[:OLDER])}
         start = nearest(its, texts.items()) or one.base
         base = None if start == NOTHING.hash else texts[start]
-        if base is not None and self._listed_before(one) is None:
+        if base is not None and self._may_be_older(one):
             # It may be older than what we replaced: clients give files what times they like. Then what it lacks came
             # later, and was not removed; only what it has in addition counts.
             its = merge(None, base, its, between_people=True, date=f"{now:%Y-%m-%d}").result or its
@@ -256,6 +269,8 @@ class Overwritten:
 
 def has_time_of_its_own(one: Overwrite) -> bool:
     """Whether our write has a time at which nobody else can have written since the server was asked."""
+    if one.base == NOTHING.hash:
+        return False  # a file that another client made may have any time, by chance that of ours
     return one.ours_modified != one.modified and 0 < one.ours_modified < one.date - 1
 
 
@@ -264,6 +279,8 @@ def earliest(one: Overwrite) -> int:
 
     A text of the last seconds may have got a time in the future, so that what came after it is listed as older.
     """
+    if one.base == NOTHING.hash:
+        return 0  # clients give new files old times; all that another client put there was never here
     if not one.date:
         return one.modified
     lately = one.date - LATELY

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from vault_memory.markdown import merge
 from vault_memory.remote import Entry, Fetched, Remote, Stored
-from vault_memory.sync.book import NEW, YOUNG, Book, Sent
+from vault_memory.sync.book import NEW, UNSIGNED, YOUNG, Book, Sent
 from vault_memory.sync.deliveries import Deliveries
 from vault_memory.sync.disk import Disk
 from vault_memory.sync.local import Local
@@ -220,7 +220,9 @@ class Sides:
         remote_id = fileid or (was.remote_id if was else "")
         with self.book.writing():
             agreed = BaseFile(revision_of(raw), tag, self.disk.id_of(path), remote_id)
-            self.book.agree(path, agreed, racy=0 if confirmed else NEW if made else YOUNG)
+            is_unsigned = self.remote.traits.checksums and not stored.checksum
+            young = (UNSIGNED if is_unsigned else NEW) if made else YOUNG
+            self.book.agree(path, agreed, racy=0 if confirmed else young)
             seen = self.book.last_seen(path)
             modified = stored.modified or (seen.modified if seen and seen.etag == tag else 0)
             checksum = stored.checksum or (seen.checksum if seen and seen.etag == tag else "")

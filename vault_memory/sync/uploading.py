@@ -7,8 +7,9 @@ from functools import partial
 from itertools import groupby
 from typing import Protocol, TypeVar
 
-from vault_memory.remote import Entry, Stored
+from vault_memory.remote import Entry, RemoteChanged, Stored
 from vault_memory.sync.actions import Action, Upload
+from vault_memory.sync.bulk import Bulk
 from vault_memory.sync.done import Done
 from vault_memory.sync.overwritten import NOTHING, Overwritten
 from vault_memory.sync.sides import Again, Sides
@@ -36,6 +37,7 @@ class _Gone:
     action: Upload
     note: Note
     stored: Stored
+    has_precondition: bool = True
 
     @property
     def folder(self) -> str:
@@ -47,6 +49,7 @@ class Uploading:
 
     def __init__(self, sides: Sides) -> None:
         self._sides = sides
+        self._bulk = Bulk(sides)
         self._overwritten = Overwritten(sides)
         self._suspects: frozenset[str] = frozenset()
 
@@ -57,8 +60,9 @@ class Uploading:
         self._sides.keep_all([(note.path, note.raw) for _, note in ready], now)
         gone: list[_Gone] = []
         try:
-            for action, note in ready:
-                if stored := attempt(action, partial(self._put, action, note)):
+            tried, rest = self._send_in_bulk(ready, gone, attempt, now)
+            for action, note in rest:
+                if stored := attempt(action, partial(self._put, action, note, tried=action.path in tried)):
                     gone.append(_Gone(action, note, stored))
         except BaseException:
             self._record([one for one in gone if one.stored.etag], done, now)
@@ -76,8 +80,30 @@ class Uploading:
             raise
         return note
 
-    def _put(self, action: Upload, note: Note) -> Stored:
-        return self._sides.send(action.path, note.raw, action.tag)
+    def _send_in_bulk(
+        self, ready: Sequence[tuple[Upload, Note]], gone: list[_Gone], attempt: Attempt, now: datetime
+    ) -> tuple[set[str], list[tuple[Upload, Note]]]:
+        """Many new notes in few requests. Returns the paths that were sent so, and what is to be sent one by one."""
+        tried: set[str] = set()
+        settled: set[str] = set()
+        for batch in self._bulk.batches(ready, now):
+            answers = self._bulk.send(batch, attempt, now)
+            tried |= {action.path for action, _ in batch}
+            settled |= answers.keys()
+            for action, note in batch:
+                if stored := answers.get(action.path):
+                    gone.append(_Gone(action, note, stored, has_precondition=False))
+        return tried, [(action, note) for action, note in ready if action.path not in settled]
+
+    def _put(self, action: Upload, note: Note, *, tried: bool) -> Stored:
+        """`tried`: the note was part of a bulk upload, and the server did not say that it stored it."""
+        try:
+            return self._sides.send(action.path, note.raw, action.tag)
+        except RemoteChanged:
+            if not tried:
+                raise
+            # It may be the bulk upload's file after all, written over another one: the next pass compares them.
+            raise Again from None
 
     def _with_tags(self, gone: Iterable[_Gone], attempt: Attempt) -> Iterable[_Gone]:
         """A server that tells no tag when it stores a file is asked for those of a whole folder."""
@@ -100,20 +126,22 @@ class Uploading:
         entry = entries.get(path) or self._sides.remote.look(path)
         if entry.size != len(one.note.raw):
             raise Again
-        return _Gone(one.action, one.note, Stored(entry.etag, entry.fileid))
+        stored = Stored(entry.etag, entry.fileid, replaced=one.stored.replaced)
+        return _Gone(one.action, one.note, stored, one.has_precondition)
 
     def _record(self, gone: Sequence[_Gone], done: Done, now: datetime) -> None:
         with self._sides.book.writing():
             for one in gone:
                 path, was = one.action.path, self._sides.book.agreed(one.action.path)
-                if one.action.tag is not None or one.stored.replaced:
+                is_new = one.action.tag is None and not one.stored.replaced
+                if not is_new:
                     # A tag of the last listing proves the bytes only if the server was asked in this pass.
                     young = path in self._suspects or not self._sides.asked
                     replaced = was if isinstance(was, BaseFile) and one.action.tag is not None else NOTHING
                     self._overwritten.remember(replaced, one.stored, path, one.note.raw, now, young=young)
                 else:
-                    self._overwritten.begin(path, one.note.revision)
-                self._sides.agree(one.action.path, one.note.raw, one.stored, made=one.action.tag is None)
+                    self._overwritten.begin(path, one.note.revision, has_precondition=one.has_precondition)
+                self._sides.agree(one.action.path, one.note.raw, one.stored, made=is_new)
                 self._sides.deliveries.record(path, one.note.raw, now)
                 self._sides.rewrote(one.action.path, "us", now)
                 done.uploaded.append(one.action.path)

@@ -1,0 +1,354 @@
+"""Many new notes in few requests: what a request without preconditions must not lose."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.remote.servers.exchange import Response
+from tests.remote.servers.faults import (
+    Answer,
+    CutRequest,
+    CutResponse,
+    Fault,
+    LoseAnswer,
+    LoseRequest,
+    Meanwhile,
+    Rewrite,
+)
+from tests.sync.clouded import bulk_upload
+from tests.sync.test_scenarios_servers import Cloud
+from vault_memory.remote import RemoteBusy
+
+BULK = "/dav/bulk"
+NOTES = {f"tea{number:02}.md": f"- tea {number}\n" for number in range(20)}
+NOT_FOUND = Answer(404, {"Content-Type": "text/html"}, b"<html><body>404</body></html>")
+FORBIDDEN = Answer(
+    403,
+    {"Content-Type": "application/xml; charset=utf-8"},
+    b'<?xml version="1.0"?><d:error xmlns:d="DAV:"><s:message xmlns:s="http://sabredav.org/ns">No</s:message></d:error>',
+)
+
+
+@pytest.fixture
+def cloud(base: Path) -> Cloud:
+    cloud = Cloud(base)
+    cloud.agreed()
+    return cloud
+
+
+def save_all(cloud: Cloud) -> None:
+    for path, text in NOTES.items():
+        cloud.laptop.save(path, text)
+
+
+def befall(cloud: Cloud, fault: Fault) -> None:
+    cloud.script.add(fault, method="POST", path=BULK)
+
+
+def changed(change: Callable[[dict[str, dict[str, object]]], None]) -> Rewrite:
+    """The answer tells something else about some parts."""
+
+    def rewrite(answer: Response) -> Response:
+        results = json.loads(answer.body)
+        change(results)
+        return Response(answer.status, {"Content-Type": "application/json"}, json.dumps(results).encode())
+
+    return Rewrite(rewrite)
+
+
+def sent_in_bulk(cloud: Cloud) -> int:
+    return len([seen for seen in cloud.fake.requests("POST") if seen.path.endswith(BULK)])
+
+
+def assert_all_arrive_once(cloud: Cloud) -> None:
+    files = cloud.together()
+    assert {path: files[path].decode() for path in NOTES} == NOTES
+    assert len(files) == len(NOTES) + 2
+
+
+def test_the_first_upload_of_250_notes_takes_twelve_requests_and_its_folders(cloud: Cloud):
+    for number in range(250):
+        cloud.laptop.save(f"{number % 10}/{number}.md", f"# {number}\n\n- the lamp of night {number}\n")
+
+    report = cloud.laptop.turn()
+
+    assert report.uploaded == 250
+    assert not report.failed
+    assert report.requests <= 12 + 10
+    assert cloud.laptop.files() == cloud.fake.files()
+    cloud.clock.pass_by(15)
+    assert cloud.laptop.turn().requests <= 2
+    cloud.clock.pass_by(15)
+    assert cloud.laptop.turn().requests == 1
+
+
+def test_notes_in_bulk_have_their_tags_ids_and_times(cloud: Cloud):
+    save_all(cloud)
+    cloud.laptop.turn()
+
+    base = cloud.laptop.sync.book.base()
+    for path in NOTES:
+        file = cloud.fake.tree.file(path)
+        assert (base[path].tag, base[path].remote_id) == (f'"{file.etag}"', str(file.id))
+        assert 0 < cloud.clock.seconds() - file.mtime < 120
+    assert cloud.puts() == 0
+
+
+def test_a_few_new_notes_keep_their_precondition(cloud: Cloud):
+    for path in sorted(NOTES)[:9]:
+        cloud.laptop.save(path, NOTES[path])
+    cloud.laptop.turn()
+
+    assert (sent_in_bulk(cloud), cloud.puts()) == (0, 9)
+
+
+def test_an_edit_never_goes_up_in_bulk(cloud: Cloud):
+    save_all(cloud)
+    cloud.laptop.settle((cloud.phone,))
+    cloud.fake.log.clear()
+    for path, text in NOTES.items():
+        cloud.laptop.save(path, f"{text}- more\n")
+    cloud.laptop.turn()
+
+    assert (sent_in_bulk(cloud), cloud.puts()) == (0, 20)
+
+
+@pytest.mark.parametrize("places", [["tea00.md"], ["tea00.md", "tea01.md"], ["tea07.md"], ["tea19.md"], list(NOTES)])
+@pytest.mark.parametrize("age", [0, 90, 400_000])
+def test_a_note_that_another_client_made_after_the_listing_loses_no_line(cloud: Cloud, places: list[str], age: int):
+    save_all(cloud)
+
+    def make() -> None:
+        for path in places:
+            bulk_upload(cloud.fake, path, f"- its {path}\n".encode(), mtime=int(cloud.clock.seconds()) - age)
+
+    befall(cloud, Meanwhile(make))
+    cloud.laptop.turn()
+
+    assert sent_in_bulk(cloud) >= 1
+    files = cloud.together()
+    for path, text in NOTES.items():
+        its = [f"- its {path}"] if path in places else []
+        assert sorted(files[path].decode().splitlines()) == sorted([text.strip(), *its])
+
+
+def test_a_note_that_another_client_made_with_the_very_time_of_ours_loses_no_line(cloud: Cloud):
+    save_all(cloud)
+    cloud.laptop.remote._lag = 20
+
+    def make() -> None:
+        bulk_upload(cloud.fake, "tea07.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 22)
+
+    befall(cloud, Meanwhile(make))
+    cloud.laptop.turn()
+
+    assert cloud.fake.tree.file("tea07.md").mtime == int(cloud.clock.seconds()) - 22
+    assert sorted(cloud.together()["tea07.md"].decode().splitlines()) == ["- its", "- tea 7"]
+
+
+def test_a_note_made_while_the_request_is_worked_on_is_found_with_the_next_edit(cloud: Cloud):
+    save_all(cloud)
+    cloud.laptop.turn()
+    file = cloud.fake.tree.file("tea05.md")
+    file.versions[file.mtime - 5] = b"- its\n"
+    cloud.clock.pass_by(60)
+    cloud.laptop.save("tea05.md", "- tea 5\n- more\n")
+
+    cloud.laptop.turn()
+
+    assert sorted(cloud.together()["tea05.md"].decode().splitlines()) == ["- its", "- more", "- tea 5"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [LoseAnswer(), LoseRequest(), CutRequest(700), CutRequest(-5), CutResponse(0), CutResponse(-20), CutResponse(300)],
+    ids=repr,
+)
+def test_a_line_that_breaks_in_the_request_loses_and_doubles_nothing(cloud: Cloud, fault: Fault):
+    save_all(cloud)
+    befall(cloud, fault)
+
+    report = cloud.laptop.turn()
+
+    assert len(report.failed) == len(NOTES)
+    assert_all_arrive_once(cloud)
+    assert not any(len(file.versions) for file in map(cloud.fake.tree.file, NOTES))
+
+
+def test_a_lost_answer_after_which_another_client_writes_loses_no_line(cloud: Cloud):
+    save_all(cloud)
+    befall(cloud, LoseAnswer())
+    cloud.laptop.turn()
+    cloud.clock.pass_by(5)
+    bulk_upload(cloud.fake, "tea03.md", b"- its\n")
+
+    assert sorted(cloud.together()["tea03.md"].decode().splitlines()) == ["- its", "- tea 3"]
+
+
+def test_a_note_made_after_the_listing_stays_when_the_answer_is_lost(cloud: Cloud):
+    save_all(cloud)
+
+    def make() -> None:
+        bulk_upload(cloud.fake, "tea03.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 900)
+        befall(cloud, LoseAnswer())
+
+    cloud.script.add(Meanwhile(make), method="PROPFIND")
+    report = cloud.laptop.turn()
+
+    assert report.failed
+    assert sorted(cloud.together()["tea03.md"].decode().splitlines()) == ["- its", "- tea 3"]
+
+
+def test_after_a_damaged_part_the_rest_goes_up_one_by_one(cloud: Cloud):
+    save_all(cloud)
+
+    def stop_at_tenth(answer: Response) -> Response:
+        results = json.loads(answer.body)
+        for path in sorted(NOTES)[10:]:
+            del results[f"/{path}"]
+            cloud.fake.tree.remove(path)
+        return Response(400, {"Content-Type": "application/json"}, json.dumps(results).encode())
+
+    befall(cloud, Rewrite(stop_at_tenth))
+    report = cloud.laptop.turn()
+
+    assert (report.uploaded, cloud.puts()) == (20, 10)
+    assert_all_arrive_once(cloud)
+
+
+@pytest.mark.parametrize("status", [403, 404, 405, 413, 501, 507])
+def test_a_server_that_announces_bulk_and_refuses_it_is_used_without_it(cloud: Cloud, status: int):
+    save_all(cloud)
+    befall(cloud, {403: FORBIDDEN, 404: NOT_FOUND}.get(status, Answer(status)))
+
+    report = cloud.laptop.turn()
+
+    assert (report.uploaded, cloud.puts()) == (20, 20)
+    for path in NOTES:
+        cloud.laptop.save(f"again {path}", "- again\n")
+    cloud.laptop.turn()
+    assert (sent_in_bulk(cloud), cloud.puts()) == (0, 40)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(200, {"Content-Type": "text/html"}, b"<html>log in</html>"),
+        Answer(200, {"Content-Type": "application/json"}, b"{}"),
+        Answer(200, {"Content-Type": "application/json"}, b'"all is well"'),
+        Answer(400, {"Content-Type": "text/html"}, b"<html>Bad Request</html>"),
+        Answer(500),
+        Answer(502),
+    ],
+    ids=lambda answer: str(answer.status) + answer.body.decode()[:10],
+)
+def test_an_answer_that_tells_nothing_is_settled_by_comparing(cloud: Cloud, answer: Answer):
+    save_all(cloud)
+    befall(cloud, answer)
+
+    report = cloud.laptop.turn()
+
+    assert len(report.failed) == len(NOTES)
+    assert_all_arrive_once(cloud)
+
+
+def test_a_busy_server_is_left_in_peace(cloud: Cloud):
+    save_all(cloud)
+    befall(cloud, Answer(429, {"Retry-After": "7"}))
+
+    with pytest.raises(RemoteBusy):
+        cloud.laptop.turn()
+
+    assert cloud.puts() == 0
+    assert_all_arrive_once(cloud)
+
+
+def test_without_room_each_note_tells_so(cloud: Cloud):
+    cloud.fake.quota(sum(map(len, cloud.fake.files().values())) + 25)
+    save_all(cloud)
+
+    report = cloud.laptop.turn()
+
+    assert 0 < report.uploaded < 5
+    assert "no room" in dict(report.failed)["tea10.md"]
+    cloud.fake.quota(None)
+    assert_all_arrive_once(cloud)
+
+
+def test_a_locked_note_of_another_client_is_merged_once_it_is_free(cloud: Cloud):
+    save_all(cloud)
+
+    def make() -> None:
+        bulk_upload(cloud.fake, "tea04.md", b"- its\n")
+        cloud.fake.lock("tea04.md", 300)
+
+    befall(cloud, Meanwhile(make))
+    report = cloud.laptop.turn()
+    cloud.fake.unlock("tea04.md")
+
+    assert report.uploaded == 19
+    assert sorted(cloud.together()["tea04.md"].decode().splitlines()) == ["- its", "- tea 4"]
+
+
+def test_a_part_that_was_stored_although_the_answer_calls_it_an_error_is_settled(cloud: Cloud):
+    save_all(cloud)
+
+    def make() -> None:
+        bulk_upload(cloud.fake, "tea04.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 900)
+        befall(cloud, changed(lambda results: results.update({"/tea04.md": {"error": True, "message": "no time"}})))
+
+    cloud.script.add(Meanwhile(make), method="PROPFIND")
+    cloud.laptop.turn()
+
+    assert sorted(cloud.together()["tea04.md"].decode().splitlines()) == ["- its", "- tea 4"]
+
+
+def test_names_that_a_header_would_change_go_up_one_by_one(cloud: Cloud):
+    odd = {"end.md ": "- space\n", "cafe\u0301.md": "- nfd\n", "tab\t.md": "- tab\n", "ümlaut €.md": "- plain\n"}
+    save_all(cloud)
+    for path, text in odd.items():
+        cloud.laptop.save(path, text)
+
+    cloud.laptop.turn()
+
+    files = cloud.fake.files()
+    assert files["ümlaut €.md"] == b"- plain\n"
+    assert "end.md" not in files
+    assert {path: files[path].decode() for path in NOTES} == NOTES
+
+
+def test_notes_of_a_folder_that_could_not_be_made_wait_for_it(cloud: Cloud):
+    for path, text in NOTES.items():
+        cloud.laptop.save(f"new/{path}", text)
+    cloud.script.add(Answer(423), method="MKCOL")
+
+    cloud.laptop.turn()
+
+    assert sent_in_bulk(cloud) == 0
+    files = cloud.together()
+    assert {path.removeprefix("new/"): raw.decode() for path, raw in files.items() if "/" in path} == NOTES
+
+
+def test_a_large_upload_is_cut_into_requests_of_a_mebibyte(cloud: Cloud):
+    for path in NOTES:
+        cloud.laptop.save(path, path * 30_000)
+
+    report = cloud.laptop.turn()
+
+    assert report.uploaded == 20
+    sizes = [seen.size for seen in cloud.fake.requests("POST") if seen.path.endswith(BULK)]
+    assert len(sizes) == 3
+    assert max(sizes) < 2**20 + 2**14
+    assert cloud.laptop.files() == cloud.fake.files()
+
+
+def test_a_server_that_does_not_announce_bulk_is_not_asked(base: Path):
+    cloud = Cloud(base)
+    cloud.script.add(Answer(200, {"Content-Type": "application/json"}, b'{"ocs": []}'), path="/cloud/capabilities")
+    cloud.agreed()
+    save_all(cloud)
+    cloud.laptop.turn()
+
+    assert (sent_in_bulk(cloud), cloud.puts()) == (0, 20)
