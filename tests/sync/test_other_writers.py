@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.servers.faults import LoseAnswer, Meanwhile
+from tests.remote.servers.faults import Answer, LoseAnswer, Meanwhile
 from tests.sync.clouded import bulk_upload
 from tests.sync.test_scenarios_servers import TEXT, Cloud, noted
 
@@ -135,6 +135,31 @@ def test_nor_does_a_merge_write_over_an_upload_that_passed_with_it(cloud: Cloud,
     cloud.laptop.turn()
 
     assert {"- seen", "- its", "- mine"} <= set(lines(cloud.together()["USER.md"]))
+
+
+@pytest.mark.parametrize("path", ["USER.md", "log.jsonl"])
+def test_a_text_that_was_read_stays_when_the_look_breaks_off_and_the_server_lets_it_go(cloud: Cloud, path: str):
+    texts = {"USER.md": TEXT, "log.jsonl": '{"id": "0"}\n'}
+    for name, text in texts.items():
+        cloud.laptop.save(name, text)
+    cloud.agreed(**{"tea": "- tea\n"})
+    added = {"USER.md": "- {}\n", "log.jsonl": '{{"id": "{}"}}\n'}[path]
+    cloud.laptop.save(path, texts[path] + added.format("mine"))
+
+    def others_first() -> None:
+        for who in ("first", "second"):
+            bulk_upload(cloud.fake, path, (texts[path] + added.format(who)).encode())
+            cloud.clock.pass_by(2)
+
+    cloud.fake.race_next_put(others_first)
+    cloud.script.add(Answer(503), "GET", "/versions/", skip=1)
+    cloud.laptop.turn()
+    file = cloud.fake.tree.file(path)
+    read = next(moment for moment, raw in file.versions.items() if b"second" in raw)
+    del file.versions[read]
+
+    text = cloud.together()[path].decode()
+    assert all(added.format(who) in text for who in ("mine", "first", "second"))
 
 
 def test_nor_does_a_new_note_write_over_one_that_was_made_with_it(cloud: Cloud):

@@ -7,6 +7,7 @@ the tag as it was. Where the server keeps versions, they tell; what is found the
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from operator import itemgetter
 
 from vault_memory.errors import VaultError
 from vault_memory.markdown import merge
@@ -71,6 +72,8 @@ class Overwrite:
     """the time that our write gave the file; 0 when that is not known"""
     date: int = 0
     """the server's clock when our write was done; 0 when that is not known"""
+    unseen: tuple[tuple[int, str], ...] = ()
+    """texts that a look has read before it broke off: the times and revisions of their versions"""
 
 
 class Overwritten:
@@ -98,6 +101,7 @@ class Overwritten:
         before = self._sides.book.said(_FACT + path)
         if isinstance(before, dict) and path.endswith((*TEXT, *RECORDS)):  # not yet looked behind: both at once
             first = {name: before[name] for name in ("base", "size", "modified", "at")}
+            first["unseen"] = before.get("unseen", ())
             older = before.get("writes") or [(before["ours"], before["base"])]
             made = replace(made, young=True, writes=((made.ours, made.base), *map(tuple, older)), **first)
         self._sides.book.say(_FACT + path, asdict(made))
@@ -190,8 +194,8 @@ class Overwritten:
     def _unseen(self, one: Overwrite, versions: Sequence[Earlier], now: datetime) -> list[bytes]:
         """What lay between the text that we replaced and ours and was never here, the oldest first."""
         before = self._listed_before(one)
-        seen = self._seen(one)
-        unseen: list[bytes] = []
+        unseen = self._read_before(one)
+        seen = [revision for revision in self._seen(one) if revision not in unseen]
         floor = earliest(one)
         reaches_base = floor > 0 or before is not None or one.base == NOTHING.hash
         for version in candidates(one, versions, before, late=now.timestamp() - one.at > SAME_PASS)[:DEEPEST]:
@@ -204,9 +208,29 @@ class Overwritten:
             if revision == one.base and before is None and floor in (0, one.modified):
                 reaches_base = True
                 break  # what follows is older
-            if revision not in seen and not self._is_beginning(raw, seen):
-                unseen.insert(0, raw)
-        return unseen if reaches_base else []
+            if revision not in (*seen, *unseen) and not self._is_beginning(raw, seen):
+                unseen[revision] = (version.modified, raw)
+                self._keep_unseen(one, unseen, raw, now)
+        if not reaches_base:
+            return []
+        return [raw for _, raw in sorted(reversed(unseen.values()), key=itemgetter(0))]
+
+    def _read_before(self, one: Overwrite) -> dict[str, tuple[int, bytes]]:
+        """Unseen texts that an earlier look has read, by revision, each with the time of its version."""
+        texts = ((modified, revision, self._sides.sent_bytes(revision)) for modified, revision in one.unseen)
+        return {revision: (modified, raw) for modified, revision, raw in texts if raw is not None}
+
+    def _keep_unseen(self, one: Overwrite, unseen: dict[str, tuple[int, bytes]], raw: bytes, now: datetime) -> None:
+        """Keep a text at once: when this look breaks off, the server may not have it any more for the next one.
+
+        A server lets most versions of one moment go, and a further write in a second replaces the version of it.
+        """
+        if not one.path.endswith((*TEXT, *RECORDS)):
+            return
+        self._sides.keep(one.path, raw, now, by="sync")
+        revisions = tuple((modified, revision) for revision, (modified, _) in unseen.items())
+        with self._sides.book.writing():
+            self._sides.book.say(_FACT + one.path, asdict(replace(one, unseen=revisions)))
 
     def _seen(self, one: Overwrite) -> list[str]:
         """Revisions that were here, the latest first."""
