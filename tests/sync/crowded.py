@@ -16,7 +16,7 @@ from tests.remote.servers.nextcloud.tree import Folder
 from tests.sync.clouded import MINUTE, Others, bulk_upload, connected, flaky
 from tests.sync.conftest import MEMORY
 from tests.sync.devices import Clock
-from tests.sync.world import World, lines_of
+from tests.sync.world import IMPORTS, World, lines_of
 from vault_memory.sync.sweeping import QUIET_SECONDS, SAMPLE
 
 STEPS = 300
@@ -41,6 +41,8 @@ class Crowd(Others):
     overlap: Callable[[random.Random], None] = lambda chance: None
     """lets another device make a pass"""
     readings: dict[str, Reading] = field(default_factory=dict)
+    imports: tuple[str, ...] = ()
+    """notes that a device makes, many at once; the program may make them, too"""
 
     def __call__(self, chance: random.Random) -> None:
         if chance.random() < 0.4:
@@ -123,7 +125,7 @@ class Crowd(Others):
         """One that is there, and at times one that nobody has made yet."""
         files = sorted(path for path in self.fake.files() if "-probe-" not in path)
         if chance.random() < 0.1:
-            files = ["2026-04-01.md", "USER.md"]
+            files = ["2026-04-01.md", "USER.md", *self.imports]
         path = chance.choice(files) if files else None
         return None if path and isinstance(self.fake.tree.find(path), Folder) else path
 
@@ -196,6 +198,9 @@ def in_a_crowd(base: Path, seed: int, steps: int = STEPS) -> World:
     if seed % 3:
         world.keep_all()
     crowd = Crowd(fake, world.ledger, halves=world.halves)
+    if seed % 5 == 2:
+        crowd.imports = IMPORTS
+        world.moves = (*world.moves, world.import_notes)
     crowd.overlap = lambda chance: world.overlapping(chance.choice(world.devices))
     world.faults = 0.3
     world.run(steps, crowd)

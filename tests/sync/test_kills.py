@@ -71,6 +71,13 @@ class Household:
             note.write_text((note.read_text() if note.exists() else "# Note\n\n") + line)
             self.written.append(line)
 
+    def write_many(self, name: str) -> None:
+        """So many new notes that they go up in one request."""
+        for _ in range(12):
+            line = f"- {name} {len(self.written)}\n"
+            (self.base / name / "vault" / f"notes/new{len(self.written)}.md").write_text(line)
+            self.written.append(line)
+
     def runs(self, name: str, *, over: int = 0) -> int:
         """How a process ends that syncs; it is killed over a request of this number, if any."""
         assert self.processes.stdin is not None
@@ -107,6 +114,8 @@ def _lived_through(home: Household) -> dict[str, bytes]:
     home.finished("laptop")  # what it leaves of its first contact, when killed in it, is not what this is about
     for number in range(KILLS):
         home.write("laptop")
+        if number % 3 == 0:
+            home.write_many("laptop")
         if number % 5 == 2:
             home.write("phone")
             home.finished("phone")

@@ -348,10 +348,12 @@ def test_what_was_missing_and_then_could_not_be_seen_is_not_missing_for_long(clo
 
 
 @pytest.mark.scenario("E90")
-@pytest.mark.parametrize("told", [True, False])
-def test_new_tags_on_everything_move_nothing(cloud: Cloud, told: bool):
+@pytest.mark.parametrize("uploads", ["single", "bulk", "without checksums"])
+def test_new_tags_on_everything_move_nothing(cloud: Cloud, uploads: str):
+    if uploads != "bulk":
+        cloud.script.add(Answer(405), method="POST", path="/dav/bulk")
     cloud.agreed(**{f"n{number}": f"- {number}\n" for number in range(30)})
-    if not told:
+    if uploads == "without checksums":
         for path in cloud.fake.files():
             cloud.fake.tree.file(path).checksum = ""
     cloud.fake.new_tags()
@@ -362,7 +364,9 @@ def test_new_tags_on_everything_move_nothing(cloud: Cloud, told: bool):
 
     assert not any(report.uploaded + report.downloaded + report.merged for report in reports)
     assert not any(report.conflicts for report in reports)
-    assert len(cloud.fake.requests("GET")) == (0 if told else 30)
+    # A bulk upload stores no checksum. Size, time and id do not prove that the text is the same: a program
+    # that keeps times may have written a text of that length. So each of these notes is read once.
+    assert len(cloud.fake.requests("GET")) == (0 if uploads == "single" else 30)
     assert reports[-1].requests == 1
 
 

@@ -16,6 +16,8 @@ from vault_memory.remote import Remote
 
 NOTES = ("USER.md", "notes/tea.md", "notes/boats.md", "2026-04-01.md", "log.jsonl")
 HEADINGS = ("Tea", "Boats")
+IMPORTS = tuple(f"{kind}{number:02}.md" for kind in ("import", "letter") for number in range(12))
+"""Of two kinds, each so many that new ones go up in one request where the server takes that"""
 
 
 @dataclass
@@ -164,6 +166,14 @@ class World:
         else:
             text = self._with_line(before)
         device.save(path, text)
+
+    def import_notes(self, device: Device) -> None:
+        """Makes many notes of one kind at once, those that this device does not have."""
+        files = device.files()
+        kind = self.random.choice(("import", "letter"))
+        for path in IMPORTS:
+            if path.startswith(kind) and path not in files:
+                device.save(path, self._with_line(b""))
 
     def bot(self, device: Device) -> None:
         """Writes a line through the writer, on what it has just read."""
