@@ -142,7 +142,7 @@ def test_a_text_that_was_read_stays_when_the_look_breaks_off_and_the_server_lets
     texts = {"USER.md": TEXT, "log.jsonl": '{"id": "0"}\n'}
     for name, text in texts.items():
         cloud.laptop.save(name, text)
-    cloud.agreed(**{"tea": "- tea\n"})
+    cloud.agreed(tea="- tea\n")
     added = {"USER.md": "- {}\n", "log.jsonl": '{{"id": "{}"}}\n'}[path]
     cloud.laptop.save(path, texts[path] + added.format("mine"))
 

@@ -213,7 +213,8 @@ class Overwritten:
                 self._keep_unseen(one, unseen, raw, now)
         if not reaches_base:
             return []
-        return [raw for _, raw in sorted(reversed(unseen.values()), key=itemgetter(0))]
+        oldest_first = [*reversed(unseen.values())]
+        return [raw for _, raw in sorted(oldest_first, key=itemgetter(0))]
 
     def _read_before(self, one: Overwrite) -> dict[str, tuple[int, bytes]]:
         """Unseen texts that an earlier look has read, by revision, each with the time of its version."""
