@@ -3,6 +3,7 @@
 The payloads have the fields that the documentation of each host names; each file says which page that is.
 """
 
+import fcntl
 import io
 import json
 import os
@@ -117,6 +118,93 @@ def test_answers_are_recorded_once_before_they_are_lost(lived_in: Outside, host:
     ]
 
 
+@pytest.mark.parametrize("host", HOSTS)
+def test_an_answer_survives_a_host_that_is_killed_after_it(lived_in: Outside, host: str) -> None:
+    """A killed host calls neither PreCompact nor SessionEnd."""
+    given_to(lived_in, host, payload(host, "user-prompt-submit"))
+
+    assert given_to(lived_in, host, payload(host, "stop")) == ""
+
+    assert [(turn["role"], turn["text"]) for turn in turns(lived_in)] == [
+        ("user", payload(host, "user-prompt-submit")["prompt"]),
+        ("assistant", "It got amber spar varnish, two coats."),
+    ]
+    assert lived_in.finds("amber spar varnish, two coats", "--user", "mira")
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_an_answer_recorded_at_its_end_is_not_recorded_again_from_the_transcript(lived_in: Outside, host: str) -> None:
+    transcript = str(PAYLOADS / f"{host}.jsonl")
+
+    for event in ("stop", "stop", "pre-compact", "session-end"):
+        given_to(lived_in, host, payload(host, event, transcript_path=transcript))
+
+    assert sorted(turn["text"] for turn in turns(lived_in)) == [
+        "Fair winds to the heron boat.",
+        "It got amber spar varnish, two coats.",
+    ]
+
+
+@pytest.mark.parametrize("named", ["by the hook alone", "by the transcript alone", "by nobody"])
+def test_an_answer_is_recorded_once_whoever_names_its_turn(lived_in: Outside, tmp_path: Path, named: str) -> None:
+    """Versions of a host differ in what they name."""
+    lines = (PAYLOADS / "codex.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    if named != "by the transcript alone":
+        lines = [line for line in lines if "turn_context" not in line]
+    transcript = tmp_path / "t.jsonl"
+    transcript.write_text("".join(lines), encoding="utf-8")
+    turn = payload("codex", "stop")["turn_id"] if named == "by the hook alone" else None
+
+    given_to(lived_in, "codex", payload("codex", "stop", turn_id=turn))
+    given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=str(transcript)))
+
+    assert sorted(turn["text"] for turn in turns(lived_in)) == [
+        "Fair winds to the heron boat.",
+        "It got amber spar varnish, two coats.",
+    ]
+
+
+def test_the_same_words_in_two_turns_are_two_answers(lived_in: Outside, tmp_path: Path) -> None:
+    """The second answer had no event of its own: the host was killed, and the conversation went on later."""
+    text = (PAYLOADS / "codex.jsonl").read_text(encoding="utf-8")
+    transcript = tmp_path / "t.jsonl"
+    transcript.write_text(text.replace("Fair winds to the heron boat.", "It got amber spar varnish, two coats."))
+
+    given_to(lived_in, "codex", payload("codex", "stop"))
+    given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=str(transcript)))
+
+    assert [turn["text"] for turn in turns(lived_in)] == ["It got amber spar varnish, two coats."] * 2
+
+
+def test_an_answer_at_midnight_is_recorded_once(lived_in: Outside, tmp_path: Path) -> None:
+    """Its transcript has the time of the day before."""
+    transcript = str(PAYLOADS / "codex.jsonl")
+
+    given_to(lived_in, "codex", payload("codex", "stop"), "--now", "2026-05-02T00:00:00.100+00:00")
+    given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=transcript))
+
+    assert [turn["text"] for turn in turns(lived_in)].count("It got amber spar varnish, two coats.") == 1
+
+
+@pytest.mark.parametrize("answer", [None, "", " \n"])
+def test_a_turn_without_an_answer_records_nothing(lived_in: Outside, answer: str | None) -> None:
+    assert given_to(lived_in, "codex", payload("codex", "stop", last_assistant_message=answer)) == ""
+    assert turns(lived_in) == []
+
+
+def test_an_answer_is_kept_while_another_process_takes_from_the_drop_folder(lived_in: Outside) -> None:
+    drop = lived_in.state / "drop"
+    drop.mkdir(mode=0o700, exist_ok=True)
+    with (drop / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        given_to(lived_in, "codex", payload("codex", "stop"))
+        assert turns(lived_in) == []
+
+    given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=None))
+
+    assert [turn["text"] for turn in turns(lived_in)] == ["It got amber spar varnish, two coats."]
+
+
 def test_the_end_of_a_conversation_ends_its_session(lived_in: Outside) -> None:
     given_to(lived_in, "codex", payload("codex", "user-prompt-submit"))
     given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=None))
@@ -216,7 +304,7 @@ Broken = Callable[..., str]
         (b"\xff\xfe{", "no JSON"),
         ([], "no JSON object"),
         ({}, "no event"),
-        ({"hook_event_name": "Stop", "session_id": "s"}, "'Stop' is no event"),
+        ({"hook_event_name": "Notification", "session_id": "s"}, "'Notification' is no event"),
         ({"hook_event_name": "SessionStart"}, "`session_id` names no session"),
         ({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": 7}, "`prompt` is no text"),
         ({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "x" * 1_100_000}, "too long"),

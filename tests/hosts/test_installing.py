@@ -133,7 +133,7 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(outside: Outside, in
     assert all("+" in one["diff"] and "vault-memory" in one["diff"] for one in shown["files"])
 
 
-def test_claude_code_gets_the_four_hooks_beside_those_it_had(outside: Outside, install: Install) -> None:
+def test_claude_code_gets_the_five_hooks_beside_those_it_had(outside: Outside, install: Install) -> None:
     settings_file, servers_file = given_files(outside, "claude-code")
 
     install("claude-code", "--channel", "harbour")
@@ -182,7 +182,7 @@ def test_codex_gets_a_block_that_says_the_same_in_toml(outside: Outside, install
     assert said["mcp_servers"]["vault-memory"]["args"][-4:] == ["--vault", str(outside.vault), "--user", "mira"]
     assert said["hooks"]["SessionStart"][0]["hooks"][0]["command"] == "date"
     assert {event: len(groups) for event, groups in said["hooks"].items()} == {
-        "SessionStart": 2, "UserPromptSubmit": 1, "PreCompact": 1, "SessionEnd": 1,
+        "SessionStart": 2, "UserPromptSubmit": 1, "Stop": 1, "PreCompact": 1, "SessionEnd": 1,
     }  # fmt: skip
 
 

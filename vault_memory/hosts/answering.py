@@ -4,6 +4,7 @@ import json
 import os
 from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.hosts.payload import Event
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
     from vault_memory.app import VaultMemory
     from vault_memory.app.callers import Caller
+    from vault_memory.hosts.replies import Reply
+    from vault_memory.memory import Turn
 
 LONGEST = 10_000
 """Characters of an answer, as hosts count them; what is longer they put aside"""
@@ -43,11 +46,12 @@ def record(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now
                 session=event.session, role=role, text=text, user=caller.user, channel=caller.channel or None,
                 source=host, automated=event.automated, now=now,
             )  # fmt: skip
+    if event.kind == "answer":
+        drop(memory, host, event, caller, _answer_said(event, now))
+    if event.kind in ("answer", "compact", "end"):
+        memory.take_dropped()
     if event.kind in ("compact", "end") and event.transcript:
-        from vault_memory.hosts.replies import replies
-
-        said = replies(event.transcript, event.session)
-        drop(memory, host, event, caller, [Said(one.id, one.ts, "assistant", one.text) for one in said])
+        drop(memory, host, event, caller, _unrecorded(memory, event, caller))
         memory.take_dropped()
     if event.kind == "end":
         memory.end_session(event.session, user=caller.user, channel=caller.channel or None, now=now)
@@ -60,6 +64,66 @@ class Said(NamedTuple):
     ts: str
     role: str
     text: str
+
+
+def _answer_said(event: Event, now: "datetime | None") -> list[Said]:
+    """The answer that an event brings, if it brings one."""
+    from vault_memory.hosts.replies import answer_id
+
+    text = event.reply.strip()
+    if not text:
+        return []
+    return [
+        Said(
+            answer_id(event.session, event.turn, text) if event.turn else "",
+            now.isoformat() if now else "",
+            "assistant",
+            text,
+        )
+    ]
+
+
+def _unrecorded(memory: "VaultMemory", event: Event, caller: "Caller") -> list[Said]:
+    """The answers of a transcript that are not recorded yet.
+
+    Fault this guards against: a host names its turns in only one of event and transcript. Such an answer has two ids,
+    so it is compared by its words.
+    """
+    from vault_memory.hosts.replies import BY_TURN, LONGEST, replies
+
+    answers = replies(event.transcript, event.session)
+    recorded = {turn.id: turn.text for turn in _recorded_answers(memory, event, caller, answers)}
+    by_words = [(id_, text) for id_, text in recorded.items() if id_ not in {answer.id for answer in answers}]
+    unrecorded = []
+    for answer in (answer for answer in answers if answer.id not in recorded):
+        twins = (
+            (id_, text)
+            for id_, text in by_words
+            if text[:LONGEST] == answer.text and not (id_.startswith(BY_TURN) and answer.id.startswith(BY_TURN))
+        )
+        if (twin := next(twins, None)) is not None:
+            by_words.remove(twin)
+        else:
+            unrecorded.append(Said(answer.id, answer.ts, "assistant", answer.text))
+    return unrecorded
+
+
+def _recorded_answers(
+    memory: "VaultMemory", event: Event, caller: "Caller", answers: "Sequence[Reply]"
+) -> "list[Turn]":
+    """What the bot said in this session, as far as it may be one of these answers."""
+    from datetime import datetime, timedelta
+
+    sessions = memory.sessions.find(event.session, caller.user, caller.channel)
+    days = [at.date() for session in sessions for at in (session.began, session.last)]
+    for answer in answers:
+        with suppress(ValueError):
+            days.append(datetime.fromisoformat(answer.ts).date())
+    if not days:
+        return []
+    day = timedelta(days=1)
+    turns = memory.transcripts.in_place(caller.user, caller.channel, min(days) - day, max(days) + day)
+    return [turn for turn in turns if (turn.session, turn.role) == (event.session, "assistant")]
 
 
 def drop(memory: "VaultMemory", host: str, event: Event, caller: "Caller", said: Sequence[Said]) -> None:

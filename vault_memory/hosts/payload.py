@@ -16,6 +16,7 @@ LONGEST_NAME = 200
 EVENTS = {
     "SessionStart": "start",
     "UserPromptSubmit": "prompt",
+    "Stop": "answer",
     "PreCompact": "compact",
     "SessionEnd": "end",
     "Recall": "recall",
@@ -44,6 +45,8 @@ class Event(NamedTuple):
     reply: str = ""
     transcript: str = ""
     """the file of the host with the conversation so far; empty when it names none"""
+    turn: str = ""
+    """the host's own id of what the person said and of the answer to it; empty when it names none"""
     silent: bool = False
     """said by a subagent or a scheduled job, or not by anybody"""
     automated: bool = False
@@ -61,7 +64,8 @@ def read(raw: bytes) -> Event:
         raise NotAnEvent("`session_id` names no session")
     kind, prompt = EVENTS[name], _text(said, "prompt")
     return Event(
-        kind, name, session, prompt, _text(said, "reply"), _text(said, "transcript_path"),
+        kind, name, session, prompt, _text(said, "reply") or _text(said, "last_assistant_message"),
+        _text(said, "transcript_path"), _text(said, "prompt_id") or _text(said, "turn_id"),
         silent=bool(said.get("silent")) or bool(said.get("agent_id")) or (kind == "prompt" and not is_said(prompt)),
         automated=bool(said.get("automated")),
     )  # fmt: skip

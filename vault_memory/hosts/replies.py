@@ -18,6 +18,8 @@ MOST = 200
 """Answers that are taken from it, the newest"""
 LONGEST = 20_000
 """Letters of one answer"""
+BY_TURN = "turn-"
+"""With it begins the id of an answer whose turn the host named: whoever reports it, it has this id"""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{7,79}")
 
 
@@ -32,23 +34,43 @@ class Reply:
     text: str
 
 
+def answer_id(session: str, turn: str, text: str) -> str:
+    """The id of the answer to a turn, the same from the event at its end and from the transcript."""
+    said = "\0".join((session, turn, text[:LONGEST])).encode("utf-8", "replace")
+    return BY_TURN + hashlib.sha256(said).hexdigest()[:24]
+
+
 def replies(path: str, session: str) -> list[Reply]:
     """The answers in the end of a transcript; empty for anything that is none."""
     found: list[Reply] = []
     last: Reply | None = None
+    turn = ""
     for record in _records(path):
+        turn = _turn(record) or turn
         role, text = _said(record)
         if role == "assistant" and text:
-            last = _reply(record, session, text)
+            last = _reply(record, session, turn, text)
         elif role == "user" and last is not None:
             found.append(last)
             last = None
     return [*found, *([last] if last else [])][-MOST:]
 
 
-def _reply(record: Mapping[str, Any], session: str, text: str) -> Reply:
+def _turn(record: Mapping[str, Any]) -> str:
+    """The id of the turn that begins with this line; empty when the line names none."""
+    if record.get("isSidechain"):
+        return ""
+    turn = record.get("promptId")
+    if record.get("type") == "turn_context" and isinstance(payload := record.get("payload"), dict):
+        turn = payload.get("turn_id")
+    return turn if isinstance(turn, str) else ""
+
+
+def _reply(record: Mapping[str, Any], session: str, turn: str, text: str) -> Reply:
     ts = record.get("timestamp")
     ts = ts if isinstance(ts, str) else ""
+    if turn:
+        return Reply(answer_id(session, turn, text), ts, text[:LONGEST])
     own = record.get("uuid")
     if not (isinstance(own, str) and _ID.fullmatch(own)):
         own = hashlib.sha256("\0".join((session, ts, text)).encode("utf-8", "replace")).hexdigest()[:24]

@@ -9,7 +9,7 @@ from vault_memory.errors import UsageError
 from vault_memory.hosts import places, toml_text
 from vault_memory.hosts.edits import NAME, Edit, HookGroup, JsonEdit, Member, OwnFile, TomlEdit
 
-EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd")
+EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
 SECONDS = {"SessionEnd": 3}
 """How long a host waits for a hook: at the end of a conversation Codex waits no longer"""
 USUAL_SECONDS = 10
@@ -84,7 +84,7 @@ def _codex(wire: Wire, environment: Mapping[str, str]) -> Plan:
     if not inline:
         files.append((hooks_file, _hooks("codex", wire)))
     return Plan(
-        tuple(files), ("start Codex, run `/hooks` there, and trust the four commands: before that it runs none",)
+        tuple(files), ("start Codex, run `/hooks` there, and trust the five commands: before that it runs none",)
     )
 
 

@@ -28,8 +28,9 @@ def hook(context: Context, host: str, user: str | None, channel: str | None, gro
     """Answer one event of HOST (claude-code, codex), which comes as JSON on standard input.
 
     SessionStart is answered with the memory block. UserPromptSubmit is recorded, and answered with recalled lines when
-    `auto_recall` of `[memory_search]` is on. PreCompact and SessionEnd record what the bot answered, as far as the
-    transcript that the host names tells it, and the latter ends the session. It ends with 0 whatever happens, and then
+    `auto_recall` of `[memory_search]` is on. Stop records what the bot answered. PreCompact and SessionEnd record the
+    answers that are not recorded yet, as far as the transcript that the host names tells them, and the latter ends the
+    session. It ends with 0 whatever happens, and then
     prints nothing; why stands in `hook.log` of the state folder. `install` has hosts call it.
     """
     from vault_memory.hosts import run
