@@ -32,6 +32,9 @@ def test_a_search_gives_hits_and_what_a_model_reads_is_quoted(shelf: VaultMemory
     [hit] = [hit for hit in found.structured_content["hits"] if hit["scope"] == "user:alice"]
     assert (hit["note"], hit["lines"], hit["kind"]) == ("Users/alice/memories/2026-03-01.md", [5, 5], "dated")
     assert words(found).startswith(INTRO)
+    assert found.structured_content["notice"] == INTRO
+    assert hit["text"].endswith('">\n- The ferry brought a albatross\n</vault-memory>')
+    assert "score" not in hit
     assert 'note="Users/alice/memories/2026-03-01.md" lines="5-5" date="2026-03-01" heading="' in words(found)
     assert "- The ferry brought a albatross\n</vault-memory>" in words(found)
     assert words(call(shelf, "memory_search", query="a walrus")) == "Nothing was found."
@@ -43,8 +46,8 @@ def test_a_note_is_read_with_its_revision(shelf: VaultMemory):
     found = answer(shelf, "memory_get", note=PLAN)
 
     assert found == {
-        "note": PLAN, "revision": note.revision, "text": note.text, "sections": ["Plan"], "lines": [1, 8],
-        "total_lines": 8,
+        "notice": INTRO, "note": PLAN, "revision": note.revision[:12], "lines": [1, 8], "total_lines": 8,
+        "text": f'<vault-memory kind="note">\n{note.text}</vault-memory>',
     }  # fmt: skip
 
 
@@ -54,7 +57,7 @@ def test_a_note_that_is_not_there_or_not_theirs_is_an_empty_text(shelf: VaultMem
 
     assert (found.is_error, words(found)) == (False, "")
     assert found.structured_content == {
-        "note": note, "revision": "", "text": "", "sections": [], "lines": [0, 0], "total_lines": 0,
+        "note": note, "revision": "", "text": "", "lines": [0, 0], "total_lines": 0,
     }  # fmt: skip
 
 
@@ -66,17 +69,17 @@ def test_a_long_note_is_read_in_parts_that_make_the_whole(memory: VaultMemory, f
     while True:
         found = call(memory, "memory_get", note="Users/alice/memories/long.md", first_line=first)
         part = found.structured_content
-        assert len(part["text"]) <= LONGEST
-        parts.append(part["text"])
+        parts.append(quoted_lines(part["text"]))
+        assert sum(map(len, parts[-1])) <= LONGEST
         first = part["lines"][1] + 1
         assert (f"call memory_get with first_line {first}" in words(found)) == (first <= part["total_lines"])
         if first > part["total_lines"]:
             break
 
-    assert "".join(parts) == text
+    assert [line for part in parts for line in part] == text.splitlines()
     assert len(parts) > 2
     some = answer(memory, "memory_get", note="Users/alice/memories/long.md", first_line=3, last_line=4)
-    assert some["text"] == "- line 0 \r\n- line 1 x\r\n"
+    assert quoted_lines(some["text"]) == ["- line 0 ", "- line 1 x"]
     beyond = answer(memory, "memory_get", note="Users/alice/memories/long.md", first_line=9000)
     assert (beyond["text"], beyond["lines"]) == ("", [0, 0])
 
@@ -128,6 +131,12 @@ def test_the_right_revision_lets_a_change_pass(memory: VaultMemory):
     revision = answer(memory, "memory_get", note=USER)["revision"]
 
     assert answer(memory, "memory_remember", text="Prefers tea", expected_revision=revision)["outcome"] == "added"
+    assert "changed since" in refusal(memory, "memory_remember", text="Sings", expected_revision=revision)
+
+
+def quoted_lines(text: str) -> list[str]:
+    """The lines between the marks of a quotation."""
+    return text.split("\n")[1:-1]
 
 
 def said_by_the_bot(memory: VaultMemory, *objects: str) -> list[str]:
@@ -140,7 +149,8 @@ def said_by_the_bot(memory: VaultMemory, *objects: str) -> list[str]:
 def test_a_fact_is_found_corrected_and_confirmed_by_its_id(memory: VaultMemory):
     [id_] = said_by_the_bot(memory, "coffee")
     known = answer(memory, "memory_entity", name="alice")
-    assert ("coffee", id_) in {(fact["object"], fact["id"]) for fact in known["facts"]}
+    [fact] = [fact for fact in known["facts"] if fact["id"] == id_]
+    assert "alice likes coffee" in fact["text"]
     assert "alice likes coffee" in words(call(memory, "memory_entity", name="alice"))
 
     done = answer(memory, "memory_correct", fact=id_[:6], object="tea")
@@ -185,12 +195,13 @@ def test_what_the_bot_wrote_is_forgotten_and_undone(memory: VaultMemory):
     before = memory.read(USER).text
 
     done = call(memory, "memory_forget", text="owns a KITE")
+    [record] = [record for record in memory.log(USER) if record.why == "asked to forget"]
 
     [removed] = done.structured_content["removed"]
     assert (removed["place"], removed["count"]) == (USER, 1)
     assert words(done) == f"removed 1 from {USER}"
-    assert done.structured_content["remaining"] == 0
-    memory.undo(removed["audit_id"])
+    assert done.structured_content["remaining"] == []
+    memory.undo(record.id)
     assert memory.read(USER).text == before
     assert words(call(memory, "memory_forget", text="a walrus")) == "nothing says that"
 
@@ -227,7 +238,7 @@ def test_an_entity_tells_its_past_when_asked(memory: VaultMemory):
 
     assert "timeline" not in answer(memory, "memory_entity", name="alice")
     past = answer(memory, "memory_entity", name="alice", past=True)["timeline"]
-    assert [fact["object"] for fact in past] == ["coffee"], day
+    assert ["likes coffee" in fact["text"] for fact in past] == [True], day
 
 
 def test_counts_are_of_the_callers_notes(shelf: VaultMemory):
@@ -243,7 +254,7 @@ def test_the_context_is_what_belongs_into_a_prompt(shelf: VaultMemory):
 
     assert found.structured_content["text"] == words(found)
     assert "albatross" in words(found)
-    assert {"user", "rules"} <= {part["kind"] for part in found.structured_content["parts"]}
+    assert all(f'<vault-memory kind="{kind}"' in words(found) for kind in ("user", "rules"))
     briefing = answer(shelf, "memory_context", prompt="how is the ferry?", purpose="briefing")
     assert "albatross" not in briefing["text"]
 
@@ -355,8 +366,9 @@ def test_notes_are_listed_page_by_page_and_read(memory: VaultMemory, filled: Out
     assert [one.name for one in found] == [note.note for note in own]
     assert [one.size for one in found] == [note.bytes for note in own]
     assert f"vault:///{PLAN}" in {one.uri for one in found}
-    assert odd == "- x\n"
-    assert (plain.text, plain.mime_type) == (memory.read(PLAN).text, "text/markdown")
+    assert odd.endswith("\n- x\n</vault-memory>")
+    assert f">\n{memory.read(PLAN).text}</vault-memory>" in plain.text
+    assert plain.mime_type == "text/markdown"
     assert template.uri_template == "vault:///{+path}"
 
 

@@ -46,6 +46,8 @@ QUIET_SECONDS = 0.3
 """For which a note must have been left alone before it is written while somebody waits"""
 UNATTENDED_QUIET_SECONDS = 2.0
 PATIENCE_SECONDS = 2.0
+SHORTEST_REVISION = 12
+"""Digits of a revision that name it"""
 """How long a call waits for a note that is in use before it says that the write is pending"""
 PAUSE_SECONDS = 0.05
 PASSING = frozenset({"hot", "truncated", "in_editor", "busy"})
@@ -134,6 +136,7 @@ class Curator:
             patience = PATIENCE_SECONDS if patient and run.source not in UNATTENDED else 0.0
             note = self._meant(run.note, note, now, patience)
             found = note.revision if note else None
+            expected = _whole_revision(expected, found)
             if expected is not None and expected != found and not merge:
                 raise NoteChanged(run.note, expected, found)
             base = self._known.bytes_of(expected) if expected not in (None, found) else None
@@ -393,6 +396,13 @@ class Curator:
 
 def _kept(place: Place) -> bool:
     return place.kind in CURATED or place.kind == "inbox"
+
+
+def _whole_revision(expected: str | None, found: str | None) -> str | None:
+    """The revision that is expected, also where only its first digits are given, as models get them."""
+    if expected and found and len(expected) >= SHORTEST_REVISION and found.startswith(expected):
+        return found
+    return expected
 
 
 def _revision(raw: bytes | None) -> str | None:

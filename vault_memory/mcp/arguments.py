@@ -14,7 +14,7 @@ Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Revision = Annotated[
     str,
     Meta(
-        pattern="^[0-9a-f]{64}$",
+        pattern="^[0-9a-f]{12,64}$",
         description="the note's `revision` as memory_get gave it; if the note has changed since, nothing is done",
     ),
 ]

@@ -58,7 +58,10 @@ class _Handlers:
     ) -> types.ListResourcesResult:
         cursor = params.cursor if params else None
         page = await self._asked(resources.page, cursor)
-        return types.ListResourcesResult(resources=[_resource(note) for note in page.notes], next_cursor=page.next)
+        return types.ListResourcesResult(
+            resources=[types.Resource.model_validate(resources.listed(note)) for note in page.notes],
+            next_cursor=page.next,
+        )
 
     async def list_templates(self, context: Any, params: Any) -> types.ListResourceTemplatesResult:
         template = types.ResourceTemplate(
@@ -79,13 +82,6 @@ class _Handlers:
         except VaultMemoryError as error:
             code = types.INVALID_PARAMS if error.http_status < 500 else types.INTERNAL_ERROR
             raise MCPError(code, self._serving.told(error)) from None
-
-
-def _resource(note: Any) -> types.Resource:
-    return types.Resource(
-        uri=resources.uri_of(note.note), name=note.note, size=note.bytes, mime_type=resources.mime_type(note.note),
-        description=f"{note.kind} of {note.scope}",
-    )  # fmt: skip
 
 
 def _listed(tool: tools.Tool) -> types.Tool:

@@ -1,4 +1,4 @@
-"""The tools that only read: each gives an answer of the JSON contract, and what a model reads of it."""
+"""The tools that only read: each gives what a model reads, as text and as data."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import msgspec
 
 from vault_memory.app import contract
 from vault_memory.mcp import arguments, quotations
+from vault_memory.mcp.quotations import Answered
 from vault_memory.mcp.serving import Serving
 
-Answered = tuple[dict[str, Any], str]
 LONGEST = 40_000
 """Characters of a note in one answer; the rest is had by asking from the next line on"""
 
@@ -19,7 +19,7 @@ def search(serving: Serving, asked: arguments.Search) -> Answered:
     given: dict[str, Any] = msgspec.to_builtins(asked)
     query = given.pop("query")
     answer = serving.shown(asking.search(serving.memory, query, scopes=serving.reads, arguments=given))
-    return answer, quotations.of_search(answer)
+    return quotations.of_search(answer)
 
 
 def context(serving: Serving, asked: arguments.Context) -> Answered:
@@ -28,15 +28,14 @@ def context(serving: Serving, asked: arguments.Context) -> Answered:
     given: dict[str, Any] = msgspec.to_builtins(asked)
     prompt = given.pop("prompt")
     answer = serving.shown(asking.context(serving.memory, prompt, scopes=serving.reads, arguments=given))
-    return answer, answer["text"]
+    return quotations.of_context(answer)
 
 
 def get(serving: Serving, asked: arguments.Get) -> Answered:
     """A missing note is empty; so is one of somebody else."""
     note = serving.read(asked.note)
     if note is None:
-        nothing = {"note": asked.note, "revision": "", "text": "", "sections": [], "lines": [0, 0], "total_lines": 0}
-        return nothing, ""
+        return quotations.of_note({"note": asked.note, "revision": "", "text": "", "lines": [0, 0], "total_lines": 0})
     answer = contract.of_note(note)
     lines = _lines(note.text)
     last = len(lines) if asked.last_line is msgspec.UNSET else min(asked.last_line, len(lines))
@@ -44,7 +43,7 @@ def get(serving: Serving, asked: arguments.Get) -> Answered:
     answer["text"] = "".join(lines[asked.first_line - 1 : last])
     answer["lines"] = [asked.first_line, last] if answer["text"] else [0, 0]
     answer["total_lines"] = len(lines)
-    return answer, quotations.of_note(answer)
+    return quotations.of_note(answer)
 
 
 def entity(serving: Serving, asked: arguments.Entity) -> Answered:
@@ -55,13 +54,14 @@ def entity(serving: Serving, asked: arguments.Entity) -> Answered:
     if asked.past:
         past = [one for one in memory.timeline(asked.name, scopes=scopes) if one.struck or one.valid_until]
         answer["timeline"] = telling.of_facts(past)["facts"]
-    return answer, quotations.of_entity(answer)
+    return quotations.of_entity(asked.name, answer)
 
 
 def stats(serving: Serving, asked: arguments.Stats) -> Answered:
     answer: dict[str, Any] = serving.memory.stats(serving.reads)
     kinds = ", ".join(f"{counts['notes']} {kind}" for kind, counts in answer["kinds"].items())
-    return answer, f"{answer['sources']['notes']['notes']} notes ({kinds or 'none'}) in {', '.join(serving.reads)}"
+    message = f"{answer['sources']['notes']['notes']} notes ({kinds or 'none'}) in {', '.join(serving.reads)}"
+    return quotations.answered(message, {"message": message, **answer})
 
 
 def _lines(text: str) -> list[str]:

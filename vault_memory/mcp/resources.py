@@ -1,11 +1,13 @@
 """The notes as resources: listed page by page, and read by a URI such as `vault:///Users/alice/memories/garden.md`."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import quote
 
-from vault_memory.app import NoteInfo, NoteText
+from vault_memory.app import NoteInfo, NoteText, contract
 from vault_memory.errors import BadPath, UsageError
+from vault_memory.mcp import quotations
 from vault_memory.mcp.serving import Serving
 from vault_memory.memory import inside
 
@@ -13,7 +15,8 @@ SCHEME = "vault://"
 TEMPLATE = SCHEME + "/{+path}"
 """With an empty host, so that no client takes the first folder for one and changes its case"""
 ON_A_PAGE = 200
-LIKE_MARKDOWN, LIKE_TURNS = "text/markdown", "application/jsonl"
+LIKE_MARKDOWN, LIKE_TURNS = "text/markdown", "text/plain"
+"""Kinds of text. Marks stand around the lines of a transcript, so it is no JSON."""
 
 
 class ResourceUnknown(UsageError):
@@ -42,7 +45,7 @@ def page(serving: Serving, cursor: str | None) -> Page:
 
 
 def read(serving: Serving, uri: str) -> NoteText:
-    """The note that a URI means. Raises ResourceUnknown."""
+    """The note that a URI means, with its text between marks. Raises ResourceUnknown."""
     if not uri.startswith(SCHEME):
         raise ResourceUnknown(uri)
     try:
@@ -52,7 +55,20 @@ def read(serving: Serving, uri: str) -> NoteText:
         raise ResourceUnknown(uri) from None
     if found is None:
         raise ResourceUnknown(uri)
-    return found
+    count = len(quotations.lines_of(found.text)) if found.text else 0
+    answer = contract.of_note(found) | {"lines": [min(1, count), count], "total_lines": count}
+    return replace(found, text=quotations.of_note(answer).text)
+
+
+def listed(note: NoteInfo) -> dict[str, Any]:
+    """A note in a list of resources, as the protocol writes it."""
+    return {
+        "uri": uri_of(note.note),
+        "name": quotations.shown_name(note.note),
+        "description": quotations.shown_name(f"{note.kind} of {note.scope}"),
+        "mimeType": mime_type(note.note),
+        "size": note.bytes,
+    }
 
 
 def uri_of(note: str) -> str:

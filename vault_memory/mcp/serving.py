@@ -8,15 +8,17 @@ from vault_memory.app import NoteText, VaultMemory
 from vault_memory.app.callers import Caller
 from vault_memory.app.hiding import folders_of, hidden, placeless
 from vault_memory.errors import NoteNotFound, VaultMemoryError
-from vault_memory.mcp.quotations import in_marks, quotation
+from vault_memory.mcp.quotations import in_marks, quotation, safe, shown_name
 from vault_memory.memory import inside
-from vault_memory.memory.quoting import one_line
+from vault_memory.memory.quoting import FLAG, HARMLESS, one_line
 
 HINTS = {
     "note_changed": "call memory_get for it again, and then this tool with the revision that it gives",
     "unclear_id": "memory_entity lists the facts about somebody or something with their ids; nothing was changed",
 }
 """By code: what a model can do next, where the hint of an error is for a command line"""
+CHANGED_SIGNS = (FLAG.strip(), *HARMLESS)
+"""What stands in the name of a note only where it was changed for a model"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,23 @@ class Serving:
 
     def read(self, note: str) -> NoteText | None:
         """A note of the caller's; None when it is not there or not theirs: nobody can tell which. Raises BadPath."""
-        path = inside(note)
+        path = self.path_of(inside(note))
         if not self.may_read(path):
             return None
         try:
             return self.memory.read(path)
         except NoteNotFound:
             return None
+
+    def path_of(self, name: str) -> str:
+        """The path of the note that a model names.
+
+        A path that holds a mark or an order is shown otherwise than it is written; the model knows it so.
+        """
+        if not any(sign in name for sign in CHANGED_SIGNS):
+            return name
+        shown = (note.note for note in self.memory.notes(self.reads) if shown_name(note.note) == name)
+        return next(shown, name)
 
     def shown(self, found: Mapping[str, Any]) -> dict[str, Any]:
         """An answer that names no note of others and no folder of the machine."""
@@ -64,15 +76,16 @@ class Serving:
     def told(self, error: VaultMemoryError) -> str:
         """An error in words for a model: what happened, and what to do next."""
         hint = HINTS.get(error.code, error.hint)
-        said = _message(error) + (f"\n\nhint: {hint}" if hint else "")
+        parts = [part for part in (*_message(error), f"hint: {hint}" if hint else "") if part]
+        said = "\n\n".join(map(safe, parts))
         folders = folders_of(self.memory)
         return placeless(said, folders) if error.http_status >= 500 else str(hidden(said, folders))
 
 
-def _message(error: VaultMemoryError) -> str:
+def _message(error: VaultMemoryError) -> tuple[str, ...]:
     """What happened; facts that an id may have meant are text of notes, and quoted as such."""
     ids, facts = error.details.get("candidates"), error.details.get("facts")
     if not (isinstance(ids, list) and isinstance(facts, list) and facts):
-        return error.message
+        return (error.message,)
     said = "\n".join(f"{id}  {one_line(fact)}" for id, fact in zip(ids, facts, strict=True))
-    return error.message.partition("\n")[0] + "\n\n" + in_marks([quotation("facts", {}, said)])
+    return error.message.partition("\n")[0], in_marks([quotation("facts", {}, said)])

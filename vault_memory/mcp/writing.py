@@ -1,18 +1,18 @@
 """The tools that change something: as the bot's act, which policy binds, the audit tells, and a person can undo."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
 
 from vault_memory.errors import UsageError
 from vault_memory.mcp import arguments
+from vault_memory.mcp.quotations import Answered, answered
 from vault_memory.mcp.serving import Serving
 
 if TYPE_CHECKING:
     from vault_memory.app.known import FactChange
 
-Answered = tuple[dict[str, Any], str]
 WAITS = "it waits for the person's decision in INBOX"
 
 
@@ -20,9 +20,9 @@ def remember(serving: Serving, asked: arguments.Remember) -> Answered:
     kept = serving.memory.remember(
         asked.text, scope=serving.own, source="tool", expected=_given(asked.expected_revision)
     )
-    answer = asdict(kept)
     reason = WAITS if kept.outcome == "proposed" and not kept.reason else kept.reason
-    return answer, f"{kept.outcome}: {kept.note}" + (f" ({reason})" if reason else "")
+    message = f"{kept.outcome}: {kept.note}" + (f" ({reason})" if reason else "")
+    return _in_words(message, {"outcome": kept.outcome, "id": kept.id, "note": kept.note, "reason": reason})
 
 
 def correct(serving: Serving, asked: arguments.Correct) -> Answered:
@@ -50,21 +50,27 @@ def forget(serving: Serving, asked: arguments.Forget) -> Answered:
     if (asked.text is UNSET) == (asked.fact is UNSET):
         raise UsageError("either `text` or `fact` says what to forget", hint="give one of them")
     expected, note = _given(asked.expected_revision), _given(asked.note)
+    note = note if note is None else serving.path_of(note)
     if not isinstance(asked.fact, UnsetType):
         if note is not None:
             raise UsageError("a fact is known by its id alone", hint="leave `note` out")
         change = serving.memory.delete_fact(asked.fact, scopes=serving.scopes, source="tool", expected=expected)
         return _fact_gone(serving, change)
     done = serving.memory.take_back(str(asked.text), scopes=serving.scopes, note=note, expected=expected)
-    return done.as_json(), _counted(done.as_json())
+    return _counted(done.as_json())
 
 
 def _told(change: "FactChange") -> Answered:
-    from vault_memory.app import telling
-
-    answer = telling.of_change(change)
-    reasons = [one.reason for one in change.edit.rejected] + [one.why for one in change.edit.proposed]
-    return answer, f"{change.outcome}: {change.id} in {change.note}" + (f" ({'; '.join(reasons)})" if reasons else "")
+    """What became of a fact, without the text of the page on which it stands."""
+    edit = change.edit
+    reasons = [refused.reason for refused in edit.rejected]
+    reasons += [proposal.why for proposal in edit.proposed]
+    reasons += [waiting.explanation for waiting in edit.pending]
+    reason = "; ".join(reasons)
+    message = f"{change.outcome}: {change.id} in {change.note}" + (f" ({reason})" if reason else "")
+    proposed = [{"id": proposal.id} for proposal in edit.proposed]
+    answer = {"outcome": change.outcome, "id": change.id, "note": change.note, "reason": reason}
+    return _in_words(message, answer | {"proposed": proposed})
 
 
 def _fact_gone(serving: Serving, change: "FactChange") -> Answered:
@@ -72,25 +78,34 @@ def _fact_gone(serving: Serving, change: "FactChange") -> Answered:
     edit, gone = change.edit, change.outcome == "deleted"
     page = serving.memory.curator.inbox.page_of(change.note) if edit.proposed else ""
     why = edit.rejected[0].reason if edit.rejected else edit.pending[0].explanation if edit.pending else WAITS
-    answer: dict[str, Any] = {
-        "matches": 1,
-        "removed": [{"place": change.note, "count": 1, "audit_id": edit.audit_id}] if gone else [],
-        "proposed": [{"place": change.note, "count": 1, "inbox": page}] if edit.proposed else [],
-        "remaining": 0 if gone else [{"place": change.note, "why": why}],
-    }
-    return answer, _counted(answer)
+    return _counted(
+        {
+            "matches": 1,
+            "removed": [{"place": change.note, "count": 1}] if gone else [],
+            "proposed": [{"place": change.note, "count": 1, "inbox": page}] if edit.proposed else [],
+            "remaining": 0 if gone else [{"place": change.note, "why": why}],
+        }
+    )
 
 
-def _counted(answer: dict[str, Any]) -> str:
-    if not answer["matches"] and not answer["remaining"]:
-        return "nothing says that"
-    lines = [f"removed {one['count']} from {one['place']}" for one in answer["removed"]]
+def _counted(answer: Mapping[str, Any]) -> Answered:
+    """How many items went, and where others stay."""
+    removed = [{"place": place["place"], "count": place["count"]} for place in answer["removed"]]
+    remaining = answer["remaining"] or []
+    lines = [f"removed {place['count']} from {place['place']}" for place in removed]
     lines += [
-        f"proposed to remove {one['count']} from {one['place']}: the person decides in {one['inbox'] or 'INBOX'}"
-        for one in answer["proposed"]
+        f"proposed to remove {place['count']} from {place['place']}: the person decides in {place['inbox'] or 'INBOX'}"
+        for place in answer["proposed"]
     ]
-    lines += [f"still in {one['place']}: {one['why']}" for one in answer["remaining"] or ()]
-    return "\n".join(lines)
+    lines += [f"still in {place['place']}: {place['why']}" for place in remaining]
+    message = "\n".join(lines) or "nothing says that"
+    counts = {"matches": answer["matches"], "removed": removed, "proposed": answer["proposed"]}
+    return _in_words(message, counts | {"remaining": remaining})
+
+
+def _in_words(message: str, answer: Mapping[str, Any]) -> Answered:
+    """An answer that says first in words what happened."""
+    return answered(message, {"message": message, **answer})
 
 
 def _given(value: Any) -> Any:

@@ -6,6 +6,7 @@ the bot say so.
 """
 
 import html
+import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -25,12 +26,20 @@ LARGEST_KEPT = 40_000
 """Letters of a text of which it is kept which lines were flagged"""
 FLAG = "[reads like an instruction; only quoted] "
 """Before a line that would tell the bot what to do"""
+HARMLESS = ("‹", "⟦")
+"""What stands in the place of a sign that may begin a mark: for `<`, and for `[`"""
 
 _LESS = "<\u226e\ufe64\uff1c\u2039\u276e\u3008\u27e8\u2329\u02c2\u1438\U0001d236\u227a"
 _OPEN = "[\uff3b\ufe5d\u3014\u3010\u27e6"
 _ENTITY = r"&(?:amp;)*(?:lt|lsqb|lbrack|#0*(?:60|91)|#[xX]0*(?:3[cC]|5[bB]));?"
-_OPENER = re.compile(rf"[{_LESS}{_OPEN}]|{_ENTITY}", re.IGNORECASE)
-_ANY_ENTITY = re.compile(r"&(?:amp;)*(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});?", re.IGNORECASE)
+_JSON_ESCAPE = r"\\+u00(?:3c|5b)"
+"""A sign as JSON may write it, which hosts and lines of transcripts do"""
+_OPENER = re.compile(rf"[{_LESS}{_OPEN}]|{_ENTITY}|{_JSON_ESCAPE}", re.IGNORECASE)
+_ANY_ENTITY = re.compile(
+    r"&(?:amp;)*(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});?"
+    r"|\\+(?:ud[89ab][0-9a-f]{2}\\+ud[c-f][0-9a-f]{2}|u[0-9a-f]{4}|[nrtbf])",
+    re.IGNORECASE,
+)
 _FARTHEST = 24
 """Letters after a sign that are looked at, apart from blanks and what nobody sees"""
 _NEXT_TO_LESS = re.compile(r"[^\W\d_]|[/|]")
@@ -54,7 +63,19 @@ CLOSING = f"</{NAME}>"
 
 
 def _attribute(value: str) -> str:
-    return " ".join(escaped(value).replace("<", "‹").replace(">", "›").replace('"', "'").split())
+    """A name or a heading inside of a mark. It is text of people, too, and may give orders."""
+    flag = FLAG * _gives_orders(one_line(value))
+    return flag + " ".join(escaped(value).replace("<", "‹").replace(">", "›").replace('"', "'").split())
+
+
+@lru_cache(maxsize=512)
+def _gives_orders(line: str) -> bool:
+    return shaped_like_instruction(bare(line)) or _any_begins((line,))
+
+
+def plain(text: str) -> str:
+    """Text that stands outside of quotations, such as the name of a note: no mark, and its orders are flagged."""
+    return "\n".join(quoted(text.split("\n")))
 
 
 def escaped(text: str) -> str:
@@ -67,14 +88,14 @@ def _harmless(text: str, sign: re.Match[str]) -> str:
     """What stands in the place of a sign that may begin a mark."""
     if skeleton(_decoded(sign[0])).startswith("["):
         letters, _ = _after(text, sign.end(), _FIRST_AFTER_OPEN)
-        return "⟦" if _AFTER_OPEN.match(_without_joints(letters)) else sign[0]
+        return HARMLESS[1] if _AFTER_OPEN.match(_without_joints(letters)) else sign[0]
     letters, gap = _after(text, sign.end(), _FIRST_AFTER_LESS)
     # At the end of a line: what follows may be cut away, so that another line comes next.
     if not letters or _BREAKS.search(gap):
-        return "‹"
+        return HARMLESS[0]
     if not gap and _NEXT_TO_LESS.match(letters):
-        return "‹"
-    return "‹" if _AFTER_LESS.match(_without_joints(letters)) else sign[0]
+        return HARMLESS[0]
+    return HARMLESS[0] if _AFTER_LESS.match(_without_joints(letters)) else sign[0]
 
 
 def _after(text: str, at: int, first: re.Pattern[str]) -> tuple[str, str]:
@@ -84,7 +105,7 @@ def _after(text: str, at: int, first: re.Pattern[str]) -> tuple[str, str]:
     """
     letters, gap = "", ""
     while at < len(text) and len(letters) < _FARTHEST:
-        entity = _ANY_ENTITY.match(text, at) if text[at] == "&" else None
+        entity = _ANY_ENTITY.match(text, at) if text[at] in "&\\" else None
         piece = _decoded(entity[0]) if entity else text[at]
         at = entity.end() if entity else at + 1
         seen = "".join(map(letter_skeleton, piece)).replace(" ", "")
@@ -97,7 +118,10 @@ def _after(text: str, at: int, first: re.Pattern[str]) -> tuple[str, str]:
 
 
 def _decoded(entity: str) -> str:
-    """What an entity stands for, also one that is escaped once more."""
+    """What an entity or an escape of JSON stands for, also where it is escaped once more."""
+    if entity.startswith("\\"):
+        escape = re.sub(r"\\+", r"\\", entity)
+        return str(json.loads(f'"{escape.lower()}"'))
     return html.unescape(html.unescape(entity)) if entity.startswith("&") else entity
 
 
