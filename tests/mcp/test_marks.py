@@ -15,7 +15,7 @@ from tests.mcp.hostile import ANSWERS, FOLDED_MARKS, folded
 from tests.mcp.vaults import opened, talk, words
 from tests.scenarios.outside import at
 from vault_memory import VaultMemory
-from vault_memory.mcp import quotations
+from vault_memory.app import quotations
 from vault_memory.memory.quoting import FLAG, INTRO
 
 HOSTS = ("text", "structured", "both")

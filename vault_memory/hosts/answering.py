@@ -24,6 +24,8 @@ ROOM = 9_500
 GAP = "\n\n"
 """Between two parts of the block"""
 CUT = "… (the rest of this note is too long for this place)"
+MOST_HITS = 8
+"""Of a search"""
 PLAIN = ("hermes",)
 """Hosts that take the text as it is"""
 
@@ -35,7 +37,21 @@ def answer(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now
     if event.kind in ("prompt", "recall") and memory.config.memory_search.auto_recall:
         block = _context(memory, event, caller, now, event.prompt)
         return _said(host, event, _only(block, "recalled"))
+    if event.kind == "search" and event.prompt.strip():
+        return _hits(memory, event, caller, now)
     return ""
+
+
+def _hits(memory: "VaultMemory", event: Event, caller: "Caller", now: "datetime | None") -> str:
+    """What a search finds, quoted for a model."""
+    from vault_memory.app import quotations
+    from vault_memory.daemon import asking
+
+    arguments: dict[str, object] = {"limit": MOST_HITS}
+    if now is not None:
+        arguments["now"] = now.isoformat()
+    found = asking.search(memory, event.prompt, scopes=caller.reads(memory.layout), arguments=arguments)
+    return quotations.of_search(caller.shown(found, memory.layout)).text
 
 
 def record(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now: "datetime | None") -> None:

@@ -21,8 +21,9 @@ EVENTS = {
     "SessionEnd": "end",
     "Recall": "recall",
     "TurnEnd": "turn",
+    "Search": "search",
 }
-"""The last two are said by our own provider, whose host knows no prompt without its answer"""
+"""The last three come from our own provider, whose host has no prompt without its answer"""
 
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(\s|$)")
 _NOT_TYPED = ("<task-notification", "<command-", "<local-command-", "<system-reminder", "<bash-", "<teammate-message")

@@ -8,17 +8,14 @@ if TYPE_CHECKING:
 
 MARK = "# Written by `vault-memory install hermes`; `--uninstall` takes it out."
 NAMES = ("__init__.py", "plugin.yaml")
-HITS = "8"
 
 
 def files(wire: "Wire") -> dict[str, str]:
     """Name and text of each file."""
-    hook, search = wire.command("hook", "hermes"), wire.command("search", "--json", "--quiet", "--limit", HITS)
+    hook = _list(wire.command("hook", "hermes"))
     folder = Path(__file__).with_name("hermes")
     texts = {name: (folder / f"{name}.txt").read_text(encoding="utf-8") for name in NAMES}
-    return {
-        name: text.replace("@HOOK@", _list(hook)).replace("@SEARCH@", _list(search)) for name, text in texts.items()
-    }
+    return {name: text.replace("@HOOK@", hook) for name, text in texts.items()}
 
 
 def _list(words: list[str]) -> str:

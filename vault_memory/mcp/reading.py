@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from vault_memory.app import contract
-from vault_memory.mcp import arguments, quotations
-from vault_memory.mcp.quotations import Answered
+from vault_memory.app import contract, quotations
+from vault_memory.app.quotations import Answered
+from vault_memory.mcp import arguments
 from vault_memory.mcp.serving import Serving
 
 LONGEST = 40_000

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from vault_memory.app import NoteInfo, NoteText, contract
+from vault_memory.app import NoteInfo, NoteText, contract, quotations
 from vault_memory.errors import BadPath, UsageError
-from vault_memory.mcp import quotations
 from vault_memory.mcp.serving import Serving
 from vault_memory.memory import inside
 

@@ -7,8 +7,8 @@ from typing import Any
 from vault_memory.app import NoteText, VaultMemory
 from vault_memory.app.callers import Caller
 from vault_memory.app.hiding import folders_of, hidden, placeless
+from vault_memory.app.quotations import in_marks, quotation, safe, shown_name
 from vault_memory.errors import NoteNotFound, VaultMemoryError
-from vault_memory.mcp.quotations import in_marks, quotation, safe, shown_name
 from vault_memory.memory import inside
 from vault_memory.memory.quoting import FLAG, HARMLESS, one_line
 

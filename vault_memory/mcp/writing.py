@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType
 
+from vault_memory.app.quotations import Answered, answered
 from vault_memory.errors import UsageError
 from vault_memory.mcp import arguments
-from vault_memory.mcp.quotations import Answered, answered
 from vault_memory.mcp.serving import Serving
 
 if TYPE_CHECKING:
