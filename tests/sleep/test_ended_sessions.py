@@ -72,6 +72,19 @@ def test_a_conversation_that_goes_on_is_learned_from_again_with_what_is_new_alon
         assert bedroom.text(NOTE).count("mackerel") == bedroom.text(NOTE).count("cherries") == 1
 
 
+def test_all_of_a_conversation_that_is_too_long_for_one_question_is_learned_when_it_ends(bedroom):
+    with model(bedroom, learns) as asked:
+        bedroom.sleep(now="2026-05-25T02:05+01:00")
+        for number in range(3):
+            text = f"I am allergic to fish {number}." + " So it is." * 3000
+            said(bedroom, text, "tea", f"10:0{number}")
+        end(bedroom, "tea")
+        [done] = learn(bedroom).scopes
+
+    assert (done["session"], done["gathered"], done["more"], done["state"]) == ("tea", 3, 0, "done")
+    assert len({turn for one in asked.asked for turn, _, _ in one.turns}) == 3
+
+
 def test_nothing_is_pruned_curated_or_reflected_before_the_night(bedroom):
     settings = {"SLEEP_CYCLE_CURATE_USER_MEMORY": "true", "SLEEP_CYCLE_MEMORY_RETENTION_DAYS": "3"}
     with model(bedroom, learns, **settings) as asked:

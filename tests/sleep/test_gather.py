@@ -1,10 +1,12 @@
-"""What a night looks at fits into its room, and loses no turn between one night and the next."""
+"""What a night asks fits into its room, and each turn stands in one question of it."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vault_memory.memory import Turn
-from vault_memory.sleep.gather import FLOOR, ROOM, gather
+from vault_memory.memory.prompting import CUT, Prompt
+from vault_memory.sleep.gather import ROOM, gather
+from vault_memory.sleep.packing import LEAST
 
 
 def turn(number, text="hello", *, session="s", source="talk", role="user", user="ann", origin="owner"):
@@ -12,8 +14,21 @@ def turn(number, text="hello", *, session="s", source="talk", role="user", user=
     return Turn(f"t{number}", at, session, role, user, "", text, origin, source)
 
 
-def shown(gathered):
-    return sum(len(one.text) for one in gathered.excerpts)
+def rounds(turns, room=ROOM):
+    """What is gathered, question by question, until no turn is left."""
+    found = []
+    while turns:
+        gathered = gather(turns, user="ann", room=room)
+        assert gathered.turns == tuple(turns[: len(gathered.turns)])
+        assert gathered.turns
+        turns = turns[len(gathered.turns) :]
+        assert gathered.more == len(turns)
+        found.append(gathered)
+    return found
+
+
+def lines(gathered):
+    return sum(one.size for one in gathered.excerpts)
 
 
 def test_what_fits_is_shown_whole():
@@ -28,74 +43,112 @@ def test_what_fits_is_shown_whole():
     assert list(gathered.evidence) == ["t1", "t3"]
 
 
-def test_of_a_long_conversation_two_fifths_of_the_beginning_and_three_of_the_end_are_kept():
-    turns = [turn(number, f"{number:04}" + "x" * 996) for number in range(100)]
+def test_of_a_long_day_each_own_turn_stands_whole_in_a_question():
+    turns = [turn(number, f"{number:04}" + "x" * 496) for number in range(200)]
 
-    gathered = gather(turns, user="ann")
+    asked = rounds(turns)
 
-    ids = [int(one.id[1:]) for one in gathered.excerpts]
-    head, tail = [one for one in ids if one < 50], [one for one in ids if one >= 50]
-    assert head == list(range(len(head)))
-    assert tail == list(range(100 - len(tail), 100))
-    assert (len(head), len(tail)) == (20, 30)
-    assert gathered.turns[-1].id == "t99"
-    assert shown(gathered) <= ROOM + 100
+    assert [one.text for gathered in asked for one in gathered.excerpts] == [one.text for one in turns]
+    assert len(asked) == 3
 
 
-def test_a_turn_that_is_cut_in_the_middle_says_so():
+def test_a_day_of_ten_thousand_short_turns_is_asked_in_pieces_of_the_size_of_the_room():
+    asked = rounds([turn(number, "ok") for number in range(10_000)])
+
+    assert max(len(Prompt("extraction", "", (), one.excerpts).text) for one in asked) <= ROOM + 20
+    assert sum(len(one.excerpts) for one in asked) == 10_000
+
+
+def test_a_turn_that_is_longer_than_the_room_keeps_its_beginning_and_its_end():
     gathered = gather([turn(1, "a" * ROOM + "b" * ROOM)], user="ann")
 
     [one] = gathered.excerpts
-    assert "[…]" in one.text
-    assert one.text.startswith("a" * 20_000)
-    assert one.text.endswith("b" * 30_000)
+    assert CUT in one.text
+    assert one.text.count("a") == (ROOM - len("[t1] ann: […]\n")) * 2 // 5
+    assert lines(gathered) == ROOM
+    assert list(gathered.evidence) == ["t1"]
+
+
+def test_an_answer_of_the_bot_is_cut_before_a_word_of_the_person_waits():
+    own = [turn(2 * number, "o" * 1000) for number in range(30)]
+    answers = [turn(2 * number + 1, "a" * 5000, role="assistant") for number in range(30)]
+    both = sorted([*own, *answers], key=lambda one: one.at)
+
+    [gathered] = rounds(both)
+
+    assert all(one.text == "o" * 1000 for one in gathered.excerpts if one.own)
+    shown = [one.text.count("a") for one in gathered.excerpts if not one.own]
+    assert len(shown) == 30
+    assert min(shown) >= LEAST
+    assert max(shown) - min(shown) <= 1
+    assert ROOM - 200 <= lines(gathered) <= ROOM
 
 
 def test_what_came_by_itself_has_a_fifth_and_may_have_what_people_leave():
-    long = [turn(number, "p" * 1000, session="p") for number in range(100)]
-    jobs = [turn(number + 500, "j" * 1000, session="j", source="cron") for number in range(100)]
+    long = [turn(2 * number, "p" * 1000, session="p") for number in range(100)]
+    jobs = [turn(2 * number + 1, "j" * 1000, session="j", source="cron") for number in range(100)]
+    both = sorted([*long, *jobs], key=lambda one: one.at)
 
-    both, alone = gather([*long, *jobs], user="ann"), gather([long[0], *jobs], user="ann")
+    first, alone = rounds(both)[0], gather([long[0], *jobs], user="ann")
 
-    of_jobs = sum(one.text.count("j") for one in both.excerpts)
+    of_jobs = sum(one.text.count("j") for one in first.excerpts)
     assert 9_000 <= of_jobs <= 10_000
-    assert sum(one.text.count("p") for one in both.excerpts) <= 40_000
-    assert sum(one.text.count("j") for one in alone.excerpts) >= 48_000
+    assert 38_000 <= sum(one.text.count("p") for one in first.excerpts) <= 40_000
+    assert sum(one.text.count("j") for one in alone.excerpts) >= 44_000
+    assert alone.more == 0
 
 
-def test_a_short_conversation_is_not_starved_by_a_long_one():
-    turns = [turn(1, "s" * FLOOR, session="short"), *(turn(n, "l" * 1000, session="long") for n in range(2, 200))]
+def test_a_thousand_heartbeats_make_no_further_question():
+    beats = [turn(number, "h" * 3000, session="h", source="heartbeat") for number in range(1000)]
 
-    gathered = gather(turns, user="ann")
+    [gathered] = rounds([*beats, turn(2000, "I love sour cherries")])
 
-    assert gathered.excerpts[0].text == "s" * FLOOR
+    assert list(gathered.evidence) == ["t2000"]
 
 
 def test_only_what_the_person_said_in_their_own_words_is_evidence():
     turns = [
         turn(1), turn(2, role="assistant"), turn(3, origin="email"), turn(4, user="bob"), turn(5, role="tool"),
+        turn(6, source="cron"),
     ]  # fmt: skip
 
     assert list(gather(turns, user="ann").evidence) == ["t1"]
     assert list(gather(turns, user="").evidence) == ["t1", "t4"]
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 150), st.integers(0, 3000), st.booleans()), max_size=200),
-    st.sampled_from([2_000, 5_000, ROOM]),
+TEXTS = st.one_of(
+    st.integers(1, 3000).map("x".__mul__),
+    st.integers(1, 400).map("a\n".__mul__),
+    st.integers(1, 300).map("<b>\u2028\x85\0\ud800".__mul__),
 )
-def test_nothing_is_skipped_between_one_night_and_the_next(said, room):
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 20), TEXTS, st.sampled_from(["talk", "cron"]),
+            st.sampled_from(["user", "user", "assistant"]),
+        ),
+        max_size=60,
+    ),
+    st.sampled_from([300, 2_000, 5_000, ROOM]),
+    st.lists(st.tuples(st.text("abc\n <", max_size=4000), st.sampled_from(["profile", "facts"])), max_size=2),
+)  # fmt: skip
+@example([(0, "x" * 2000, "cron", "user"), (0, "\n" * 999 + "x", "talk", "user")], 300, [])
+def test_every_question_fits_its_room_and_every_own_turn_stands_in_one(said, room, notes):
     turns = [
-        turn(number, "x" * length, session=f"s{session}{job}", source="cron" if job else "talk")
-        for number, (session, length, job) in enumerate(said)
+        turn(number, text, session=f"s{session}", source=source, role=role)
+        for number, (session, text, source, role) in enumerate(said)
     ]
-    left, taken = turns, []
-    while left:
-        gathered = gather(left, user="ann", room=room)
-        taken += gathered.turns
-        assert gathered.turns
-        assert shown(gathered) <= room + 3 * len(gathered.excerpts)
+    known = tuple((name, text) for text, name in notes)
+
+    shown = []
+    for gathered in rounds(turns, room // 2):
+        prompt = Prompt("extraction", "", known, gathered.excerpts).fitted(room)
+        assert len(prompt.text) <= room
+        assert lines(gathered) <= room // 2
         assert {one.id for one in gathered.excerpts} <= {one.id for one in gathered.turns}
-        left = left[len(gathered.turns) :]
-        assert len(left) == gathered.more
-    assert taken == turns
+        shown += [one.id for one in gathered.excerpts]
+
+    assert len(shown) == len(set(shown))
+    assert {one.id for one in turns if one.role == "user" and one.source == "talk"} <= set(shown)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vault_memory.app import VaultMemory
 from vault_memory.curate import Devices, Transcripts
 from vault_memory.memory import Layout, Turn
-from vault_memory.sleep import Desk, Log, Night, Shelf, Wanted
+from vault_memory.sleep import Desk, Log, Night, Places, Shelf, Wanted
 from vault_memory.sleep.kept import Last
 from vault_memory.sleep.steps import end, gather_turns, state
 from vault_memory.vault import Folder
@@ -61,7 +61,8 @@ class House:
         def logs(scope: str, known: object) -> dict[str, Log]:
             return {path: Log(*log) for path, log in transcripts.logs(scope, known).items()}
 
-        desk = Desk(None, self.shelf, None, logs, None, None, None, None)  # type: ignore[arg-type]
+        nowhere = Places(SCOPE, "", "", "", "", "")
+        desk = Desk(None, self.shelf, lambda scope: nowhere, logs, None, None, None, None)  # type: ignore[arg-type]
         night = Night(desk, Wanted(SCOPE, self.now.date(), self.now, UTC))
         state(night)
         gather_turns(night)

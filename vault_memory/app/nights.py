@@ -94,15 +94,18 @@ class Sleep:
 
     def _conversation(self, desk: "Desk", session: "Session") -> dict[str, Any]:
         """With what was killed before, which is finished first."""
-        from vault_memory.sleep import Night
+        from vault_memory.sleep import Night, joined
 
         wanted = replace(self._wanted(session.scope), session=session.id)
         wanted = replace(wanted, night=self.now.astimezone(wanted.zone).date())
+        whole: dict[str, Any] = {}
         for _ in range(MOST_ROUNDS):
             found = Night(desk, wanted).run()
-            if found.session == session.id or found.state == "failed":
+            is_this = found.session == session.id
+            whole = joined(whole if is_this else {}, asdict(found))
+            if found.state == "failed" or (is_this and not found.more):
                 break
-        return asdict(found)
+        return whole
 
     def status(self) -> dict[str, object]:
         lasts = {one.scope: one for one in self.shelf.lasts()}

@@ -5,7 +5,7 @@ between marks as data; a mark inside it is broken, and a line of it cannot pose 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,6 +17,12 @@ Role = Literal["extraction", "curation", "reflection"]
 
 CUT = "[…]"
 """Stands where a part of an excerpt was left out"""
+HEAD_SHARE = 0.4
+"""Of an excerpt that is cut: so much of what is shown is its beginning, the rest its end"""
+PARTED = "\n\n"
+"""Between two parts of a prompt"""
+TURNS_FRAME = len("<turns>\n") + len("\n</turns>")
+"""Characters around what was said"""
 SHORTEST = 400
 """Characters of a text that is not cut in two any more"""
 
@@ -33,6 +39,33 @@ class Excerpt:
     """whether it was said by a person whose memory this is, in their own words"""
     ts: str = ""
     session: str = ""
+
+    @property
+    def size(self) -> int:
+        """Characters of its line in a prompt, with the label and the line end."""
+        return len(_line(self)) + 1
+
+    def with_text(self, text: str) -> "Excerpt":
+        """The same turn, saying this."""
+        return replace(self, text=text)
+
+    def cut_to(self, size: int) -> "Excerpt":
+        """The beginning and the end of it, so that its line has no more than `size` characters.
+
+        What is shown grows when it is rendered: each line of the text is set in. So the length is measured there.
+        """
+        low, high = 0, min(len(self.text), size)
+        while low < high:
+            length = (low + high + 1) // 2
+            if self._cut(length).size <= size:
+                low = length
+            else:
+                high = length - 1
+        return self._cut(low)
+
+    def _cut(self, length: int) -> "Excerpt":
+        head = int(length * HEAD_SHARE)
+        return self.with_text(self.text[:head] + CUT + self.text[len(self.text) - (length - head) :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +90,12 @@ class Prompt:
         parts = [_marked(name, text) for name, text in self.known]
         if self.excerpts:
             parts.append(_marked("turns", "\n".join(map(_line, self.excerpts)), escape=False))
-        return "\n\n".join(parts)
+        return PARTED.join(parts)
+
+    def fitted(self, room: int) -> "Prompt":
+        """The same question in so many characters: what is known already is cut, what was said is not."""
+        left = room - len(replace(self, known=()).text) - (len(PARTED) if self.excerpts else 0)
+        return replace(self, known=_fitted(self.known, left))
 
     def schema(self) -> dict[str, Any]:
         """The shape of the answer, as JSON Schema."""
@@ -79,6 +117,33 @@ class Prompt:
 def filled(template: str, values: Mapping[str, str]) -> str:
     """The template with each ``{{name}}`` replaced; what is put in is not looked at again, unknown names stay."""
     return _PLACE.sub(lambda place: values.get(place[1], place[0]), template)
+
+
+def known_size(known: Iterable[tuple[str, str]]) -> int:
+    """Characters that this has in a prompt, with its marks and what parts it from what follows."""
+    return sum(len(_marked(name, text)) + len(PARTED) for name, text in known)
+
+
+def _fitted(known: tuple[tuple[str, str], ...], room: int) -> tuple[tuple[str, str], ...]:
+    """Each text up to a common length, the greatest that fits; nothing at all when not even the marks do."""
+    if known_size(known) - len(PARTED) <= room:
+        return known
+    low, high = 0, max(len(text) for _, text in known)
+    while low < high:
+        length = (low + high + 1) // 2
+        if known_size((name, _beginning(text, length)) for name, text in known) - len(PARTED) <= room:
+            low = length
+        else:
+            high = length - 1
+    return tuple((name, _beginning(text, low)) for name, text in known) if low else ()
+
+
+def _beginning(text: str, length: int) -> str:
+    """Whole lines from the top, and a mark that says that there is more."""
+    if len(text) <= length:
+        return text
+    kept = text[:length]
+    return (kept.rpartition("\n")[0] or kept) + "\n" + CUT
 
 
 _PLACE = re.compile(r"\{\{ ?([a-z_]+) ?\}\}")

@@ -83,6 +83,8 @@ class Open(_Kept):
     """older versions: the id of the last turn that it took in"""
     taken: list[str] = field(default_factory=list)
     """the marks of the turns that it took in; others are the next night's"""
+    room: int = 0
+    """characters for the lines of these turns; decided once, since the notes beside them may grow meanwhile"""
     answers: dict[str, dict[str, Any]] = field(default_factory=dict)
     """what the brain said, by step"""
     runs: dict[str, str] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown import SectionedDoc, parse
 from vault_memory.memory import Extraction
 from vault_memory.memory.items import short_hash
-from vault_memory.sleep.gather import Gathered, Log
+from vault_memory.sleep.gather import ROOM, Gathered, Log
 from vault_memory.sleep.kept import Open, Shelf
 from vault_memory.sleep.lines import LEARNED, ops_for
 from vault_memory.sleep.places import Places
@@ -71,6 +71,8 @@ class Wanted:
     dry_run: bool = False
     session: str = ""
     """only this conversation, which has ended; the night is still to come"""
+    room: int = ROOM
+    """characters of one question to the brain, beside its instructions"""
 
 
 @dataclass(slots=True)
@@ -89,7 +91,7 @@ class Outcome:
     pruned: int = 0
     reflected: int = 0
     more: int = 0
-    """turns for which there was no room; they are the next night's"""
+    """turns for which there was no room; the next question of the night begins with them"""
     waiting: int = 0
     """writes that wait until their notes are left alone"""
     rung: str = ""

@@ -32,7 +32,7 @@ WEEK = "The week"
 def reflect(night: "Night") -> None:
     """Weekly, for a person, when at least three facts were learned in seven days."""
     places, today = night.places, night.night
-    if night.kind != "user" or night.out.state == "failed" or not places.reflections:
+    if night.kind != "user" or night.out.state == "failed" or night.out.more or not places.reflections:
         return
     if not night.gathered.turns and not night.last.newest:
         return  # it never heard a word
@@ -63,6 +63,7 @@ def _told(night: "Night", days: dict[date, str]) -> list[str]:
         prompt = asking.reflection_prompt(
             night.desk.instructions("reflection"),
             who=night.name, night=night.night, days=days, facts=night.text(night.places.facts),
+            room=night.wanted.room,
         )  # fmt: skip
         said = night.ask("reflection", prompt)
     except VaultMemoryError:

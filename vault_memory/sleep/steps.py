@@ -68,14 +68,19 @@ def gather_turns(night: "Night") -> None:
         turns = [turn for turn in turns if mark_of(turn.id) in kept.taken]
     elif kept.newest in ids:
         turns = turns[: ids.index(kept.newest) + 1]
-    night.gathered = gather(turns, user=night.name if night.kind == "user" else "")
+    if turns and not kept.room:
+        profile, facts = night.text(night.places.profile), night.text(night.places.facts)
+        kept.room = asking.room_for_turns(night.wanted.room, profile=profile, facts=facts)
+    night.gathered = gather(turns, user=night.name if night.kind == "user" else "", room=kept.room)
     taken = {turn.id for turn in night.gathered.turns}
     left = [turn for turn in fresh if turn.id not in taken]
     night.read_out = read_out(logs, left)
-    night.out.gathered, night.out.more = len(taken), 0 if kept.session else len(left)
+    night.out.gathered = len(taken)
+    night.out.more = sum(kept.session in ("", turn.session) for turn in left)
     night.out.heard = 0 if kept.session else len(night.last.heard)
-    if taken and not kept.taken:
-        kept.taken = sorted(map(mark_of, taken))
+    marks = sorted(map(mark_of, taken))
+    if marks != kept.taken:  # a night that an older version began took in more than stands in its question
+        kept.taken = marks
         night.keep()
 
 
@@ -89,7 +94,7 @@ def ask_the_brain(night: "Night") -> None:
         prompt = asking.extraction_prompt(
             night.desk.instructions("extraction"),
             who=night.name, night=night.night, profile=night.text(places.profile), facts=night.text(places.facts),
-            excerpts=night.gathered.excerpts,
+            excerpts=night.gathered.excerpts, room=night.wanted.room,
         )  # fmt: skip
         text = night.ask("extraction", prompt)
     except VaultMemoryError as error:
@@ -187,9 +192,10 @@ def _log(night: "Night", path: str) -> None:
 
 
 def curate(night: "Night") -> None:
-    """The brain may edit USER.md, within what policy allows."""
+    """The brain may edit USER.md, within what policy allows, once all turns of the night are read."""
     if (
-        not (night.wanted.curate and (night.gathered.turns or night.last.heard))
+        night.out.more
+        or not (night.wanted.curate and (night.gathered.turns or night.last.heard))
         or night.kind != "user"
         or night.out.state == "failed"
     ):
@@ -202,7 +208,7 @@ def curate(night: "Night") -> None:
         prompt = asking.curation_prompt(
             night.desk.instructions("curation"),
             note=places.profile.rpartition("/")[2], night=night.night, text=text, days=days,
-            facts=night.text(places.facts),
+            facts=night.text(places.facts), room=night.wanted.room,
         )  # fmt: skip
         said = night.ask("curation", prompt)
     except VaultMemoryError as error:
@@ -215,9 +221,12 @@ def curate(night: "Night") -> None:
 
 def count(night: "Night") -> None:
     """How many nights in a row nothing was learned, at the ends of conversations neither."""
-    by_day = 0 if night.open.session else _learned(night.last.by_day)
-    another = not night.open.session and night.open.night != night.last.night
-    night.out.idle = 0 if _learned(asdict(night.out)) + by_day else night.last.idle + another
+    last, open_ = night.last, night.open
+    by_day = 0 if open_.session else _learned(last.by_day)
+    begun = not open_.session and last.outcome.get("night") == open_.night  # this is a further question of a night
+    before = _learned(last.outcome) if begun else 0
+    another = not (open_.session or begun or open_.night == last.night)
+    night.out.idle = 0 if _learned(asdict(night.out)) + by_day + before else last.idle + another
     if night.out.state == "done":
         night.out.state = "partial" if night.out.more else "done" if night.out.gathered else "quiet"
 
