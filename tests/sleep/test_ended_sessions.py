@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.brain.scripted import ScriptedModel, fails, learns
+from tests.brain.scripted import ScriptedModel, fails, learns, says
 from tests.scenarios.outside import until
 from tests.sleep.test_brains import NOTE, PROFILE, SCOPE, model
 from vault_memory.app import VaultMemory
@@ -73,7 +73,7 @@ def test_a_conversation_that_goes_on_is_learned_from_again_with_what_is_new_alon
 
 
 def test_all_of_a_conversation_that_is_too_long_for_one_question_is_learned_when_it_ends(bedroom):
-    with model(bedroom, learns) as asked:
+    with model(bedroom, says({"memories": [], "facts": []})) as asked:
         bedroom.sleep(now="2026-05-25T02:05+01:00")
         for number in range(3):
             text = f"I am allergic to fish {number}." + " So it is." * 3000
