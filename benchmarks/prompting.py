@@ -50,7 +50,7 @@ def rows(place: Place) -> Iterator[Row]:
 
 
 def _block(memory: VaultMemory, prompt: str, scopes: list[str]) -> None:
-    block = memory.context(prompt, scopes=scopes, now=NOW, refresh=False)
+    block = memory.context(prompt, scopes=scopes, private=True, now=NOW, refresh=False)
     kinds = [part.kind for part in block.parts]
     wanted = ["user", "facts", "channel", "rules", "dated", "dated", "reflection"]
     if [kind for kind in kinds if kind != "recalled"] != wanted:
@@ -59,7 +59,7 @@ def _block(memory: VaultMemory, prompt: str, scopes: list[str]) -> None:
 
 def _recalls(memory: VaultMemory, prompt: str, scopes: list[str]) -> bool:
     """Whether the vault has something to say to it, as to nearly all of them."""
-    return any(part.kind == "recalled" for part in memory.context(prompt, scopes=scopes, now=NOW).parts)
+    return any(part.kind == "recalled" for part in memory.context(prompt, scopes=scopes, private=True, now=NOW).parts)
 
 
 def _median(ask: Callable[[str], object], questions: Sequence[str]) -> float:

@@ -12,7 +12,15 @@ HERE = Layout(user="main")
 
 def test_a_person_opens_their_own_scope_their_channel_and_their_groups():
     assert Caller("mira").scopes(HERE) == ("user:mira",)
-    assert Caller("mira", "kitchen", ("club",)).scopes(HERE) == ("user:mira", "channel:kitchen", "group:club")
+    mira = Caller("mira", "kitchen", ("club",), private=True)
+    assert mira.scopes(HERE) == ("user:mira", "channel:kitchen", "group:club")
+
+
+def test_in_a_channel_a_persons_own_scope_and_workspace_are_closed_unless_asked_for():
+    assert Caller("mira", "kitchen", ("club",)).scopes(HERE) == ("channel:kitchen", "group:club")
+    assert Caller("main", "kitchen").reads(HERE) == ("channel:kitchen", "group:global")
+    assert Caller("main", "kitchen", ("main",)).scopes(HERE) == ("channel:kitchen", "group:main")
+    assert Caller("main", "kitchen", private=True).scopes(HERE) == ("user:main", "channel:kitchen", "group:main")
 
 
 def test_who_owns_the_workspace_at_the_root_has_its_group():

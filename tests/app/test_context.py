@@ -54,6 +54,7 @@ def memory(tmp_path: Path) -> Iterator[VaultMemory]:
 
 
 def block(memory: VaultMemory, prompt: str = ORIGINAL, *scopes: str, **more: object):
+    more = {"private": True, **more}
     return memory.context(prompt, scopes=list(scopes or (ANN, QUAY)), now=NOW, **more)  # type: ignore[arg-type]
 
 
@@ -226,12 +227,14 @@ def test_the_configured_limit_holds_where_no_budget_is_given(tmp_path):
     st.lists(st.sampled_from([ANN, BEN, QUAY, MAIN]), unique=True),
     st.sampled_from([ORIGINAL, "the safe of ben", "owes ben ten crowns", "ann ben quay", "white", ""]),
     st.sampled_from(["chat", "briefing"]),
+    st.booleans(),
 )
-def test_nothing_of_another_scope_is_in_it(memory, scopes, prompt, purpose):
-    found = memory.context(prompt, scopes=scopes, purpose=purpose, now=NOW)
+def test_nothing_of_another_scope_is_in_it(memory, scopes, prompt, purpose, private):
+    found = memory.context(prompt, scopes=scopes, purpose=purpose, private=private, now=NOW)
 
     of = {ANN: "Users/ann/", BEN: "Users/ben/", QUAY: "Channels/quay/", MAIN: "MEMORY.md"}
-    open_to_it = tuple(of[one] for one in scopes if purpose == "chat" or not one.startswith("user:"))
+    others_read = purpose == "briefing" or (QUAY in scopes and not private)
+    open_to_it = tuple(of[one] for one in scopes if not (others_read and one.startswith("user:")))
     assert all(part.note.startswith(open_to_it) for part in found.parts)
     if "Users/ben/" not in open_to_it:
         assert not re.search("1234|ten crowns|Ben saw", found.text)

@@ -32,13 +32,13 @@ def test_each_token_of_the_configuration_opens_the_notes_of_its_person(tmp_path:
     file = tmp_path / "vault-memory.toml"
     file.write_text(
         f'[[serve.tokens]]\nuser = "mira"\ntoken_file = "{mira}"\nchannel = "harbour"\ngroups = ["crew"]\n'
-        f'[[serve.tokens]]\nuser = "tomas"\ntoken_file = "{tomas}"\n'
+        f'[[serve.tokens]]\nuser = "tomas"\ntoken_file = "{tomas}"\nchannel = "den"\nprivate = true\n'
     )
 
     tokens = Tokens.load(config.load(file, {}).serve.tokens, root=vault)
 
     assert tokens.caller(MIRA) == Caller("mira", "harbour", ("crew",))
-    assert tokens.caller(TOMAS) == Caller("tomas")
+    assert tokens.caller(TOMAS) == Caller("tomas", "den", private=True)
     assert len(tokens) == 2
 
 

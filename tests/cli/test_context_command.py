@@ -41,10 +41,42 @@ def test_a_person_reads_the_block_and_what_was_left_out(vault: Outside):
     assert "left out (confirmation): all of `what was given`: the block has room for 1 characters" in done.err
 
 
-def test_who_names_no_scope_means_all_of_the_vault(vault: Outside):
-    found = vault.ok("context")
+def test_who_names_nobody_in_a_vault_of_several_is_asked_whose_memory_it_is(vault: Outside):
+    done = vault.run("context")
+
+    assert (done.code, done.out) == (2, "")
+    assert "it is not clear whose memory `context` should give: this vault knows channel:quay, user:ann" in done.err
+    assert "`--all` gives the notes of everybody" in done.err
+    assert vault.run("context", "--json").error["code"] == "context_needs_name"
+    assert vault.run("context", "--purpose", "briefing", "--json").code == 2
+
+
+def test_all_of_the_vault_is_given_when_it_is_asked_for(vault: Outside):
+    found = vault.ok("context", "--all")
 
     assert [part["note"].split("/")[1] for part in found["parts"]] == ["ann", "ben", "quay"]
+    assert vault.run("context", "--all", "--user", "ann", "--json").error["code"] == "usage_error"
+
+
+def test_a_vault_of_one_person_and_no_channel_needs_no_name(outside: Outside):
+    outside.quick = True
+    outside.write("USER.md", "# Ann\n\n- Keeps bees\n")
+    outside.write("MEMORY.md", "# We\n\n- The workshop closes at six\n")
+
+    assert [part["note"] for part in outside.ok("context")["parts"]] == ["USER.md", "MEMORY.md"]
+    with outside.daemon():
+        assert "Keeps bees" in outside.ok("context")["text"]
+        outside.write("Channels/quay/CHANNEL.md", "# quay\n\n- Boats leave at noon\n")
+        assert outside.run("context", "--json").error["code"] == "context_needs_name"
+
+
+def test_what_is_left_out_in_a_channel_is_told(vault: Outside):
+    found = vault.ok("context", "--user", "ann", "--channel", "quay")
+
+    reason = "what is ann's own: others read the answer in a channel; `private` includes it"
+    assert found["cut"] == [{"kind": "user", "reason": reason}]
+    assert vault.ok("context", "--user", "ann", "--channel", "quay", "--private")["cut"] == []
+    assert "left out: what is ann's own" in vault.run("search", "bees", "--user", "ann", "--channel", "quay").err
 
 
 def test_a_briefing_and_a_channel(vault: Outside):
@@ -56,7 +88,14 @@ def test_a_briefing_and_a_channel(vault: Outside):
 
 
 def test_the_daemon_gives_the_same_block_and_sees_what_was_written_just_now(vault: Outside):
-    more = [(), ("--purpose", "briefing"), ("--budget", "300"), ("--confirmation", "Sell?"), ("--session", "a")]
+    more = [
+        (),
+        ("--private",),
+        ("--purpose", "briefing"),
+        ("--budget", "300"),
+        ("--confirmation", "Sell?"),
+        ("--session", "a"),
+    ]
     where = ("--user", "ann", "--channel", "quay", "--now", "2090-01-01")
     prompts = [("context", "the white hive by the brook", *where, *options) for options in more]
     alone = [vault.ok(*prompt) for prompt in prompts]

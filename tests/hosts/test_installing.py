@@ -137,7 +137,7 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(outside: Outside, in
 def test_claude_code_gets_the_five_hooks_beside_those_it_had(outside: Outside, install: Install) -> None:
     settings_file, servers_file = given_files(outside, "claude-code")
 
-    install("claude-code", "--channel", "harbour")
+    install("claude-code", "--channel", "harbour", "--private")
 
     said = json.loads(settings_file.read_text())
     assert said["model"] == "opus"
@@ -145,14 +145,14 @@ def test_claude_code_gets_the_five_hooks_beside_those_it_had(outside: Outside, i
     for event in EVENTS:
         [hook] = said["hooks"][event][-1]["hooks"]
         words = shlex.split(hook["command"])
-        assert words[-8:] == [
-            "hook", "claude-code", "--vault", str(outside.vault), "--user", "mira", "--channel", "harbour",
+        assert words[-9:] == [
+            "hook", "claude-code", "--vault", str(outside.vault), "--user", "mira", "--channel", "harbour", "--private",
         ]  # fmt: skip
         assert os.path.isabs(words[0])
         assert hook["type"] == "command"
         assert hook["timeout"] <= 10
     server = json.loads(servers_file.read_text())["mcpServers"]["vault-memory"]
-    assert [server["command"], *server["args"]][-7:-2] == ["mcp", "--vault", str(outside.vault), "--user", "mira"]
+    assert [server["command"], *server["args"]][-8:-3] == ["mcp", "--vault", str(outside.vault), "--user", "mira"]
 
 
 def test_the_written_command_runs_in_a_shell_whatever_the_vault_is_called(outside: Outside, install: Install) -> None:

@@ -23,7 +23,10 @@ from vault_memory.app.callers import Caller
 from vault_memory.mcp import application, server
 
 TOKENS = {"alice": "alice-" + "a" * 40, "bob": "bob-" + "b" * 40}
-OPTIONS = {"alice": ["--channel", "harbour", "--group", "crew"], "bob": ["--channel", "kitchen"]}
+OPTIONS = {
+    "alice": ["--channel", "harbour", "--group", "crew", "--private"],
+    "bob": ["--channel", "kitchen", "--private"],
+}
 CALLERS = {"alice": ALICE, "bob": BOB}
 OWN = {"alice": {"albatross", "cormorant", "egret"}, "bob": {"bittern", "dunlin"}}
 
@@ -59,6 +62,7 @@ def http(place: Outside) -> Iterator[Http]:
         file.write_text(token)
         rows.append(f'[[serve.tokens]]\nuser = "{user}"\ntoken_file = "{file}"\n')
         rows.append('channel = "harbour"\ngroups = ["crew"]\n' if user == "alice" else 'channel = "kitchen"\n')
+        rows.append("private = true\n")
     settings = place.home / "served.toml"
     settings.write_text("\n".join(rows))
     process = subprocess.Popen(

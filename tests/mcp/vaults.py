@@ -20,8 +20,8 @@ WORDS = {
     "group:crew": "egret",
     "group:main": "fulmar",
 }
-ALICE = Caller("alice", "harbour", ("crew",))
-BOB = Caller("bob", "kitchen")
+ALICE = Caller("alice", "harbour", ("crew",), private=True)
+BOB = Caller("bob", "kitchen", private=True)
 PLAN = "Users/alice/memories/plan.md"
 
 Gained = TypeVar("Gained")

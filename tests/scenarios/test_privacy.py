@@ -173,8 +173,9 @@ def test_no_command_asks_a_host_or_writes_a_foreign_file(traced: Traced) -> None
     run("init", str(outside.vault))
     run("index")
     run("search", "where is the spare key?", "--mode", "semantic")
-    for name in ("notes", "status", "stats", "doctor", "inbox", "conflicts", "trash", "facts", "log", "context"):
+    for name in ("notes", "status", "stats", "doctor", "inbox", "conflicts", "trash", "facts", "log"):
         run(name)
+    run("context", "--all")
     outside.write(note, "# Tea\n\n- green\n")
     run("read", note)
     run("append", note, "Tea", "white")

@@ -29,7 +29,7 @@ REFUSED_TO_TWINS = {"record_turn", "remember"}
 """What would make a person who cannot be told from another"""
 NEAR = {"MIR-" + "c" * 40: Caller("mir"), "LARGE-" + "d" * 40: Caller("MIRA", "Harbour", ("Crew",))}
 """Whose names are nearly those of another"""
-CALLERS = {MIRA: Caller("mira", "harbour", ("crew",)), TOMAS: Caller("tomas"), **NEAR}
+CALLERS = {MIRA: Caller("mira", "harbour", ("crew",), private=True), TOMAS: Caller("tomas"), **NEAR}
 UNREAD = "Users/mira/memories/quexalo-of-today.md"
 """A note that is newer on disk than what is searched"""
 STRANGERS = [token for token in CALLERS if token != MIRA]

@@ -20,16 +20,30 @@ class Caller:
     user: str
     channel: str = ""
     groups: tuple[str, ...] = ()
+    private: bool = False
+    """in a channel: open the person's own memory there, too; everybody in the channel reads the answers"""
 
     def __post_init__(self) -> None:
         if not self.user:
             raise UsageError("a bot needs to know whom it serves", hint="name the person: there is no default")
 
+    @property
+    def is_in_shared_room(self) -> bool:
+        """Whether others read the answers, so that the person's own memory stays closed."""
+        return bool(self.channel) and not self.private
+
     def scopes(self, layout: Layout) -> tuple[str, ...]:
-        """The scopes that are open, the person's first. Whoever owns the workspace at the root has its group, too."""
-        groups = (*self.groups, "main") if self.user == layout.user and "main" not in self.groups else self.groups
+        """The open scopes; what the bot remembers goes to the first.
+
+        The person's own scope is the first, except in a shared room: there it is closed, and the channel is the first.
+        Whoever owns the workspace at the root has its group, too; in a shared room only when `groups` names it.
+        """
         channel = (f"channel:{self.channel}",) if self.channel else ()
-        return (f"user:{self.user}", *channel, *(f"group:{group}" for group in groups))
+        named = tuple(f"group:{group}" for group in self.groups)
+        if self.is_in_shared_room:
+            return (*channel, *named)
+        owned = ("group:main",) if self.user == layout.user and "main" not in self.groups else ()
+        return (f"user:{self.user}", *channel, *named, *owned)
 
     def reads(self, layout: Layout) -> tuple[str, ...]:
         """The scopes that may be read: those that are open, and the group that is read by all."""

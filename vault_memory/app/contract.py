@@ -212,7 +212,7 @@ ARGUMENTS = {
 """Of a search, with their types in JSON; lists are of text, and what is not needed may be null"""
 CONTEXT_ARGUMENTS = {
     "prompt": str, "scopes": list, "purpose": str, "budget": int, "session": str, "confirmation": str,
-    "automatic": bool, "now": str,
+    "automatic": bool, "private": bool, "now": str,
 }  # fmt: skip
 """Of the memory block for a prompt, likewise"""
 

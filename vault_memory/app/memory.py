@@ -300,14 +300,16 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
         index = self.indexing.index()
         return inspection.stats(index) if scopes is None else inspection.stats_of(index, scopes)
 
-    def memory_tool(self, *, user: str) -> "MemoryTool":
+    def memory_tool(self, *, user: str, channel: str = "", private: bool = False) -> "MemoryTool":
         """Anthropic's memory tool over the notes of a person: `execute` carries out what the model asks for.
 
-        Raises UsageError for a name that no person of this vault can have.
+        With a `channel`, everybody there reads the answers: then it is over the dated notes of the channel, unless
+        `private` is true. Raises UsageError for a name that no person of this vault can have.
         """
+        from vault_memory.app.callers import Caller
         from vault_memory.app.memory_tool import MemoryTool
 
-        return MemoryTool(self, user)
+        return MemoryTool(self, Caller(user, channel, private=private))
 
     def doctor(self, *, fix: bool = False) -> "list[Check]":
         """Look at everything that could be wrong; with `fix`, mend what can be mended without touching a note."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 TOOL = {"type": "memory_20250818", "name": "memory"}
 """How a request to the model names the tool"""
+EXAMPLE_DAY = "2026-01-31"
+NAMED_BY_DAY = f"the notes of a channel are named by a day, such as /memories/{EXAMPLE_DAY}-topic.md"
 KINDS = frozenset({"note", "dated", "reflection"})
 """Kinds of notes that lie in the folder"""
 WORKSPACE = "group:main"
@@ -78,19 +80,23 @@ class _Named:
 
 
 class MemoryTool:
-    """The tool of one person. Usable from several threads, as its vault is."""
+    """The tool of one person, or of a channel where they talk. Usable from several threads, as its vault is."""
 
-    def __init__(self, memory: "VaultMemory", user: str) -> None:
-        """Raises UsageError for a name that no person of this vault can have."""
+    def __init__(self, memory: "VaultMemory", caller: Caller) -> None:
+        """Raises UsageError for a name that no person or channel of this vault can have."""
         from vault_memory.curate.people import refuse_twin
         from vault_memory.sleep import places_of
 
-        refuse_twin(Caller(user).user, memory.root, memory.layout)
-        self._memory, self._user = memory, Caller(user).user
+        refuse_twin(caller.user, memory.root, memory.layout)
+        self._memory, self._scope = memory, caller.scopes(memory.layout)[0]
+        self._is_shared = caller.is_in_shared_room
         paths = list(memory.folder.listing(suffixes=(".md",)).entries)
-        self._folder = places_of(f"user:{user}", paths, memory.layout).notes
-        if not self._is_ours(self._folder + "note.md"):
-            raise UsageError(f"{user!r} has no folder of notes in this vault", hint="name a person as the layout does")
+        self._folder = places_of(self._scope, paths, memory.layout).notes
+        if not self._is_ours(f"{self._folder}{EXAMPLE_DAY}.md"):
+            name = caller.channel if self._is_shared else caller.user
+            raise UsageError(
+                f"{name!r} has no folder of notes in this vault", hint="name a person or a channel as the layout does"
+            )
 
     def execute(self, command: Mapping[str, object], *, now: datetime | None = None) -> ToolAnswer:
         """Carry out one command of the model, as its `input` says it; what is wrong with it is the answer.
@@ -234,7 +240,7 @@ class MemoryTool:
 
     def _is_ours(self, note: str) -> bool:
         place = self._memory.layout.place(note)
-        scopes = {f"user:{self._user}", WORKSPACE} if self._folder == "memory/" else {f"user:{self._user}"}
+        scopes = {self._scope, WORKSPACE} if self._folder == "memory/" else {self._scope}
         return place is not None and place.kind in KINDS and place.scope in scopes
 
     def _below(self, named: _Named) -> dict[str, int]:
@@ -272,7 +278,8 @@ class MemoryTool:
         except BadPath as error:
             raise _Refused(f"Error: {named.path} is no name for a memory file: {error.reason}") from None
         if not self._is_ours(named.note):
-            raise _Refused(f"Error: {named.path} is no name for a memory file: such names are not read as memory")
+            why = NAMED_BY_DAY if self._is_shared else "such names are not read as memory"
+            raise _Refused(f"Error: {named.path} is no name for a memory file: {why}")
         there = {clash_key(name) for name in self._below(_Named(ROOT, "", ""))}
         if clash_key(note_name(named.rest)) in there or self._below(named):
             raise _Refused(taken.format(path=named.path))

@@ -37,6 +37,7 @@ class Prompting(Knowing):
         session: str | None = None,
         confirmation: str = "",
         automatic: bool = False,
+        private: bool = False,
         now: datetime | None = None,
         refresh: bool = True,
     ) -> "ContextBlock":
@@ -46,7 +47,8 @@ class Prompting(Knowing):
         and channel memory are never cut. A `briefing` holds nothing personal. `session` is the conversation whose own
         turns are left out, `confirmation` what a task was about that was confirmed just now. Lines that have to do
         with the prompt are looked up; with `automatic`, as for a hook that nobody asked, only as `[memory_search]`
-        allows. Raises UsageError.
+        allows. When `scopes` name a channel, everybody there reads the answer: the notes of persons are left out unless
+        `private` is true. Raises UsageError.
         """
         from vault_memory.app.blocks import ContextBlock, Cut
 
@@ -59,7 +61,7 @@ class Prompting(Knowing):
         at = moment(now)
         wanted = self._wanted(
             prompt=prompt, scopes=tuple(scopes), today=at.date(), briefing=purpose == "briefing",
-            session=session or "", confirmation=confirmation,
+            session=session or "", confirmation=confirmation, private=private,
             budget=self.config.max_memory_chars if budget is None else budget,
             most_lines=self.config.memory_search.auto_recall_limit if automatic else self.config.recall.top_k,
         )  # fmt: skip

@@ -4,6 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vault_memory.cli.options import Context
+from vault_memory.errors import UsageError
+
+MOST_NAMES = 8
+"""Persons and channels that an error lists"""
 
 
 def answer_search(context: Context, query: str, scopes: Sequence[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -15,13 +19,41 @@ def answer_search(context: Context, query: str, scopes: Sequence[str], arguments
 
 
 def answer_context(
-    context: Context, prompt: str, scopes: Sequence[str], arguments: Mapping[str, Any]
+    context: Context, prompt: str, scopes: Sequence[str], arguments: Mapping[str, Any], *, everything: bool
 ) -> dict[str, Any]:
-    """The memory block for a prompt, likewise."""
+    """The memory block for a prompt; `everything` means all of the vault.
+
+    Without names it is the memory of the only person. Raises ContextNeedsName where that is not clear.
+    """
     from vault_memory.daemon import asking
 
     with context.open() as memory, context.progress() as progress:
-        return asking.context(memory, prompt, scopes=scopes or None, arguments=arguments, progress=progress)
+        if not scopes:
+            scopes = asking.all_scopes(memory, progress)
+            if not everything and not _belong_to_one_person(scopes):
+                raise ContextNeedsName(scopes)
+        return asking.context(memory, prompt, scopes=scopes, arguments=arguments, progress=progress)
+
+
+class ContextNeedsName(UsageError):
+    """Nothing says whose memory a prompt is to get, and the vault knows several persons or a channel."""
+
+    def __init__(self, scopes: Sequence[str]) -> None:
+        known = [scope for scope in scopes if not scope.startswith("group:")]
+        names = ", ".join(known[:MOST_NAMES]) + (", …" if len(known) > MOST_NAMES else "")
+        super().__init__(
+            f"it is not clear whose memory `context` should give: this vault knows {names}",
+            hint="name a person with `--user NAME` or a place with `--channel NAME` or `--group NAME`; "
+            "`--all` gives the notes of everybody",
+            scopes=list(scopes),
+        )
+
+
+def _belong_to_one_person(scopes: Sequence[str]) -> bool:
+    """Whether nobody but one person can be meant, and no channel reads along."""
+    return sum(scope.startswith("user:") for scope in scopes) <= 1 and not any(
+        scope.startswith("channel:") for scope in scopes
+    )
 
 
 def ask_daemon(context: Context, call: str) -> dict[str, Any] | None:

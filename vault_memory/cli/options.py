@@ -152,6 +152,15 @@ def scoped(function: Function) -> Function:
     return function
 
 
+def private(function: Function) -> Function:
+    """The option that opens a person's own notes in a channel."""
+    return click.option(
+        "--private",
+        is_flag=True,
+        help="With --channel: also the person's own notes; all in the channel read the answer.",
+    )(function)
+
+
 def named_scopes(users: Sequence[str], channels: Sequence[str], groups: Sequence[str]) -> list[str]:
     """The scopes that were named; none means that the person means all of the vault."""
     return [

@@ -231,9 +231,11 @@ class ServeToken(NamedTuple):
     token_file: str
     """A file outside the vault that only its owner can read, with the token in it: 32 characters at least"""
     channel: str = ""
-    """The channel it opens as well"""
+    """The channel where the bot answers: it opens the notes of the channel, in the place of the person's own"""
     groups: tuple[str, ...] = ()
     """The groups it opens as well"""
+    private: bool = False
+    """With `channel`: also open the person's own notes, although everybody in the channel reads the answers"""
 
 
 class Serve(NamedTuple):

@@ -42,24 +42,34 @@ def context(
     memory: "VaultMemory",
     prompt: str,
     *,
-    scopes: Sequence[str] | None,
+    scopes: Sequence[str],
     arguments: Mapping[str, Any],
     progress: "Progress | None" = None,
 ) -> dict[str, Any]:
-    """`context`: `arguments` are those of the JSON contract beside prompt and scopes.
+    """`context`: `arguments` are those of the JSON contract beside prompt and scopes. An empty list gives nothing."""
 
-    `scopes` None is a person who means all of the vault; an empty list gives nothing.
-    """
-
-    def alone(among: Sequence[str] | None) -> dict[str, Any]:
+    def alone() -> dict[str, Any]:
         wanted = contract.context_arguments(arguments)
         memory.refresh(progress)
         if prompt.strip() and memory.config.recall.mode in ("semantic", "rrf"):
             memory.warm()
-        named = memory.scopes() if among is None else among
-        return contract.of_context(memory.context(prompt, scopes=named, refresh=False, **wanted))
+        return contract.of_context(memory.context(prompt, scopes=scopes, refresh=False, **wanted))
 
-    return _answered(memory, "context", {**arguments, "prompt": prompt}, scopes) or alone(scopes)
+    return _answered(memory, "context", {**arguments, "prompt": prompt}, scopes) or alone()
+
+
+def all_scopes(memory: "VaultMemory", progress: "Progress | None" = None) -> list[str]:
+    """The names of all scopes of the vault, from its daemon when one runs."""
+    try:
+        answer = ask(memory.state.socket, "scopes", {})
+    except DaemonRefused as refused:
+        if refused.code != BEHIND:
+            raise
+        answer = None
+    if answer is not None:
+        return list(answer["scopes"])
+    memory.refresh(progress)
+    return memory.scopes()
 
 
 def _answered(

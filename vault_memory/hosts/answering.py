@@ -179,7 +179,7 @@ def _context(
 ) -> dict[str, Any]:
     from vault_memory.daemon import asking
 
-    arguments: dict[str, object] = {"session": event.session, "automatic": True, **more}
+    arguments: dict[str, object] = {"session": event.session, "automatic": True, "private": caller.private, **more}
     if now is not None:
         arguments["now"] = now.isoformat()
     return asking.context(memory, prompt, scopes=caller.reads(memory.layout), arguments=arguments)

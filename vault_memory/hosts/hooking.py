@@ -23,7 +23,7 @@ END_SECONDS = 2.5
 LAST_WORDS_SECONDS = 2.0
 """Then, at most, to keep what is not recorded yet and to say why there is no answer"""
 VALUES = ("vault", "config", "user", "channel", "group", "now")
-FLAGS = ("json", "quiet", "verbose")
+FLAGS = ("json", "quiet", "verbose", "private")
 AUTOMATED = "VAULT_MEMORY_AUTOMATED"
 """Set by a job that runs a host: what the host then sends as a prompt no person typed"""
 NO = ("", "0", "false", "no", "off")
@@ -37,6 +37,7 @@ class _Call:
         self.host = self.event = ""
         self.state: Path | None = None
         self.options: dict[str, list[str]] = {}
+        self.private = False
         self.unsaid: Callable[[], None] = lambda: None
         """keeps what is not recorded yet"""
 
@@ -72,7 +73,7 @@ def _answer(call: _Call, arguments: Sequence[str]) -> str:
     from vault_memory.app.callers import Caller
     from vault_memory.hosts.answering import Said, answer, drop, record
 
-    caller = Caller(call.last("user"), call.last("channel"), tuple(call.options.get("group", ())))
+    caller = Caller(call.last("user"), call.last("channel"), tuple(call.options.get("group", ())), call.private)
     if call.environment.get(AUTOMATED, "").strip().casefold() not in NO:
         event = event._replace(automated=True)
     if event.silent:
@@ -102,6 +103,8 @@ def _understand(call: _Call, arguments: Sequence[str]) -> None:
             call.options.setdefault(name, []).append(value if equals else words.pop(0))
         elif word.startswith("-") and name not in FLAGS:
             raise UsageError(f"`hook` knows no option `{word}`")
+        elif word == "--private":
+            call.private = True
         elif not word.startswith("-"):
             if call.host:
                 raise UsageError(f"`hook` takes one host, and not `{word}` too")

@@ -46,11 +46,14 @@ class Wire:
     config: Path | None = None
     server: bool = True
     """whether the MCP server can be started"""
+    private: bool = False
+    """in a channel: open the person's own memory, too"""
 
     def command(self, *call: str) -> list[str]:
         """The words of a command line; the name of the command comes first, so that a hook starts quickly."""
         words = [*self.program, *call, "--vault", str(self.vault), "--user", self.user]
         words += ["--channel", self.channel] if self.channel else []
+        words += ["--private"] if self.private else []
         return words + (["--config", str(self.config)] if self.config else [])
 
 

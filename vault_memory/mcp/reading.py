@@ -26,7 +26,7 @@ def context(serving: Serving, asked: arguments.Context) -> Answered:
     from vault_memory.daemon import asking
 
     given: dict[str, Any] = msgspec.to_builtins(asked)
-    prompt = given.pop("prompt")
+    prompt, given["private"] = given.pop("prompt"), serving.caller.private
     answer = serving.shown(asking.context(serving.memory, prompt, scopes=serving.reads, arguments=given))
     return quotations.of_context(answer)
 

@@ -40,7 +40,7 @@ class Serving:
 
     @property
     def own(self) -> str:
-        """The scope of the person."""
+        """The scope that new memories go to: the person's; in a shared room that of the channel."""
         return self.scopes[0]
 
     def may_read(self, note: str) -> bool:

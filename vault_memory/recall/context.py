@@ -23,9 +23,13 @@ MORE = 30
 """Hits that are asked for beside those wanted, since some are left out"""
 MOST = 240
 HEADING_STEP = " › "
+MAIN = "group:main"
+"""The group of the workspace at the root"""
 ALWAYS = ("user", "channel", "memory", "rules", "dated", "reflection")
 PERSONAL_IN_MAIN = frozenset({"dated", "reflection", "transcript", "user", "rules"})
 """What in the group of the workspace at the root is its owner's own"""
+
+OTHERS_READ = "what is {name}'s own: others read the answer in a channel; `private` includes it"
 
 Ask = Callable[[str, Sequence[str], int], "Answer"]
 """Looks for what has to do with a text in these scopes, so many hits at most"""
@@ -53,6 +57,8 @@ class Wanted(NamedTuple):
     most_lines: int = 10
     """recalled lines; 0: none"""
     recall_budget: int = 4_000
+    private: bool = False
+    """whether the person's own memory goes in although a channel is among the scopes"""
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -60,19 +66,37 @@ class Wanted(NamedTuple):
         return tuple(scope.partition(":")[2] for scope in self.scopes if scope.startswith("user:"))
 
     @property
+    def in_shared_room(self) -> bool:
+        """Whether the answer goes to a channel, whose members all read it."""
+        return not self.private and any(scope.startswith("channel:") for scope in self.scopes)
+
+    @property
+    def closed_people(self) -> tuple[str, ...]:
+        """Persons whose own memory is left out, because they are named beside a channel."""
+        return self.people if self.in_shared_room and not self.briefing else ()
+
+    @property
     def open(self) -> tuple[str, ...]:
-        """The scopes that may go in: a briefing is read by others, too."""
-        return tuple(one for one in self.scopes if not (self.briefing and one.startswith("user:")))
+        """The scopes that may go in: others read a briefing, and an answer in a channel."""
+        others_read = self.briefing or self.in_shared_room
+        return tuple(scope for scope in self.scopes if not (others_read and scope.startswith("user:")))
+
+    @property
+    def fact_scopes(self) -> tuple[str, ...]:
+        """The scopes whose facts may go in. In a channel, those of the workspace are its owner's own."""
+        return tuple(scope for scope in self.open if scope != MAIN or not self.in_shared_room)
 
     def is_personal(self, kind: str, scope: str) -> bool:
-        """Whether a note is one person's own, and has no place in a briefing; a page of facts may be about anybody."""
-        own = scope.startswith("user:") or (scope == "group:main" and kind in PERSONAL_IN_MAIN)
-        return self.briefing and (own or kind == "facts")
+        """Whether a note is one person's own, and others would read it; a page of facts may be about anybody."""
+        own = scope.startswith("user:") or (scope == MAIN and kind in PERSONAL_IN_MAIN)
+        if self.briefing:
+            return own or kind == "facts"
+        return self.in_shared_room and (own or (scope == MAIN and kind == "facts"))
 
 
 def build(index: Index, notes: Notes, wanted: Wanted, ask: Ask | None) -> Assembled:
     """The block for a prompt. `ask` None: nothing is recalled."""
-    cut: list[tuple[str, str]] = []
+    cut = [("user", OTHERS_READ.format(name=name)) for name in wanted.closed_people]
     quotations = list(_always(index, notes, wanted))
     quotations += _facts(index, notes, wanted, cut)
     if wanted.confirmation.strip():
@@ -134,7 +158,7 @@ def _there(index: Index, wanted: Wanted) -> list[tuple[str, str, str | None, str
 
 def _facts(index: Index, notes: Notes, wanted: Wanted, cut: list[tuple[str, str]]) -> Iterable[Quotation]:
     """The person's own facts, and those about whom or what the prompt names."""
-    ids = index.scope_ids(wanted.open)
+    ids = index.scope_ids(wanted.fact_scopes)
     if not rows.any_of(index.connection, ids):
         return []
     from vault_memory.memory.facts import Fact, current, folded, snake_case  # only here: many vaults have no facts
@@ -144,7 +168,10 @@ def _facts(index: Index, notes: Notes, wanted: Wanted, cut: list[tuple[str, str]
     if wanted.briefing:
         people = _by_all_names(index, wanted, {*people, folded(wanted.owner)})
     keys = rows.named(index.connection, ids, Prompt(rules.asked(wanted.prompt)))
-    keys = keys - people if wanted.briefing else keys | people
+    if wanted.briefing:
+        keys -= people
+    elif not wanted.in_shared_room:
+        keys |= people
     by_scope: dict[str, list[tuple[str, Fact]]] = {}
     for path, fact in rows.about(index.connection, ids, keys):
         by_scope.setdefault(fact.scope, []).append((path, fact))

@@ -27,7 +27,7 @@ def context(memory: VaultMemory, caller: Caller, asked: bodies.Context) -> Answe
     from vault_memory.daemon import asking
 
     given = _given(asked)
-    prompt = given.pop("prompt")
+    prompt, given["private"] = given.pop("prompt"), caller.private
     found = asking.context(memory, prompt, scopes=caller.reads(memory.layout), arguments=given)
     return _shown(memory, caller, found)
 
@@ -54,7 +54,7 @@ def note(memory: VaultMemory, caller: Caller, asked: bodies.Note) -> Answer:
 
 
 def remember(memory: VaultMemory, caller: Caller, asked: bodies.Remember) -> Answer:
-    return asdict(memory.remember(asked.text, scope=f"user:{caller.user}", source="tool"))
+    return asdict(memory.remember(asked.text, scope=caller.scopes(memory.layout)[0], source="tool"))
 
 
 def facts(memory: VaultMemory, caller: Caller, asked: bodies.Facts) -> Answer:

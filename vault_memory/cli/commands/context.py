@@ -4,7 +4,8 @@ import click
 
 from vault_memory.cli.asking import answer_context
 from vault_memory.cli.commands.search import remark
-from vault_memory.cli.options import Context, common, named_scopes, scoped
+from vault_memory.cli.options import Context, common, named_scopes, private, scoped
+from vault_memory.errors import UsageError
 
 
 @click.command()
@@ -17,6 +18,8 @@ from vault_memory.cli.options import Context, common, named_scopes, scoped
 )
 @click.option("--session", metavar="NAME", help="The conversation whose own turns are left out.")
 @click.option("--confirmation", metavar="TEXT", help="What a task was about that was confirmed just now; comes last.")
+@click.option("--all", "everything", is_flag=True, help="All of the vault, the notes of every person included.")
+@private
 @scoped
 @common
 @click.pass_obj
@@ -27,17 +30,26 @@ def context(
     users: tuple[str, ...],
     channels: tuple[str, ...],
     groups: tuple[str, ...],
+    everything: bool,
+    private: bool,
     **options: str | int | None,
 ) -> None:
     """Print the memory block for PROMPT: what a bot is given before it answers.
 
     USER.md, facts, CHANNEL.md (without a channel MEMORY.md), rules, the last dated notes, the newest reflection, and
     the lines that have to do with PROMPT; all of it quoted, as it stands in the notes now.
+
+    --user, --channel and --group say whose memory it is. With --channel, others read the answer: what is a person's own
+    is left out unless --private is given. A vault of one person and no channel needs no name.
     """
-    arguments = {name: value for name, value in options.items() if value is not None}
+    scopes = named_scopes(users, channels, groups)
+    if everything and scopes:
+        raise UsageError("--all goes without --user, --channel and --group", hint="give either --all or names")
+    arguments: dict[str, object] = {name: value for name, value in options.items() if value is not None}
+    arguments["private"] = private or everything
     if context.now:
         arguments["now"] = context.now.isoformat()
-    answer = answer_context(context, " ".join(prompt), named_scopes(users, channels, groups), arguments)
+    answer = answer_context(context, " ".join(prompt), scopes, arguments, everything=everything)
     context.emit(answer, lambda: answer["text"], verbatim=True)
     if not context.json:
         for cut in answer["cut"]:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.extras import has
-from vault_memory.cli.options import Context, common
+from vault_memory.cli.options import Context, common, private
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
 @click.option("--user", metavar="NAME", help="Whom the bot serves.")
 @click.option("--channel", metavar="NAME", help="Where, when that is a channel.")
 @click.option("--group", metavar="NAME", multiple=True, help="A group whose notes are open, too (repeatable).")
+@private
 @common
 @click.pass_obj
-def hook(context: Context, host: str, user: str | None, channel: str | None, group: tuple[str, ...]) -> None:
+def hook(
+    context: Context, host: str, user: str | None, channel: str | None, group: tuple[str, ...], private: bool
+) -> None:
     """Answer one event of HOST (claude-code, codex), which comes as JSON on standard input.
 
     SessionStart is answered with the memory block. UserPromptSubmit is recorded, and answered with recalled lines when
@@ -38,6 +42,7 @@ def hook(context: Context, host: str, user: str | None, channel: str | None, gro
     given = {"vault": context.vault, "config": context.config, "user": user, "channel": channel}
     words = [word for name, value in given.items() if value for word in (f"--{name}", value)]
     words += [word for name in group for word in ("--group", name)]
+    words += ["--private"] if private else []
     sys.exit(run([host, *words, *(("--now", context.now.isoformat()) if context.now else ())]))
 
 
@@ -45,11 +50,14 @@ def hook(context: Context, host: str, user: str | None, channel: str | None, gro
 @click.argument("host", metavar="HOST")
 @click.option("--user", metavar="NAME", help="Whom the bot serves; needed when the vault knows several persons.")
 @click.option("--channel", metavar="NAME", help="Where, when that is a channel.")
+@private
 @click.option("--uninstall", is_flag=True, help="Take out exactly what was put in.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @common
 @click.pass_obj
-def install(context: Context, host: str, user: str | None, channel: str | None, uninstall: bool, dry_run: bool) -> None:
+def install(
+    context: Context, host: str, user: str | None, channel: str | None, private: bool, uninstall: bool, dry_run: bool
+) -> None:
     """Plug the vault into HOST: claude-code, codex, claude-desktop, openclaw or hermes.
 
     Its configuration is changed where it must be, with a backup beside it; all else in it stays as it is. To do it
@@ -61,7 +69,7 @@ def install(context: Context, host: str, user: str | None, channel: str | None, 
         if not uninstall:
             with context.progress() as progress:
                 memory.refresh(progress)  # a hook has no time to read a whole vault
-        wire = _wire(context, memory, user, channel, uninstall=uninstall)
+        wire = replace(_wire(context, memory, user, channel, uninstall=uninstall), private=private)
         plan = hosts.plan(host, wire, os.environ)
         act = hosts.uninstall if uninstall else hosts.install
         changed = act(plan, memory.state.path, now=context.now or datetime.now(UTC), dry_run=dry_run)

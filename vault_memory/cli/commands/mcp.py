@@ -6,17 +6,18 @@ import sys
 import click
 
 from vault_memory.cli.extras import need
-from vault_memory.cli.options import Context, common
+from vault_memory.cli.options import Context, common, private
 from vault_memory.errors import UsageError
 
 
 @click.command()
 @click.option("--user", metavar="NAME", help="Whose memory it is. There is no default.")
-@click.option("--channel", default="", metavar="NAME", help="The channel that is open, too.")
+@click.option("--channel", default="", metavar="NAME", help="The channel where the bot answers.")
 @click.option("--group", "groups", multiple=True, metavar="NAME", help="A group that is open, too (repeatable).")
+@private
 @common
 @click.pass_obj
-def mcp(context: Context, user: str | None, channel: str, groups: tuple[str, ...]) -> None:
+def mcp(context: Context, user: str | None, channel: str, groups: tuple[str, ...], private: bool) -> None:
     """Serve tools and notes to an MCP client over standard input and output, until it goes.
 
     Nothing that the client says opens anybody else's notes. Over HTTP, `serve` offers the same at /mcp.
@@ -29,7 +30,7 @@ def mcp(context: Context, user: str | None, channel: str, groups: tuple[str, ...
     for name in (user, channel, *groups):
         if any("\ud800" <= letter <= "\udfff" for letter in name):
             raise UsageError(f"{name!r} is no name: it is not valid UTF-8", hint="write it as its folder is named")
-    caller = Caller(user, channel, groups)
+    caller = Caller(user, channel, groups, private)
     with context.open() as memory:
         from vault_memory.mcp import over_stdio
 

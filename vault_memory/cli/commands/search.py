@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from vault_memory.cli.options import Context, common, day, named_scopes, scoped
+from vault_memory.cli.options import Context, common, day, named_scopes, private, scoped
 from vault_memory.cli.terminal import styled
 
 
@@ -18,6 +18,7 @@ from vault_memory.cli.terminal import styled
 @click.option("--mode", metavar="MODE", help="balanced, keyword, semantic or rrf.")
 @click.option("--limit", type=click.IntRange(1, 1000), metavar="N", help="At most this many hits.")
 @click.option("--why", is_flag=True, help="Show each term of the score, and what the filters left out.")
+@private
 @scoped
 @common
 @click.pass_obj
@@ -28,12 +29,13 @@ def search(
     users: tuple[str, ...],
     channels: tuple[str, ...],
     groups: tuple[str, ...],
+    private: bool,
     **filters: Any,
 ) -> None:
     """Find the lines that answer QUERY, best first.
 
     Words, a question or a whole prompt, in any language. Without a daemon it first reads what changed and searches
-    by keywords.
+    by keywords. With --channel the answer is for all in the channel: --user opens a person's own notes with --private.
     """
     from vault_memory.cli.asking import answer_search
 
@@ -41,8 +43,11 @@ def search(
     arguments = {name: value for name, value in listed.items() if value}
     if context.now:
         arguments["now"] = context.now.isoformat()
-    answer = answer_search(context, " ".join(query), named_scopes(users, channels, groups), arguments)
+    open_users = users if private or not channels else ()
+    answer = answer_search(context, " ".join(query), named_scopes(open_users, channels, groups), arguments)
     context.emit(answer, lambda: _human(answer))
+    for name in users if not open_users else ():
+        context.say(f"left out: what is {name}'s own, as others read the answer in a channel; --private includes it")
     remark(context, answer["freshness"])
 
 

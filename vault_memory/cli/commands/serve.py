@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.extras import has, need
-from vault_memory.cli.options import Context, common
+from vault_memory.cli.options import Context, common, private
 from vault_memory.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -40,28 +40,31 @@ class NobodyMayAsk(ConfigError):
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 takes any that is free.")
 @click.option("--socket", "path", metavar="PATH", help="Listen on this Unix socket instead, which only you can open.")
 @click.option("--user", metavar="NAME", help="With --socket: whom those serve who come without a token.")
-@click.option("--channel", default="", metavar="NAME", help="With --user: the channel that is open, too.")
+@click.option("--channel", default="", metavar="NAME", help="With --user: the channel where the bot answers.")
 @click.option("--group", "groups", multiple=True, metavar="NAME", help="With --user: a group that is open, too.")
+@private
 @click.option("--new-token", "new_token", metavar="FILE", help="Make a token for --user in a new file, and end.")
 @common
 @click.pass_obj
 def serve(
     context: Context, host: str | None, port: int | None, path: str | None, user: str | None, channel: str,
-    groups: tuple[str, ...], new_token: str | None,
+    groups: tuple[str, ...], private: bool, new_token: str | None,
 ) -> None:  # fmt: skip
     """Answer bots over HTTP until stopped: the calls under /v1, described by /openapi.json, and MCP at /mcp.
 
     Each bot has a token, named in [[serve.tokens]] of the configuration, which opens the notes of one person.
     """
     if new_token:
-        _make_token(context, new_token, user, channel, groups)
+        _make_token(context, new_token, user, channel, groups, private=private)
         return
     need("web")
     with context.open() as memory:
         settings = _settings(memory.config.serve, host, port, path)
-        if not settings.socket and (user or channel or groups):
-            raise UsageError("--user, --channel and --group go with --socket", hint="over TCP, tokens say who is who")
-        _serve(context, memory, settings, _local(user, channel, groups))
+        if not settings.socket and (user or channel or groups or private):
+            raise UsageError(
+                "--user, --channel, --group and --private go with --socket", hint="over TCP, tokens say who is who"
+            )
+        _serve(context, memory, settings, _local(user, channel, groups, private=private))
 
 
 def _settings(configured: "Serve", host: str | None, port: int | None, path: str | None) -> "Serve":
@@ -76,12 +79,12 @@ def _settings(configured: "Serve", host: str | None, port: int | None, path: str
     )
 
 
-def _local(user: str | None, channel: str, groups: Sequence[str]) -> "Caller | None":
+def _local(user: str | None, channel: str, groups: Sequence[str], *, private: bool) -> "Caller | None":
     from vault_memory.app.callers import Caller
 
     if user is None and not channel and not groups:
         return None
-    return Caller(user or "", channel, tuple(groups))
+    return Caller(user or "", channel, tuple(groups), private)
 
 
 def _serve(context: Context, memory: "VaultMemory", settings: "Serve", local: "Caller | None") -> None:
@@ -122,7 +125,9 @@ def _listening(settings: "Serve") -> "tuple[socket.socket, str]":
     return listening, f"http://{host}:{listening.getsockname()[1]}"
 
 
-def _make_token(context: Context, name: str, user: str | None, channel: str, groups: Sequence[str]) -> None:
+def _make_token(
+    context: Context, name: str, user: str | None, channel: str, groups: Sequence[str], *, private: bool
+) -> None:
     """A file that only its owner can read, and the lines that name it; the token itself is not shown."""
     import secrets
 
@@ -145,6 +150,7 @@ def _make_token(context: Context, name: str, user: str | None, channel: str, gro
     lines = ["[[serve.tokens]]", *(f"{key} = {_quoted(value)}" for key, value in rows.items() if value)]
     if groups:
         lines.append(f"groups = [{', '.join(map(_quoted, groups))}]")
+    lines += ["private = true"] if private else []
     context.say(f"a new token lies in {shlex.quote(str(path))}; this names it in the configuration:")
     context.emit({"token_file": str(path), "toml": "\n".join(lines)}, lambda: "\n".join(lines))
 
