@@ -14,6 +14,8 @@ from vault_memory.vault import revision_of
 
 NOTE = "# Me\n\n## Tea\n\n- green\n"
 WAITING = "memory/waiting.md"
+EACH_PATTERN = [PATTERNS[0], *(pytest.param(pattern, marks=pytest.mark.deep) for pattern in PATTERNS[1:])]
+"""Every page is damaged every day; the further patterns take minutes, and are for the long run"""
 PERSONAL = "USER.md"
 
 
@@ -46,7 +48,7 @@ def open_memory(outside: Outside) -> VaultMemory:
     return VaultMemory.open(outside.vault, environment=outside.environment)
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", EACH_PATTERN)
 def test_a_damaged_page_of_the_journal_stops_no_write_and_loses_no_version_elsewhere(
     lived_in: Outside, tmp_path: Path, pattern: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -173,7 +175,7 @@ def test_a_person_without_rights_on_the_journal_is_not_told_to_move_it_away(live
     assert "keep the file" in done.error["hint"]
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", EACH_PATTERN)
 def test_a_damaged_page_of_the_sync_state_deletes_and_reverts_nothing(outside: Outside, pattern: bytes) -> None:
     with running_cloud() as cloud:
         outside.settings |= cloud.settings
