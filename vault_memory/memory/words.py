@@ -95,9 +95,31 @@ def is_run(word: str) -> bool:
 
 def sentences(query: str) -> list[str]:
     """What of a prompt is asked: its questions, or without any its last two sentences."""
-    parts = [part.strip() for part in _end().split(clean(query)) if part.strip()]
-    asked = [part for part in parts if is_question(part)]
-    return (asked or parts[-2:])[-MOST_SENTENCES:]
+    parts = split_sentences(clean(query))
+    questions = [part for part in parts if is_question(part)]
+    return (
+        _telling(questions, MOST_SENTENCES)  # not `what?`: nothing could be looked for
+        or _telling(parts, 2)
+        or (questions or parts[-2:])[-MOST_SENTENCES:]
+    )
+
+
+def _telling(parts: list[str], most: int) -> list[str]:
+    """The last of these sentences that have a word which is no stop-word."""
+    last: list[str] = []
+    for part in reversed(parts):
+        found = words(part)
+        stop = stop_words(found)
+        if any(word not in stop for word in found):
+            last.append(part)
+        if len(last) == most:
+            break
+    return last[::-1]
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, with their marks."""
+    return [part.strip() for part in _end().split(text) if part.strip()]
 
 
 def is_question(text: str) -> bool:
