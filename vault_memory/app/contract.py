@@ -207,7 +207,7 @@ def of_error(error: VaultMemoryError) -> dict[str, Any]:
 
 ARGUMENTS = {
     "query": str, "scopes": list, "mode": str, "limit": int, "now": str, "topic": str, "entity": str, "since": str,
-    "until": str, "kinds": list, "why": bool,
+    "until": str, "kinds": list, "why": bool, "session": str,
 }  # fmt: skip
 """Of a search, with their types in JSON; lists are of text, and what is not needed may be null"""
 CONTEXT_ARGUMENTS = {

@@ -201,13 +201,15 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
         until: date | None = None,
         kinds: Collection[str] = (),
         why: bool = False,
+        session: str | None = None,
         refresh: bool = True,
     ) -> "SearchAnswer":
         """The chunks that answer `query` best, from the notes of `scopes` and no other.
 
         `mode` is balanced, keyword, semantic or rrf. Vectors take part once `warm` was called; without them every mode
         goes by words, and `freshness.semantic` says so. `refresh` first brings the index up to date; whoever runs
-        beside a daemon may leave that to it. `since` and `until` are inclusive. Raises UsageError for an unknown mode
+        beside a daemon may leave that to it. `since` and `until` are inclusive. `session` is the open
+        conversation, whose own turns are left out. Raises UsageError for an unknown mode
         or a bare string as `scopes`.
         """
         from vault_memory.app.results import SearchAnswer  # only here: who asks nothing needs none of it
@@ -223,6 +225,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
             search, index, query, scopes=scopes, mode=wanted, limit=limit or self.config.recall.limit,
             now=now or datetime.now(UTC), topic=topic, entity=entity, since=since, until=until, kinds=kinds, why=why,
             cues=self.config.recall.dialogue_cues, pending=self.pending.index(),
+            session=session or "",
         )  # fmt: skip
         dirty = self.dirty()  # before: what is read in meanwhile is in the index, and not yet in what is searched
         with index.reading():  # a note named as stale and its text are of one moment

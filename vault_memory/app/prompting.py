@@ -91,7 +91,7 @@ class Prompting(Knowing):
         dirty = self.dirty()  # type: ignore[attr-defined]
         with self.folder.held(), index.reading():
             notes = standing.Notes(self.folder, self._authors, index.revision_of)
-            block = context.build(index, notes, wanted, None if why_not else self._recalling(index, at))
+            block = context.build(index, notes, wanted, None if why_not else self._recalling(index, at, wanted.session))
             fresh: Freshness = self._freshness(index, dirty)  # type: ignore[attr-defined]
         cut = [*(Cut(*one) for one in block.cut), *([Cut("recalled", why_not)] if why_not else [])]
         return ContextBlock(block.text, tuple(Part(*one) for one in block.parts), tuple(cut), fresh)
@@ -101,7 +101,7 @@ class Prompting(Knowing):
             return "`[memory_search] enabled` is false"
         return "`[memory_search] auto_recall` is off" if automatic and not self.config.memory_search.auto_recall else ""
 
-    def _recalling(self, index: "Index", at: datetime) -> "Ask":
+    def _recalling(self, index: "Index", at: datetime, session: str) -> "Ask":
         """Looks for what has to do with a prompt, with the embedder's help when it is there."""
         settings = self.config.recall
         keywords = "keyword" if settings.mode == "semantic" else settings.mode
@@ -110,7 +110,15 @@ class Prompting(Knowing):
             from vault_memory.recall import search  # only here: when a conversation begins nothing is looked up
 
             ask_for = partial(
-                search, index, text, scopes=scopes, limit=limit, now=at, cues=settings.dialogue_cues, gated=True
+                search,
+                index,
+                text,
+                scopes=scopes,
+                limit=limit,
+                now=at,
+                cues=settings.dialogue_cues,
+                gated=True,
+                session=session,
             )
             found: Answer | None = self._with_vectors(partial(ask_for, mode=settings.mode))  # type: ignore[attr-defined]
             return found or ask_for(mode=keywords)

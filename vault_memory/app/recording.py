@@ -35,6 +35,8 @@ class Recorded:
 
 
 NOTHING = Recorded(None, None)
+JUST_NOW = timedelta(minutes=5)
+"""So long after its last turn a session is taken for the open conversation of a person"""
 
 
 class OwnerUnknown(UsageError):
@@ -123,6 +125,16 @@ class Recording(Resolving):
                 path = added.path
                 self._took(added, at)
         return Recorded(turn.id, path)
+
+    def open_conversation(self, user: str, channel: str = "", *, now: datetime | None = None) -> str:
+        """Return the session in which this person spoke within the last minutes, or nothing.
+
+        It stands in for the open conversation where a host does not name it.
+        """
+        session = self.sessions.latest(user, channel)
+        if session is None or moment(now) - session.last > JUST_NOW:
+            return ""
+        return session.id
 
     def end_session(
         self, session: str, *, user: str | None = None, channel: str | None = None, now: datetime | None = None

@@ -72,6 +72,11 @@ class Sessions:
             one for one in found if one and one.id == id_ and user in ("", one.user) and channel in ("", one.channel)
         ]
 
+    def latest(self, user: str, channel: str) -> Session | None:
+        """The open session of a person, in a channel or outside of any, in which the last turn was said."""
+        open_ = [one for one in self._in(self._folder / _key(user, channel)) if one.is_open]
+        return max(open_, key=lambda session: session.last, default=None)
+
     def all(self) -> list[Session]:
         """All that are remembered, the one that was silent for longest first."""
         with suppress(OSError):

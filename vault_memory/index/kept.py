@@ -23,8 +23,8 @@ Row = tuple[int, int, str | None, str, str]
 class Kept:
     """What was read for some scopes."""
 
-    scores: dict[str, dict[int, float]] = field(default_factory=dict)
-    """by what the full text was asked: scores by chunk id"""
+    scores: dict[tuple[str, frozenset[int]], dict[int, float]] = field(default_factory=dict)
+    """by what the full text was asked, and the chunks passed over: scores by chunk id"""
     by_id: dict[int, Row] = field(default_factory=dict)
     by_place: dict[int, Row | None] = field(default_factory=dict)
     """None: nothing is there"""
@@ -32,12 +32,12 @@ class Kept:
     """by note"""
     score_count: int = 0
 
-    def keep_scores(self, expression: str, scores: dict[int, float]) -> None:
+    def keep_scores(self, question: tuple[str, frozenset[int]], scores: dict[int, float]) -> None:
         self.score_count += len(scores) + 1
         if self.score_count > MOST_SCORES:
             self.scores.clear()
             self.score_count = len(scores) + 1
-        self.scores[expression] = scores
+        self.scores[question] = scores
 
     def keep_rows(self, rows: Sequence[Row], places: Sequence[int] = ()) -> None:
         """`places` are those that were looked at."""

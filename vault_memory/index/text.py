@@ -16,6 +16,7 @@ from weakref import WeakSet
 
 from vault_memory.database import Connection
 from vault_memory.index import volumes
+from vault_memory.index.exclusion import Exclusion
 from vault_memory.index.filters import Filters, chunks_in, notes_with
 from vault_memory.index.kept import Kept, Row, kept
 from vault_memory.memory import ranking
@@ -33,6 +34,7 @@ LEAST = 0.01
 """A word is left out that says less than this part of what the most telling one says"""
 NOTHING = '""'
 """A phrase without a word, which nothing has"""
+NO_CHUNKS = Exclusion()
 SATURATION, LENGTH_PART = 1.2, 0.6
 """The parameters of BM25, usually called k1 and b"""
 
@@ -57,15 +59,21 @@ def phrase(word: str) -> str:
 
 
 def find(
-    connection: Connection, scope_ids: Sequence[int], asked: Sequence[str], filters: Filters, *, most: int
+    connection: Connection,
+    scope_ids: Sequence[int],
+    asked: Sequence[str],
+    filters: Filters,
+    *,
+    most: int,
+    without: Exclusion = NO_CHUNKS,
 ) -> Matches:
-    """The `most` chunks of these scopes in which these words say the most."""
+    """The `most` chunks of these scopes in which these words say the most; those `without` count nowhere."""
     if not scope_ids:
         return Matches({}, {})
     around = _and(within_scopes(connection, scope_ids))
-    volume = volumes.of(connection, scope_ids)
+    volume = without.rest_of(volumes.of(connection, scope_ids))
     asked = _rare(connection, volume, asked, around)
-    scored = {word: _scores(connection, scope_ids, volume, word, around) for word in asked}
+    scored = {word: _scores(connection, scope_ids, volume, word, around, without.ids) for word in asked}
     by_word = _telling(_narrowed(connection, scope_ids, scored, filters))
     totals: dict[int, float] = {}
     get = totals.get
@@ -186,26 +194,35 @@ def _count(connection: Connection, word: str, around: str) -> int:
     return row[0] if row else 0
 
 
-def has(connection: Connection, word: str, around: str = "") -> bool:
+def has(connection: Connection, word: str, around: str = "", without: frozenset[int] = frozenset()) -> bool:
     """Whether any chunk has the word; only within what `within_scopes` gave, when that is given."""
     expression = f"{TEXT_COLUMNS} : {phrase(word)}{_and(around)}"
-    sql = "SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT 1"
-    return connection.execute(sql, (expression,)).fetchone() is not None
+    sql = "SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?"
+    rows = connection.execute(sql, (expression, len(without) + 1))
+    return any(id_ not in without for (id_,) in rows)
 
 
 def _scores(
-    connection: Connection, scope_ids: Sequence[int], volume: volumes.Volume, word: str, around: str
+    connection: Connection,
+    scope_ids: Sequence[int],
+    volume: volumes.Volume,
+    word: str,
+    around: str,
+    without: frozenset[int],
 ) -> dict[int, float]:
     """The chunks of these scopes with this word, by id, each with the BM25 score of the word."""
     expression = f"{TEXT_COLUMNS} : {phrase(word)}{around}"
     known = kept(connection, scope_ids)
-    if expression not in known.scores:
+    if (expression, without) not in known.scores:
         _register(connection)
         sql = "SELECT rowid, word_weight(chunk_fts, ?) FROM chunk_fts WHERE chunk_fts MATCH ?"
         weights: list[Any] = connection.execute(sql, (volume.average, expression)).fetchall()
+        if without:
+            weights = [row for row in weights if row[0] not in without]
         rarity = _rarity(volume.chunks, len(weights))
-        known.keep_scores(expression, {id_: rarity * weight for id_, weight in weights})
-    return known.scores[expression]
+        scores = {id_: rarity * weight for id_, weight in weights}
+        known.keep_scores((expression, without), scores)
+    return known.scores[expression, without]
 
 
 def _rarity(chunks: int, having: int) -> float:

@@ -87,7 +87,7 @@ def _change(connection: Connection, chunks: Iterable[tuple[Scopes, bytes]], sign
     counts: dict[tuple[int, int], list[int]] = {}
     total = [0, 0]
     for (scope, also), size in chunks:
-        words = _words(size)
+        words = words_of(size)
         for count in (counts.setdefault((scope, also or NOWHERE), [0, 0]), total):
             count[0] += 1
             count[1] += words
@@ -101,7 +101,7 @@ def _change(connection: Connection, chunks: Iterable[tuple[Scopes, bytes]], sign
         connection.executemany("DELETE FROM volume WHERE scope = ? AND also = ? AND chunks = 0", list(counts))
 
 
-def _words(size: bytes) -> int:
+def words_of(size: bytes) -> int:
     """The words of a chunk, from the sizes of its columns as FTS5 writes them: 7 bits a byte, the highest first."""
     if max(size, default=0) < 0x80:
         return sum(size)

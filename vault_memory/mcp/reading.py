@@ -18,6 +18,10 @@ def search(serving: Serving, asked: arguments.Search) -> Answered:
 
     given: dict[str, Any] = msgspec.to_builtins(asked)
     query = given.pop("query")
+    # A host does not say which conversation asks. Its hook has recorded the prompt just now, and
+    # the model would find its own question.
+    if session := serving.open_conversation():
+        given["session"] = session
     answer = serving.shown(asking.search(serving.memory, query, scopes=serving.reads, arguments=given))
     return quotations.of_search(answer)
 
@@ -27,6 +31,8 @@ def context(serving: Serving, asked: arguments.Context) -> Answered:
 
     given: dict[str, Any] = msgspec.to_builtins(asked)
     prompt, given["private"] = given.pop("prompt"), serving.caller.private
+    if session := serving.open_conversation():
+        given["session"] = session
     answer = serving.shown(asking.context(serving.memory, prompt, scopes=serving.reads, arguments=given))
     return quotations.of_context(answer)
 

@@ -43,6 +43,10 @@ class Serving:
         """The scope that new memories go to: the person's; in a shared room that of the channel."""
         return self.scopes[0]
 
+    def open_conversation(self) -> str:
+        """The session in which the caller spoke just now; empty when nothing was recorded."""
+        return self.memory.open_conversation(self.caller.user, self.caller.channel)
+
     def may_read(self, note: str) -> bool:
         """Whether a note is the caller's."""
         return self.caller.may_read(note, self.memory.layout)

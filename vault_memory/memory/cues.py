@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from vault_memory.memory import languages, words
+from vault_memory.memory import languages, statements, words
 from vault_memory.memory.dates import Days
 from vault_memory.memory.ranking import Weights
 
@@ -22,12 +22,15 @@ class Asked(NamedTuple):
     """ranges of days (ISO 8601) on which one wrote of what it names"""
     when: bool = False
     how_many: bool = False
+    terms: frozenset[str] = frozenset()
+    """its words without stop-words"""
 
 
 def asked(query: str, days: Iterable[Days]) -> Asked:
     """What a query says beside its words; `days` are those it names."""
     near = tuple((range_.first.isoformat(), range_.last.isoformat()) for range_ in (day.near() for day in days))
-    return Asked(frozenset(words.words(query)), near, asks_when(query), asks_how_many(query))
+    names, terms = frozenset(words.words(query)), frozenset(words.terms(query))
+    return Asked(names, near, asks_when(query), asks_how_many(query), terms)
 
 
 def is_near(date: str | None, days: Iterable[tuple[str, str]]) -> bool:
@@ -40,26 +43,42 @@ def names_speaker(who: str, names: frozenset[str]) -> bool:
     return bool(who) and any(word in names for word in words.words(who) if len(word) > 1)
 
 
-def of_text(text: str, asked: Asked, weights: Weights) -> dict[str, float]:
-    """The cues for which the text itself is looked at."""
+def of_text(text: str, asked: Asked, weights: Weights, *, who: str = "") -> dict[str, float]:
+    """The cues for which the text itself is looked at; `who` says it."""
     found: dict[str, float] = {}
     if asked.when and weights.when and has_time_word(_said(text)):
         found["when"] = weights.when
     if asked.how_many and weights.number and has_number(_said(text)):
         found["number"] = weights.number
-    if weights.question and ("?" in text or not text.isascii()) and (part := _asks(text)):
-        found["question"] = weights.question * part
+    if weights.question and (part := _asks(text)):
+        again = _asked_again(text, asked)
+        found["question"] = part * (weights.question + weights.asked_again * again)
+    if weights.empty and (part := _tells_nothing(text, who)):
+        found["empty"] = weights.empty * part
     return found
 
 
 @lru_cache(LOOKED_AT)
 def _asks(text: str) -> float:
     """Which part of what is said is questions."""
-    return words.asking(_speaker.sub("", _said(text)))
+    return statements.asking_part(statements.without_speaker(_said(text)))
 
 
-_speaker = re.compile(r"\A\s*[-*+]\s+(?:\*\*[^*\n]{1,80}\*\*:\s)?")
-"""The beginning of an item, with who speaks"""
+def _asked_again(text: str, asked: Asked) -> float:
+    """How much a question only asks the query again: 1 when one of the two has no word that the other has not.
+
+    0 when half of the words of each are new.
+    """
+    terms = frozenset(words.terms(statements.without_speaker(_said(text))))
+    of_question = len(terms & asked.names) / (len(terms) or 1)
+    of_query = len(terms & asked.terms) / (len(asked.terms) or 1)
+    return max(0.0, 2 * max(of_question, of_query) - 1)
+
+
+@lru_cache(LOOKED_AT)
+def _tells_nothing(text: str, who: str) -> float:
+    """Which part of what is said answers nothing."""
+    return statements.empty_part(statements.without_speaker(_said(text)), who)
 
 
 def _said(text: str) -> str:

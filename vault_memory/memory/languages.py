@@ -188,3 +188,79 @@ NUMBER_WORDS = """
     два две три четыре пять шесть семь восемь девять десять iki üç dört beş altı yedi sekiz dokuz
 """
 """Numbers as words"""
+
+QUESTION_WORDS = """
+    what who whom whose which where when why how was wer wen wem wo wann warum wieso weshalb wie welche welcher welches
+    wohin woher que qui quoi quel quelle quels quelles où quand pourquoi combien comment qué quién quiénes cuál cuáles
+    cuándo dónde cómo cuánto cuánta cuántos cuántas quem qual quais quando onde quanto quantos quantas chi cosa quale
+    quali dove perché come wat wie waar wanneer waarom hoe welk welke vad vem vilken vilket vilka när var varför hur co
+    kto gdzie kiedy dlaczego jak jaki jaka jakie ile что кто где когда почему зачем как какой какая какое какие сколько
+    куда откуда чей що хто де коли чому як який яка яке скільки куди ne kim nerede nereye niçin neden nasıl kaç hangi
+    gì ai đâu apa siapa mana kapan mengapa bagaimana berapa ce cine unde când cum cât care τι ποιος ποια ποιο πού πότε
+    γιατί πώς πόσο ما ماذا من أين متى لماذا كيف كم क्या कौन कहाँ कहां कब क्यों कैसे कितना कितने
+"""
+"""Words with which a question begins that has no question mark"""
+
+NO_ANSWER = """
+    (?:do not|don't|dont) (?:\\w+ )?(?:know|remember|recall)
+    | (?:do not|don't|dont) have (?:any |enough |that |this )*(?:information|memory|memories|record|records|notes?|details?|idea|knowledge|data)
+    | have no (?:information|memory|memories|record|records|notes?|details?|idea|knowledge|data|clue)
+    | no (?:idea|clue) | (?:i'm|i am) (?:not sure|not aware|unaware|unsure) | not sure
+    | (?:could not|couldn't|cannot|can not|can't) (?:find|recall|remember|answer)
+    | (?:there is|there's) (?:nothing|no information|no record|no note|no mention)
+    | (?:haven't|have not|never|didn't|did not) (?:told|tell|mentioned|mention|said|shared|share)
+    | nothing (?:was |is )?(?:found|known|recorded)
+    | weiss (?:ich )?(?:es |das |davon )?(?:leider )?nicht\\w* | weiss ich nicht | keine ahnung
+    | (?:habe|finde) (?:ich )?(?:dazu |darüber |hierzu |leider )*(?:keine|nichts)(?: informationen| angaben| notizen)?
+    | ist mir nicht bekannt | kann ich nicht (?:sagen|finden) | kann mich nicht erinnern
+    | (?:ne )?sais pas | aucune idée | (?:n'ai|ai) (?:pas|aucune) (?:d'|de )?informations? | me souviens pas
+    | no (?:lo )?sé | ni idea | no tengo (?:ni )?(?:idea|información|datos) | no (?:lo )?recuerdo
+    | não sei | não faço ideia | não tenho (?:informações|informação|ideia) | não me lembro
+    | non (?:lo )?so | non ho (?:idea|informazioni) | non (?:mi )?ricordo | nessuna idea
+    | weet (?:ik )?(?:het )?niet | geen idee | geen informatie | herinner me niet
+    | vet (?:jag )?(?:det )?(?:inte|ej) | ingen aning | ingen information | minns inte
+    | nie wiem | nie mam pojęcia | nie mam (?:żadnych )?informacji | nie pamiętam
+    | не знаю | понятия не имею | нет (?:никакой )?информации | не помню
+    | гадки не маю | немає інформації | не пам'ятаю
+    | bilmiyorum | bilgim yok | fikrim yok | hatırlamıyorum
+    | không biết | không có thông tin | không nhớ | tidak tahu | tidak punya informasi | tidak ingat
+    | nu știu | nu stiu | habar n-am | nu am (?:nicio )?informați[ie]i? | nu-mi amintesc
+    | δεν ξέρω | δεν γνωρίζω | δεν θυμάμαι | καμία ιδέα | لا أعرف | لا أعلم | لا أدري | ليس لدي معلومات | لا أتذكر
+    | नहीं पता | पता नहीं | नहीं जानता | नहीं जानती | जानकारी नहीं
+    | 不知道 | 不清楚 | 不记得 | 没有(?:相关|任何)?(?:信息|记录) | 知りません | わかりません | 分かりません | 覚えていません | わからない | 分からない
+    | 情報(?:が|は)ありません | 모르겠\\w* | 몰라요? | 모릅니다 | 기억나지 않\\w* | 정보가 없\\w*
+    | ไม่ทราบ | ไม่รู้ | จำไม่ได้ | ไม่มีข้อมูล
+"""
+"""How one says that one has no answer, parted by ``|``; patterns in small letters"""
+
+NO_ANSWER_MARKS = """
+    know remember recall information memory memories record records note notes detail details idea knowledge data clue
+    sure aware unaware unsure find answer nothing mention mentioned tell told said share shared found known recorded
+    weiß weiss ahnung keine nichts bekannt sagen finden erinnern sais idée informations souviens sé información datos
+    recuerdo sei ideia informações informação lembro so informazioni ricordo nessuna weet idee informatie herinner vet
+    aning minns wiem pojęcia informacji pamiętam знаю понятия информации помню гадки інформації пам ятаю bilmiyorum
+    bilgim fikrim hatırlamıyorum biết tin nhớ tahu informasi ingat știu stiu habar informații informatii amintesc ξέρω
+    γνωρίζω θυμάμαι ιδέα أعرف أعلم أدري معلومات أتذكر पता जानता जानती जानकारी
+"""
+"""Words of which each of these has one"""
+NO_ANSWER_PIECES = """
+    不知道 不清楚 不记得 信息 记录 知りません わかり 分かり 覚えて わからない 分からない ありません 모르겠 몰라 모릅니다 기억나지 정보가
+    ไม่ทราบ ไม่รู้ จำไม่ได้ ไม่มีข้อมูล
+"""
+"""The same for scripts without spaces"""
+
+CONTRAST = """
+    but | however | although | though | except | aber | jedoch | allerdings | mais | cependant | pero | aunque | mas
+    | porém | ma | però | maar | echter | men | dock | ale | jednak | но | однако | але | проте | ama | fakat | nhưng
+    | tapi | tetapi | dar | însă | αλλά | όμως | لكن | लेकिन | 但是?[^是] | 不过 | でも | しかし | ただ | けど | 하지만 | แต่
+"""
+"""What goes on to say something after all"""
+
+FILLERS = """
+    i we you me it that this the a an about so sorry afraid unfortunately really honestly well oh hm hmm um uh actually
+    yet im m am any s t ich es das leider tut mir leid dazu darüber je j désolé malheureusement ne n yo lo siento eso
+    eu isso desculpe io mi dispiace purtroppo ik het helaas jag det tyvärr ja to przykro niestety я это извините жаль
+    мне к сожалению вибачте üzgünüm maalesef bunu tôi xin lỗi saya maaf eu nu îmi pare rău δυστυχώς λυπάμαι أنا آسف
+    मुझे मैं माफ़ है हूँ 我 我也 对不 不起 抱歉 私は 私 は 申し 訳あ すみ みま ませ せん 저는 죄송 ขอโทษ ฉัน
+"""
+"""Words that may stand beside an empty answer"""

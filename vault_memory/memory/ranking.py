@@ -25,12 +25,14 @@ class Weights(NamedTuple):
     when: float = 0.3
     number: float = 0.1
     question: float = -0.5
+    asked_again: float = -1.0
+    empty: float = -2.5
     length: float = 0.07
     entity: float = 0.4
 
 
 WEIGHTS = Weights()
-PROSE = Weights(speaker=0.0, when=0.0, number=0.0, question=0.0)
+PROSE = Weights(speaker=0.0, when=0.0, number=0.0, question=0.0, asked_again=0.0, empty=0.0)
 """Without the cues of conversations"""
 
 BESIDE, FAR, AGAIN = 0.5, 0.25, 0.2

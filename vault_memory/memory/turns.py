@@ -217,10 +217,15 @@ def _parts(turn: Turn, line: int, scope: str) -> Iterator[TurnChunk]:
     from vault_memory.markdown import cut  # only here: few who read turns take them apart
 
     who = _name(turn.user if turn.role == PERSON and turn.user else turn.role)
-    heading = (session,) if (session := _name(turn.session)) else ()
+    heading = (session,) if (session := heading_of(turn.session)) else ()
     day, also = turn.at.date(), clean(own_scope(turn, scope))
     for piece in cut(clean(turn.text).replace("\r\n", "\n"), by_line=False):
         yield TurnChunk(Chunk(f"**{who}**: {piece.text}", heading, who, line, line, day, ""), also)
+
+
+def heading_of(session: str) -> str:
+    """The heading under which search has the turns of a session."""
+    return _name(session)
 
 
 def _name(name: str) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from vault_memory.database import Connection
 from vault_memory.index import Index, facts, text
+from vault_memory.index.exclusion import Exclusion, among_turns, exclusion
 from vault_memory.index.filters import Filters
 from vault_memory.index.kept import Row
-from vault_memory.memory import ranking, words
+from vault_memory.memory import ranking, statements, words
 from vault_memory.memory.cues import Asked
 from vault_memory.memory.ranking import Said, TextTerms, Weights
 from vault_memory.recall.waiting import BEYOND, Notes, Waiting
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 DIGITS = 6
 """Two scores that differ less than this are the same"""
+MOST_ROUNDS = 5
+"""So often a search begins again because turns repeat the query"""
 MOST = 100
 """So many chunks each arm brings"""
 NEAR_BEST, BESIDE = 100, 20
@@ -46,6 +49,8 @@ class Request(NamedTuple):
     weights: Weights
     most: int
     waiting: Waiting | None = None
+    without: Exclusion = text.NO_CHUNKS
+    """the turns of the open conversation"""
 
 
 @dataclass(slots=True)
@@ -53,6 +58,8 @@ class Candidates:
     """What the arms brought, by place."""
 
     rows: dict[int, Row] = field(default_factory=dict)
+    without: Exclusion = text.NO_CHUNKS
+    """the turns that are passed over: of the open conversation, and those that repeat the query"""
     by_word: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     """for each word, its BM25 scores by place"""
     text: Mapping[int, TextTerms] = field(default_factory=dict)
@@ -73,7 +80,7 @@ def gather(
     words_too: bool,
 ) -> Candidates:
     """The candidates of all arms; without `embed` those of vectors are absent."""
-    found = Candidates()
+    found = Candidates(without=request.without)
     said: list[Said] = []
     if words_too:
         said = _by_words(request, found)
@@ -94,7 +101,7 @@ def gather(
 def _by_words(request: Request, found: Candidates) -> list[Said]:
     """What each sentence says; `found` gets the chunks with its words, and the best of those beside them."""
     every = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
-    matches = text.find(request.connection, request.scope_ids, every, request.filters, most=request.most)
+    matches = _without_repetitions(request, found, every)
     if request.waiting:
         request.waiting.join(Notes(request.connection, request.scope_ids), every, request.filters, matches)
     if not matches.found:
@@ -108,15 +115,59 @@ def _by_words(request: Request, found: Candidates) -> list[Said]:
     best = in_order(request, [(-score, place) for place, score in scores.items()])
     places = [place for _, place in best[: request.most]]
     lonely = [place for place in places[:NEAR_BEST] if place not in matches.found][:BESIDE]
-    found.rows = matches.found | text.beside(request.connection, request.scope_ids, lonely, request.filters)
+    found.rows = matches.found | _read(request, found, lonely)
     found.arms["text"] = {place: scores[place] for place in places if place in found.rows}
     return said
+
+
+def _without_repetitions(request: Request, found: Candidates, every: Sequence[str]) -> text.Matches:
+    """Look for the words, again and again until no turn among the chunks repeats the query.
+
+    Such a turn is left out of the statistics as well: it makes the words of the query look
+    frequent. `found` gets what is left out.
+    """
+    for _ in range(MOST_ROUNDS):
+        matches = text.find(
+            request.connection, request.scope_ids, every, request.filters,
+            most=request.most, without=found.without,
+        )  # fmt: skip
+        repetitions = _repetitions(request, matches.found)
+        if not repetitions:
+            break
+        ids = found.without.ids | repetitions
+        found.without = exclusion(request.connection, request.scope_ids, ids)
+    return matches
+
+
+def _repetitions(request: Request, rows: Mapping[int, Row]) -> set[int]:
+    """Return the ids of the turns that ask the same as the query, and so answer nothing."""
+    ids = [
+        id_
+        for _, id_, _, _, body in rows.values()
+        if body.startswith("**") and statements.repeats(body, request.asked.names)
+    ]
+    return among_turns(request.connection, ids) if ids else set()
+
+
+def _news(request: Request, found: Candidates, rows: dict[int, Row]) -> dict[int, Row]:
+    """Return the rows that are not passed over."""
+    dropped = found.without.ids | _repetitions(request, rows)
+    if not dropped:
+        return rows
+    return {place: row for place, row in rows.items() if row[1] not in dropped}
+
+
+def _read(request: Request, found: Candidates, places: Sequence[int]) -> dict[int, Row]:
+    """Read the chunks at these places, as far as filters let them through and they are news."""
+    rows = text.beside(request.connection, request.scope_ids, places, request.filters)
+    return _news(request, found, rows)
 
 
 def _by_days(request: Request, found: Candidates) -> None:
     if not request.asked.days:
         return
     dated = text.dated(request.connection, request.scope_ids, request.asked.days, request.filters, most=request.most)
+    dated = _news(request, found, dated)
     found.rows.update(dated)
     found.arms["date"] = {place: -float(at) for at, place in enumerate(dated)}
 
@@ -126,8 +177,12 @@ def _by_entities(request: Request, found: Candidates, query: str) -> None:
     places: dict[int, float] = {}
     for name in other_names(request, query):
         asked = words.without_last_letters(words.words(name))
-        rows = text.find(request.connection, request.scope_ids, asked, request.filters, most=request.most).found
+        rows = text.find(
+            request.connection, request.scope_ids, asked, request.filters,
+            most=request.most, without=found.without,
+        ).found  # fmt: skip
         named = {place: row for place, row in rows.items() if words.names(name, row[3], row[4])}
+        named = _news(request, found, named)
         found.rows.update(named)
         places.update(dict.fromkeys(named, 1.0))
     if places:
@@ -148,14 +203,15 @@ def other_names(request: Request, query: str) -> list[str]:
 
 def _by_vectors(request: Request, found: Candidates, likeness: "Likeness") -> None:
     among = text.passing(request.connection, request.scope_ids, request.filters) if request.filters else None
-    places = likeness.best(request.most, among, request.weights)
-    weights, values = request.weights, likeness.at(places)
+    places = likeness.best(request.most + len(found.without.ids), among, request.weights)
+    unread = [place for place in places if place not in found.rows]
+    read = {**found.rows, **_read(request, found, unread)}
+    weights, values = request.weights, likeness.at(place for place in places if place in read)
     best = in_order(
         request,
         [(-(weights.vector * own + weights.vector_beside * beside), place) for place, (own, beside) in values.items()],
     )[: request.most]
-    unread = [place for _, place in best if place not in found.rows]
-    found.rows.update(text.beside(request.connection, request.scope_ids, unread, request.filters))
+    found.rows.update((place, read[place]) for _, place in best)
     found.likeness = likeness.at(found.rows)
     found.cosines = likeness.cosines(place for _, place in best if place in found.rows)
     found.arms["vector"] = {place: -turned for turned, place in best if place in found.cosines}

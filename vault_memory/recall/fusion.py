@@ -43,7 +43,8 @@ def _by_sums(request: Request, found: Candidates) -> list[Ranked]:
     best = candidates.in_order(request, list(_bases(request, found)))
     whole: list[Ranked] = []
     for turned, place in best[:RESCORED]:
-        more = cues.of_text(found.rows[place][4], request.asked, request.weights)
+        who, body = found.rows[place][3:5]
+        more = cues.of_text(body, request.asked, request.weights, who=who)
         whole.append((_turned((sum(more.values()) if more else 0.0) - turned), place, more))
     whole += [(_turned(-turned), place, {}) for turned, place in best[RESCORED:]]
     return candidates.in_order(request, whole)

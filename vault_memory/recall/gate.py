@@ -8,7 +8,7 @@ the others: what answers a question often stands beside its words.
 
 from collections.abc import Mapping, Sequence
 
-from vault_memory.index import text
+from vault_memory.index import text, volumes
 from vault_memory.memory import cues, words
 from vault_memory.memory.ranking import LOWEST
 from vault_memory.memory.small_talk import asks_nothing
@@ -21,6 +21,8 @@ ENOUGH = 2.0
 """Of a long sentence, the weight of so many of its rarest words is enough"""
 UNKNOWN_PAIR = 0.25
 """What a pair of letters weighs that stands nowhere: it may reach from one word into the next"""
+YOUNG = 5
+"""In a vault of so many chunks, an unknown word weighs half: it is unknown because little was written yet"""
 LOOKED_AT = 20
 """So many of the best chunks"""
 MORE_ALIKE = 0.3
@@ -33,6 +35,8 @@ class Gate:
     def __init__(self, request: Request, found: Candidates) -> None:
         self._request, self._found = request, found
         self._around = text.within_scopes(request.connection, request.scope_ids)
+        chunks = volumes.of(request.connection, request.scope_ids).chunks - found.without.volume.chunks
+        self._unknown = chunks / (chunks + YOUNG)
         self._sentences = [weighed for one in request.sentences if (weighed := self._weighed(one))]
         self._alike = _alike(found)
 
@@ -65,10 +69,13 @@ class Gate:
         return {word: known[word] if word in known else self._absent(word) * highest for word in said}
 
     def _absent(self, word: str) -> float:
-        """Of a word that was not found: a frequent one weighs nothing, an unknown one as much as the rarest."""
-        if text.has(self._request.connection, word, self._around):
+        """Of a word that was not found: a frequent one weighs nothing, an unknown one as much as the rarest.
+
+        In a young vault an unknown word weighs less.
+        """
+        if text.has(self._request.connection, word, self._around, self._found.without.ids):
             return 0.0
-        return UNKNOWN_PAIR if words.is_run(word) else 1.0
+        return self._unknown * (UNKNOWN_PAIR if words.is_run(word) else 1.0)
 
 
 def _alike(found: Candidates) -> frozenset[int]:

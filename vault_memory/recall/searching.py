@@ -45,11 +45,13 @@ def search(
     matrices: "Matrices | None" = None,
     pending: Index | None = None,
     gated: bool = False,
+    session: str = "",
 ) -> Answer:
     """The lines of these scopes that answer `query` best. Any string is a query; no scopes means no hits.
 
     `embed` and `model` (a fingerprint) let vectors take part; `matrices` keeps those of a scope in memory; `pending` is
-    what waits to be written; `gated`: no hits when even the best has little to do with it. Raises UsageError.
+    what waits to be written; `gated`: no hits when even the best has little to do with it; `session`: the open
+    conversation, whose turns are passed over as if nobody had said them. Raises UsageError.
     """
     if mode not in MODES:
         raise UsageError(f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}", known=list(MODES))
@@ -63,6 +65,7 @@ def search(
         return Answer()
     index.connection.execute("SAVEPOINT search")  # one state of the index for all that is asked of it
     try:
+        request = _without_turns(request, session)
         meaning = None if mode == "keyword" else embed
         found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
         ranked = _worth_telling(request, found, fusion.ranked(request, found, mode), gated=gated)
@@ -79,6 +82,17 @@ def _understood(
     sentences = tuple(tuple(words.terms(sentence)) for sentence in words.sentences(query))
     asked = saying.asked(query, dates.named(query, now=now))
     return Request(connection, scope_ids, sentences, filters, asked, weights, most, waiting)
+
+
+def _without_turns(request: Request, session: str) -> Request:
+    """The search without the turns of this session."""
+    if not session:
+        return request
+    from vault_memory.index.exclusion import exclusion, turns_of
+    from vault_memory.memory.turns import heading_of
+
+    asked = (request.connection, request.scope_ids)
+    return request._replace(without=exclusion(*asked, turns_of(*asked, heading_of(session))))
 
 
 def _worth_telling(request: Request, found: Candidates, ranked: list[Ranked], *, gated: bool) -> list[Ranked]:

@@ -79,6 +79,7 @@ class Search(Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[list[Kind], Meta(max_length=len(KINDS))] | None, Meta(description="Only notes of these kinds")
     ] = None
     why: Annotated[bool, Meta(description="How each hit came by its score")] = False
+    session: Annotated[Line | None, Meta(description="The open conversation, whose own turns are left out")] = None
 
 
 class Note(Struct, frozen=True, forbid_unknown_fields=True):

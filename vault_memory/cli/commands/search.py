@@ -17,6 +17,7 @@ from vault_memory.cli.terminal import styled
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only notes of this kind (repeatable).")
 @click.option("--mode", metavar="MODE", help="balanced, keyword, semantic or rrf.")
 @click.option("--limit", type=click.IntRange(1, 1000), metavar="N", help="At most this many hits.")
+@click.option("--session", metavar="ID", help="Leave out the turns of this conversation.")
 @click.option("--why", is_flag=True, help="Show each term of the score, and what the filters left out.")
 @private
 @scoped

@@ -1,0 +1,117 @@
+"""A statement, a question, a repetition of the query and an empty answer are told apart."""
+
+import pytest
+
+from vault_memory.memory import statements, words
+
+EMPTY = """
+I don't know the gate code.
+I’m sorry, I do not know.
+Sorry, I have no information about that.
+You haven't told me the gate code yet.
+I couldn't find anything about a gate code.
+There is nothing in your notes about the gate.
+Das weiß ich leider nicht.
+Ich weiß es nicht.
+Keine Ahnung.
+Dazu habe ich keine Informationen.
+Je ne sais pas.
+Je n'ai aucune information à ce sujet.
+No lo sé.
+No tengo información sobre eso.
+Não sei.
+Non lo so.
+Ik weet het niet.
+Geen idee.
+Jag vet inte.
+Nie wiem.
+Я не знаю.
+Я не знаю цього.
+Bilmiyorum.
+Tôi không biết.
+Saya tidak tahu.
+Nu știu.
+Δεν ξέρω.
+لا أعرف.
+मुझे नहीं पता।
+我不知道。
+对不起，我不知道大门的密码。
+わかりません。
+申し訳ありませんが、わかりません。
+모르겠습니다.
+ไม่ทราบ
+""".strip().splitlines()
+
+TELLING = """
+The gate code is 4711.
+I don't know the code by heart, but it is on the red card.
+Nobody knows the lake as Ann does.
+You told me that the gate code is 4711.
+I know the code: 4711.
+There is a note: 4711.
+Ich weiß, dass das Tor klemmt.
+Je sais que le code est 4711.
+Я знаю код: 4711.
+我知道密码是4711。
+コードは4711です。
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", EMPTY)
+def test_an_empty_answer_of_the_bot_is_known_in_each_language(text: str) -> None:
+    assert statements.empty_part(text, "assistant") == 1.0
+
+
+@pytest.mark.parametrize("text", TELLING)
+def test_an_answer_that_tells_something_is_not_empty(text: str) -> None:
+    assert statements.empty_part(text, "assistant") == 0.0
+
+
+@pytest.mark.parametrize(
+    "text", ["I don't know how to swim.", "Ann has no idea of boats.", "Ich weiß nicht, wo Bo wohnt."]
+)
+def test_what_a_person_does_not_know_is_no_empty_answer(text: str) -> None:
+    assert statements.empty_part(text, "ann") == 0.0
+
+
+@pytest.mark.parametrize("text", ["I don't know.", "No idea", "Keine Ahnung!", "我不知道。"])
+def test_a_person_who_says_nothing_else_gives_an_empty_answer(text: str) -> None:
+    assert statements.empty_part(text, "ann") == 1.0
+
+
+def test_an_answer_is_empty_as_far_as_its_sentences_are() -> None:
+    part = statements.empty_part("I don't know the code. The boat lies at the quay.", "assistant")
+
+    assert 0.3 < part < 0.6
+
+
+QUERY = "What is the gate code of the cottage?"
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "What is the gate code of the cottage?",
+        "what's the gate code",
+        "**ann**: What is the gate code?",
+        "- **ann**: The cottage: what is the code?",
+        "gate code?",
+    ],
+)
+def test_a_turn_that_asks_the_same_repeats_the_query(turn: str) -> None:
+    assert statements.repeats(turn, frozenset(words.words(QUERY)))
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "The gate code of the cottage.",
+        "the gate code is 4711",
+        "What is the gate code of the boathouse? It was 4711.",
+        "Where does Bo sleep?",
+        "Is the gate code 4711?",
+        "",
+    ],
+)
+def test_a_turn_that_says_something_else_does_not_repeat_the_query(turn: str) -> None:
+    assert not statements.repeats(turn, frozenset(words.words(QUERY)))

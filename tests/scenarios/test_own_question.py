@@ -1,0 +1,113 @@
+"""Through each face, a bot that searches does not find the conversation that it is in."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.hosts.test_hook import hook, payload
+from tests.mcp.vaults import answer
+from tests.scenarios.outside import Outside
+from tests.web.served import MIRA, serving
+from vault_memory import VaultMemory
+from vault_memory.app.callers import Caller
+from vault_memory.app.recording import JUST_NOW
+
+ME = Caller("mira")
+NOTE = "Users/mira/memories/varnish.md"
+ANSWER = "- The spar of the heron boat has amber varnish\n"
+PROMPT = "Please look up which varnish the spar of my heron boat has, I stand in the shop."
+
+
+@pytest.fixture
+def memory(outside: Outside) -> Iterator[VaultMemory]:
+    outside.write(NOTE, ANSWER)
+    with VaultMemory.open(outside.vault, environment=outside.environment) as opened:
+        opened.index(embed=False)
+        yield opened
+
+
+def said_just_now(memory: VaultMemory, *, session: str = "s1", ago: timedelta = timedelta()) -> None:
+    now = datetime.now(UTC) - ago
+    memory.record_turn(session=session, role="user", text=PROMPT, user="mira", now=now)
+
+
+def notes(found: dict[str, object]) -> list[str]:
+    hits = found["hits"]
+    assert isinstance(hits, list)
+    return [hit["note"] for hit in hits]
+
+
+def test_the_tool_of_a_host_does_not_find_the_prompt_that_its_hook_recorded(
+    outside: Outside, memory: VaultMemory
+) -> None:
+    hook(outside, "claude-code", payload("claude-code", "user-prompt-submit", prompt=PROMPT))
+    memory.refresh()
+
+    assert notes(answer(memory, "memory_search", ME, query="varnish of the heron boat")) == [NOTE]
+    found = answer(memory, "memory_context", ME, prompt="which varnish has the heron boat?")
+    assert "I stand in the shop" not in found["text"]
+    assert "amber varnish" in found["text"]
+
+
+def test_a_conversation_of_an_hour_ago_is_found_by_the_tool(memory: VaultMemory) -> None:
+    said_just_now(memory, ago=2 * JUST_NOW)
+
+    assert len(notes(answer(memory, "memory_search", ME, query="varnish of the heron boat"))) == 2
+
+
+def test_a_conversation_that_ended_is_found_by_the_tool(memory: VaultMemory) -> None:
+    said_just_now(memory)
+    memory.end_session("s1", user="mira")
+
+    assert len(notes(answer(memory, "memory_search", ME, query="varnish of the heron boat"))) == 2
+
+
+def test_the_other_conversation_of_the_same_person_is_found_by_the_tool(memory: VaultMemory) -> None:
+    memory.record_turn(session="s2", role="user", text="The heron boat needs new varnish in May.", user="mira")
+    said_just_now(memory)
+
+    texts = str(answer(memory, "memory_search", ME, query="varnish of the heron boat"))
+    assert "needs new varnish in May" in texts
+    assert "I stand in the shop" not in texts
+
+
+def test_what_somebody_else_said_just_now_is_found_by_the_tool(memory: VaultMemory) -> None:
+    memory.record_turn(session="s9", role="user", text=PROMPT, user="tomas", channel="harbour")
+
+    found = answer(memory, "memory_search", Caller("mira", "harbour"), query="varnish of the heron boat")
+
+    assert len(notes(found)) == 2
+
+
+def test_over_http_the_conversation_is_left_out_that_the_bot_names(memory: VaultMemory) -> None:
+    said_just_now(memory)
+    asked = {"query": "varnish of the heron boat"}
+    with serving(memory) as served:
+        client = served.client(MIRA)
+        assert len(notes(client.post("/v1/search", json=asked).json())) == 2
+        assert notes(client.post("/v1/search", json={**asked, "session": "s1"}).json()) == [NOTE]
+
+
+def test_on_the_command_line_the_conversation_is_left_out_that_is_named(outside: Outside, memory: VaultMemory) -> None:
+    said_just_now(memory)
+    query = "varnish of the heron boat"
+
+    assert len(notes(outside.search(query))) == 2
+    assert notes(outside.search(query, "--session", "s1")) == [NOTE]
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_the_block_of_a_hook_does_not_quote_what_was_just_asked(
+    outside: Outside, memory: VaultMemory, host: str
+) -> None:
+    said = payload(host, "user-prompt-submit", prompt="Which varnish has the spar of the heron boat?")
+    other = {**said, "session_id": "another-one", "prompt": "the heron boat: which varnish has its spar?"}
+    recall = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
+    given = [hook(outside, host, one, **recall).stdout for one in (said, other, said)]
+
+    for text in given:
+        block = json.loads(text)["hookSpecificOutput"]["additionalContext"]
+        assert "amber varnish" in block
+        assert "transcripts/" not in block

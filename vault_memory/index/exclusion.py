@@ -1,0 +1,79 @@
+"""Chunks that a search passes over as if nobody had written them: those of the open conversation.
+
+They count in no statistics either. Else a question that was recorded just now would make its own
+words look frequent, and the note that answers it would seem to say little.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from vault_memory.database import Connection
+from vault_memory.index import volumes
+from vault_memory.index.filters import chunks_in
+from vault_memory.memory.words import words
+
+TRANSCRIPT = "transcript"
+
+
+class Exclusion(NamedTuple):
+    """Chunks to pass over, and how much they add to the volume of the scopes."""
+
+    ids: frozenset[int] = frozenset()
+    volume: volumes.Volume = volumes.Volume(0, 0)
+
+    def __bool__(self) -> bool:
+        return bool(self.ids)
+
+    def rest_of(self, volume: volumes.Volume) -> volumes.Volume:
+        """Return the volume without these chunks."""
+        return volumes.Volume(volume.chunks - self.volume.chunks, volume.words - self.volume.words)
+
+
+def exclusion(connection: Connection, scope_ids: Sequence[int], ids: Collection[int]) -> Exclusion:
+    """Measure those of these chunks that are in the scopes."""
+    if not ids:
+        return Exclusion()
+    sizes = dict(
+        connection.execute(
+            "SELECT c.id, d.sz FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
+            f" JOIN chunk_fts_docsize d ON d.id = c.id WHERE {chunks_in(scope_ids)}",
+            (_as_json(ids),),
+        )
+    )
+    total = sum(map(volumes.words_of, sizes.values()))
+    return Exclusion(frozenset(sizes), volumes.Volume(len(sizes), total))
+
+
+def turns_of(connection: Connection, scope_ids: Sequence[int], heading: str) -> set[int]:
+    """Return the ids of the turns of a session, which is named as its chunks are headed."""
+    return {id_ for (id_,) in connection.execute(*_turns_headed(scope_ids, heading))}
+
+
+def among_turns(connection: Connection, ids: Collection[int]) -> set[int]:
+    """Return those of these chunks that are turns of a transcript."""
+    rows = connection.execute(
+        "SELECT c.id FROM json_each(?) wanted CROSS JOIN chunk c ON c.id = wanted.value"
+        " JOIN note n ON n.id = c.note WHERE n.kind = ?",
+        (_as_json(ids), TRANSCRIPT),
+    )
+    return {row[0] for row in rows}
+
+
+def _turns_headed(scope_ids: Sequence[int], heading: str) -> tuple[str, tuple[str, ...]]:
+    """The full text finds the heading; the row is compared exactly, since stems may be equal."""
+    where = f"n.kind = ? AND c.heading = ? AND {chunks_in(scope_ids)}"
+    phrase = " ".join(words(heading))
+    if not phrase:  # a name without letters is not in the full text
+        return (
+            f"SELECT c.id FROM note n CROSS JOIN chunk c ON c.note = n.id WHERE {where}",
+            (TRANSCRIPT, heading),
+        )
+    return (
+        "SELECT c.id FROM chunk_fts f CROSS JOIN chunk c ON c.id = f.rowid"
+        f" JOIN note n ON n.id = c.note WHERE chunk_fts MATCH ? AND {where}",
+        (f'heading : "{phrase}"', TRANSCRIPT, heading),
+    )
+
+
+def _as_json(numbers: Iterable[int]) -> str:
+    return f"[{','.join(map(str, numbers))}]"
