@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from vault_memory.memory.facts import Fact
     from vault_memory.recall import Hit
 
+__version__ = "0.1.0.dev0"
+"""As in pyproject.toml; read from here, because the metadata of packages takes 20 ms to load"""
+
 __all__ = [
     "About",
     "Caller",

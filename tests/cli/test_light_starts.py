@@ -37,10 +37,13 @@ MOST_DATACLASSES = 8
 SAID = {"session_id": "s", "prompt": "who trimmed the lamp?"}
 
 
-def loaded(outside: Outside, *arguments: str, said: object = None, **environment: str) -> set[str]:
+def loaded(
+    outside: Outside, *arguments: str, said: object = None, text: str | None = None, **environment: str
+) -> set[str]:
     """The modules that a command has loaded when it is done, and behind `made:` the dataclasses in them."""
+    given = json.dumps(said) if text is None else text
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, "--vault", str(outside.vault), *arguments], input=json.dumps(said), text=True,
+        [sys.executable, "-c", SCRIPT, "--vault", str(outside.vault), *arguments], input=given, text=True,
         capture_output=True, env=outside.environment | environment, cwd=outside.home, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -86,6 +89,20 @@ def test_at_the_start_of_a_conversation_nothing_is_loaded_that_looks_something_u
     assert not modules & (NEVER | FACTS | {"click", "vault_memory.recall.searching", "vault_memory.index.text"})
 
 
+def test_a_host_gets_the_list_of_tools_before_anything_heavy_is_loaded(lamp: Outside):
+    requests = [
+        {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+    ]
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in requests)
+    modules = loaded(lamp, "mcp", "--user", "ann", text=lines)
+
+    assert {"vault_memory.mcp.stdio", "msgspec"} <= modules
+    assert not modules & (NEVER - {"msgspec"} | FACTS | {"click", "mcp", "pydantic", "anyio", "logging", "json"})
+    assert not {name for name in modules if name.startswith(("vault_memory.app", "vault_memory.index"))}
+
+
 def test_settings_of_the_environment_need_no_converter(lamp: Outside):
     said = {**SAID, "hook_event_name": "UserPromptSubmit"}
     settings = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
@@ -99,6 +116,6 @@ def test_the_help_loads_no_room_but_its_own(lamp: Outside):
     modules = loaded(lamp, "--help")
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
-        "vault_memory.cli", "vault_memory.cli.options", "vault_memory.cli.root", "vault_memory.cli.terminal",
-        "vault_memory.errors",
+        "vault_memory.cli", "vault_memory.cli.light", "vault_memory.cli.options", "vault_memory.cli.root",
+        "vault_memory.cli.terminal", "vault_memory.errors",
     }  # fmt: skip

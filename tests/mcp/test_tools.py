@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from importlib.metadata import version
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +14,7 @@ from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.app.callers import Caller
 from vault_memory.errors import UsageError
-from vault_memory.mcp import resources, tools
+from vault_memory.mcp import calls, listing, resources
 from vault_memory.mcp.reading import LONGEST
 from vault_memory.mcp.serving import Serving
 from vault_memory.mcp.tools import TOOLS
@@ -313,7 +314,7 @@ def test_whatever_is_said_to_a_tool_it_answers_or_refuses_in_words(shelf: VaultM
     said = data.draw(st.dictionaries(known | st.text(max_size=4), JSON, max_size=4))
 
     if TOOLS[name].reads_only:
-        result = tools.call(Serving(shelf, ALICE), name, said)
+        result = calls.call(Serving(shelf, ALICE), name, said)
         assert result.failed == result.text.startswith("error: ")
         assert not result.text.startswith("error: the memory cannot do this now")
     else:
@@ -377,3 +378,18 @@ def test_notes_that_read_like_orders_say_so(memory: VaultMemory, filled: Outside
 
     assert f"{FLAG}- Ignore all" in words(call(memory, "memory_get", note="Users/alice/memories/odd.md"))
     assert f"{FLAG}- Ignore all" in words(call(memory, "memory_search", query="walrus"))
+
+
+def test_every_tool_has_a_function_and_every_function_a_tool():
+    assert calls.FUNCTIONS.keys() == TOOLS.keys()
+
+
+def test_both_transports_list_the_same_tools_and_speak_of_the_same_version(shelf: VaultMemory):
+    async def chat(client: Client):
+        listed = (await client.list_tools()).tools
+        return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed], client.server_info
+
+    listed, server_info = talk(shelf, chat)
+
+    assert listed == listing.tools()["tools"]
+    assert server_info.version == listing.SERVER["version"] == version("vault-memory")

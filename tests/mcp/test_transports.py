@@ -1,14 +1,10 @@
 """One conversation over every way there is: in memory, over a pipe to a process, and over HTTP to a real `serve`."""
 
 import json
-import os
-import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import anyio
 import httpx
@@ -18,7 +14,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.mcp.vaults import ALICE, BOB, PLAN, WORDS, fill, opened, words
-from tests.scenarios.outside import PATIENCE_SECONDS, PROGRAM, Outside, at, until
+from tests.scenarios.outside import PATIENCE_SECONDS, Outside, at
 from vault_memory.app.callers import Caller
 from vault_memory.mcp import application, server
 
@@ -112,7 +108,14 @@ def connect(request: pytest.FixtureRequest, place: Outside) -> Connect:
 
 @pytest.mark.parametrize(
     ("connect", "mode"),
-    [("memory", "auto"), ("memory", "legacy"), ("stdio", "auto"), ("http", "auto"), ("http", "legacy")],
+    [
+        ("memory", "auto"),
+        ("memory", "legacy"),
+        ("stdio", "auto"),
+        ("stdio", "legacy"),
+        ("http", "auto"),
+        ("http", "legacy"),
+    ],
     indirect=["connect"],
 )
 def test_a_conversation(connect: Connect, mode: str):
@@ -251,112 +254,6 @@ def test_other_ways_to_ask_are_refused(http: Http):
     assert http.post({**SEARCH, "params": {"name": "x" * (2 << 20)}}).status_code == 413
 
 
-def test_stdout_carries_the_protocol_alone_and_the_end_of_input_ends_it(place: Outside):
-    process = subprocess.Popen(
-        place.command("--verbose", "mcp", "--user", "alice"), env=place.environment, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    started = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-    said = "".join(f"{line}\n" for line in ("no json", *map(json.dumps, (HELLO, started, SEARCH))))
-
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(said)
-    process.stdin.flush()
-    answers = [json.loads(process.stdout.readline()) for _ in range(3)]
-    rest, errors = process.communicate(timeout=PATIENCE_SECONDS)
-
-    assert [answer["id"] for answer in answers] == [None, 1, 2]
-    assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest.splitlines())
-    assert process.returncode == 0
-    assert "Traceback" not in errors
-
-
-INVALID = [
-    (b"{", -32700),
-    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"', -32700),
-    (b"\xff\xfe", -32700),
-    (b"[" * 10_000, -32700),
-    (b"[]", -32600),
-    (b'"ping"', -32600),
-    (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600),
-    (b'{"jsonrpc": "2.0", "id": 1}', -32600),
-]
-
-
-def test_a_client_does_not_wait_for_ever_after_a_line_that_is_no_message(place: Outside):
-    process = subprocess.Popen(
-        place.command("mcp", "--user", "alice"), env=place.environment,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stdin is not None
-    assert process.stdout is not None
-
-    def answer(line: bytes) -> dict[str, Any]:
-        process.stdin.write(b"\n" + line + b"\n")
-        process.stdin.flush()
-        return json.loads(process.stdout.readline())
-
-    for line, code in INVALID:
-        refused = answer(line)
-        assert (refused["jsonrpc"], refused["id"], refused["error"]["code"]) == ("2.0", None, code), line
-        assert answer(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}')["result"] == {}
-    out, errors = process.communicate(timeout=PATIENCE_SECONDS)
-
-    assert (process.returncode, out, errors) == (0, b"", b"")
-
-
-PARENT = """
-import subprocess, sys, time
-child = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-child.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\\n'); child.stdin.flush()
-child.stdout.readline()
-print(child.pid, flush=True)
-time.sleep(600)
-"""
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked for in /proc")
-def test_a_client_that_is_killed_leaves_no_process(place: Outside):
-    command = [sys.executable, "-c", PARENT, *place.command("mcp", "--user", "alice")]
-    parent = subprocess.Popen(command, env=place.environment, stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    pid = int(parent.stdout.readline())
-    assert is_alive(pid)
-
-    parent.kill()
-    parent.wait(PATIENCE_SECONDS)
-    parent.stdout.close()
-
-    until(lambda: not is_alive(pid), says="the server is still there")
-
-
-def test_an_interrupt_ends_it_at_once(place: Outside):
-    process = subprocess.Popen(
-        place.command("mcp", "--user", "alice"), env=place.environment,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(json.dumps(HELLO).encode() + b"\n")
-    process.stdin.flush()
-    process.stdout.readline()
-
-    process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=PATIENCE_SECONDS)
-
-    assert process.returncode == -signal.SIGINT
-    assert (out, errors) == (b"", b"")
-
-
 def test_a_daemon_that_runs_is_asked(place: Outside):
     async def reason(client: Client) -> str:
         found = await client.call_tool("memory_search", {"query": "ferry"})
@@ -375,26 +272,3 @@ def test_a_daemon_that_runs_is_asked(place: Outside):
                 assert await reason(client) == "no daemon"
 
     anyio.run(chat)
-
-
-@pytest.mark.parametrize(
-    "said", ["", "--user=", "--user=alice --scope=x", "--user=\udcff", "--user=alice --group=\udcff"]
-)
-def test_whose_memory_it_is_must_be_said(place: Outside, said: str):
-    done = place.here("mcp", *said.split())
-
-    assert done.code == 2
-    assert done.err.startswith("error: ")
-    assert done.out == ""
-
-
-def test_without_the_extra_it_says_which_to_install(place: Outside):
-    blocked = "import sys; sys.modules['mcp'] = None\nfrom vault_memory.cli import main\nmain(sys.argv[1:])"
-    done = subprocess.run(
-        [sys.executable, "-c", blocked, *place.command("mcp", "--user", "alice")[len(PROGRAM) :]],
-        env=place.environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-
-    assert done.returncode == 3
-    assert "pip install 'vault-memory[mcp]'" in done.stderr
-    assert "Traceback" not in done.stderr

@@ -73,13 +73,8 @@ def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its code."""
     gc.set_threshold(100_000)  # loading modules makes no garbage: looking for it takes a tenth of a short command
     given = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    hook = _place_of_hook(given)
-    if hook is not None:
-        from vault_memory.hosts import run as answer
-
-        # before anything else can fail: an exit code of it would stop the bot
-        code = answer(given[:hook] + given[hook + 1 :])
-    else:
+    code = _light(given)
+    if code is None:
         from vault_memory.cli.root import run
 
         if arguments is None:
@@ -105,12 +100,19 @@ def _unraisable(what: "sys.UnraisableHookArgs") -> None:
     sys.__unraisablehook__(what)
 
 
-def _place_of_hook(given: list[str]) -> int | None:
-    """Where `hook` stands as the command; None when another one is meant, or its help."""
-    words = enumerate(given)
-    for number, word in words:
-        if word in ("--vault", "--config", "--now"):
-            next(words, None)
-        elif not word.startswith("-"):
-            return number if word == "hook" and not {"-h", "--help"} & set(given) else None
+def _light(given: list[str]) -> int | None:
+    """The exit code of a command that needs no click; None when this is not such a command."""
+    from vault_memory.cli import light
+
+    place = light.place_of_command(given)
+    if place is None:
+        return None
+    name, rest = given[place], given[:place] + given[place + 1 :]
+    if name == "hook":
+        # before anything else can fail: an exit code of it would stop the bot
+        from vault_memory.hosts import run as answer
+
+        return answer(rest)
+    if name == "mcp":
+        return light.serve_mcp(rest)
     return None

@@ -24,16 +24,6 @@ class NoSuchHost(UsageError):
         super().__init__(f"there is no host `{host}`", hint=f"the hosts are {', '.join(HOSTS)}")
 
 
-class ServerMissing(UsageError):
-    """The host knows MCP servers alone, and what ours needs is not installed."""
-
-    def __init__(self, host: str) -> None:
-        super().__init__(
-            f"`{host}` needs the MCP server, and the extra `mcp` is not installed",
-            hint="pip install 'vault-memory[mcp]'",
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Wire:
     """What is to be plugged in: a program, a vault, a person."""
@@ -44,8 +34,6 @@ class Wire:
     user: str
     channel: str = ""
     config: Path | None = None
-    server: bool = True
-    """whether the MCP server can be started"""
     private: bool = False
     """in a channel: open the person's own memory, too"""
 
@@ -66,17 +54,16 @@ class Plan:
 
 
 def plan(host: str, wire: Wire, environment: Mapping[str, str]) -> Plan:
-    """The plan for one host. Raises NoSuchHost, ServerMissing."""
+    """The plan for one host. Raises NoSuchHost."""
     if host not in _PLANS:
         raise NoSuchHost(host)
     return _PLANS[host](wire, environment)
 
 
 def _claude_code(wire: Wire, environment: Mapping[str, str]) -> Plan:
-    files: list[tuple[Path, Edit]] = [(places.claude_code_settings(environment), _hooks("claude-code", wire))]
-    if wire.server:
-        files.append((places.claude_code_servers(environment), _server(wire, ("mcpServers", NAME), type="stdio")))
-    return Plan(tuple(files), ("start a new session of Claude Code; `/hooks` and `/mcp` show what it knows",))
+    hooks = (places.claude_code_settings(environment), _hooks("claude-code", wire))
+    server = (places.claude_code_servers(environment), _server(wire, ("mcpServers", NAME), type="stdio"))
+    return Plan((hooks, server), ("start a new session of Claude Code; `/hooks` and `/mcp` show what it knows",))
 
 
 def _codex(wire: Wire, environment: Mapping[str, str]) -> Plan:
@@ -92,13 +79,11 @@ def _codex(wire: Wire, environment: Mapping[str, str]) -> Plan:
 
 
 def _claude_desktop(wire: Wire, environment: Mapping[str, str]) -> Plan:
-    _needs_server("claude-desktop", wire)
     file = places.claude_desktop(environment)
     return Plan(((file, _server(wire, ("mcpServers", NAME))),), ("quit Claude Desktop and start it again",))
 
 
 def _openclaw(wire: Wire, environment: Mapping[str, str]) -> Plan:
-    _needs_server("openclaw", wire)
     file = places.openclaw(environment)
     edit = _server(wire, ("mcp", "servers", NAME), strict=False)
     return Plan(((file, edit),), ("restart the gateway: openclaw gateway restart", "see: openclaw mcp doctor --probe"))
@@ -110,11 +95,6 @@ def _hermes(wire: Wire, environment: Mapping[str, str]) -> Plan:
     folder = places.hermes_plugin(environment)
     files = tuple((folder / name, OwnFile(text, provider.MARK)) for name, text in provider.files(wire).items())
     return Plan(files, (f"choose it: hermes config set memory.provider {NAME}", "start Hermes again"))
-
-
-def _needs_server(host: str, wire: Wire) -> None:
-    if not wire.server:
-        raise ServerMissing(host)
 
 
 def _hooks(host: str, wire: Wire) -> JsonEdit:
@@ -136,13 +116,10 @@ def _server(wire: Wire, path: Sequence[str], *, strict: bool = True, **more: obj
 
 
 def _codex_block(wire: Wire, *, hooks: bool) -> TomlEdit:
-    tables: list[str] = []
-    wanted: dict[str, object] = {}
-    if wire.server:
-        program, *arguments = wire.command("mcp")
-        settings: dict[str, object] = {"command": program, "args": arguments}
-        tables.append(toml_text.written(f"mcp_servers.{NAME}", settings))
-        wanted["mcp_servers"] = {NAME: settings}
+    program, *arguments = wire.command("mcp")
+    settings: dict[str, object] = {"command": program, "args": arguments}
+    tables = [toml_text.written(f"mcp_servers.{NAME}", settings)]
+    wanted: dict[str, object] = {"mcp_servers": {NAME: settings}}
     if hooks:
         commands = _commands("codex", wire)
         for event, hook in commands:

@@ -1,6 +1,6 @@
-"""The server that the SDK runs: it hands each request to a thread, with the caller it was made for."""
+"""The server that the SDK runs over HTTP: each request runs in a thread, for one caller."""
 
-from importlib.metadata import version
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -11,20 +11,20 @@ from mcp.shared.exceptions import MCPError
 from vault_memory.app import VaultMemory
 from vault_memory.app.callers import Caller
 from vault_memory.errors import VaultMemoryError
-from vault_memory.mcp import resources, tools
+from vault_memory.mcp import listing, results
+from vault_memory.mcp.protocol import code_of
 from vault_memory.mcp.serving import Serving
-
-NAME = "vault-memory"
+from vault_memory.mcp.tools import INSTRUCTIONS, TOOLS, ToolUnknown
 
 
 def server(memory: VaultMemory, caller: Caller) -> Server[Any]:
     """A server that speaks for one caller. To make one is cheap: over HTTP each request gets its own."""
     handlers = _Handlers(Serving(memory, caller))
     return Server(
-        NAME,
-        version=version("vault-memory"),
-        title="Vault memory",
-        instructions=tools.INSTRUCTIONS,
+        listing.NAME,
+        version=listing.SERVER["version"],
+        title=listing.TITLE,
+        instructions=INSTRUCTIONS,
         get_tool_input_schema=_schema,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
@@ -41,62 +41,37 @@ class _Handlers:
         self._serving = serving
 
     async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=_LISTED)
+        return _TOOLS
 
     async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        try:
-            result = await anyio.to_thread.run_sync(tools.call, self._serving, params.name, params.arguments or {})
-        except tools.ToolUnknown as error:
-            raise MCPError(types.INVALID_PARAMS, error.message) from None
-        content: list[Any] = [types.TextContent(text=result.text)]
-        if result.failed:
-            return types.CallToolResult(content=content, is_error=True)
-        return types.CallToolResult(content=content, structured_content=result.answer)
+        result = await self._in_thread(results.of_call, params.name, params.arguments or {})
+        return types.CallToolResult.model_validate(result)
 
     async def list_resources(
         self, context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        cursor = params.cursor if params else None
-        page = await self._asked(resources.page, cursor)
-        return types.ListResourcesResult(
-            resources=[types.Resource.model_validate(resources.listed(note)) for note in page.notes],
-            next_cursor=page.next,
-        )
+        page = await self._in_thread(results.of_resources, params.cursor if params else None)
+        return types.ListResourcesResult.model_validate(page)
 
     async def list_templates(self, context: Any, params: Any) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(
-            name="note", title="A note", uri_template=resources.TEMPLATE, mime_type=resources.LIKE_MARKDOWN,
-            description="A note of this person, by its path",
-        )  # fmt: skip
-        return types.ListResourceTemplatesResult(resource_templates=[template])
+        return types.ListResourceTemplatesResult.model_validate(listing.templates())
 
     async def read_resource(self, context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        note = await self._asked(resources.read, params.uri)
-        text = types.TextResourceContents(uri=params.uri, mime_type=resources.mime_type(note.note), text=note.text)
-        return types.ReadResourceResult(contents=[text])
+        return types.ReadResourceResult.model_validate(await self._in_thread(results.of_resource, params.uri))
 
-    async def _asked(self, call: Any, argument: object) -> Any:
-        """In a thread; an error is one of the protocol."""
+    async def _in_thread(self, call: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, Any]:
+        """What the call gives; an error becomes one of the protocol."""
         try:
-            return await anyio.to_thread.run_sync(call, self._serving, argument)
+            return await anyio.to_thread.run_sync(call, self._serving, *arguments)
+        except ToolUnknown as error:
+            raise MCPError(types.INVALID_PARAMS, error.message) from None
         except VaultMemoryError as error:
-            code = types.INVALID_PARAMS if error.http_status < 500 else types.INTERNAL_ERROR
-            raise MCPError(code, self._serving.told(error)) from None
-
-
-def _listed(tool: tools.Tool) -> types.Tool:
-    hints = types.ToolAnnotations(
-        read_only_hint=tool.reads_only, destructive_hint=tool.destroys, idempotent_hint=True, open_world_hint=False
-    )
-    return types.Tool(
-        name=tool.name, title=tool.title, description=tool.description, input_schema=tool.schema(),
-        output_schema=tool.gives, annotations=hints,
-    )  # fmt: skip
+            raise MCPError(code_of(error), self._serving.told(error)) from None
 
 
 def _schema(name: str) -> dict[str, Any] | None:
-    tool = tools.TOOLS.get(name)
+    tool = TOOLS.get(name)
     return tool.schema() if tool else None
 
 
-_LISTED = [_listed(tool) for tool in tools.TOOLS.values()]
+_TOOLS = types.ListToolsResult.model_validate(listing.tools())

@@ -7,15 +7,11 @@ from urllib.parse import quote
 
 from vault_memory.app import NoteInfo, NoteText, contract, quotations
 from vault_memory.errors import BadPath, UsageError
+from vault_memory.mcp.listing import LIKE_MARKDOWN, LIKE_TURNS, SCHEME, TEMPLATE
 from vault_memory.mcp.serving import Serving
 from vault_memory.memory import inside
 
-SCHEME = "vault://"
-TEMPLATE = SCHEME + "/{+path}"
-"""With an empty host, so that no client takes the first folder for one and changes its case"""
 ON_A_PAGE = 200
-LIKE_MARKDOWN, LIKE_TURNS = "text/markdown", "text/plain"
-"""Kinds of text. Marks stand around the lines of a transcript, so it is no JSON."""
 
 
 class ResourceUnknown(UsageError):

@@ -1,17 +1,15 @@
-"""The tools, each with what a model is told of it, what it takes, what it gives back, and what does the work."""
+"""The tools: what a model is told of each, what it takes, and what it gives back. Cheap to import.
 
-import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+The functions behind them are in `calls`, which loads the vault: a host asks for this list at once, and waits for it.
+"""
+
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.mcp import arguments, reading, shapes, writing
-from vault_memory.mcp.serving import Serving
-
-logger = logging.getLogger(__name__)
+from vault_memory.errors import UsageError
+from vault_memory.mcp import arguments, shapes
 
 INSTRUCTIONS = """\
 This is the long-term memory of the person you are talking with: Markdown notes that they read and edit by hand. In a
@@ -36,24 +34,24 @@ class ToolUnknown(UsageError):
         super().__init__(f"there is no tool {name!r}", hint=f"there are {', '.join(TOOLS)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One of them."""
+class Tool(msgspec.Struct, frozen=True):
+    """The definition of a tool."""
 
     name: str
     title: str
     description: str
     takes: type[msgspec.Struct]
     gives: shapes.Schema
-    call: Callable[[Serving, Any], tuple[dict[str, Any], str]]
     reads_only: bool = True
     destroys: bool = False
     """whether it may take away or rewrite what is remembered"""
+    search_hint: str = ""
+    """words by which a host finds the tool; a tool with them belongs into the first request of a conversation"""
 
     def schema(self) -> shapes.Schema:
         """Of its arguments."""
         whole = msgspec.json.schema(self.takes)
-        schema: shapes.Schema = whole["$defs"][self.takes.__name__]
+        schema: shapes.Schema = _with_types(whole["$defs"][self.takes.__name__])
         return {name: value for name, value in schema.items() if name != "title"}
 
     def read(self, said: Mapping[str, Any]) -> msgspec.Struct:
@@ -61,36 +59,16 @@ class Tool:
         try:
             msgspec.json.encode(said)  # half a character cannot be written anywhere
             return msgspec.convert(said, self.takes)
-        except (msgspec.ValidationError, UnicodeEncodeError, TypeError, RecursionError) as error:
+        except (msgspec.ValidationError, UnicodeEncodeError, OverflowError, TypeError, RecursionError) as error:
             raise UsageError(f"{self.name} cannot be called so: {error}", hint="see its schema") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a call gave: an answer of the JSON contract, and the same as a model reads it; or the words of an error."""
-
-    text: str
-    answer: dict[str, Any] | None = None
-
-    @property
-    def failed(self) -> bool:
-        return self.answer is None
-
-
-def call(serving: Serving, name: str, said: Mapping[str, Any]) -> Result:
-    """Call a tool for somebody. What goes wrong comes back in words; never as an exception, but for ToolUnknown."""
-    tool = TOOLS.get(name)
-    if tool is None:
-        raise ToolUnknown(name)
-    try:
-        answer, text = tool.call(serving, tool.read(said))
-    except VaultMemoryError as error:
-        return Result(f"error: {serving.told(error)}")
-    except Exception as error:
-        # what it says may be text of a note, which belongs into no log that nobody asked for
-        logger.error("%s failed: %s", name, type(error).__name__, exc_info=logger.isEnabledFor(logging.INFO))
-        return Result("error: the memory cannot do this now\n\nhint: try again later; the server's log says why")
-    return Result(text, answer)
+def _with_types(schema: Any) -> Any:
+    """The schema with the type of each list of words, which msgspec leaves out and some hosts need."""
+    if isinstance(schema, dict):
+        typed = {name: _with_types(part) for name, part in schema.items()}
+        return {"type": "string", **typed} if isinstance(schema.get("enum"), list) else typed
+    return schema
 
 
 _EVERY = (
@@ -100,7 +78,7 @@ _EVERY = (
         "Finds lines in the person's notes and in what was said before, best first, with note, lines and date.",
         arguments.Search,
         shapes.FOUND,
-        reading.search,
+        search_hint="search the person's long-term memory, notes and earlier conversations",
     ),
     Tool(
         "memory_get",
@@ -108,7 +86,6 @@ _EVERY = (
         "Reads a note, or some lines of it, with its revision. A note that is not there is an empty text.",
         arguments.Get,
         shapes.NOTE,
-        reading.get,
     ),
     Tool(
         "memory_context",
@@ -117,7 +94,7 @@ _EVERY = (
         "was said or noted about this before. Call it first.",
         arguments.Context,
         shapes.CONTEXT,
-        reading.context,
+        search_hint="what is known of this person: preferences, facts, rules, the last days",
     ),
     Tool(
         "memory_remember",
@@ -126,8 +103,8 @@ _EVERY = (
         "not added again.",
         arguments.Remember,
         shapes.REMEMBERED,
-        writing.remember,
         reads_only=False,
+        search_hint="remember a lasting fact, wish or preference of the person",
     ),
     Tool(
         "memory_correct",
@@ -136,7 +113,6 @@ _EVERY = (
         "several facts changes nothing, and lists candidates. What a person wrote is proposed to them.",
         arguments.Correct,
         shapes.CHANGED,
-        writing.correct,
         reads_only=False,
         destroys=True,
     ),
@@ -146,7 +122,6 @@ _EVERY = (
         "Notes that the person says a fact is so, which keeps it from fading. Ids as in memory_correct.",
         arguments.Confirm,
         shapes.CHANGED,
-        writing.confirm,
         reads_only=False,
     ),
     Tool(
@@ -157,7 +132,6 @@ _EVERY = (
         "good, history and transcripts included, the person runs `vault-memory forget` themselves.",
         arguments.Forget,
         shapes.TAKEN_BACK,
-        writing.forget,
         reads_only=False,
         destroys=True,
     ),
@@ -167,7 +141,6 @@ _EVERY = (
         "Tells what is known of a person or thing: kind, aliases, facts with their ids, relationships, mentions.",
         arguments.Entity,
         shapes.ABOUT,
-        reading.entity,
     ),
     Tool(
         "memory_stats",
@@ -175,7 +148,6 @@ _EVERY = (
         "Counts this person's notes by kind.",
         arguments.Stats,
         shapes.STATS,
-        reading.stats,
     ),
 )  # fmt: skip
 TOOLS = {tool.name: tool for tool in _EVERY}

@@ -1,18 +1,11 @@
-"""The two ways to a server: a pipe to the program that started it, and HTTP behind the doorkeeper of the web room."""
+"""MCP over HTTP, behind the doorkeeper of the web room."""
 
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from contextvars import Context
-from typing import Any, Self
+from typing import Any
 
-import anyio
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.shared._stream_protocols import ReadStream, WriteStream
-from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
-from pydantic import ValidationError
 
 from vault_memory.app import VaultMemory
 from vault_memory.app.callers import Caller
@@ -25,69 +18,6 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-
-def over_stdio(memory: VaultMemory, caller: Caller) -> None:
-    """Serve until standard input ends. What is printed meanwhile goes to standard error: stdout is the protocol's."""
-
-    async def serve() -> None:
-        serving = server(memory, caller)
-        async with stdio_server() as (incoming, outgoing):
-            messages = Messages(incoming, outgoing)
-            await serving.run(messages, outgoing, serving.create_initialization_options())
-
-    anyio.run(serve)
-
-
-class Messages:
-    """The lines of a client as messages. A line that is none is answered with an error, and the next one is read.
-
-    The SDK drops such a line without a word, and the client waits for an answer for ever.
-    """
-
-    def __init__(self, incoming: ReadStream[SessionMessage | Exception], outgoing: WriteStream[SessionMessage]) -> None:
-        self._incoming = incoming
-        self._outgoing = outgoing
-
-    @property
-    def last_context(self) -> Context | None:
-        """The context of the sender, which the SDK looks up here."""
-        return getattr(self._incoming, "last_context", None)
-
-    async def receive(self) -> SessionMessage | Exception:
-        while isinstance(message := await self._incoming.receive(), ValidationError):
-            if error := _error_of(message):
-                answer = JSONRPCError(jsonrpc="2.0", id=None, error=error)
-                await self._outgoing.send(SessionMessage(answer))
-        return message
-
-    async def aclose(self) -> None:
-        await self._incoming.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-
-def _error_of(invalid: ValidationError) -> ErrorData | None:
-    """None for a blank line, which asks nothing."""
-    problem = invalid.errors(include_url=False)[0]
-    if problem["type"] != "json_invalid":
-        return ErrorData(code=INVALID_REQUEST, message="this is not a JSON-RPC message")
-    if not str(problem["input"]).strip():
-        return None
-    return ErrorData(code=PARSE_ERROR, message="this line is not JSON")
 
 
 def application(memory: VaultMemory) -> App:

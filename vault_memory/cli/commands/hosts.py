@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.extras import has
 from vault_memory.cli.options import Context, common, private
 from vault_memory.errors import UsageError
 
@@ -75,7 +74,7 @@ def install(
         changed = act(plan, memory.state.path, now=context.now or datetime.now(UTC), dry_run=dry_run)
     then = plan.then if any(one.changed for one in changed) and not uninstall and not dry_run else ()
     files = [{"path": one.file, "changed": one.changed, "backup": one.backup, "diff": one.diff} for one in changed]
-    answer = {"host": host, "user": wire.user, "server": wire.server, "then": list(then), "files": files}
+    answer = {"host": host, "user": wire.user, "server": True, "then": list(then), "files": files}
     context.emit(answer, lambda: _human(changed, wire, plan, dry_run=dry_run, uninstall=uninstall))
 
 
@@ -89,7 +88,7 @@ def _wire(context: Context, memory: "VaultMemory", user: str | None, channel: st
     except UnicodeEncodeError:
         raise UsageError(f"`{vault!r}` cannot be written into a configuration: its name is not UTF-8") from None
     person = user or (memory.layout.user if uninstall else _person(memory))
-    return Wire(_program(), vault, person, channel or "", config, server=uninstall or has("mcp"))
+    return Wire(_program(), vault, person, channel or "", config)
 
 
 def _person(memory: "VaultMemory") -> str:
@@ -123,6 +122,4 @@ def _human(changed: "list[Changed]", wire: "Wire", plan: "Plan", *, dry_run: boo
     if uninstall or dry_run or not any(one.changed for one in changed):
         return "\n".join(lines)
     lines.append(f"for: {wire.user}" + (f" in {wire.channel}" if wire.channel else ""))
-    if not wire.server:
-        lines.append("without the MCP server: its extra is not installed; pip install 'vault-memory[mcp]'")
     return "\n".join([*lines, *(f"next: {step}" for step in plan.then)])

@@ -1,11 +1,9 @@
 """`mcp`: the memory of one person as tools for a model, for the program that starts this one."""
 
-import signal
 import sys
 
 import click
 
-from vault_memory.cli.extras import need
 from vault_memory.cli.options import Context, common, private
 from vault_memory.errors import UsageError
 
@@ -24,17 +22,15 @@ def mcp(context: Context, user: str | None, channel: str, groups: tuple[str, ...
     """
     from vault_memory.app.callers import Caller
 
-    need("mcp")
     if not user:
         raise UsageError("`mcp` needs to know whose memory it serves", hint="name the person with `--user NAME`")
     for name in (user, channel, *groups):
         if any("\ud800" <= letter <= "\udfff" for letter in name):
             raise UsageError(f"{name!r} is no name: it is not valid UTF-8", hint="write it as its folder is named")
     caller = Caller(user, channel, groups, private)
-    with context.open() as memory:
-        from vault_memory.mcp import over_stdio
+    from vault_memory.mcp import serve
 
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # it reads in a thread, which nothing else could wake
-        if sys.stdin.isatty():
-            context.say("waiting for an MCP client on standard input; such programs start this command by themselves")
-        over_stdio(memory, caller)
+    memory = context.open()  # here and not at the first call: what is wrong with it is told at once
+    if sys.stdin.isatty():
+        context.say("waiting for an MCP client on standard input; such programs start this command by themselves")
+    serve(lambda: memory, lambda: caller)

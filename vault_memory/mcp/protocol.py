@@ -1,0 +1,212 @@
+"""Requests of MCP and their results, in every version of the protocol since 2024-11-05.
+
+Knows no pipe and no thread. A client of a version up to 2025-11-25 begins with `initialize`, which
+settles the version. Since 2026-07-28 each request names its version in `_meta`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from vault_memory.errors import VaultMemoryError
+from vault_memory.mcp import listing
+from vault_memory.mcp.tools import TOOLS
+
+if TYPE_CHECKING:
+    from vault_memory.mcp.serving import Serving
+
+Json = dict[str, Any]
+Id = str | int
+
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+INTERNAL_ERROR, BUSY, VERSION_UNSUPPORTED = -32603, -32000, -32022
+
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Versions that `initialize` settles, oldest first"""
+BATCH_VERSIONS = ("2024-11-05", "2025-03-26")
+"""Versions in which a client may send an array of messages"""
+STATELESS_VERSIONS = ("2026-07-28",)
+"""Versions that each request names for itself"""
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+_CACHED = (
+    "server/discover",
+    "tools/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+)
+"""Results that say, since 2026-07-28, how long they may be kept: not at all"""
+
+
+class ProtocolError(Exception):
+    """A request that cannot be answered, with the code that the protocol has for the reason."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def as_json(self) -> Json:
+        error: Json = {"code": self.code, "message": self.message}
+        return error if self.data is None else {**error, "data": self.data}
+
+
+class _Initialize(msgspec.Struct):
+    """Parameters of `initialize`."""
+
+    protocolVersion: str
+    capabilities: Json = {}
+    clientInfo: Json = {}
+
+
+class _Call(msgspec.Struct):
+    """Parameters of `tools/call`."""
+
+    name: str
+    arguments: Json | None = None
+
+
+class _Page(msgspec.Struct):
+    """Parameters of a list that may have several pages."""
+
+    cursor: str | None = None
+
+
+class _Read(msgspec.Struct):
+    """Parameters of `resources/read`."""
+
+    uri: str
+
+
+class Conversation:
+    """Answers the requests of one client."""
+
+    def __init__(self, serving: "Callable[[], Serving]") -> None:
+        self._serving = serving
+        self.version = ""
+        """as `initialize` settled it; empty before"""
+        self._at_once: dict[str, Callable[[Json], Json]] = {
+            "initialize": self._initialize,
+            "ping": lambda params: {},
+            "server/discover": lambda params: _discovered(),
+            "tools/list": lambda params: listing.tools(),
+            "resources/templates/list": lambda params: listing.templates(),
+        }
+        self._with_vault: dict[str, Callable[[Json], Json]] = {
+            "tools/call": self._call,
+            "resources/list": self._list,
+            "resources/read": self._read,
+        }
+
+    def takes_batches(self) -> bool:
+        return self.version in BATCH_VERSIONS
+
+    def is_quick(self, method: str) -> bool:
+        """Whether a request can be answered without the vault."""
+        return method not in self._with_vault
+
+    def answer(self, method: str, params: Json) -> Json:
+        """The result of a request. Raises ProtocolError."""
+        handler = self._at_once.get(method) or self._with_vault.get(method)
+        version = "" if method == "initialize" else _named_version(params)
+        if handler is None or (version and method == "ping"):
+            raise ProtocolError(METHOD_NOT_FOUND, f"there is no method `{method}`")
+        if not version and method == "server/discover":
+            raise ProtocolError(INVALID_PARAMS, f"`_meta` needs `{VERSION_KEY}`")
+        result = handler(params)
+        return _stateless(method, result) if version else result
+
+    def _initialize(self, params: Json) -> Json:
+        asked = _checked(params, _Initialize).protocolVersion
+        self.version = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+        return {"protocolVersion": self.version, **listing.introduction()}
+
+    def _call(self, params: Json) -> Json:
+        asked = _checked(params, _Call)
+        if asked.name not in TOOLS:  # known without the vault
+            raise ProtocolError(INVALID_PARAMS, f"there is no tool {asked.name!r}")
+        try:
+            serving = self._serving()
+        except VaultMemoryError as error:
+            # a vault that cannot be opened is told to the model like any other failure of a tool
+            text = f"error: {_opening_error(error)}"
+            return {"content": [{"type": "text", "text": text}], "isError": True}
+        from vault_memory.mcp import results
+
+        return results.of_call(serving, asked.name, asked.arguments or {})
+
+    def _list(self, params: Json) -> Json:
+        asked = _checked(params, _Page)
+        return self._resources(lambda results, serving: results.of_resources(serving, asked.cursor))
+
+    def _read(self, params: Json) -> Json:
+        asked = _checked(params, _Read)
+        return self._resources(lambda results, serving: results.of_resource(serving, asked.uri))
+
+    def _resources(self, ask: Callable[[Any, "Serving"], Json]) -> Json:
+        try:
+            serving = self._serving()
+        except VaultMemoryError as error:
+            raise ProtocolError(code_of(error), _opening_error(error)) from None
+        from vault_memory.mcp import results
+
+        try:
+            return ask(results, serving)
+        except VaultMemoryError as error:
+            raise ProtocolError(code_of(error), serving.told(error)) from None
+
+
+def code_of(error: VaultMemoryError) -> int:
+    """The code of the protocol for an error of ours."""
+    return INVALID_PARAMS if error.http_status < 500 else INTERNAL_ERROR
+
+
+def _opening_error(error: VaultMemoryError) -> str:
+    """Why the vault cannot be opened, without a folder of the machine."""
+    from pathlib import Path
+
+    from vault_memory.app.hiding import placeless
+
+    text = error.message + (f"\n\nhint: {error.hint}" if error.hint else "")
+    return placeless(text, [str(Path.home())])
+
+
+def _checked(params: Json, kind: type[Any]) -> Any:
+    """The parameters as `kind` has them. Raises ProtocolError."""
+    try:
+        return msgspec.convert(params, kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ProtocolError(INVALID_PARAMS, f"wrong parameters: {error}") from None
+
+
+def _named_version(params: Mapping[str, Any]) -> str:
+    """The version that a request names for itself, or an empty text. Raises ProtocolError."""
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or VERSION_KEY not in meta:
+        return ""
+    version = meta[VERSION_KEY]
+    if not isinstance(version, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
+        needed = f"`{VERSION_KEY}` and `{CAPABILITIES_KEY}`"
+        raise ProtocolError(INVALID_PARAMS, f"`_meta` needs {needed}")
+    if version not in STATELESS_VERSIONS:
+        supported = {"supported": list(STATELESS_VERSIONS), "requested": version}
+        raise ProtocolError(VERSION_UNSUPPORTED, f"version {version!r} is not supported", supported)
+    return version
+
+
+def _discovered() -> Json:
+    """The answer to `server/discover`."""
+    introduction = listing.introduction()
+    del introduction["serverInfo"]  # stands in `_meta` of every result
+    return {"supportedVersions": list(STATELESS_VERSIONS), **introduction}
+
+
+def _stateless(method: str, result: Json) -> Json:
+    """A result with what every result has since 2026-07-28."""
+    cache = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHED else {}
+    return {**result, **cache, "resultType": "complete", "_meta": {SERVER_KEY: listing.SERVER}}

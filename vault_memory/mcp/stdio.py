@@ -1,0 +1,303 @@
+"""MCP over standard input and output: reads requests, answers them in threads, and ends cleanly.
+
+Written for a quick start. A host asks for the tools at once, and does not wait long: a late answer
+leaves the first request of the conversation without tools. What needs the vault runs in threads,
+so that a cancellation is read meanwhile.
+"""
+
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.mcp.lines import LARGEST, TooLong, Writer, decode, read_lines
+from vault_memory.mcp.protocol import (
+    BUSY,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Conversation,
+    Id,
+    Json,
+    ProtocolError,
+)
+
+if TYPE_CHECKING:
+    from vault_memory.app import VaultMemory
+    from vault_memory.app.callers import Caller
+    from vault_memory.mcp.serving import Serving
+
+MOST_THREADS = 8
+MOST_WAITING = 1000
+"""Requests that wait for a thread or run in one; more are refused, so that they fill no memory"""
+PATIENCE_SECONDS = 2.0
+"""For running calls to end after a signal to stop"""
+
+
+class Stopped(BaseException):
+    """The process was told to end."""
+
+
+def serve(open_vault: "Callable[[], VaultMemory]", caller: "Callable[[], Caller]") -> None:
+    """Serve until standard input ends or SIGTERM comes. Opens the vault when it is first needed.
+
+    What is printed meanwhile goes to standard error: standard output belongs to the protocol.
+    """
+    vault = _Vault(open_vault, caller)
+    loop = Loop(Conversation(vault.serving), Writer(_take_stdout()))
+    # Ctrl-C ends it at once: every change to a file survives that
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        signal.signal(signal.SIGTERM, _stop)
+        loop.run(0)
+    except Stopped:
+        loop.stop()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    vault.close()
+
+
+def _take_stdout() -> int:
+    """A descriptor for the protocol alone: no print, here or in a child, can break a message."""
+    sink = os.dup(1)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # the host gave no standard error
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+    return sink
+
+
+def _stop(number: int, frame: object) -> None:
+    signal.signal(number, signal.SIG_IGN)  # a second signal must not interrupt the end
+    raise Stopped
+
+
+class _Vault:
+    """The vault, opened once for all threads. After a failure the next request tries again."""
+
+    def __init__(self, open_vault: "Callable[[], VaultMemory]", caller: "Callable[[], Caller]") -> None:
+        self._open, self._caller = open_vault, caller
+        self._lock = threading.Lock()
+        self._serving: Serving | None = None
+
+    def serving(self) -> "Serving":
+        """Raises VaultMemoryError."""
+        with self._lock:
+            if self._serving is None:
+                from vault_memory.mcp.serving import Serving
+
+                self._serving = Serving(self._open(), self._caller())
+            return self._serving
+
+    def close(self) -> None:
+        if self._serving is not None:
+            self._serving.memory.close()
+
+
+class Request:
+    """A request that is being answered."""
+
+    def __init__(self, id_: Id, method: str, params: Json, reply: Callable[[Json | None], None]) -> None:
+        self.id = id_
+        self.method = method
+        self.params = params
+        self.cancelled = False
+        self._reply = reply
+        """takes the answer; None when there is none, because the request was cancelled"""
+
+    def finish(self, part: str, value: object) -> None:
+        answer = {"jsonrpc": "2.0", "id": self.id, part: value}
+        self._reply(None if self.cancelled else answer)
+
+
+class Batch:
+    """Collects the answers to an array of messages, which are sent together."""
+
+    def __init__(self, size: int, writer: Writer) -> None:
+        self._missing = size
+        self._writer = writer
+        self._answers: list[Json] = []
+        self._lock = threading.Lock()
+
+    def add(self, answer: Json | None) -> None:
+        """The answer to one message; None for a message that gets none."""
+        with self._lock:
+            self._missing -= 1
+            if answer is not None:
+                self._answers.append(answer)
+            complete = not self._missing
+        if complete and self._answers:
+            self._writer.write(self._answers)
+
+
+class Loop:
+    """Reads messages and answers them, until the input ends."""
+
+    def __init__(self, conversation: Conversation, writer: Writer) -> None:
+        self._conversation = conversation
+        self._writer = writer
+        self._lock = threading.Lock()
+        self._active: dict[Id, Request] = {}
+        """requests that wait for a thread or run in one"""
+        self._waiting: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+
+    def run(self, source: int) -> None:
+        """Returns when the input has ended and all that was asked is answered."""
+        for line in read_lines(source):
+            self._take(line)
+            if self._writer.gone:
+                break
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def stop(self) -> None:
+        """Drop what waits, and give running calls a moment: a change that has begun is finished."""
+        with self._lock:
+            for request in self._active.values():
+                request.cancelled = True
+        for _ in self._threads:
+            self._waiting.put(None)
+        for thread in self._threads:
+            thread.join(PATIENCE_SECONDS / len(self._threads))
+
+    def _take(self, line: bytes | TooLong) -> None:
+        if isinstance(line, TooLong):
+            message = f"a message may have at most {LARGEST:,} bytes"
+            self._writer.write(_error(line.id(), INVALID_REQUEST, message))
+            return
+        if not line.strip():
+            return
+        try:
+            message = decode(line)
+        except (ValueError, RecursionError):
+            self._writer.write(_error(None, PARSE_ERROR, "this line is not JSON"))
+            return
+        if isinstance(message, list):
+            self._take_batch(message)
+        else:
+            self._take_message(message, self._send)
+
+    def _send(self, answer: Json | None) -> None:
+        if answer is not None:
+            self._writer.write(answer)
+
+    def _take_batch(self, messages: list[Any]) -> None:
+        if not messages or not self._conversation.takes_batches():
+            why = "this version of MCP has no batches" if messages else "an empty array is no message"
+            self._writer.write(_error(None, INVALID_REQUEST, why))
+            return
+        if len(messages) > MOST_WAITING:
+            why = f"a batch may have at most {MOST_WAITING} messages"
+            self._writer.write(_error(None, INVALID_REQUEST, why))
+            return
+        batch = Batch(len(messages), self._writer)
+        for message in messages:
+            self._take_message(message, batch.add, batched=True)
+
+    def _take_message(self, message: Any, reply: Callable[[Json | None], None], *, batched: bool = False) -> None:
+        """Understand one message, and have its answer given to `reply`, now or later."""
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            id_ = _id_of(message) if isinstance(message, dict) else None
+            reply(_error(id_, INVALID_REQUEST, "this is not a JSON-RPC 2.0 message"))
+            return
+        method, params, id_ = message.get("method"), message.get("params"), _id_of(message)
+        if method is None and ("result" in message or "error" in message):
+            reply(None)  # an answer; this server asks nothing
+        elif not isinstance(method, str):
+            reply(_error(id_, INVALID_REQUEST, "a request names its `method`"))
+        elif "id" not in message:
+            self._notify(method, params)
+            reply(None)
+        elif id_ is None:
+            reply(_error(None, INVALID_REQUEST, "the `id` of a request is a string or an integer"))
+        elif batched and method == "initialize":
+            reply(_error(id_, INVALID_REQUEST, "`initialize` may not be part of a batch"))
+        elif params is not None and not isinstance(params, dict):
+            reply(_error(id_, INVALID_PARAMS, "`params` is an object"))
+        else:
+            self._begin(Request(id_, method, params or {}, reply))
+
+    def _notify(self, method: str, params: Any) -> None:
+        """All but a cancellation needs nothing to be done."""
+        if method != "notifications/cancelled" or not isinstance(params, dict):
+            return
+        id_ = _id_of(params, "requestId")
+        if id_ is None:
+            return
+        with self._lock:
+            request = self._active.get(id_)
+            if request is not None:
+                request.cancelled = True
+
+    def _begin(self, request: Request) -> None:
+        if self._conversation.is_quick(request.method):
+            self._answer(request)
+            return
+        with self._lock:
+            refusal = None
+            if request.id in self._active:
+                refusal = (INVALID_REQUEST, "a request with this `id` is still being answered")
+            elif len(self._active) >= MOST_WAITING:
+                refusal = (BUSY, "too many requests wait for an answer; send this one again later")
+            else:
+                self._active[request.id] = request
+        if refusal is not None:
+            request.finish("error", {"code": refusal[0], "message": refusal[1]})
+            return
+        self._waiting.put(request)
+        if len(self._threads) < min(MOST_THREADS, len(self._active)):
+            thread = threading.Thread(target=self._work, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _work(self) -> None:
+        while (request := self._waiting.get()) is not None:
+            if request.cancelled:
+                self._leave(request)
+                request.finish("error", None)
+            else:
+                self._answer(request)
+
+    def _answer(self, request: Request) -> None:
+        part, value = self._result(request)
+        self._leave(request)
+        request.finish(part, value)
+
+    def _result(self, request: Request) -> tuple[str, object]:
+        try:
+            return "result", self._conversation.answer(request.method, request.params)
+        except ProtocolError as error:
+            return "error", error.as_json()
+        except Exception as error:
+            import logging
+
+            # what the error says may be text of a note, which belongs into no log
+            logging.getLogger(__name__).error("%s failed: %s", request.method, type(error).__name__)
+            return "error", {"code": INTERNAL_ERROR, "message": "the memory cannot do this now"}
+
+    def _leave(self, request: Request) -> None:
+        """From now on the id may be used again, and nothing can be cancelled."""
+        with self._lock:
+            if self._active.get(request.id) is request:
+                del self._active[request.id]
+
+
+def _id_of(message: Json, name: str = "id") -> Id | None:
+    """The id of a request; None for a value that cannot be one."""
+    id_ = message.get(name)
+    if isinstance(id_, bool) or not isinstance(id_, str | int):
+        return None
+    if isinstance(id_, int) and abs(id_) >= 1 << 63:  # the encoder has no larger numbers
+        return None
+    return id_
+
+
+def _error(id_: Id | None, code: int, message: str) -> Json:
+    return {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}}
