@@ -98,11 +98,11 @@ class Indexing:
         """Whether the index that serves was built by other rules than today's."""
         return self.index().get(RULES) != self.rules
 
-    def ingest(self, index: Index | None = None) -> "Ingest":
+    def ingest(self, index: Index | None = None, *, leave: Callable[[Index, Note], bool] | None = None) -> "Ingest":
         from vault_memory.ingest import Ingest  # only here: who records a turn reads no other note
 
         index = index or self.index()
-        return Ingest(self.folder, index, self.layout, time.time_ns, partial(self.leave, index))
+        return Ingest(self.folder, index, self.layout, time.time_ns, partial(leave or self.leave, index))
 
     def build(self, progress: Progress | None = None, *, anyway: bool = True) -> "tuple[Index, ScanReport]":
         """Build the next generation while the present one serves, then let the new one serve.
@@ -144,16 +144,16 @@ class Indexing:
             report = self.ingest().look_again(report, conclude_young=True)
         return report
 
-    def refresh(self, progress: Progress | None = None) -> None:
+    def refresh(self, progress: Progress | None = None, *, briefly: bool = False) -> None:
         """Bring the text up to date; waits only for what is absent or empty.
 
-        Where the index cannot be written now, what it has serves on, and `behind` names the notes that are newer.
+        `briefly` takes in large notes for less than a second. `behind` names those that are left. It names all notes
+        that are newer where the index cannot be written now; then what it has serves on.
         """
         if self._index is not None and self._index.alone:
             self.close()  # there may be room again, and others may want it
         try:
-            self._refresh(progress)
-            self.behind = ()
+            self.behind = self._refresh(progress, briefly)
         except DatabaseUnwritable:
             if self.generations.current == 0:
                 raise
@@ -163,12 +163,13 @@ class Indexing:
                 raise
             self.behind = self.ingest().newer_notes()
 
-    def _refresh(self, progress: Progress | None) -> None:
+    def _refresh(self, progress: Progress | None, briefly: bool) -> tuple[str, ...]:
+        """Gives the large notes that are left for another time."""
         if self.generations.current == 0 or self.is_outdated:
             self.update(progress=progress)
-            return
+            return ()
         self.folder.check_identity(self.marker.vault)
-        ingest = self.ingest()
+        ingest = self.ingest(leave=self._allowance()) if briefly else self.ingest()
         connection = ingest.index.connection
         connection.set_busy_timeout(BUSY_PATIENCE_MILLISECONDS)
         try:
@@ -178,6 +179,13 @@ class Indexing:
                 ingest.look_again(report, conclude_young=False)
         finally:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
+        return report.left if briefly else ()
+
+    def _allowance(self) -> Callable[[Index, Note], bool]:
+        from vault_memory.ingest.large import Allowance
+
+        allowance = Allowance()
+        return lambda index, note: self.leave(index, note) or allowance.leaves(index, note)
 
 
 def _telling(progress: Progress | None) -> Callable[[int, int], None] | None:

@@ -181,10 +181,13 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
             return 0
 
     @mended
-    def refresh(self, progress: Progress | None = None, *, renew: bool = True) -> None:
-        """Bring the text up to date with the notes. Without `renew`, an index of older rules is left to the daemon."""
+    def refresh(self, progress: Progress | None = None, *, renew: bool = True, briefly: bool = False) -> None:
+        """Bring the text up to date with the notes. Without `renew`, an index of older rules is left to the daemon.
+
+        `briefly` is for a question. It takes in large notes for less than a second, and the answer names the others.
+        """
         if renew or self.indexing.generations.current == 0 or not self.indexing.is_outdated:
-            self.indexing.refresh(progress)
+            self.indexing.refresh(progress, briefly=briefly)
 
     @mended
     def search(

@@ -29,7 +29,7 @@ def search(
 
     def alone(among: Sequence[str] | None) -> dict[str, Any]:
         wanted = contract.search_arguments(arguments)
-        memory.refresh(progress)
+        memory.refresh(progress, briefly=True)
         if (arguments.get("mode") or memory.config.recall.mode) in ("semantic", "rrf"):
             memory.warm()
         named = memory.scopes() if among is None else among
@@ -50,7 +50,7 @@ def context(
 
     def alone() -> dict[str, Any]:
         wanted = contract.context_arguments(arguments)
-        memory.refresh(progress)
+        memory.refresh(progress, briefly=True)
         if prompt.strip() and memory.config.recall.mode in ("semantic", "rrf"):
             memory.warm()
         return contract.of_context(memory.context(prompt, scopes=scopes, refresh=False, **wanted))

@@ -19,26 +19,8 @@ from vault_memory.vault import Note
 
 logger = logging.getLogger(__name__)
 
-LARGE, VERY_LARGE = 64 << 10, 256 << 10
-"""Bytes: below the first no note is large; from the second on each is"""
-MANY_LINES = 6000
-LONG_LINE = 8 << 10
-"""In bytes; levels of nesting in one line take longest"""
 IDLE_SECONDS = 10.0
 """After which a worker without work ends"""
-
-
-def is_large(raw: bytes) -> bool:
-    """Whether reading these bytes could keep others waiting."""
-    if len(raw) < LARGE:
-        return False
-    return len(raw) >= VERY_LARGE or raw.count(b"\n") > MANY_LINES or max(map(len, raw.split(b"\n"))) > LONG_LINE
-
-
-def is_heavy(index: Index, note: Note) -> bool:
-    """Whether this note, or taking out what the index has of it, could keep others waiting."""
-    before = index.bytes_of(note.path)
-    return is_large(note.raw) or (before >= LARGE and 2 * len(note.raw) < before)
 
 
 @dataclass(frozen=True, slots=True)

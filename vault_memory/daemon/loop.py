@@ -12,7 +12,7 @@ from vault_memory.daemon.barrier import GRACE_SECONDS, Barrier
 from vault_memory.daemon.calls import Calls
 from vault_memory.daemon.embedding import Embedding
 from vault_memory.daemon.keeping import Keeping
-from vault_memory.daemon.large_notes import LargeNotes, is_heavy
+from vault_memory.daemon.large_notes import LargeNotes
 from vault_memory.daemon.listening import Listening
 from vault_memory.daemon.lock import DaemonLock
 from vault_memory.daemon.nights import Nights
@@ -24,6 +24,7 @@ from vault_memory.database import DatabaseError
 from vault_memory.errors import NoteUnreadable, VaultMemoryError
 from vault_memory.index import Delta, Index, State
 from vault_memory.ingest import Ingest, forget_note
+from vault_memory.ingest.large import is_heavy
 from vault_memory.vault import Hints, Identity, Note, NoteTooLarge, Settled, Settling, Verdict, Watcher
 
 if TYPE_CHECKING:

@@ -1,0 +1,86 @@
+"""A question without a daemon waits for no hostile note: it names those that it has not read."""
+
+import json
+
+import pytest
+
+from tests.mcp.vaults import ALICE
+from tests.scenarios.outside import Outside, outside
+from vault_memory import VaultMemory
+from vault_memory.ingest.large import STEPS_OF_A_QUESTION
+from vault_memory.mcp import reading
+from vault_memory.mcp.arguments import Context, Search
+from vault_memory.mcp.serving import Serving
+
+__all__ = ["outside"]
+
+FOLDER = "Users/alice/memories/"
+LINES = "\n" * (STEPS_OF_A_QUESTION + 1)
+"""More than a question reads. Empty lines cost these tests little, and count like others."""
+
+
+@pytest.fixture
+def begun(outside: Outside) -> Outside:
+    """A vault that has an index."""
+    outside.write(f"{FOLDER}small.md", "- The ferry leaves at noon\n")
+    outside.run("index")
+    return outside
+
+
+@pytest.mark.parametrize("command", ["search", "context"])
+def test_a_question_is_answered_before_hostile_notes_are_read(begun: Outside, command: str):
+    hostile = [f"{FOLDER}hostile {number}.md" for number in range(3)]
+    for number, note in enumerate(hostile):
+        begun.write(note, f"{LINES}- the heron {number}\n")
+    begun.write(f"{FOLDER}small.md", "- The ferry leaves at dusk\n")
+
+    done = begun.run(command, "ferry", "--user", "alice", "--json")
+
+    assert "at dusk" in done.out
+    assert done.json["freshness"]["stale_files"] == hostile
+    begun.run("index")
+    assert begun.run("search", "heron", "--json").json["freshness"]["stale_files"] == []
+    assert {hit["note"] for hit in begun.run("search", "heron", "--json").json["hits"]} == set(hostile)
+
+
+def test_an_ordinary_large_note_is_found_at_once(begun: Outside):
+    lines = "".join(f"- The keeper wrote line {number} about the weather and the sea\n" for number in range(15_000))
+    begun.write(f"{FOLDER}diary.md", f"{lines}- A heron landed\n")
+
+    done = begun.run("search", "heron", "--json")
+
+    assert done.json["hits"][0]["note"] == f"{FOLDER}diary.md"
+    assert done.json["freshness"]["stale_files"] == []
+
+
+def test_several_large_notes_are_read_over_several_questions(begun: Outside):
+    notes = [f"{FOLDER}diary {number}.md" for number in range(3)]
+    for number, note in enumerate(notes):
+        begun.write(note, f"- heron {number}\n" + "\n" * (STEPS_OF_A_QUESTION * 2 // 3))
+
+    stale = [begun.run("search", "heron", "--json").json["freshness"]["stale_files"] for _ in range(3)]
+
+    assert stale == [notes[1:], notes[2:], []]
+
+
+def test_a_server_without_a_daemon_reads_no_hostile_note(begun: Outside):
+    begun.write(f"{FOLDER}hostile.md", LINES)
+
+    with VaultMemory.open(begun.vault, environment=begun.environment) as memory:
+        serving = Serving(memory, ALICE)
+        answers = [reading.search(serving, Search("ferry")), reading.context(serving, Context("ferry"))]
+
+    for answered in answers:
+        assert "at noon" in json.dumps(answered.answer)
+        assert answered.answer["freshness"]["stale_files"] == [f"{FOLDER}hostile.md"]
+
+
+def test_nothing_is_forgotten_halfway_because_a_note_is_large(begun: Outside):
+    begun.run("search", "ferry")
+    begun.write(f"{FOLDER}small.md", "- The ferry leaves at noon\n" + LINES)
+    begun.run("search", "ferry")
+
+    done = begun.run("forget", "The ferry leaves at noon", "--yes", "--json")
+
+    assert done.json["remaining"] == 0
+    assert begun.run("search", "ferry", "--json").json["hits"] == []
