@@ -202,6 +202,92 @@ def test_codex_hooks_stand_in_hooks_json_where_there_is_one(outside: Outside, in
     assert (outside.home / ".codex" / "config.toml").read_text() == TOML
 
 
+ALLOWED = {
+    "claude-code": {"permissions": {"allow": ["mcp__vault-memory"]}},
+    "codex": {"mcp_servers": {"vault-memory": {"default_tools_approval_mode": "approve"}}},
+}
+
+
+def says(outside: Outside, host: str, wanted: dict[str, Any]) -> bool:
+    """Whether the host's first file says this, whatever else it says."""
+    text = (outside.home / FILES[host][0]).read_text()
+    said: Any = tomllib.loads(text) if host == "codex" else json.loads(text)
+    return holds(said, wanted)
+
+
+def holds(said: Any, wanted: Any) -> bool:
+    if not isinstance(wanted, dict):
+        return bool(said == wanted)
+    return isinstance(said, dict) and all(name in said and holds(said[name], value) for name, value in wanted.items())
+
+
+@pytest.mark.parametrize("host", ALLOWED)
+def test_a_bot_without_a_person_beside_it_may_use_the_tools_when_the_person_allowed_it(
+    outside: Outside, install: Install, host: str
+) -> None:
+    given_files(outside, host)
+    before = folder(outside.home)
+
+    install(host)
+    assert not says(outside, host, ALLOWED[host])
+    install(host, "--allow")
+    assert says(outside, host, ALLOWED[host])
+    assert not any(one["changed"] for one in install(host, "--allow")["files"])
+    install(host)
+    assert not says(outside, host, ALLOWED[host]), "who leaves the option out takes it back"
+    install(host, "--allow")
+    install(host, "--uninstall")
+
+    assert {name: raw for name, raw in folder(outside.home).items() if not name.endswith(".bak")} == before
+
+
+def test_a_permission_that_the_person_gave_stays(outside: Outside, install: Install) -> None:
+    file = outside.home / ".claude" / "settings.json"
+    file.parent.mkdir()
+    before = '{"permissions": {"allow": ["mcp__vault-memory", "Read"]}}\n'
+    file.write_text(before)
+
+    install("claude-code", "--allow")
+    install("claude-code")
+    assert json.loads(file.read_text())["permissions"] == json.loads(before)["permissions"]
+    install("claude-code", "--allow")
+    install("claude-code", "--uninstall")
+
+    assert file.read_text() == before
+
+
+@pytest.mark.parametrize("host", [host for host in HOSTS if host not in ALLOWED])
+def test_a_host_without_permissions_for_tools_is_named(outside: Outside, install: Install, host: str) -> None:
+    done = outside.run("install", host, "--user", "mira", "--allow", "--json")
+
+    assert (done.code, done.error["code"]) == (2, "nothing_to_allow")
+    assert host in done.error["message"]
+    assert folder(outside.home) == {}
+
+
+def test_the_trust_that_a_person_gave_to_our_hooks_of_codex_goes_with_them(outside: Outside, install: Install) -> None:
+    """Codex writes it between our marks, since it puts tables beside their like."""
+    [file] = given_files(outside, "codex")
+    install("codex")
+    trusted = "".join(
+        f'\n[hooks.state."{file}:{event}:{number}:0"]\ntrusted_hash = "sha256:0"\n'
+        for event, number in [("session_start", 1), ("stop", 0), ("session_end", 0), ("user_prompt_submit", 0)]
+    )
+    theirs = f'\n[hooks.state."{file}:session_start:0:0"]\ntrusted_hash = "sha256:1"\n'
+    end = "# <<< vault-memory <<<"
+
+    file.write_text(file.read_text().replace(end, f"\n[hooks.state]\n{trusted}{end}"))
+    install("codex", "--uninstall")
+    assert file.read_text() == TOML
+
+    install("codex")
+    file.write_text(file.read_text().replace(end, f"\n[hooks.state]\n{theirs}{trusted}{end}"))
+    install("codex", "--uninstall")
+    assert tomllib.loads(file.read_text())["hooks"]["state"] == {
+        f"{file}:session_start:0:0": {"trusted_hash": "sha256:1"}
+    }
+
+
 def test_another_person_or_vault_takes_the_place_of_the_one_before(outside: Outside, install: Install) -> None:
     settings_file, _ = given_files(outside, "claude-code")
     install("claude-code")

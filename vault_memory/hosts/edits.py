@@ -34,23 +34,47 @@ class HookGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Listed:
+    """A text in a list of texts, which may be there without us."""
+
+    path: tuple[str, ...]
+    value: str
+    wanted: bool
+    """False: it is not put in, and taken out where we have put it in"""
+
+    @property
+    def mark(self) -> tuple[str, ...]:
+        """What stands in the record for it"""
+        return (*self.path, self.value)
+
+
+@dataclass(frozen=True, slots=True)
 class JsonEdit:
     """Members and items in a file of JSON."""
 
-    entries: tuple[Member | HookGroup, ...]
+    entries: tuple[Member | HookGroup | Listed, ...]
     strict: bool = True
     """whether the host reads JSON alone, so that a file with comments is broken already"""
 
-    def put(self, text: str) -> tuple[str, Made]:
-        """The text with everything in it, and what had to be made for that. Raises NotJson."""
+    def put(self, text: str, made: Made | None = None) -> tuple[str, Made]:
+        """The text with everything in it, and what had to be made for that. `made`: so far. Raises NotJson."""
         text = self._read(text)
-        made: list[tuple[str, ...]] = []
+        now = list(made or ())
         for entry in self.entries:
-            holder = entry.path if isinstance(entry, HookGroup) else entry.path[:-1]
+            if isinstance(entry, Listed) and not entry.wanted:
+                if entry.mark in now:
+                    text, now = _taken_back(text, entry, now)
+                continue
+            holder = entry.path[:-1] if isinstance(entry, Member) else entry.path
             root = json_text.read(text)
-            made += [part for part in _ways(holder) if json_text.at(root, part) is None and part not in made]
-            text = _with_group(text, entry) if isinstance(entry, HookGroup) else _with_member(text, entry)
-        return text, tuple(made)
+            now += [part for part in _ways(holder) if json_text.at(root, part) is None and part not in now]
+            if isinstance(entry, Listed):
+                if _number_of(text, entry) is None:
+                    text = json_text.append(text, entry.path, entry.value)
+                    now.append(entry.mark)
+            else:
+                text = _with_group(text, entry) if isinstance(entry, HookGroup) else _with_member(text, entry)
+        return text, tuple(now)
 
     def take(self, text: str, made: Made | None) -> str:
         """The text without it; what we made goes when it is empty. `made` None: nobody knows what we made."""
@@ -58,18 +82,18 @@ class JsonEdit:
             return text
         text = self._read(text)
         for entry in self.entries:
+            holder = entry.path
             if isinstance(entry, Member):
                 holder = entry.path[:-1]
                 if json_text.at(json_text.read(text), holder) is not None:
                     text = json_text.take(text, entry.path)
+            elif isinstance(entry, Listed):
+                if made is None or entry.mark in made:
+                    text = _without_listed(text, entry)
             else:
-                holder = entry.path
                 for number in reversed(_ours(text, entry)):
                     text = json_text.take(text, holder, number)
-            for part in reversed(_ways(holder)):
-                node = json_text.at(json_text.read(text), part)
-                if node is not None and not node.children and (made is None or part in made):
-                    text = json_text.take(text, part)
+            text = _bare(text, holder, made)
         return text
 
     def is_bare(self, text: str) -> bool:
@@ -100,14 +124,13 @@ class TomlEdit:
     wanted: Mapping[str, Any]
     """what they say"""
 
-    def put(self, text: str) -> tuple[str, Made]:
+    def put(self, text: str, made: Made | None = None) -> tuple[str, Made]:
         """The text with the block. Raises NotToml."""
         after = toml_text.with_block(text, self.tables)
         return toml_text.checked(text, after, self.wanted), ()
 
     def take(self, text: str, made: Made | None) -> str:
-        toml_text.values(text)
-        return toml_text.without_block(text)
+        return toml_text.without_block(toml_text.without_trust(text))
 
     def is_bare(self, text: str) -> bool:
         return not text.strip()
@@ -121,7 +144,7 @@ class OwnFile:
     mark: str
     """a line without which it is not ours any more"""
 
-    def put(self, text: str) -> tuple[str, Made]:
+    def put(self, text: str, made: Made | None = None) -> tuple[str, Made]:
         return self.text, ()
 
     def take(self, text: str, made: Made | None) -> str:
@@ -170,6 +193,35 @@ def _ours(text: str, entry: HookGroup) -> list[int]:
         if commands and all(is_ours(command, entry.host) for command in commands):
             found.append(number)
     return found
+
+
+def _number_of(text: str, entry: Listed) -> int | None:
+    """Where the text stands in its list."""
+    listed = json_text.at(json_text.read(text), entry.path)
+    values = [child.node.plain() for child in listed.children] if listed is not None and listed.opened == "[" else []
+    return values.index(entry.value) if entry.value in values else None
+
+
+def _without_listed(text: str, entry: Listed) -> str:
+    number = _number_of(text, entry)
+    return text if number is None else json_text.take(text, entry.path, number)
+
+
+def _taken_back(text: str, entry: Listed, made: Sequence[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]]]:
+    """The text without what an earlier `put` listed, and what is left of what we made."""
+    text = _bare(_without_listed(text, entry), entry.path, made)
+    root = json_text.read(text)
+    gone = [entry.mark, *(part for part in _ways(entry.path) if json_text.at(root, part) is None)]
+    return text, [part for part in made if part not in gone]
+
+
+def _bare(text: str, holder: Sequence[str], made: Sequence[tuple[str, ...]] | None) -> str:
+    """The text without those objects and lists on the way that we made and that are empty now."""
+    for part in reversed(_ways(holder)):
+        node = json_text.at(json_text.read(text), part)
+        if node is not None and not node.children and (made is None or part in made):
+            text = json_text.take(text, part)
+    return text
 
 
 def _ways(path: Sequence[str]) -> list[tuple[str, ...]]:

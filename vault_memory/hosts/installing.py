@@ -84,7 +84,7 @@ def _after(file: Path, edit: Edit, before: bytes | None, record: "_Record", *, o
     try:
         text = "" if before is None else before.decode("utf-8")
         if not out:
-            return edit.put(text)[0].encode("utf-8")
+            return edit.put(text, record.made(file))[0].encode("utf-8")
         if before is None:
             return None
         after = edit.take(text, record.made(file))
@@ -216,14 +216,14 @@ class _Record:
         return bool(self._of(file).get("created"))
 
     def note(self, file: Path, edit: Edit, before: bytes | None, *, out: bool) -> None:
-        """What was done; a second time adds to it."""
+        """What was done."""
         if out:
             self._known.pop(str(file), None)
             return
         known = self._of(file)
-        made = edit.put("" if before is None else before.decode("utf-8"))[1]
+        made = edit.put("" if before is None else before.decode("utf-8"), self.made(file))[1]
         self._known[str(file)] = {
-            "made": [*known.get("made", ()), *map(list, made)],
+            "made": [*map(list, made)],
             "created": before is None or bool(known.get("created")),
         }
 

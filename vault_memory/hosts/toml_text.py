@@ -20,9 +20,11 @@ class NotToml(ConfigError):
 
 def with_block(text: str, tables: Sequence[str]) -> str:
     """The text with a block of these tables at its end, in the place of one that is there. Raises NotToml."""
-    bare = without_block(text)
+    trust = "".join(_trust_tables(_block(text) or ""))
+    bare = without_block(text.replace(trust, "", 1) if trust else text)
     newline = "\r\n" if "\r\n" in bare else "\n"
-    block = newline.join([BEGIN, *(line for table in tables for line in table.split("\n")), END, ""])
+    lines = [BEGIN, *(line for table in tables for line in table.split("\n")), ""]
+    block = newline.join(lines) + trust + newline.join([END, ""])
     if _block(text) == block:
         return text
     return bare + (newline if bare else "") + block
@@ -45,6 +47,50 @@ def without_block(text: str) -> str:
             before = before.removesuffix(newline)
             break
     return before + text[end:]
+
+
+def without_trust(text: str) -> str:
+    """The text without what the host wrote when a person trusted our hooks. Raises NotToml.
+
+    Fault this guards against: the tables stay behind, and trust whatever hook comes to stand in the same place.
+    """
+    said = values(text)
+    trusted = said.get("hooks", {}).get("state", {})
+    ours = {key for key in trusted if key.endswith(tuple(_own_places(said)))}
+    if not ours:
+        return text
+    after = text
+    for key in ours:
+        after = _without_table(after, f'[hooks.state."{key}"]')
+    if len(ours) == len(trusted):
+        after = _without_table(after, "[hooks.state]")
+    state = {key: value for key, value in trusted.items() if key not in ours}
+    hooks = {name: value for name, value in said["hooks"].items() if name != "state"}
+    wanted = said | {"hooks": hooks | ({"state": state} if state else {})}
+    return after if tomllib.loads(after) == wanted else text
+
+
+def _own_places(said: Mapping[str, Any]) -> Iterator[str]:
+    """How the host's keys of trust end for our hooks: the file, the event, the number of the group and of the hook."""
+    for event, groups in said.get("hooks", {}).items():
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+        for group, hooks in enumerate(groups if isinstance(groups, list) else ()):
+            for number, hook in enumerate(hooks.get("hooks", ())):
+                if OURS.search(str(hook.get("command"))):
+                    yield f"config.toml:{name}:{group}:{number}"
+
+
+def _without_table(text: str, header: str) -> str:
+    """The text without a table of plain settings, and without the empty line in front of it."""
+    table = re.compile(rf"(?:^\r?\n)?^{re.escape(header)}\r?\n(?:^\w+ *=.*(?:\r?\n|\Z))*", re.MULTILINE)
+    return table.sub("", text, count=1)
+
+
+def _trust_tables(block: str) -> Iterator[str]:
+    """What the host wrote into our block when a person trusted the hooks."""
+    found = re.search(r"^\r?\n\[hooks\.state\b.*?(?=^# <<<|^\[(?!hooks\.state\b))", block, re.MULTILINE | re.DOTALL)
+    if found:
+        yield found[0]
 
 
 def checked(before: str, after: str, wanted: Mapping[str, Any]) -> str:

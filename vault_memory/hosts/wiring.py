@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vault_memory.errors import UsageError
 from vault_memory.hosts import places, toml_text
-from vault_memory.hosts.edits import NAME, Edit, HookGroup, JsonEdit, Member, OwnFile, TomlEdit
+from vault_memory.hosts.edits import NAME, Edit, HookGroup, JsonEdit, Listed, Member, OwnFile, TomlEdit
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
 SECONDS = {"SessionEnd": 3}
@@ -17,11 +17,25 @@ USUAL_SECONDS = 10
 HOSTS = ("claude-code", "codex", "claude-desktop", "openclaw", "hermes")
 
 
+ALLOWING = ("claude-code", "codex")
+"""Hosts whose configuration tells which tools they may use"""
+
+
 class NoSuchHost(UsageError):
     """No host has this name."""
 
     def __init__(self, host: str) -> None:
         super().__init__(f"there is no host `{host}`", hint=f"the hosts are {', '.join(HOSTS)}")
+
+
+class NothingToAllow(UsageError):
+    """The host has no setting for which tools may be used."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"`{host}` has no setting that allows our tools: it asks a person, or it asks nobody",
+            hint="leave out `--allow`",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +50,8 @@ class Wire:
     config: Path | None = None
     private: bool = False
     """in a channel: open the person's own memory, too"""
+    allow: bool = False
+    """whether the host may use our tools without asking a person each time"""
 
     def command(self, *call: str) -> list[str]:
         """The words of a command line; the name of the command comes first, so that a hook starts quickly."""
@@ -54,16 +70,23 @@ class Plan:
 
 
 def plan(host: str, wire: Wire, environment: Mapping[str, str]) -> Plan:
-    """The plan for one host. Raises NoSuchHost."""
+    """The plan for one host. Raises NoSuchHost, NothingToAllow."""
     if host not in _PLANS:
         raise NoSuchHost(host)
+    if wire.allow and host not in ALLOWING:
+        raise NothingToAllow(host)
     return _PLANS[host](wire, environment)
 
 
 def _claude_code(wire: Wire, environment: Mapping[str, str]) -> Plan:
-    hooks = (places.claude_code_settings(environment), _hooks("claude-code", wire))
-    server = (places.claude_code_servers(environment), _server(wire, ("mcpServers", NAME), type="stdio"))
-    return Plan((hooks, server), ("start a new session of Claude Code; `/hooks` and `/mcp` show what it knows",))
+    allowed = Listed(("permissions", "allow"), f"mcp__{NAME}", wire.allow)
+    settings = JsonEdit((*_hooks("claude-code", wire).entries, allowed))
+    server = _server(wire, ("mcpServers", NAME), type="stdio")
+    then = ["start a new session of Claude Code; `/hooks` and `/mcp` show what it knows"]
+    if not wire.allow:
+        then.append("for `claude -p`, which uses no tool that is not allowed: install with `--allow`")
+    files = ((places.claude_code_settings(environment), settings), (places.claude_code_servers(environment), server))
+    return Plan(files, tuple(then))
 
 
 def _codex(wire: Wire, environment: Mapping[str, str]) -> Plan:
@@ -73,9 +96,10 @@ def _codex(wire: Wire, environment: Mapping[str, str]) -> Plan:
     files: list[tuple[Path, Edit]] = [(folder / "config.toml", _codex_block(wire, hooks=inline))]
     if not inline:
         files.append((hooks_file, _hooks("codex", wire)))
-    return Plan(
-        tuple(files), ("start Codex, run `/hooks` there, and trust the five commands: before that it runs none",)
-    )
+    then = ["start Codex, run `/hooks` there, and trust the five commands: before that it runs none"]
+    if not wire.allow:
+        then.append("for `codex exec`, which refuses the tools that change notes: install with `--allow`")
+    return Plan(tuple(files), tuple(then))
 
 
 def _claude_desktop(wire: Wire, environment: Mapping[str, str]) -> Plan:
@@ -86,7 +110,12 @@ def _claude_desktop(wire: Wire, environment: Mapping[str, str]) -> Plan:
 def _openclaw(wire: Wire, environment: Mapping[str, str]) -> Plan:
     file = places.openclaw(environment)
     edit = _server(wire, ("mcp", "servers", NAME), strict=False)
-    return Plan(((file, edit),), ("restart the gateway: openclaw gateway restart", "see: openclaw mcp doctor --probe"))
+    then = (
+        "turn off its own memory, which it asks instead of ours: openclaw config set plugins.slots.memory none",
+        "restart the gateway: openclaw gateway restart",
+        "see: openclaw mcp doctor --probe",
+    )
+    return Plan(((file, edit),), then)
 
 
 def _hermes(wire: Wire, environment: Mapping[str, str]) -> Plan:
@@ -118,6 +147,8 @@ def _server(wire: Wire, path: Sequence[str], *, strict: bool = True, **more: obj
 def _codex_block(wire: Wire, *, hooks: bool) -> TomlEdit:
     program, *arguments = wire.command("mcp")
     settings: dict[str, object] = {"command": program, "args": arguments}
+    if wire.allow:
+        settings["default_tools_approval_mode"] = "approve"
     tables = [toml_text.written(f"mcp_servers.{NAME}", settings)]
     wanted: dict[str, object] = {"mcp_servers": {NAME: settings}}
     if hooks:

@@ -50,17 +50,25 @@ def hook(
 @click.option("--user", metavar="NAME", help="Whom the bot serves; needed when the vault knows several persons.")
 @click.option("--channel", metavar="NAME", help="Where, when that is a channel.")
 @private
+@click.option("--allow", is_flag=True, help="Let HOST use the tools without asking (claude-code, codex).")
 @click.option("--uninstall", is_flag=True, help="Take out exactly what was put in.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @common
 @click.pass_obj
 def install(
-    context: Context, host: str, user: str | None, channel: str | None, private: bool, uninstall: bool, dry_run: bool
+    context: Context,
+    host: str,
+    user: str | None,
+    channel: str | None,
+    private: bool,
+    allow: bool,
+    uninstall: bool,
+    dry_run: bool,
 ) -> None:
     """Plug the vault into HOST: claude-code, codex, claude-desktop, openclaw or hermes.
 
     Its configuration is changed where it must be, with a backup beside it; all else in it stays as it is. To do it
-    again changes nothing.
+    again changes nothing; to do it without `--allow` takes back what that allowed.
     """
     from vault_memory import hosts
 
@@ -68,7 +76,8 @@ def install(
         if not uninstall:
             with context.progress() as progress:
                 memory.refresh(progress)  # a hook has no time to read a whole vault
-        wire = replace(_wire(context, memory, user, channel, uninstall=uninstall), private=private)
+        wire = _wire(context, memory, user, channel, uninstall=uninstall)
+        wire = replace(wire, private=private, allow=allow and not uninstall)
         plan = hosts.plan(host, wire, os.environ)
         act = hosts.uninstall if uninstall else hosts.install
         changed = act(plan, memory.state.path, now=context.now or datetime.now(UTC), dry_run=dry_run)
