@@ -1,6 +1,7 @@
 # Two commands matter: `make run` and `make test`. Everything is installed into .venv, once; a second call is instant.
 #   make run [VAULT=/path]     watch a copy of the sample vault, or the folder named
 #   make test [WITH_TORCH=1]   every test; with CI or WITH_TORCH set, those of the large embedders too
+#   make test-clients          those with the real clients; needs npm, and a first run fetches 450 MB
 #   make test-deep             the long ones
 #   make check                 format, lint, types, import contracts, sizes and names, generated pages
 #   make constraints           renew the versions that are installed (constraints.txt)
@@ -10,7 +11,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: run test test-deep test-installed check bench bench-recall constraints docs clean editors servers
+.PHONY: run test test-clients test-deep test-installed check bench bench-recall constraints docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -98,6 +99,23 @@ servers: $(STAMPS)/dev
 	left="$$($(BIN)/python -m tests.remote.servers.real)"; \
 	if [ -n "$$left" ]; then echo "note: not installed:" $$left "($$why); the tests with them will be skipped"; fi
 
+# The real clients, at the versions of tests/clients/package.json. Each brings its program in a package for the
+# processor, so no script of a package is run. A registry may fail once.
+CLIENTS := build/clients
+NPM_INSTALL := npm install --ignore-scripts --no-audit --no-fund --loglevel=error
+$(STAMPS)/clients: tests/clients/package.json tests/clients/package-lock.json $(STAMPS)/dev
+	@if ! command -v npm >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "==> installing npm for the tests with real clients"; \
+		$(APT) update && $(APT) install -y --no-install-recommends npm >/dev/null; fi
+	@if ! command -v npm >/dev/null; then \
+		echo "error: npm was not found, which installs the real clients" >&2; \
+		echo "hint: install npm, or run \`make test\`, which does without" >&2; exit 1; fi
+	$(call say,installing the real clients into $(CLIENTS))
+	@mkdir -p $(CLIENTS) && cp tests/clients/package.json tests/clients/package-lock.json $(CLIENTS)
+	@install() { (cd $(CLIENTS) && $(NPM_INSTALL)) && $(BIN)/python -m tests.clients.programs; }; \
+	install || { echo "note: not all of it came; once more" >&2; rm -rf $(CLIENTS)/node_modules; install; }
+	@touch $@
+
 
 # --- What is done ------------------------------------------------------------------------------------------------
 
@@ -119,6 +137,10 @@ endif
 	@$(BIN)/python tests/smoke_installed.py
 	$(call say,running the tests)
 	@$(PYTEST)
+
+test-clients: $(STAMPS)/dev $(STAMPS)/clients
+	$(call say,running the tests with the real clients)
+	@$(BIN)/python -m pytest -m clients tests/clients --durations 5
 
 test-deep: $(TEST_STAMPS) editors servers
 	$(call say,running the long tests)

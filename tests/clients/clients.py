@@ -1,0 +1,245 @@
+"""Each real client: what a person has set up before us, how it is asked, and what it says of our server itself."""
+
+import json
+import os
+import signal
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tests.clients import programs
+from tests.clients.model import Model
+
+SECONDS = 120
+NOWHERE = "http://127.0.0.1:9"
+"""Nothing listens there: what a client wants from the network is refused at once"""
+
+
+class Client(ABC):
+    """A client in a home of its own, whose model is ours."""
+
+    name: ClassVar[str]
+    """as `install` knows it"""
+    files: ClassVar[tuple[str, ...]]
+    """of its configuration, those that `install` changes"""
+    runs: ClassVar[int] = 10
+    """How often the first request is looked at: a client that connects in the background is in time by chance"""
+
+    def __init__(self, home: Path, vault: Path, model: Model) -> None:
+        self.home, self.vault, self.model = home, vault, model
+        self.work = home / "work"
+        self.work.mkdir()
+        self.settle()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Nothing of the person who runs the tests, and no way out of this machine."""
+        return {
+            "HOME": str(self.home),
+            "PATH": f"{programs.VAULT_MEMORY.parent}:/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "HTTP_PROXY": NOWHERE,
+            "HTTPS_PROXY": NOWHERE,
+            "NO_PROXY": "127.0.0.1,localhost",
+            "VAULT_MEMORY_STATE": str(self.home / "state"),
+            "VAULT_MEMORY_EMBEDDING_KIND": "off",
+        }
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Write the configuration that a person has before ours."""
+
+    @abstractmethod
+    def own_check(self) -> str:
+        """What the client says of its servers."""
+
+    @abstractmethod
+    def ask(self, prompt: str) -> str:
+        """What a conversation of one turn prints."""
+
+    @abstractmethod
+    def conversation(self) -> Any:
+        """A conversation that stays open: a context with a function that says something and waits for the answer."""
+
+    def writes_itself(self, file: Path) -> bool:
+        """Whether the client keeps its own state in this file."""
+        return False
+
+    def trust(self) -> None:
+        """Do what the client asks a person to do after `install`."""
+        return
+
+    def run(self, *command: str) -> str:
+        """What a command of the client prints; it must end well."""
+        done = subprocess.run(
+            command, env=self.environment, cwd=self.work, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=SECONDS,
+        )  # fmt: skip
+        assert done.returncode == 0, (command, done.stdout[-2000:], done.stderr[-2000:])
+        return done.stdout
+
+    def ours(self, *command: str) -> dict[str, Any]:
+        """What a command of ours says with `--json`."""
+        said = self.run(str(programs.VAULT_MEMORY), "--vault", str(self.vault), *command, "--json")
+        return dict(json.loads(said))
+
+    def install(self, *options: str) -> dict[str, Any]:
+        return self.ours("install", self.name, "--user", "mira", *options)
+
+    def write(self, name: str, text: str) -> None:
+        file = self.home / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    @contextmanager
+    def process(self, *command: str) -> Iterator["subprocess.Popen[str]"]:
+        """A process of the client, killed with all that it has started."""
+        process = subprocess.Popen(
+            command, env=self.environment, cwd=self.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+        )  # fmt: skip
+        with process:
+            try:
+                yield process
+            finally:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+class ClaudeCode(Client):
+    name = "claude-code"
+    files = (".claude/settings.json", ".claude.json")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return super().environment | {
+            "ANTHROPIC_BASE_URL": self.model.url,
+            "ANTHROPIC_API_KEY": "none",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+
+    def settle(self) -> None:
+        self.write(
+            ".claude/settings.json", '{\n    "cleanupPeriodDays": 30,\n    "permissions": {"deny": ["WebFetch"]}\n}\n'
+        )
+        self.write(".claude.json", '{"hasCompletedOnboarding": true}\n')
+
+    def writes_itself(self, file: Path) -> bool:
+        return file.name == ".claude.json"
+
+    def own_check(self) -> str:
+        return self.run(programs.claude(), "mcp", "list")
+
+    def ask(self, prompt: str) -> str:
+        return self.run(programs.claude(), "-p", prompt)
+
+    @contextmanager
+    def conversation(self) -> Iterator[Callable[[str], None]]:
+        formats = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+        with self.process(programs.claude(), "-p", *formats) as process:
+
+            def say(prompt: str) -> None:
+                message = {"role": "user", "content": prompt}
+                send(process, {"type": "user", "message": message, "parent_tool_use_id": None, "session_id": ""})
+                wait(process, lambda said: said.get("type") == "result")
+
+            yield say
+
+
+class Codex(Client):
+    name = "codex"
+    files = (".codex/config.toml",)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return super().environment | {"SCRIPTED_KEY": "none"}
+
+    def settle(self) -> None:
+        self.write(
+            ".codex/config.toml",
+            f"""\
+model = "scripted"
+model_provider = "scripted"
+check_for_update_on_startup = false
+
+[model_providers.scripted]
+name = "Scripted"
+base_url = "{self.model.url}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+
+[analytics]
+enabled = false
+""",
+        )
+
+    def own_check(self) -> str:
+        return self.run(programs.codex(), "mcp", "list")
+
+    def ask(self, prompt: str) -> str:
+        return self.run(programs.codex(), "exec", "--skip-git-repo-check", prompt)
+
+    def trust(self) -> None:
+        """The hooks are trusted as `/hooks` does it: by the hash that Codex gives of each."""
+        with self._server() as call:
+            [entry] = call("hooks/list", {"cwds": [str(self.work)]})["data"]
+            trusted = {hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in entry["hooks"]}
+            edit = {"keyPath": "hooks.state", "value": trusted, "mergeStrategy": "upsert"}
+            call("config/batchWrite", {"edits": [edit]})
+            [entry] = call("hooks/list", {"cwds": [str(self.work)]})["data"]
+        assert {hook["trustStatus"] for hook in entry["hooks"]} == {"trusted"}
+
+    @contextmanager
+    def conversation(self) -> Iterator[Callable[[str], None]]:
+        with self._server() as call:
+            thread = call("thread/start", {"cwd": str(self.work)})["thread"]["id"]
+
+            def say(prompt: str) -> None:
+                turn = {"threadId": thread, "input": [{"type": "text", "text": prompt}]}
+                call("turn/start", turn, until="turn/completed")
+
+            yield say
+
+    @contextmanager
+    def _server(self) -> Iterator[Callable[..., Any]]:
+        """Codex as editors run it; a function that calls a method, and waits for its answer or for an event."""
+        with self.process(programs.codex(), "app-server") as process:
+            number = 0
+
+            def call(method: str, params: object, until: str = "") -> Any:
+                nonlocal number
+                number += 1
+                send(process, {"id": number, "method": method, "params": params})
+                if until:
+                    return wait(process, lambda said: said.get("method") == until)
+                return wait(process, lambda said: said.get("id") == number)["result"]
+
+            call("initialize", {"clientInfo": {"name": "tests", "title": "tests", "version": "1"}})
+            yield call
+
+
+CLIENTS: tuple[type[Client], ...] = (ClaudeCode, Codex)
+
+
+def send(process: "subprocess.Popen[str]", message: object) -> None:
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(message) + "\n")
+    process.stdin.flush()
+
+
+def wait(process: "subprocess.Popen[str]", is_it: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """The first message that is the one; fails when the client ends before."""
+    assert process.stdout is not None
+    seen = []
+    for line in process.stdout:
+        seen.append(line[:300])
+        said = json.loads(line)
+        if is_it(said):
+            return dict(said)
+    raise AssertionError(f"the client ended: {seen[-20:]}")

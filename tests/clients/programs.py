@@ -1,0 +1,52 @@
+"""The programs of the clients, as `make test-clients` installs them from the package registry.
+
+`python -m tests.clients.programs` says which versions there are, and fails where one is missing: npm leaves out the
+package with the program of this processor without a word when it cannot be fetched.
+"""
+
+import json
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+INSTALLED = PROJECT / "build" / "clients" / "node_modules"
+VAULT_MEMORY = Path(sys.executable).with_name("vault-memory")
+
+_CPU = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+_TARGET = {"x64": "x86_64-unknown-linux-musl", "arm64": "aarch64-unknown-linux-musl"}.get(_CPU, "")
+
+
+def claude() -> str:
+    return _program(f"@anthropic-ai/claude-code-linux-{_CPU}/claude")
+
+
+def codex() -> str:
+    return _program(f"@openai/codex-linux-{_CPU}/vendor/{_TARGET}/bin/codex")
+
+
+def opencode() -> str:
+    return _program(f"opencode-linux-{_CPU}/bin/opencode")
+
+
+def _program(path: str) -> str:
+    """The native program itself: the packages' own scripts only look for it."""
+    program = INSTALLED / path
+    assert program.is_file(), f"{program} is not there; `make test-clients` installs it"
+    return str(program)
+
+
+PINNED = {"@anthropic-ai/claude-code": claude, "@openai/codex": codex, "opencode-ai": opencode}
+
+
+def main() -> None:
+    wanted = json.loads(Path(__file__).with_name("package.json").read_text(encoding="utf-8"))["dependencies"]
+    for package, program in PINNED.items():
+        said = subprocess.run([program(), "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+        assert wanted[package] in said, f"{package}: {said.strip()} is not {wanted[package]}"
+        print(package, wanted[package])
+
+
+if __name__ == "__main__":
+    main()
