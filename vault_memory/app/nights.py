@@ -1,6 +1,5 @@
 """The night's work as VaultMemory does it: which scopes, which brain, which time zone."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory import config as configuration
+from vault_memory.app.machine_zone import local_zone
 from vault_memory.app.vault_map import WORKSPACE, VaultMap
 from vault_memory.errors import UsageError
 
@@ -242,17 +242,3 @@ def zone_of(config: configuration.Config, scope: str) -> tzinfo:
 
 def _cycle_of(config: configuration.Config, scope: str) -> configuration.SleepCycle | configuration.ChannelSleepCycle:
     return config.channel_sleep_cycle if scope.startswith("channel:") else config.sleep_cycle
-
-
-def local_zone() -> tzinfo:
-    """The time zone of this machine."""
-    from zoneinfo import ZoneInfo
-
-    name = os.environ.get("TZ", "").lstrip(":")
-    try:
-        if name:
-            return ZoneInfo(name)
-        with open("/etc/localtime", "rb") as file:
-            return ZoneInfo.from_file(file, key="localtime")
-    except (OSError, ValueError):
-        return datetime.now(UTC).astimezone().tzinfo or UTC
