@@ -8,9 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vault_memory.memory import CUT, Excerpt, Prompt, read_answer
-from vault_memory.memory.extraction import LONGEST, MOST, merged, problem
+from vault_memory.memory.extraction import LONGEST, MOST, NO_ROW, merged, problem
 from vault_memory.memory.prompting import filled
 from vault_memory.memory.shapes import KEYS, MOST_CHOICES, TOPICS, TYPES, schema
+from vault_memory.memory.words import shortened
 
 OWN = ("t1", "t2")
 GOOD: dict[str, Any] = {
@@ -203,6 +204,52 @@ def test_no_answer_floods_the_vault() -> None:
     rows = [memory(text=f"Likes tea number {number}") for number in range(MOST + 50)]
 
     assert len(read_answer(answer(memories=rows), OWN).memories) == MOST
+
+
+FACT = {"subject": "alice", "predicate": "lives_in", "object": "Porto", "evidence": ["t1"]}
+
+
+@pytest.mark.parametrize("stray", ["alice likes tea", 7, ["x"]])
+@pytest.mark.parametrize("at", [0, 1])
+def test_one_stray_entry_costs_no_fact_and_is_reported(stray: Any, at: int) -> None:
+    rows: list[Any] = [FACT]
+    rows.insert(at, stray)
+    for text in (answer(facts=rows), f"FACTS:\n{json.dumps(rows)}", merged([(answer(facts=rows), OWN)])):
+        found = read_answer(text, OWN)
+
+        assert [one.object for one in found.facts] == ["Porto"]
+        assert [(one.text, one.reason) for one in found.dropped] == [(str(stray), f"{NO_ROW}, in `facts`")]
+        assert problem(text, OWN) == ""
+
+
+def test_when_a_model_was_asked_twice_what_can_be_used_of_its_answer_is() -> None:
+    text = answer(memories="Likes tea", facts=[FACT])
+
+    assert "`memories` must be a list of objects" in problem(text, OWN)
+    assert problem(text, OWN, last=True) == ""
+    assert len(read_answer(text, OWN).facts) == 1
+    assert [one.text for one in read_answer(text, OWN).dropped] == ["Likes tea"]
+
+
+def test_the_object_of_a_fact_is_kept_whole_or_proposed_and_never_cut_within_a_word() -> None:
+    long, too_long = ("harbour " * 60).strip(), ("harbour " * 100).strip()
+
+    found = read_answer(answer(facts=[FACT | {"object": long}, FACT | {"object": too_long}]), OWN)
+
+    assert [one.object for one in found.facts] == [long]
+    [doubt] = found.proposals
+    assert "its object is longer" in doubt.reason
+    assert doubt.text.startswith("alice lives_in harbour")
+    assert doubt.text.endswith(" harbour…")
+
+
+@given(st.text("ab \n港", max_size=60), st.integers(2, 40))
+def test_a_text_that_is_shortened_ends_with_a_mark_and_a_whole_word(text: str, most: int) -> None:
+    short = shortened(text, most)
+
+    assert len(short) <= most
+    assert short == text if len(text) <= most else short.endswith("…")
+    assert text.startswith(short.removesuffix("…"))
 
 
 @pytest.mark.parametrize(

@@ -252,3 +252,20 @@ def test_with_a_real_model_shape_evidence_and_idempotence_hold(bedroom, request)
     assert learned_items
     assert all(item.ref in said and item.date and item.text for item in learned_items)
     assert bedroom.files() == after
+
+
+def test_one_stray_string_in_an_answer_costs_no_fact_and_stands_in_the_audit(bedroom):
+    def answers(asked: Asked) -> Sent:
+        said = learned(asked)
+        fact = {"subject": "mira", "predicate": "allergic_to", "object": "mackerel", "from": "", "until": ""}
+        said["facts"] = ["mira avoids fish", fact | {"evidence": [asked.turns[0][0]]}]
+        return Sent(200, completion(json.dumps(said)))
+
+    bedroom.say("I am allergic to mackerel.")
+    with model(bedroom, answers) as asked:
+        out = bedroom.sleep()[SCOPE]
+
+    assert (len(asked.asked), out["rung"], out["facts"], out["refused"]) == (1, "schema", 1, 1)
+    assert "allergic_to: mackerel" in bedroom.text(FACTS)
+    [record] = bedroom.records(NOTE)
+    assert [one["op"]["line"] for one in record["rejected"]] == ["mira avoids fish"]

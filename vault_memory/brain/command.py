@@ -46,7 +46,7 @@ class CommandBrain:
         if not wrong:
             return Answer(text, "command", self.name)
         text = self._run(prompt, wrong)
-        if still := problem(text, prompt.turn_ids):
+        if still := problem(text, prompt.turn_ids, last=True):
             raise self._unavailable(f"its answer cannot be used, also when asked again: {still[:200]}")
         return Answer(text, "repair", self.name)
 

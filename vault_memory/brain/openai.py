@@ -106,7 +106,7 @@ class OpenAIBrain:
             },
         ]
         text, _ = self._ask(messages, prompt)
-        if still := problem(text, prompt.turn_ids):
+        if still := problem(text, prompt.turn_ids, last=True):
             raise self._unavailable(f"its answer cannot be used, also when asked again: {still[:200]}")
         return _Part(text, "repair", prompt.turn_ids)
 

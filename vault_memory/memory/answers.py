@@ -82,7 +82,7 @@ def _within(text: str, keys: Collection[str], lists: bool) -> Found | None:
 
 def _fits(value: object, keys: Collection[str], lists: bool) -> bool:
     if isinstance(value, list):
-        return lists and all(isinstance(row, Mapping) for row in value)
+        return lists and (not value or any(isinstance(row, Mapping) for row in value))
     return isinstance(value, dict) and (not keys or any(key in value for key in keys))
 
 

@@ -15,7 +15,7 @@ from vault_memory.memory.answers import Block, blocks, json_in, sections_in, wit
 from vault_memory.memory.items import folded
 from vault_memory.memory.learned import Doubt, Extraction, FoundFact, Memory
 from vault_memory.memory.shapes import KEYS, TOPICS, TYPES
-from vault_memory.memory.words import clean
+from vault_memory.memory.words import clean, shortened
 
 NOTHING_NEW = "NO_NEW_MEMORIES"
 """What a model answers that found nothing to remember"""
@@ -24,9 +24,12 @@ MOST = 100
 LONGEST = 600
 """Characters of one memory"""
 LONGEST_NAME = 200
-"""Characters of a subject, predicate or object"""
+"""Characters of a subject or predicate; an object may have as many as a memory"""
+NO_ROW = "it is no object with the keys that were asked for"
 LIKE_NO_WORD = 8
 """Characters from which on an id in a line is no word that happens to be one"""
+ROWS = ("memories", "facts", "ops")
+"""Keys whose values are lists of objects"""
 PLACES = frozenset({"note", "path", "file", "user", "user_id", "channel", "scope", "vault"})
 """Keys by which an answer would choose where something is written"""
 
@@ -49,8 +52,12 @@ def read_answer(text: str, turn_ids: Iterable[str], *, others: Collection[str] =
     return reading.done(nothing_new=_says_nothing(plain), rung=rung)
 
 
-def problem(text: str, turn_ids: Sequence[str]) -> str:
-    """Why an answer is not usable as it is, for a model to read; nothing when it is."""
+def problem(text: str, turn_ids: Sequence[str], *, last: bool = False) -> str:
+    """Why an answer is not usable as it is, for a model to read; nothing when it is.
+
+    Entries that are no objects are passed over beside others that are. `last`: the model is not asked again, so
+    whatever can be used of the answer is.
+    """
     plain = without_thoughts(text)
     found = json_in(plain, KEYS)
     if found is None:
@@ -62,9 +69,9 @@ def problem(text: str, turn_ids: Sequence[str]) -> str:
         for key in KEYS
         if key in found.value and not _well_shaped(key, found.value[key])
     ]
-    if wrong:
+    if wrong and not (last and _has_rows(found.value)):
         return "; ".join(wrong)
-    rows = [row for key in ("memories", "facts") for row in found.value.get(key) or ()]
+    rows = [row for key in ("memories", "facts") for row in _rows(found.value.get(key))]
     extraction = read_answer(plain, turn_ids)
     if rows and not (extraction.memories or extraction.facts or extraction.ops):
         return "; ".join(dict.fromkeys(doubt.reason for doubt in (*extraction.dropped, *extraction.proposals)))
@@ -83,8 +90,8 @@ def merged(parts: Iterable[tuple[str, Iterable[str]]]) -> str:
     for text, turn_ids in parts:
         found = json_in(without_thoughts(text), KEYS)
         said = read_answer(text, turn_ids).as_json() if found is None else found.value
-        for key in ("memories", "facts", "ops"):
-            whole[key] += _rows(said.get(key))
+        for key in ROWS:
+            whole[key] += _entries(said.get(key))
         if isinstance(said.get("topics"), Mapping):
             whole["topics"].update(said["topics"])
     return json.dumps(whole, ensure_ascii=False)
@@ -95,7 +102,12 @@ def _well_shaped(key: str, value: object) -> bool:
         return True
     if key == "topics":
         return isinstance(value, Mapping | list)
-    return isinstance(value, list) and all(isinstance(row, Mapping) for row in value)
+    return isinstance(value, list) and (not value or any(_rows(value)))
+
+
+def _has_rows(answer: Mapping[str, Any]) -> bool:
+    """Whether anything in it has the form of a memory, a fact or an op."""
+    return any(row for key in ROWS for row in _rows(answer.get(key)))
 
 
 def _says_nothing(text: str) -> bool:
@@ -128,12 +140,13 @@ class _Reading:
         )
 
     def take_json(self, value: Mapping[str, Any]) -> None:
-        for row in _rows(value.get("memories")):
-            self.memory_row(row)
-        for row in _rows(value.get("facts")):
-            self.fact_row(row)
-        for row in _rows(value.get("ops")):
-            self.op_row(row)
+        readers = {"memories": self.memory_row, "facts": self.fact_row, "ops": self.op_row}
+        for key, read in readers.items():
+            for row in _entries(value.get(key)):
+                if isinstance(row, Mapping):
+                    read(row)
+                elif row is not None:  # one stray string must not cost the rows beside it
+                    self.drop(_one_line(str(row)), f"{NO_ROW}, in `{key}`")
         self.topic_rows(value.get("topics"))
 
     def take_sections(self, sections: Mapping[str, str]) -> None:
@@ -194,13 +207,17 @@ class _Reading:
             self.add_memory(said, _text(row, "type"), _text(row, "topic"), evidence)
 
     def fact_row(self, row: Mapping[str, Any]) -> None:
-        subject, predicate, value = (_text(row, name)[:LONGEST_NAME] for name in ("subject", "predicate", "object"))
+        subject, predicate, value = (_text(row, name) for name in ("subject", "predicate", "object"))
         said = f"{subject} {predicate} {value}".strip()
         predicate = "_".join(_WORD.findall(predicate.casefold()))
         if not (subject and predicate and value):
             self.drop(said, "a fact without subject, predicate or object")
+        elif max(len(subject), len(predicate)) > LONGEST_NAME:
+            self.drop(said, f"its subject or predicate is longer than {LONGEST_NAME} characters")
         elif place := PLACES & set(row):
             self.drop(said, f"it names a place of its own (`{min(place)}`)")
+        elif len(value) > LONGEST:
+            self.doubt(said, f"its object is longer than {LONGEST} characters")
         elif evidence := self.evidence(said, row.get("evidence")):
             since, until = _day(row, "from", "valid_from"), _day(row, "until", "valid_until")
             self.facts.append(FoundFact(subject, predicate, value, since, until, evidence))
@@ -252,10 +269,10 @@ class _Reading:
         )
 
     def doubt(self, said: str, reason: str) -> None:
-        self.proposals.append(Doubt(said[:LONGEST], reason))
+        self.proposals.append(Doubt(shortened(said, LONGEST), reason))
 
     def drop(self, said: str, reason: str) -> None:
-        self.dropped.append(Doubt(said[:LONGEST], reason))
+        self.dropped.append(Doubt(shortened(said, LONGEST), reason))
 
 
 _TRIPLE = re.compile(r"(.+?)\s+([a-z]+(?:_[a-z]+)+|[a-z]+(?=:)):?\s+(.+)", re.DOTALL)
@@ -279,6 +296,13 @@ def _merged(memories: Iterable[Memory]) -> tuple[Memory, ...]:
 
 def _rows(value: object) -> Iterator[Mapping[str, Any]]:
     yield from (row for row in (value if isinstance(value, list) else ()) if isinstance(row, Mapping))
+
+
+def _entries(value: object) -> list[object]:
+    """What stands in a list; a text, a number or an object that stands in its place is one entry of it."""
+    if value is None or isinstance(value, list):
+        return value or []
+    return [value]
 
 
 def _text(row: Mapping[str, Any], *names: str) -> str:

@@ -64,6 +64,14 @@ def clean(text: str) -> str:
     return whole.replace("\x00", " ")
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many letters; one that is cut ends with a whole word, where it has any, and a mark."""
+    if len(text) <= most:
+        return text
+    beginning, blank, _ = text[:most].rpartition(" ")
+    return (beginning.rstrip() if blank and len(beginning) >= most // 2 else text[: most - 1]) + "…"
+
+
 def normalise(text: str) -> str:
     """Text as it goes into the full text, and words as they are looked for."""
     if text.isascii():

@@ -13,7 +13,7 @@ from vault_memory.markdown import parse_item
 from vault_memory.memory import items_of
 from vault_memory.memory.extraction import read_answer
 from vault_memory.memory.facts import Fact, read_facts
-from vault_memory.memory.words import clean
+from vault_memory.memory.words import clean, shortened
 from vault_memory.sleep import asking
 from vault_memory.sleep.lines import ops_for
 
@@ -70,7 +70,7 @@ def _told(night: "Night", days: dict[date, str]) -> list[str]:
         return []
     lines = (str(op.get("line", "")) for op in read_answer(said, ()).ops if op.get("op") == "append")
     plain = (" ".join(clean(line).split()) for line in lines)
-    return [line[:LONGEST_LINE] for line in plain if line][:MOST_LINES]
+    return [shortened(line, LONGEST_LINE) for line in plain if line][:MOST_LINES]
 
 
 def _counted(night: "Night", fresh: list[Fact]) -> list[str]:
@@ -81,4 +81,4 @@ def _counted(night: "Night", fresh: list[Fact]) -> list[str]:
     del topics[""]
     about = ", ".join(topic for topic, _ in sorted(topics.items(), key=lambda one: (-one[1], one[0]))[:3])
     said = [f"{fact.subject} {fact.predicate.replace('_', ' ')} {fact.object}" for fact in fresh[: MOST_LINES - 1]]
-    return ([f"Most was about {about}"] if about else []) + [f"New: {one}"[:LONGEST_LINE] for one in said]
+    return ([f"Most was about {about}"] if about else []) + [shortened(f"New: {one}", LONGEST_LINE) for one in said]
