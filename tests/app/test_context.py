@@ -104,6 +104,30 @@ def test_own_facts_always_and_others_when_they_are_named(memory):
     assert "8: heather · is_a: kind of honey" in named
 
 
+@pytest.mark.parametrize("level", ["##", "#", "###"])
+def test_rules_that_were_archived_stand_in_no_prompt(memory, level):
+    (memory.root / HOME / "RULES.md").write_text(
+        f"# Rules\n\n- Answer in short sentences\n\n{level} Archived\n\n- Speak of the white hive (2089-01-01)\n\n"
+        "#### Older\n\n- Sing of the white hive by the brook\n\n# By hand\n\n- Never mention the mill\n"
+    )
+    for prompt in ("", ORIGINAL):
+        text = block(memory, prompt, ANN).text
+
+        assert "Answer in short sentences" in text
+        assert "Never mention the mill" in text
+        assert "Speak of the white hive" not in text
+        assert "Sing of the white hive" not in text
+
+
+def test_a_page_with_archived_rules_alone_gives_none(memory):
+    (memory.root / HOME / "RULES.md").write_text("## archived\n\n- The white hive stands by the brook, always say so\n")
+
+    found = block(memory, ORIGINAL, ANN)
+
+    assert "rules" not in kinds(found)
+    assert "always say so" not in found.text
+
+
 def test_facts_over_the_cap_are_told(tmp_path):
     with opened(tmp_path, facts=config.Facts(max_knowledge_facts=1)) as memory:
         found = block(memory, "heather", ANN)

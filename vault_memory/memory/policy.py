@@ -16,7 +16,9 @@ from vault_memory.memory.instructions import shaped_like_instruction
 from vault_memory.memory.items import NoteItem, folded, items_of, section_items, section_named
 from vault_memory.memory.ops import AddHeading, Append, Applied, Op, Outcome, Rejected, Remove, Replace, as_json
 from vault_memory.memory.ownership import DELETED, Ownership, op_of, texts_of
-from vault_memory.memory.standing_rules import ARCHIVED, UNSAID_RULE, is_rules_heading, reads_like_rule, was_said
+from vault_memory.memory.rule_archive import is_archive
+from vault_memory.memory.rule_cap import archived_line, surplus_rules
+from vault_memory.memory.standing_rules import UNSAID_RULE, is_rules_heading, reads_like_rule, was_said
 
 MOST_OF_A_NOTE = 0.3
 """The share of a note's items that one run may remove"""
@@ -24,9 +26,12 @@ MOST_OF_A_PERSON = 5
 """How many items of a person one run may remove"""
 GUARDED = frozenset({"user", "channel", "memory", "rules"})
 """Kinds of notes that what others than the owner said reaches only through INBOX"""
+WAITS_FOR_REMOVAL = "waits_for_removal"
+"""A rule goes to the archive when a person has approved that it leaves its section"""
 REJECTED = "rejected_by_person"
 """A person saw this very op, and did not want it"""
 
+ARCHIVE_IS_THE_PERSONS = "rules leave the archive by a person alone"
 LIKE_AN_INSTRUCTION = "it looks like an instruction to the bot"
 
 _OWNER = frozenset({"", "owner", "talk"})
@@ -108,14 +113,46 @@ class _Run:
         self._known = {texts: one for one in rules.proposals.values() if (texts := texts_of(one.op))}
 
     def take(self, ops: list[object]) -> None:
-        for said in ops:
-            trial = apply_ops(self.doc, [said])
-            self.rejected += trial.rejected
-            for done in trial.applied:
-                if done.outcome == "applied":
-                    self._decide(said, done, trial.doc)
-                else:
-                    self._note(done, done.op)
+        waiting = list(ops)
+        while waiting:
+            pair = waiting[:2]
+            if self.rules.kind == "rules" and archived_line([op_of(said) for said in pair]):
+                del waiting[:2]
+                self._archive(pair)
+            else:
+                self._take_one(waiting.pop(0))
+
+    def _take_one(self, said: object) -> None:
+        trial = apply_ops(self.doc, [said])
+        self.rejected += trial.rejected
+        for done in trial.applied:
+            if done.outcome == "applied":
+                self._decide(said, done, trial.doc)
+            else:
+                self._note(done, done.op)
+
+    def _archive(self, pair: list[object]) -> None:
+        """Move a rule to the archive: both ops are done, or none. Half of it would leave the rule twice, or nowhere."""
+        removal, addition = sorted(pair, key=lambda said: not isinstance(op_of(said), Remove))
+        trial = apply_ops(self.doc, [removal, addition])
+        if trial.rejected or trial.applied[0].outcome != "applied":
+            self._take_one(removal)
+            self._take_one(addition)
+            return
+        removed, added = trial.applied
+        items = self._section(removed.op)
+        targets = _targets(removed.op, items)
+        exact = _exact(removed.op, targets, items)
+        is_surplus = not self._rule_waits and targets[0] in surplus_rules(self.doc)
+        verdict = _DO if is_surplus else self._judge(removed.op, exact, targets, items)
+        if verdict.act != "do":
+            self._decide(removal, removed, trial.doc)
+            self.rejected.append(Rejected(addition, WAITS_FOR_REMOVAL))
+            return
+        self.doc = trial.doc
+        self.ownership = self.ownership.after(map(as_done, trial.applied), source=self.rules.source)
+        self._note(removed, exact)
+        self._note(added, added.op)
 
     def brake(self, count: int) -> str:
         """Why the removals of this run are too many; empty when they are not."""
@@ -180,6 +217,8 @@ class _Run:
         stranger = self._stranger(lines)
         if stranger:
             return _Verdict("propose", f"it comes from: {stranger}", exact)
+        if self.rules.kind == "rules" and isinstance(op, Remove | Replace) and is_archive(op.heading):
+            return _Verdict("propose", ARCHIVE_IS_THE_PERSONS, exact)
         if self.held and isinstance(op, Remove):
             return _Verdict("propose", self.held, exact)
         if self._rule_waits and self.rules.kind == "rules" and isinstance(op, Remove):
@@ -192,7 +231,7 @@ class _Run:
 
     def _is_unsaid_rule(self, op: Op, lines: tuple[str, ...]) -> bool:
         """Whether a tool would write a standing rule that its owner did not say in this session."""
-        if isinstance(op, Append) and op.heading == ARCHIVED and not self._rule_waits:
+        if isinstance(op, Append) and is_archive(op.heading) and not self._rule_waits:
             lines = tuple(line for line in lines if normalised(line) not in self._there)  # a rule that retires
         texts = [line for line in lines if not was_said(line, self.rules.said)]
         if isinstance(op, AddHeading) and not was_said(op.heading, self.rules.said):

@@ -14,8 +14,6 @@ from hashlib import sha256
 from vault_memory.memory.instructions import HIDDEN, shaped_like_instruction
 from vault_memory.memory.skeleton import skeleton
 
-ARCHIVED = "Archived"
-"""The section of RULES.md for rules that hold no more"""
 LONGEST_TURN = 600
 """Letters: a longer turn is a pasted document rather than a request"""
 UNSAID_RULE = "it is a standing rule for the bot, and no recorded turn of its owner in this session says it"

@@ -14,6 +14,7 @@ from vault_memory.index.filters import listed
 from vault_memory.memory import context as rules
 from vault_memory.memory.context import Assembled, Piece, Quotation, RecalledLine
 from vault_memory.memory.quoting import one_line, quoted
+from vault_memory.memory.rule_archive import is_archive, without_archive
 from vault_memory.recall.standing import Notes, Standing
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ def _always(index: Index, notes: Notes, wanted: Wanted) -> Iterable[Quotation]:
             continue
         about = {"date": day} if day else {}
         worth = float(date.fromisoformat(day).toordinal()) if day else 0.0
-        if quotation := rules.whole_note(kind, path, notes.text(path), worth=worth, **about):
+        text = without_archive(notes.text(path)) if kind == "rules" else notes.text(path)
+        if quotation := rules.whole_note(kind, path, text, worth=worth, **about):
             reflected |= kind == "reflection"
             yield quotation
 
@@ -212,9 +214,8 @@ def _recalled(
         hits, gone = ask(text, wanted.open, limit).hits, 0
         lines.clear()
         for hit in hits:
-            if not shown.isdisjoint(((hit.note, 0), (hit.note, hit.lines[0]))) or wanted.is_personal(
-                hit.kind, hit.scope
-            ):
+            is_shown = not shown.isdisjoint(((hit.note, 0), (hit.note, hit.lines[0])))
+            if is_shown or wanted.is_personal(hit.kind, hit.scope) or _is_archived(hit):
                 continue
             standing = notes.standing(hit)
             if standing is None:
@@ -232,6 +233,11 @@ def _recalled(
     if left_out:
         cut.append(("recalled", f"{left_out} more: `[recall] budget` is {wanted.recall_budget:,} characters"))
     return quotations
+
+
+def _is_archived(hit: "Hit") -> bool:
+    """Whether a line is a rule that holds no more: a model would follow it."""
+    return hit.kind == "rules" and any(map(is_archive, hit.heading))
 
 
 def _is_news(hit: "Hit", standing: Standing, wanted: Wanted, text: str) -> bool:

@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from datetime import date
 
 from vault_memory.markdown import SectionedDoc, parse_item
-from vault_memory.memory import NoteItem, Turn, apply_ops, items_of
-from vault_memory.memory.standing_rules import ARCHIVED
+from vault_memory.memory import Turn, apply_ops, items_of
+from vault_memory.memory.items import folded
+from vault_memory.memory.rule_archive import ARCHIVED, is_archive
+from vault_memory.memory.rule_cap import MOST_ACTIVE, surplus_rules
 from vault_memory.memory.words import clean
 from vault_memory.sleep.lines import ops_for
 
 ACTIVE = "Asked for"
-MOST_ACTIVE = 20
 LONGEST_TURN = 600
 """Letters; what is longer is a document rather than a request"""
 LONGEST_RULE = 240
@@ -61,15 +62,24 @@ def rule_lines(turns: Iterable[tuple[Turn, date]]) -> list[str]:
 
 
 def rule_ops(doc: SectionedDoc, lines: Iterable[str]) -> list[dict[str, object]]:
-    """Ops that add the rules; of more than the most that may hold, the oldest go to the archive."""
-    there = {folded_rule(item.text) for item in items_of(doc)}
-    fresh = list({folded_rule(line): line for line in lines if folded_rule(line) not in there}.values())
+    """Ops that add the rules, and move the oldest to the archive when more than the most that may hold are there.
+
+    A rule of the archive that is asked for again holds again; the same turn, read twice, brings none back.
+    """
+    items = items_of(doc)
+    active = {folded_rule(item.text) for item in items if not is_archive(item.heading)}
+    archived = {folded(item.text) for item in items if is_archive(item.heading)}
+    new = [line for line in lines if folded_rule(line) not in active and folded(line) not in archived]
+    fresh = list({folded_rule(line): line for line in new}.values())
     ops = ops_for(doc, ACTIVE, fresh)
-    if not ops:
-        return []
-    after = apply_ops(doc, ops).doc
-    active = [item for item in items_of(after) if item.heading != ARCHIVED and item.depth == 1]
-    for item in sorted(active, key=_age)[: max(0, len(active) - MOST_ACTIVE)]:
+    return [*ops, *archive_ops(apply_ops(doc, ops).doc)] if ops else []
+
+
+def archive_ops(doc: SectionedDoc) -> list[dict[str, object]]:
+    """Ops that move surplus rules to the archive. Each move is two ops in a row, which policy judges as one."""
+    ops: list[dict[str, object]] = []
+    after = doc
+    for item in surplus_rules(after):
         gone = {"op": "remove", "heading": item.heading, "match": item.text, "exact": True}
         moved = [gone, *ops_for(after, ARCHIVED, [item.text])]
         after = apply_ops(after, moved).doc
@@ -80,11 +90,6 @@ def rule_ops(doc: SectionedDoc, lines: Iterable[str]) -> list[dict[str, object]]
 def folded_rule(text: str) -> str:
     """By what two rules are the same."""
     return parse_item(text).text.casefold().strip(" .")
-
-
-def _age(item: NoteItem) -> tuple[date, int, int]:
-    """The oldest first; what has no day is a person's, and counts as new."""
-    return parse_item(item.text).date or date.max, item.section, item.start
 
 
 __all__ = ["ACTIVE", "ARCHIVED", "MOST_ACTIVE", "rule_lines", "rule_ops", "rules_in"]

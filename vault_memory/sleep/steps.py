@@ -14,7 +14,7 @@ from vault_memory.sleep.kept import Open
 from vault_memory.sleep.lines import LEARNED, lines_by_day, ops_for
 from vault_memory.sleep.reflecting import reflect
 from vault_memory.sleep.report import joined
-from vault_memory.sleep.rules import ARCHIVED, rule_lines, rule_ops
+from vault_memory.sleep.rules import ARCHIVED, archive_ops, rule_lines, rule_ops
 
 if TYPE_CHECKING:
     from vault_memory.sleep.night import Night
@@ -159,7 +159,8 @@ def keep_rules(night: "Night") -> None:
     if not note:
         return
     own = [(turn, day_of(turn, night.zone)) for turn in night.gathered.evidence.values()]
-    ops = rule_ops(night.doc(note), rule_lines(own))
+    doc = night.doc(note)
+    ops = rule_ops(doc, rule_lines(own)) or archive_ops(doc)
     told = night.edit("rules", note, ops, source="talk", why=f"asked for; night of {night.open.night}")
     night.out.rules = sum(op.get("op") in ("append", "add_heading") and op.get("heading") != ARCHIVED
                           for op in told.applied)  # fmt: skip
