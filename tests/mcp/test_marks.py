@@ -12,8 +12,9 @@ from mcp import Client
 from mcp.types import CallToolResult
 
 from tests.mcp.hostile import ANSWERS, FOLDED_MARKS, folded
+from tests.mcp.pipes import hello, piped
 from tests.mcp.vaults import opened, talk, words
-from tests.scenarios.outside import at
+from tests.scenarios.outside import Outside, at
 from vault_memory import VaultMemory
 from vault_memory.app import quotations
 from vault_memory.memory.quoting import FLAG, INTRO
@@ -41,9 +42,13 @@ def indented(text: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VaultMemory]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Outside:
+    return at(tmp_path_factory.mktemp("hostile"))
+
+
+@pytest.fixture(scope="module")
+def hostile(place: Outside) -> Iterator[VaultMemory]:
     """A vault in which each hostile answer stands in a note, under a heading, in a fact, and in a recorded turn."""
-    place = at(tmp_path_factory.mktemp("hostile"))
     items, sections, facts = [], [], []
     for number, text in enumerate(ANSWERS.values()):
         said = sentence(number, text)
@@ -179,6 +184,23 @@ def test_resources_are_quoted_like_the_answers_of_tools(hostile: VaultMemory):
         about = "\n".join(filter(None, (resource.name, resource.title, resource.description, resource.uri)))
         assert [mark for mark in FOLDED_MARKS if mark in folded(about)] == []
         assert about.count(ORDER) <= about.count(FLAG)
+
+
+def test_a_server_on_standard_input_marks_quotations_alike(hostile: VaultMemory, place: Outside):
+    calls = [call for call in questions()[len(ANSWERS) :] if call[0] != "memory_context"]
+    with piped(place, "--channel", "harbour") as pipe:
+        pipe.send(hello())
+        pipe.next()
+        answers = [pipe.call(tool, **arguments) for tool, arguments in calls]
+        context = pipe.call("memory_context", prompt="what about the ferry?")
+        listed = pipe.ask("resources/list")["result"]["resources"]
+        read = [pipe.ask("resources/read", uri=entry["uri"])["result"]["contents"][0]["text"] for entry in listed]
+
+    for answer in (*answers, context):
+        check(answer["content"][0]["text"])
+        check(json.dumps(answer["structuredContent"], ensure_ascii=False))
+    quoted = "".join(map(check, read))
+    assert all(sentinels(number)[1] in quoted for number in range(len(ANSWERS)))
 
 
 @pytest.mark.parametrize("word", ["kestrel", "plover"])

@@ -13,6 +13,7 @@ from vault_memory.app.callers import Caller
 from vault_memory.errors import BadPath, NoteNotFound, NoteUnreadable, UsageError
 from vault_memory.memory import clash_key
 from vault_memory.memory import tool_answers as answers
+from vault_memory.memory.quoting import FLAG
 from vault_memory.memory.text_edits import Edited, Unfit, edit_text, line_before, text_of
 from vault_memory.memory.tool_paths import ROOT, check_new, note_name, relative, shown_name
 
@@ -50,6 +51,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
     "delete": ("path",),
     "rename": ("old_path", "new_path"),
 }
+_TEXTS = ("file_text", "old_str", "new_str", "insert_text")
 
 
 class ToolAnswer(str):
@@ -118,6 +120,8 @@ class MemoryTool:
             wanted = int if key == "insert_line" else str
             if not isinstance(said.get(key), wanted) or isinstance(said.get(key), bool):
                 raise _Refused(f"Error: `{key}` of {name} is missing, or no {'number' if wanted is int else 'text'}")
+        # A model repeats the flags that it was shown; they stand in no note.
+        said |= {key: said[key].replace(FLAG, "") for key in _TEXTS if isinstance(said.get(key), str)}
         match name:
             case "view":
                 return self._view(self._named(said["path"]), _range(said.get("view_range")))

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 Kind = Literal["user", "channel", "memory", "note", "dated", "facts", "rules", "reflection", "transcript"]
 Day = datetime.date
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Object = Annotated[str, Meta(min_length=1, max_length=600)]
 Revision = Annotated[
     str,
     Meta(
@@ -71,7 +72,7 @@ class Correct(Struct, frozen=True, forbid_unknown_fields=True):
     """A fact, and what is right about it."""
 
     fact: FactId
-    object: Annotated[Name | UnsetType, Meta(description="what is right instead")] = UNSET
+    object: Annotated[Object | UnsetType, Meta(description="what is right instead")] = UNSET
     subject: Annotated[Name | UnsetType, Meta(description="whom or what it is really about")] = UNSET
     predicate: Annotated[Name | UnsetType, Meta(description="what it really says, such as works_at")] = UNSET
     valid_from: Annotated[Day | UnsetType, Meta(description="since which day it is really so")] = UNSET

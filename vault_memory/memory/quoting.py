@@ -49,6 +49,7 @@ _FIRST_AFTER_OPEN = re.compile(r"[/isatc]")
 _AFTER_OPEN = re.compile(
     r"/?(?:inst|systemprompt|availabletools|toolcalls?|toolresults?|toolcontent|args|callid|think)\]"
 )
+_POSES_AS_MARK = re.compile(rf"(?:[<&/;]|3c){NAME.replace('-', '')}")
 _BREAKS = re.compile(r"\r\n?|[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -139,8 +140,29 @@ def quoted(lines: Sequence[str]) -> tuple[str, ...]:
     if not lines:
         return ()  # splitting no text would give one empty line
     clear = escaped("\n".join(line.replace("\n", " ") for line in lines)).split("\n")
-    suspicious = flagged(tuple(lines)) if sum(map(len, lines)) <= LARGEST_KEPT else flagged.__wrapped__(tuple(lines))
+    suspicious = _suspicious(lines)
     return tuple(FLAG * (at in suspicious) + line for at, line in enumerate(clear))
+
+
+def _suspicious(lines: Sequence[str]) -> frozenset[int]:
+    """Which lines read like an instruction. What is known of a long text is not kept in memory."""
+    is_long = sum(map(len, lines)) > LARGEST_KEPT
+    return flagged.__wrapped__(tuple(lines)) if is_long else flagged(tuple(lines))
+
+
+def with_flags(lines: Sequence[str]) -> list[str]:
+    """Lines as they stand, for a program that has to give them word for word; those that give orders are flagged.
+
+    So are those that pose as one of our marks, which may lie on two lines.
+    """
+    suspicious = set(_suspicious(lines))
+    before = ""
+    for index, line in enumerate(lines):
+        letters = _without_joints(skeleton(line).replace(" ", ""))
+        if _POSES_AS_MARK.search(before + letters):
+            suspicious.add(index)
+        before = letters[-1:]
+    return [FLAG * (index in suspicious) + line for index, line in enumerate(lines)]
 
 
 @lru_cache(maxsize=512)

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from vault_memory.memory.quoting import with_flags
+
 MOST_LINES = 999_999
 _WIDTH = len(str(MOST_LINES))
 _AROUND = 2
@@ -39,14 +41,14 @@ def content(path: str, lines: Sequence[str], view_range: Sequence[int] | None) -
     first, last = view_range or (1, -1)
     start = max(1, first) - 1
     shown = lines[start : len(lines) if last == -1 else max(last, 0)]
-    return f"Here's the content of {path} with line numbers:\n{numbered(shown, start + 1)}"
+    return f"Here's the content of {path} with line numbers:\n{numbered(with_flags(shown), start + 1)}"
 
 
 def snippet(text: str, line: int) -> str:
     """The lines around one, which is counted from 0."""
     lines = text.split("\n")
     start = max(0, line - _AROUND)
-    return numbered(lines[start : line + _AROUND + 1], start + 1)
+    return numbered(with_flags(lines[start : line + _AROUND + 1]), start + 1)
 
 
 def listing(path: str, files: Mapping[str, int]) -> str:
