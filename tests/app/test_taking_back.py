@@ -137,3 +137,17 @@ def test_counts_of_some_scopes_tell_nothing_of_others(memory: VaultMemory):
     assert own["sources"]["notes"]["notes"] == 2
     assert sum(kind["notes"] for kind in own["kinds"].values()) == 2
     assert memory.stats([]) == {"kinds": {}, "scopes": {}, "sources": {"notes": {"notes": 0, "chunks": 0}}}
+
+
+def test_of_two_remembered_lines_the_bot_forgets_the_one_that_is_asked_for(outside):
+    with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
+        for text in ("The heron boat is blue", "The kettle sings in F sharp"):
+            assert memory.remember(text, scope="user:alice", source="tool").outcome == "added"
+
+        gone = memory.take_back("kettle sings", scopes=["user:alice"])
+        last = memory.take_back("heron boat", scopes=["user:alice"])
+
+        assert [(one.removed[0].count, one.remaining) for one in (gone, last)] == [(1, ()), (1, ())]
+        assert not memory.inbox()
+        memory.undo(gone.removed[0].audit_id)
+        assert memory.search("kettle", scopes=["user:alice"]).hits

@@ -175,6 +175,23 @@ def test_a_run_that_would_remove_too_much_of_a_note_asks_for_all_its_removals():
     assert many.proposed[0].why == "the run would remove 3 of 7 items"
 
 
+@pytest.mark.parametrize(("count", "most"), [(1, 1), (2, 1), (3, 2), (4, 2), (6, 2), (7, 2), (9, 2), (10, 3), (20, 6)])
+def test_a_short_note_lets_the_bot_take_out_its_own_lines_but_not_all_of_several(count, most):
+    lines = [f"item {number:02}" for number in range(count)]
+    own = rules(ownership=bots(*lines))
+    ops = [remove(line) for line in lines]
+
+    assert decide(note(*lines), ops[:most], own).proposed == ()
+    assert most == count or len(wishes(decide(note(*lines), ops[: most + 1], own))) == most + 1
+
+
+def test_a_short_note_of_a_person_keeps_the_brake():
+    known = rules(human_items="edit", ownership=bots("mine"))
+
+    assert wishes(decide(note("yours", "mine"), [remove("yours")], known)) == [remove("yours")]
+    assert decide(note("yours", "mine"), [remove("mine")], known).proposed == ()
+
+
 def test_a_run_that_would_remove_more_than_five_items_of_a_person_asks_for_all_its_removals():
     lines = [f"item {number:02}" for number in range(40)]
     ops = [remove(line) for line in lines[:6]]

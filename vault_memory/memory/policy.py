@@ -22,6 +22,8 @@ from vault_memory.memory.standing_rules import UNSAID_RULE, is_rules_heading, re
 
 MOST_OF_A_NOTE = 0.3
 """The share of a note's items that one run may remove"""
+ALWAYS_REMOVABLE = 2
+"""So many of its own items one run may remove from a note however short, but not all of several"""
 MOST_OF_A_PERSON = 5
 """How many items of a person one run may remove"""
 GUARDED = frozenset({"user", "channel", "memory", "rules"})
@@ -155,8 +157,12 @@ class _Run:
         self._note(added, added.op)
 
     def brake(self, count: int) -> str:
-        """Why the removals of this run are too many; empty when they are not."""
-        if self.removed > MOST_OF_A_NOTE * count:
+        """Why the removals of this run are too many; empty when they are not.
+
+        Of a short note the bot may always remove some of its own items: else it could not forget one of two.
+        """
+        of_few = 0 if self.removed_of_person else max(1, min(ALWAYS_REMOVABLE, count - 1))
+        if self.removed > max(of_few, MOST_OF_A_NOTE * count):
             return f"the run would remove {self.removed} of {count} items" if self.removed else ""
         if self.removed_of_person > MOST_OF_A_PERSON:
             return f"the run would remove {self.removed_of_person} items of a person"
