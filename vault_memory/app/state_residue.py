@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory.config.durable import sync_folder
 from vault_memory.curate.traces import files_below
 
 if TYPE_CHECKING:
@@ -62,11 +63,7 @@ def running_daemon(state: Path) -> int | None:
 def rename(root: Path, path: str, to: str) -> None:
     """Durably."""
     os.rename(root / path, root / to)
-    folder = os.open((root / to).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder((root / to).parent)
 
 
 def _read(file: Path) -> bytes:

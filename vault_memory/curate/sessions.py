@@ -13,6 +13,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from vault_memory.config.durable import sync_folder
+
 FOLDER = "sessions"
 OPEN, ENDED, LEARNED = ".open", ".ended", ".learned"
 KEPT = timedelta(days=30)
@@ -118,7 +120,7 @@ class Sessions:
             os.replace(file, file.with_suffix(ENDED))
         except FileNotFoundError:
             return False
-        _sync(file.parent)
+        sync_folder(file.parent)
         return True
 
     def _forget(self, now: datetime) -> None:
@@ -172,11 +174,3 @@ def _write(file: Path, said: dict[str, str], at: datetime) -> None:
     fresh.write_text(json.dumps(said), encoding="ascii")
     os.utime(fresh, (at.timestamp(), at.timestamp()))
     os.replace(fresh, file)
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

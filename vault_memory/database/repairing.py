@@ -16,6 +16,7 @@ from typing import Any
 
 import apsw
 
+from vault_memory.config.durable import sync_folder
 from vault_memory.database.connection import Connection, DatabaseDamaged, DatabaseError, connect, is_damage, put_aside
 
 logger = logging.getLogger(__name__)
@@ -193,7 +194,7 @@ class RepairingConnection:
         finally:
             connection.close()
         os.replace(new, _repaired(self.path))  # from now on a crash loses nothing: see _finish_replacing
-        _sync_folder(self.path.parent)
+        sync_folder(self.path.parent)
         aside = put_aside(self.path)
         self._finish_replacing()
         logger.warning(
@@ -207,7 +208,7 @@ class RepairingConnection:
             return
         if _repaired(self.path).exists():
             os.rename(_repaired(self.path), self.path)
-            _sync_folder(self.path.parent)
+            sync_folder(self.path.parent)
         else:
             connect(self.path, durable=True).close()
 
@@ -221,14 +222,6 @@ def _inode(path: Path) -> int:
         return path.stat().st_ino
     except FileNotFoundError:
         return 0
-
-
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 @contextmanager

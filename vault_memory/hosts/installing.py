@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from vault_memory.config.durable import sync_folder
 from vault_memory.errors import ConfigError
 from vault_memory.hosts.edits import NAME, Edit, Made, OwnFile
 from vault_memory.hosts.wiring import Plan
@@ -156,7 +157,7 @@ def _replaced(file: Path, before: bytes | None, after: bytes | None) -> bool:
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(fresh)
-        _sync(real.parent)
+        sync_folder(real.parent)
     except OSError as error:
         raise HostFileUnusable(file, error.strerror or str(error)) from None
     return True
@@ -178,14 +179,6 @@ def _fill(fd: int, raw: bytes, mode: int) -> None:
         stream.flush()
         os.fchmod(stream.fileno(), mode)
         os.fsync(stream.fileno())
-
-
-def _sync(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _diff(file: Path, before: bytes | None, after: bytes | None) -> str:
