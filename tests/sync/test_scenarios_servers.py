@@ -126,6 +126,26 @@ def test_an_upload_that_was_stored_without_an_answer_is_done_once(cloud: Cloud):
     assert cloud.together()["USER.md"] == f"{TEXT}- black\n".encode()
 
 
+@pytest.mark.scenario("E81")
+@pytest.mark.parametrize("typed_since", [True, False])
+def test_a_note_of_which_the_server_has_half_is_not_called_in_step(cloud: Cloud, typed_since: bool):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- black\n")
+    cloud.fake.kill_next_put_at(5)
+    cloud.laptop.turn()
+    text = f"{TEXT}- black\n- white\n" if typed_since else f"{TEXT}- black\n"
+    cloud.laptop.save("USER.md", text)
+
+    early = cloud.laptop.turn()
+    cloud.clock.pass_by(3)
+    late = cloud.laptop.turn()
+
+    assert [path for path, _ in early.waiting] == ["USER.md"]
+    assert not (early.quiet or early.settled)
+    assert not late.waiting
+    assert cloud.fake.files()["USER.md"] == text.encode()
+
+
 @pytest.mark.scenario("E82")
 def test_an_upload_that_never_arrived_is_sent_again_upon_the_same_tag(cloud: Cloud):
     cloud.agreed()

@@ -201,6 +201,8 @@ class Sync:
             if another := self._meeting.another(at, there.entries, None, approved=False):
                 return self._report(Plan(halted=another), Done(), before, here)
             made, base, gone = self._planned(here, there, {**resting, **open_uploads}, now, answers)
+        # Otherwise a pass right after a crash reports "in step", while half of an upload lies on the server.
+        made = replace(made, waiting={**made.waiting, **open_uploads})
         looks = self._second_looks(here, there, base, made)  # also proves tags that an upload of this pass rests on
         busy = {action.path for action in (*made.actions, *looks)}
         if ask and not (dry_run or made.halted):
@@ -332,17 +334,18 @@ class Sync:
 
     def _report(self, made: Plan, done: Done, before: int, here: Here, planned: tuple[Action, ...] = ()) -> Report:
         counted = (done.uploaded, done.downloaded, done.merged, done.deleted_local, done.deleted_remote)
+        waiting = {**made.waiting, **here.hot, **dict.fromkeys(done.again, "it is looked at anew")}
         skipped = {
             **done.refused,
             **made.skipped,
-            **{path: why for path, why in made.unknown.items() if path not in here.hot},
+            **{path: why for path, why in made.unknown.items() if path not in waiting},
         }
         return Report(
             len(done.uploaded), len(done.downloaded), len(done.merged), len(done.deleted_local),
             len(done.deleted_remote), tuple(done.conflicts), self._remote.traffic.requests - before,
             tuple(sorted(skipped.items())),
             tuple((one.action.path, f"{_verb(one.action)}: {one.reason}") for one in made.held),
-            tuple(sorted({**made.waiting, **here.hot, **dict.fromkeys(done.again, "it is looked at anew")}.items())),
+            tuple(sorted(waiting.items())),
             tuple(sorted(done.failed.items())),
             (*done.notes, *((note.path, note.text) for note in made.notes)),
             made.halted,

@@ -17,11 +17,13 @@ from vault_memory.remote import (
 )
 from vault_memory.sync.book import Sent
 from vault_memory.sync.overwritten import NOTHING, Overwritten
-from vault_memory.sync.sides import SECOND_LOOK, Sides
+from vault_memory.sync.sides import SECOND_LOOK, Again, Sides
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault import Note, revision_of
 
 logger = logging.getLogger(__name__)
+
+CUT_SHORT = "its last upload was cut short; it is sent again in a few seconds"
 
 
 def repair(sides: Sides, now: datetime) -> dict[str, str]:
@@ -35,6 +37,8 @@ def repair(sides: Sides, now: datetime) -> dict[str, str]:
             _settle(sides, sent, now)
         except (RemoteLocked, RemoteBusy, OutcomeUnknown, NotUnderstood) as error:
             still[sent.path] = error.message
+        except Again:
+            still[sent.path] = CUT_SHORT
         except (RemoteChanged, RemoteMissing, ParentMissing, Refused, RemoteFull) as error:
             logger.info("%s; it is looked at anew", error.message)
             sides.sent(sent.path)
@@ -56,7 +60,7 @@ def _settle(sides: Sides, sent: Sent, now: datetime) -> None:
         with sides.book.writing():
             since = sides.book.doubted(sent.path, there.etag, now)
         if not (there.confirmed or now.timestamp() - since >= SECOND_LOOK):
-            raise RemoteLocked(sent.path)
+            raise Again
         sides.agree(sent.path, ours, sides.send(sent.path, ours, there.etag))
         sides.deliveries.record(sent.path, ours, now)
     elif there.etag != sent.tag:
