@@ -141,7 +141,7 @@ def test_a_note_of_which_the_server_has_half_is_not_called_in_step(cloud: Cloud,
     late = cloud.laptop.turn()
 
     assert [path for path, _ in early.waiting] == ["USER.md"]
-    assert not (early.quiet or early.settled)
+    assert (early.quiet, early.settled) == (False, False)
     assert not late.waiting
     assert cloud.fake.files()["USER.md"] == text.encode()
 

@@ -18,9 +18,11 @@ import apsw
 
 from vault_memory.config.durable import sync_folder
 from vault_memory.database.connection import Connection, DatabaseDamaged, DatabaseError, connect, is_damage, put_aside
+from vault_memory.errors import VaultMemoryError
 
 logger = logging.getLogger(__name__)
 
+EMPTIED = "it is empty"
 ROUNDS = 5
 """How often another process may replace the file while this one opens it"""
 
@@ -126,9 +128,13 @@ class RepairingConnection:
         return isinstance(error, apsw.SQLError) and str(error).startswith(("no such table", "no such column"))
 
     def _follow(self) -> None:
-        """Open the file anew when another one lies under the name."""
+        """Open the file anew when another one lies under the name, or when somebody emptied it."""
         if self._is_replaced():
             self._reopen()
+        elif _is_empty(self.path):
+            # What this process has in its cache hides the damage from its statements, and its open file
+            # keeps other processes from beginning a new database there.
+            self.repair(EMPTIED)
 
     def _is_replaced(self) -> bool:
         return _inode(self.path) != self._inode
@@ -157,9 +163,13 @@ class RepairingConnection:
                 before = _inode(self.path)
                 connection = self._prepared(self.path)
             except DatabaseDamaged as error:
-                with _locked(self.path):
-                    if _inode(self.path) == before:
-                        self._replace_file(str(error))
+                self._replace_unless_replaced(before, str(error))
+                continue
+            except VaultMemoryError:
+                if not _is_empty(self.path):
+                    raise
+                # An idle process has the emptied file open: nobody else can begin a new database there.
+                self._replace_unless_replaced(before, EMPTIED)
                 continue
             if _inode(self.path) == before:
                 return connection, before
@@ -167,6 +177,12 @@ class RepairingConnection:
         raise DatabaseDamaged(
             f"the database `{self.path}` is damaged again and again", hint="check the disk that it lies on"
         )
+
+    def _replace_unless_replaced(self, inode: int, reason: str) -> None:
+        """Replace the damaged file with that inode, unless another process has done so."""
+        with _locked(self.path):
+            if _inode(self.path) == inode:
+                self._replace_file(reason)
 
     def _prepared(self, path: Path, *, create: bool = False) -> Connection:
         connection = connect(path, durable=True, create=create)
@@ -222,6 +238,14 @@ def _inode(path: Path) -> int:
         return path.stat().st_ino
     except FileNotFoundError:
         return 0
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether nothing is left of the file. Every database that was opened here has at least one page."""
+    try:
+        return path.stat().st_size == 0
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager

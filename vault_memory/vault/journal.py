@@ -56,6 +56,7 @@ STEPS = (
     """,
     "CREATE TABLE unjudged(version INTEGER PRIMARY KEY);",
     "ALTER TABLE ops ADD COLUMN by TEXT NOT NULL DEFAULT 'bot';",
+    "CREATE INDEX versions_by_revision ON versions(revision);",
 )
 
 

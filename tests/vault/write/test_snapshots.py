@@ -1,13 +1,18 @@
 """Every version that was seen, for as long as it is kept."""
 
+import os
+import zlib
+from contextlib import closing
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.vault.write.lines import note
-from vault_memory.vault.journal import Journal, open_journal
+from vault_memory.database import RepairingConnection, connect
+from vault_memory.vault.journal import STEPS, Journal, open_journal
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.stale import distances, nearest
 
@@ -39,6 +44,66 @@ def test_the_same_version_again_is_no_news_and_a_return_is(snapshots: Snapshots)
         snapshots.record("USER.md", raw, at=TODAY)
 
     assert [snapshots.bytes_of(version.revision) for version in snapshots.chain("USER.md")] == [b"a", b"b", b"a"]
+
+
+def test_no_question_about_one_version_reads_the_versions_of_all_notes(snapshots: Snapshots) -> None:
+    revision = snapshots.record("USER.md", b"a", at=TODAY)
+    connection = cast(RepairingConnection, snapshots._connection)._connection
+    asked: list[tuple[str, Any]] = []
+
+    def note(_: object, sql: str, values: Any) -> bool:
+        asked.append((sql, values))
+        return True
+
+    connection.exec_trace = note
+
+    snapshots.before("ann.md", revision)
+    snapshots.wrote(revision)
+    snapshots.chain("USER.md")
+
+    connection.exec_trace = None
+    plans = [row[3] for sql, values in asked for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+    assert plans
+    assert not [step for step in plans if step.startswith("SCAN")]
+
+
+def test_a_journal_of_an_earlier_program_opens_with_all_its_versions(tmp_path: Path) -> None:
+    connection = connect(tmp_path / "journal.sqlite", durable=True)
+    for step in STEPS[:3]:
+        connection.execute(step)
+    connection.pragma("user_version", 3)
+    connection.execute("INSERT INTO blobs VALUES (?, 1, ?)", (revision_of(b"a"), zlib.compress(b"a")))
+    connection.execute("INSERT INTO versions VALUES (1, 'USER.md', ?, 0, 'person', 0)", (revision_of(b"a"),))
+    connection.close()
+
+    snapshots = Snapshots(open_journal(tmp_path))
+
+    assert [snapshots.bytes_of(version.revision) for version in snapshots.chain("USER.md")] == [b"a"]
+    assert [version.path for version in snapshots.before("ann.md", revision_of(b"a"))] == ["USER.md"]
+
+
+def test_a_journal_that_somebody_emptied_under_an_idle_program_keeps_nobody_from_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vault_memory.database.connection.BUSY_MILLISECONDS", 100)
+    idle = open_journal(tmp_path)
+    Snapshots(idle).record("USER.md", b"a", at=TODAY)
+    idle.connection.pragma("wal_checkpoint(truncate)")
+    os.truncate(tmp_path / "journal.sqlite", 0)
+
+    with closing(open_journal(tmp_path)) as other:
+        Snapshots(other).record("USER.md", b"b", at=TODAY)
+
+    assert [version.revision for version in Snapshots(idle).chain("USER.md")] == [revision_of(b"b")]
+
+
+def test_an_idle_program_notices_by_itself_that_somebody_emptied_its_journal(journal: Journal, tmp_path: Path) -> None:
+    journal.state("name")
+    os.truncate(tmp_path / "journal.sqlite", 0)
+
+    journal.state("name")
+
+    assert (tmp_path / "journal.sqlite").stat().st_size > 0
 
 
 def test_versions_thin_out_with_age(journal: Journal, snapshots: Snapshots) -> None:
