@@ -185,8 +185,7 @@ class Sync:
         refuse_others(Path(self._folder.root))
         before = self._remote.traffic.requests
         answers = Answers(approve_deletes, approve_restore, refuse_restore and not dry_run)
-        self._sides.prefetched.clear()
-        self._meeting.begin()
+        self._begin()
         open_uploads = {} if dry_run else repair(self._sides, now)
         at = now.timestamp()
         here = self._local.look(at)
@@ -201,8 +200,7 @@ class Sync:
             if another := self._meeting.another(at, there.entries, None, approved=False):
                 return self._report(Plan(halted=another), Done(), before, here)
             made, base, gone = self._planned(here, there, {**resting, **open_uploads}, now, answers)
-        # Otherwise a pass right after a crash reports "in step", while half of an upload lies on the server.
-        made = replace(made, waiting={**made.waiting, **open_uploads})
+        made = _with_open_uploads(made, open_uploads)
         looks = self._second_looks(here, there, base, made)  # also proves tags that an upload of this pass rests on
         busy = {action.path for action in (*made.actions, *looks)}
         if ask and not (dry_run or made.halted):
@@ -264,6 +262,11 @@ class Sync:
             }
         )
         return plan(base, local, gone.remote, settings), base, gone, local
+
+    def _begin(self) -> None:
+        """Forget what was asked for in the last pass."""
+        self._sides.prefetched.clear()
+        self._meeting.begin()
 
     def _is_settled(self, made: Plan, done: Done, here: Here) -> bool:
         """Whether both sides are the same now, as far as can be told without looking at the server again.
@@ -352,6 +355,14 @@ class Sync:
             tuple((action.path, _verb(action)) for action in planned),
             done.acted - sum(map(len, counted)),
         )  # fmt: skip
+
+
+def _with_open_uploads(made: Plan, reasons: Mapping[str, str]) -> Plan:
+    """The plan, in which the uploads wait of which it is not known what the server has.
+
+    Otherwise a pass right after a crash reports "in step", while half of an upload lies on the server.
+    """
+    return replace(made, waiting={**made.waiting, **reasons})
 
 
 def refuse_others(root: Path) -> None:
