@@ -125,6 +125,53 @@ def test_the_conversation_is_known_by_its_whole_name(vaults: Vaults, session: st
     assert found == {turn.text for turn in said} - left_out
 
 
+def test_the_answer_to_a_question_that_was_asked_before_is_still_found(vaults: Vaults) -> None:
+    """The answer has none of the words: it is known by the question above it."""
+    said = [
+        Turn("s1", "user", "Where is the piano tuner's card?"),
+        Turn("s1", "assistant", "In the blue drawer."),
+        Turn("s2", "user", "Is there more tea?"),
+        Turn("s2", "assistant", "In the pantry."),
+    ]
+    memory = vaults.open(YOUNG, said)
+
+    for query in ("where is the piano tuner's card", "Where is the card of the piano tuner?"):
+        assert texts(memory, query)[0] == "In the blue drawer."
+        assert said[0].text not in texts(memory, query)
+        assert "In the blue drawer." in block(memory, query)
+
+
+def test_a_question_without_an_answer_gives_a_prompt_nothing(vaults: Vaults) -> None:
+    said = [
+        Turn("s1", "user", "When does the ferry to Bergen leave, do you think?"),
+        Turn("s1", "assistant", "I have no information about the ferry to Bergen."),
+    ]
+    memory = vaults.open(YOUNG, said)
+
+    assert block(memory, "ferry to Bergen?") == ""
+
+
+def test_the_block_of_a_prompt_quotes_no_empty_answer(vaults: Vaults) -> None:
+    said = [
+        Turn("s1", "user", "Tell me what opens the gate of the cottage in winter."),
+        Turn("s1", "assistant", "I don't know what opens the gate."),
+    ]
+    text = block(vaults.open(YOUNG, said), "gate of the cottage")
+
+    assert ANSWER in text
+    assert "I don't know" not in text
+
+
+@pytest.mark.parametrize("count", [1, 7, 150])
+def test_a_question_asked_again_and_again_hides_no_answer(vaults: Vaults, count: int) -> None:
+    said = [Turn(f"s{number}", "user", QUESTION) for number in range(count)]
+    memory = vaults.open(YOUNG, said)
+
+    assert texts(memory, QUESTION)[0] == ANSWER
+    assert QUESTION not in texts(memory, QUESTION, limit=200)
+    assert ANSWER in block(memory, QUESTION)
+
+
 # ---- what states above what asks, and empty answers below both -------------------------------------------------------
 
 

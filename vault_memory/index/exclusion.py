@@ -19,6 +19,9 @@ class Exclusion(NamedTuple):
     """Chunks to pass over, and how much they add to the volume of the scopes."""
 
     ids: frozenset[int] = frozenset()
+    repetitions: frozenset[int] = frozenset()
+    """Those of them whose words still speak for the chunks beside them: the answer to a question
+    that was asked before stands beside it, and often has none of its words"""
     volume: volumes.Volume = volumes.Volume(0, 0)
 
     def __bool__(self) -> bool:
@@ -29,8 +32,13 @@ class Exclusion(NamedTuple):
         return volumes.Volume(volume.chunks - self.volume.chunks, volume.words - self.volume.words)
 
 
-def exclusion(connection: Connection, scope_ids: Sequence[int], ids: Collection[int]) -> Exclusion:
-    """Measure those of these chunks that are in the scopes."""
+def exclusion(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    ids: Collection[int],
+    repetitions: frozenset[int] = frozenset(),
+) -> Exclusion:
+    """Measure those of these chunks that are in the scopes; `repetitions` are some of them."""
     if not ids:
         return Exclusion()
     sizes = dict(
@@ -41,7 +49,7 @@ def exclusion(connection: Connection, scope_ids: Sequence[int], ids: Collection[
         )
     )
     total = sum(map(volumes.words_of, sizes.values()))
-    return Exclusion(frozenset(sizes), volumes.Volume(len(sizes), total))
+    return Exclusion(frozenset(sizes), repetitions, volumes.Volume(len(sizes), total))
 
 
 def turns_of(connection: Connection, scope_ids: Sequence[int], heading: str) -> set[int]:

@@ -73,7 +73,7 @@ def find(
     around = _and(within_scopes(connection, scope_ids))
     volume = without.rest_of(volumes.of(connection, scope_ids))
     asked = _rare(connection, volume, asked, around)
-    scored = {word: _scores(connection, scope_ids, volume, word, around, without.ids) for word in asked}
+    scored = {word: _scores(connection, scope_ids, volume, word, around, without) for word in asked}
     by_word = _telling(_narrowed(connection, scope_ids, scored, filters))
     totals: dict[int, float] = {}
     get = totals.get
@@ -208,21 +208,22 @@ def _scores(
     volume: volumes.Volume,
     word: str,
     around: str,
-    without: frozenset[int],
+    without: Exclusion,
 ) -> dict[int, float]:
     """The chunks of these scopes with this word, by id, each with the BM25 score of the word."""
     expression = f"{TEXT_COLUMNS} : {phrase(word)}{around}"
     known = kept(connection, scope_ids)
-    if (expression, without) not in known.scores:
+    question = (expression, without.ids)
+    if question not in known.scores:
         _register(connection)
         sql = "SELECT rowid, word_weight(chunk_fts, ?) FROM chunk_fts WHERE chunk_fts MATCH ?"
         weights: list[Any] = connection.execute(sql, (volume.average, expression)).fetchall()
-        if without:
-            weights = [row for row in weights if row[0] not in without]
-        rarity = _rarity(volume.chunks, len(weights))
-        scores = {id_: rarity * weight for id_, weight in weights}
-        known.keep_scores((expression, without), scores)
-    return known.scores[expression, without]
+        having = sum(id_ not in without.ids for id_, _ in weights) if without else len(weights)
+        rarity = _rarity(volume.chunks, having)
+        silent = without.ids - without.repetitions
+        scores = {id_: rarity * weight for id_, weight in weights if id_ not in silent}
+        known.keep_scores(question, scores)
+    return known.scores[question]
 
 
 def _rarity(chunks: int, having: int) -> float:

@@ -5,7 +5,7 @@ the same note speaks for it, and small cues of the query are added. A chunk's pl
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 RRF = 60
@@ -81,13 +81,16 @@ class Said(NamedTuple):
         return self.text.get(place, 0.0), self.note.get(note, 0.0), self.best.get(note, 0.0)
 
 
-def said(by_word: Sequence[Mapping[int, float]]) -> Said:
+def said(by_word: Sequence[Mapping[int, float]], apart: Set[int] = frozenset()) -> Said:
     """What the words say for each place where one stands, or beside which one stands.
 
-    For each word: its BM25 score by place, the higher the better.
+    For each word: its BM25 score by place, the higher the better. Places that are `apart` speak for
+    those beside them only.
     """
     text = _with_beside(by_word)
-    notes = [{at // ORDINALS for at in scores} for scores in by_word]
+    for at in apart:
+        text.pop(at, None)
+    notes = [{at // ORDINALS for at in scores if at not in apart} for scores in by_word]
     all_notes = len(set().union(*notes)) + 1
     covered: dict[int, float] = {}
     for found in notes:

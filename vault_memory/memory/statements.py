@@ -38,6 +38,21 @@ def repeats(text: str, query: Collection[str]) -> bool:
     return known > 0 and known >= ENOUGH * len(terms)
 
 
+def tells_nothing(turn: str, who: str) -> bool:
+    """Whether a turn, with its speaker before it, only asks or is an empty answer."""
+    if not turn.startswith("**"):
+        return False
+    said = without_speaker(turn)
+    return asking_part(said) == 1.0 or empty_part(said, who) == 1.0
+
+
+def is_empty_answer(turn: str) -> bool:
+    """Whether a turn, with its speaker before it, answers nothing at all."""
+    match = _speaker.match(turn)
+    who = match[0].strip("-+*: ") if match else ""
+    return empty_part(without_speaker(turn), who) == 1.0
+
+
 def asking_part(text: str) -> float:
     """Return which part of a text, by letters, asks; people leave question marks out."""
     if "?" in text or not text.isascii():

@@ -60,6 +60,8 @@ class Candidates:
     rows: dict[int, Row] = field(default_factory=dict)
     without: Exclusion = text.NO_CHUNKS
     """the turns that are passed over: of the open conversation, and those that repeat the query"""
+    asked_before: frozenset[int] = frozenset()
+    """the places of turns that repeat the query: no candidates, but they speak for those beside them"""
     by_word: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     """for each word, its BM25 scores by place"""
     text: Mapping[int, TextTerms] = field(default_factory=dict)
@@ -108,34 +110,36 @@ def _by_words(request: Request, found: Candidates) -> list[Said]:
         return []
     by_word = found.by_word = matches.by_word
     parts = [[by_word[word] for word in sentence if word in by_word] for sentence in request.sentences]
-    said = [ranking.said(part) for part in parts if part]
+    found.asked_before = frozenset(place for place, row in matches.found.items() if row[1] in found.without.ids)
+    said = [ranking.said(part, found.asked_before) for part in parts if part]
     scores = said[0].text
     for other in said[1:]:
         scores = {place: max(scores.get(place, 0.0), other.text.get(place, 0.0)) for place in scores | other.text}
     best = in_order(request, [(-score, place) for place, score in scores.items()])
     places = [place for _, place in best[: request.most]]
     lonely = [place for place in places[:NEAR_BEST] if place not in matches.found][:BESIDE]
-    found.rows = matches.found | _read(request, found, lonely)
+    found.rows = _news(request, found, matches.found) | _read(request, found, lonely)
     found.arms["text"] = {place: scores[place] for place in places if place in found.rows}
     return said
 
 
 def _without_repetitions(request: Request, found: Candidates, every: Sequence[str]) -> text.Matches:
-    """Look for the words, again and again until no turn among the chunks repeats the query.
+    """Look for the words, again and again until all turns that repeat the query are known.
 
-    Such a turn is left out of the statistics as well: it makes the words of the query look
-    frequent. `found` gets what is left out.
+    Such a turn is left out of the statistics: it makes the words of the query look frequent. It
+    stays among the matches, for what stands beside it. `found` gets what is left out.
     """
     for _ in range(MOST_ROUNDS):
         matches = text.find(
             request.connection, request.scope_ids, every, request.filters,
-            most=request.most, without=found.without,
+            most=request.most + len(found.without.repetitions), without=found.without,
         )  # fmt: skip
-        repetitions = _repetitions(request, matches.found)
-        if not repetitions:
+        new = _repetitions(request, matches.found) - found.without.repetitions
+        if not new:
             break
+        repetitions = found.without.repetitions | new
         ids = found.without.ids | repetitions
-        found.without = exclusion(request.connection, request.scope_ids, ids)
+        found.without = exclusion(request.connection, request.scope_ids, ids, repetitions)
     return matches
 
 

@@ -241,9 +241,13 @@ def _is_archived(hit: "Hit") -> bool:
 
 
 def _is_news(hit: "Hit", standing: Standing, wanted: Wanted, text: str) -> bool:
-    """Whether a line is not of the conversation itself, nor the prompt once more."""
+    """Whether a line is not of the conversation itself, nor the prompt once more, nor an empty answer."""
     if hit.kind != "transcript":
         return True
+    from vault_memory.memory.statements import is_empty_answer  # only here: loaded by a search
+
+    if is_empty_answer(hit.text):
+        return False
     own = wanted.session and standing.session == wanted.session
     return not own and " ".join(standing.text.split()) not in (" ".join(text.split()), " ".join(wanted.prompt.split()))
 

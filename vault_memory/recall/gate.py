@@ -9,7 +9,7 @@ the others: what answers a question often stands beside its words.
 from collections.abc import Mapping, Sequence
 
 from vault_memory.index import text, volumes
-from vault_memory.memory import cues, words
+from vault_memory.memory import cues, statements, words
 from vault_memory.memory.ranking import LOWEST
 from vault_memory.memory.small_talk import asks_nothing
 from vault_memory.recall.candidates import Candidates, Request
@@ -47,7 +47,17 @@ class Gate:
     def _lets(self, place: int) -> bool:
         if self._request.asked.days and cues.is_near(self._found.rows[place][2], self._request.asked.days):
             return True
-        return place in self._alike or any(self._says_enough(place, weights) for weights in self._sentences)
+        return place in self._alike or (not self._tells_nothing(place) and self._has_words(place))
+
+    def _has_words(self, place: int) -> bool:
+        """Whether the chunk has enough of the words, or answers a question that has them."""
+        asked = [at for at in (place - 1, place - 2) if at in self._found.asked_before or self._tells_nothing(at)]
+        return any(self._says_enough(at, weights) for at in (place, *asked) for weights in self._sentences)
+
+    def _tells_nothing(self, place: int) -> bool:
+        """Whether the chunk is a turn that only asks, or answers nothing: a prompt gains nothing by it."""
+        row = self._found.rows.get(place)
+        return row is not None and statements.tells_nothing(row[4], row[3])
 
     def _says_enough(self, place: int, weights: Mapping[str, float]) -> bool:
         highest, total = max(weights.values()), sum(weights.values())
@@ -63,10 +73,15 @@ class Gate:
         said = [word for word in sentence if word not in stop]
         if asks_nothing(said):
             return {}
-        by_word = self._found.by_word
-        known = {word: max(by_word[word].values(), default=0.0) for word in said if word in by_word}
-        highest = max(known.values(), default=0.0)
+        best = {word: self._best(word) for word in said}
+        known = {word: score for word, score in best.items() if score}
+        highest = max(known.values(), default=1.0)
         return {word: known[word] if word in known else self._absent(word) * highest for word in said}
+
+    def _best(self, word: str) -> float:
+        """The highest score of a word; a turn that repeats the prompt makes no word a known one."""
+        scores, apart = self._found.by_word.get(word, {}), self._found.asked_before
+        return max((score for place, score in scores.items() if place not in apart), default=0.0)
 
     def _absent(self, word: str) -> float:
         """Of a word that was not found: a frequent one weighs nothing, an unknown one as much as the rarest.
