@@ -177,3 +177,18 @@ def test_an_editor_changes_the_graph_while_a_daemon_runs(outside: Outside):
         assert [one["object"] for one in facts(outside, "--entity", "alice")] == ["Globex"]
         outside.ok("add-fact", "alice", "likes", "cake", *AHEAD)
         assert "~~likes: tea~~\n- likes: cake\n" in page.read_text()
+
+
+def test_what_held_on_a_past_day_is_told_after_another_value_took_its_place(person: Outside):
+    person.ok("add-fact", "ann", "lives_in", "Bergen", "--from", "2020-01-01")
+    person.ok("add-fact", "ann", "lives_in", "Oslo", "--from", "2026-05-01")
+
+    def homes(*options: str) -> list[str]:
+        listed = person.ok("facts", "--entity", "ann", *options)["facts"]
+        return [one["object"] for one in listed if one["predicate"] == "lives_in"]
+
+    assert homes() == ["Oslo"]
+    assert homes("--now", "2025-01-01T12:00+00:00") == ["Bergen"]
+    assert homes("--on", "2025-01-01") == ["Bergen"]
+    assert homes("--on", "2026-05-01") == ["Oslo"]
+    assert homes("--on", "2019-12-31") == []

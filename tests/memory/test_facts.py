@@ -19,7 +19,17 @@ from vault_memory.memory.fact_changes import (
     invalidate_fact,
     is_writable,
 )
-from vault_memory.memory.facts import SINGLE, Fact, current, folded, has_ended, identified, read_facts, unread_lines
+from vault_memory.memory.facts import (
+    SINGLE,
+    Fact,
+    current,
+    folded,
+    has_ended,
+    identified,
+    read_facts,
+    unread_lines,
+    valid_on,
+)
 
 TODAY = date(2026, 6, 1)
 RULES = FactRules(TODAY)
@@ -396,6 +406,54 @@ def test_lines_that_a_change_does_not_name_stay_as_they_are(facts, new, end):
 
     left = iter(after)
     assert all(line in left for line in kept if line)
+
+
+@settings(max_examples=150)
+@given(st.lists(stated(), max_size=6), stated(), st.dates(date(2020, 1, 1), TODAY))
+@example([fact("alice", "lives_in", "Bergen")], fact("alice", "lives_in", "Oslo", "2026-05-01"), date(2026, 4, 30))
+def test_a_new_value_changes_nothing_of_what_held_before_it(facts, new, day):
+    page, _ = told(b"", *writable(facts))
+    if not new.object or not is_writable(new):
+        return
+    change = add_fact(parse(page), new, RULES)
+    after = facts_of(done(page, change))
+    since = next((one.valid_from for one in after if one.id == change.id), None)
+    if change.outcome != "superseded" or since is None or day >= since:
+        return
+
+    def said(facts):
+        return {(one.subject, one.predicate, one.object) for one in facts if one.id != change.id}
+
+    assert said(current(after, day)) == said(current(facts_of(page), day))
+    assert said(valid_on(after, day)) == said(valid_on(facts_of(page), day))
+
+
+HOUSES = b"""## alice
+
+- ~~lives_in: Bergen~~ (2019-01-01 to 2024-05-01)
+- lives_in: Oslo (since 2024-05-01)
+- ~~owns: a boat~~
+- ~~visiting: Rome~~ (2024-02-01 to 2024-12-01)
+"""
+
+
+@pytest.mark.parametrize(
+    ("day", "held"),
+    [
+        ("2018-12-31", []),
+        ("2019-01-01", ["Bergen"]),
+        ("2024-03-01", ["Bergen", "Rome"]),
+        ("2024-05-01", ["Oslo", "Rome"]),
+    ],
+)
+def test_what_held_on_a_past_day_is_known_from_the_days_on_the_page(day, held):
+    assert [one.object for one in valid_on(facts_of(HOUSES), date.fromisoformat(day))] == held
+
+
+def test_a_visit_that_a_person_struck_through_does_not_come_back():
+    today = date(2024, 3, 1)
+
+    assert [one.object for one in current(facts_of(HOUSES), today)] == ["Bergen"]
 
 
 def test_ended_is_told_by_the_day():

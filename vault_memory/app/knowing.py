@@ -26,14 +26,20 @@ class Knowing(Editing):
 
     @mended
     def facts(
-        self, *, scopes: Sequence[str], entity: str | None = None, now: datetime | None = None
+        self, *, scopes: Sequence[str], entity: str | None = None, on: date | None = None, now: datetime | None = None
     ) -> "tuple[Fact, ...]":
-        """The facts of these scopes that hold now; with `entity` those about it, read in both directions."""
+        """The facts of these scopes that hold now; with `entity` those about it, read in both directions.
+
+        With `on` those that held on that day, by what is known now.
+        """
         from vault_memory.app import known as graph
 
         found, keys = self._known(scopes, entity)
-        kept = graph.holding(found, moment(now).date(), self._single)
-        return tuple(kept) if entity is None else tuple(graph.with_inverse(graph.about_these(kept, keys)))
+        if on is None:
+            facts = graph.holding(found, moment(now).date(), self._single)
+        else:
+            facts = graph.held_on(found, on, self._single)
+        return tuple(facts) if entity is None else tuple(graph.with_inverse(graph.about_these(facts, keys)))
 
     @mended
     def timeline(self, entity: str, *, scopes: Sequence[str], now: datetime | None = None) -> "tuple[Fact, ...]":

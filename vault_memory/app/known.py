@@ -12,7 +12,7 @@ from vault_memory.curate.errors import UnclearId
 from vault_memory.errors import UsageError
 from vault_memory.memory.entities import Entities, Entity
 from vault_memory.memory.fact_changes import FactRules, is_writable
-from vault_memory.memory.facts import Fact, begins, current, folded, folded_facts, identified, snake_case
+from vault_memory.memory.facts import Fact, begins, current, folded, folded_facts, identified, snake_case, valid_on
 from vault_memory.memory.relations import Strength, strengths, with_inverse
 from vault_memory.memory.relevance import Prompt, relevant
 
@@ -33,6 +33,7 @@ __all__ = [
     "by_scope",
     "check",
     "folded",
+    "held_on",
     "holding",
     "identified",
     "in_time",
@@ -100,6 +101,11 @@ def in_words(fact: Fact) -> str:
 def holding(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
     """Those that hold on a day, each scope by itself."""
     return [fact for group in by_scope(facts) for fact in current(group, day, single)]
+
+
+def held_on(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
+    """Those that held on a day, by what is known now, each scope by itself."""
+    return [fact for group in by_scope(facts) for fact in valid_on(group, day, single)]
 
 
 def in_time(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:

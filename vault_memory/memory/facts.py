@@ -10,7 +10,7 @@ An item that is struck through is a fact that no longer holds. What does not par
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
@@ -265,13 +265,52 @@ def folded_facts(facts: Iterable[Fact], day: date, single: Iterable[str] = SINGL
 
 
 def current(facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE) -> list[Fact]:
-    """The facts of one scope that hold on this day, and what is known to come beside them."""
+    """The facts of one scope that hold on this day, and what is known to come beside them.
+
+    On a day before another fact replaced it, a fact that is struck through by now still holds.
+    """
     ones = frozenset(single)
+    known = list(facts)
+    if any(_held(fact, day) for fact in known):
+        starts = _starts(known)
+        replaced = [_held(fact, day) and fact.valid_until in starts(fact) for fact in known]
+        known = [
+            replace(fact, struck=fact.struck and not is_held) for fact, is_held in zip(known, replaced, strict=True)
+        ]
     return [
         fact
-        for fact in folded_facts(facts, day, ones)
+        for fact in folded_facts(known, day, ones)
         if not has_ended(fact, day) and (fact.predicate not in ones or begins(fact) <= day)
     ]
+
+
+def valid_on(facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE) -> list[Fact]:
+    """The facts of one scope that held on this day, by what is known now.
+
+    A fact that is struck through counts within its days, and without a last day not at all.
+    """
+    known = [replace(fact, struck=False) if _held(fact, day) else fact for fact in facts]
+    return [fact for fact in folded_facts(known, day, single) if not has_ended(fact, day) and begins(fact) <= day]
+
+
+def _held(fact: Fact, day: date) -> bool:
+    """Whether a fact that is struck through held on this day; on its last day another one did."""
+    return fact.struck and fact.valid_until is not None and begins(fact) <= day < fact.valid_until
+
+
+def _starts(facts: Iterable[Fact]) -> Callable[[Fact], set[date | None]]:
+    """For a fact the days on which facts of the same subject and predicate begin."""
+    known = list(facts)
+    names = canonical(known)
+
+    def key(fact: Fact) -> tuple[str, str]:
+        subject, predicate = fact.key
+        return names.get(subject, subject), predicate
+
+    starts: dict[tuple[str, str], set[date | None]] = {}
+    for fact in known:
+        starts.setdefault(key(fact), set()).add(fact.valid_from)
+    return lambda fact: starts[key(fact)]
 
 
 def canonical(facts: Iterable[Fact]) -> dict[str, str]:

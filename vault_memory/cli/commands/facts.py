@@ -53,15 +53,16 @@ def changing(function: Function) -> Function:
 
 @click.command()
 @click.option("--entity", metavar="NAME", help="Only what is known of this person or thing.")
+@click.option("--on", callback=day, metavar="DATE", help="Those that held on this day, by what is known now.")
 @whose
 @common
 @click.pass_obj
-def facts(context: Context, entity: str | None, scopes: list[str]) -> None:
+def facts(context: Context, entity: str | None, on: str | None, scopes: list[str]) -> None:
     """List the facts that hold now, with their ids."""
     from vault_memory.app import telling
 
     with context.open() as memory:
-        found = memory.facts(scopes=scopes or memory.scopes(), entity=entity, now=context.now)
+        found = memory.facts(scopes=scopes or memory.scopes(), entity=entity, on=_day(on), now=context.now)
     context.emit(telling.of_facts(found), lambda: _listed(found))
 
 
