@@ -255,3 +255,22 @@ def test_a_scope_without_nights_says_so(bedroom):
         for scopes in (["group:main"], ["user:"], ["mira"], "user:mira"):
             with pytest.raises(UsageError):
                 memory.sleep(scopes=scopes)
+
+
+def test_a_week_is_looked_back_on_when_its_news_came_on_several_nights(bedroom):
+    note = "Users/mira/memories/reflections/2026-W22.md"
+    for day, what in ((25, "mackerel"), (26, "walnuts"), (27, "celery")):
+        assert not bedroom.text(note)
+        bedroom.say(f"I am allergic to {what}.", day=f"2026-05-{day}")
+        out = bedroom.sleep(now=f"2026-05-{day + 1}T02:05+01:00")[SCOPE]
+
+    assert out["reflected"]
+    assert all(f"allergic to {what}" in bedroom.text(note) for what in ("mackerel", "walnuts", "celery"))
+
+
+def test_news_of_an_earlier_week_are_none(bedroom):
+    for day, what in ((10, "mackerel"), (18, "walnuts"), (27, "celery")):
+        bedroom.say(f"I am allergic to {what}.", day=f"2026-05-{day}")
+        out = bedroom.sleep(now=f"2026-05-{day + 1}T02:05+01:00")[SCOPE]
+
+    assert not out["reflected"]

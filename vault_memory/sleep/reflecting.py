@@ -15,6 +15,7 @@ from vault_memory.memory.extraction import read_answer
 from vault_memory.memory.facts import Fact, read_facts
 from vault_memory.memory.words import clean, shortened
 from vault_memory.sleep import asking
+from vault_memory.sleep.gather import moment_of
 from vault_memory.sleep.lines import ops_for
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def reflect(night: "Night") -> None:
         return  # it never heard a word
     if night.last.reflected and (today - date.fromisoformat(night.last.reflected)).days < PAUSE_DAYS:
         return
-    fresh = [fact for fact in read_facts(night.doc(places.facts), night.scope) if _is_fresh(fact, night)]
+    fresh = _learned_this_week(night)
     if len(fresh) < LEAST_FACTS:
         return
     days = {day: night.text(note) for day, note in places.dated if today - timedelta(days=7) < day <= today}
@@ -49,12 +50,29 @@ def reflect(night: "Night") -> None:
     night.out.reflected = len(told.applied)
 
 
-def _is_fresh(fact: Fact, night: "Night") -> bool:
-    """Learned within seven days: of what was just told the turn is known, of the rest the day from which it holds."""
-    if fact.struck:
-        return False
-    recent = fact.valid_from is not None and 0 <= (night.night - fact.valid_from).days < 7
-    return recent or fact.ref in night.gathered.evidence or fact.ref in night.last.heard
+def _learned_this_week(night: "Night") -> list[Fact]:
+    """The facts that hold and became known within seven days, as the audit of their page tells, or began then."""
+    note = night.places.facts
+    facts = [fact for fact in read_facts(night.doc(note), night.scope) if not fact.struck]
+    if len(facts) < LEAST_FACTS:
+        return []
+    learned: set[str] = set()
+    for record in night.desk.curator.trail.of(note):
+        if _within_week(moment_of(record.ts).astimezone(night.zone).date(), night.night):
+            learned.update(id_ for done in record.applied if (id_ := _stated(done.remark)))
+    return [fact for fact in facts if fact.id in learned or _within_week(fact.valid_from, night.night)]
+
+
+def _stated(remark: str) -> str:
+    """The id of the fact that became known by an op; empty when the op did something else."""
+    match remark.split():
+        case ["fact", id_, ("added" | "refined" | "superseded" | "corrected")]:
+            return id_
+    return ""
+
+
+def _within_week(day: date | None, night: date) -> bool:
+    return day is not None and 0 <= (night - day).days < 7
 
 
 def _told(night: "Night", days: dict[date, str]) -> list[str]:
