@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -275,6 +276,30 @@ def test_a_client_that_is_killed_leaves_no_process(place: Outside):
     parent.stdout.close()
 
     until(lambda: not is_alive(pid), says="the server is still there")
+
+
+def test_nothing_is_lost_when_the_state_folder_is_deleted_under_a_server(tmp_path: Path):
+    place = at(tmp_path)
+    fill(place)
+    place.quick = True
+    place.ok("index", "--no-embed")
+    note = place.vault / "Users/alice/lantern/config/USER.md"
+    lock_of_an_editor = note.with_name(".USER.md.swp")
+    with piped(place) as pipe:
+        added = pipe.call("memory_remember", text="Sings in a choir")
+        shutil.rmtree(place.state)
+        lock_of_an_editor.write_bytes(b"b0VIM 9.1" + bytes(1000))
+        waits = pipe.call("memory_remember", text="Owns a red kite")
+        found = pipe.call("memory_search", query="choir")
+        code, _, errors = pipe.end()
+    lock_of_an_editor.unlink()
+    place.ok("remember", "Plays the flute", "--user", "alice")
+
+    assert added["structuredContent"]["outcome"] == "added"
+    assert waits["content"][0]["text"].startswith("pending: Users/alice/lantern/config/USER.md (an editor has the note")
+    assert "Sings in a choir" in json.dumps(found)
+    assert (code, errors) == (0, "")
+    assert all(text in note.read_text() for text in ("Sings in a choir", "Owns a red kite", "Plays the flute"))
 
 
 def test_a_vault_that_is_away_is_told_to_the_model_and_served_when_it_is_back(tmp_path: Path):

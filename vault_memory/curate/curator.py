@@ -381,6 +381,8 @@ class Curator:
     @contextmanager
     def _turn(self, now: datetime) -> Iterator[list[Record]]:
         """Nobody else curates this vault meanwhile; what one who died left without a record gets it first."""
+        # Somebody may have deleted the state folder under a process that lives for long, such as `mcp`.
+        self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd = os.open(self._state / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

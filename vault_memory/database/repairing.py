@@ -251,6 +251,7 @@ def _is_empty(path: Path) -> bool:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """One process at a time replaces the file."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # somebody may have deleted the state folder
     lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

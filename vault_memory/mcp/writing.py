@@ -14,13 +14,22 @@ if TYPE_CHECKING:
     from vault_memory.app.known import FactChange
 
 WAITS = "it waits for the person's decision in INBOX"
+REASONS = {
+    "deleted_by_person": "a person deleted it; leave it out",
+    "rejected_by_person": "a person turned this change down; leave it out",
+    "waits_for_removal": "an older line has to go first, and that waits for the person",
+    "would_change_structure": "lines around it would mean something else after it",
+    "multiple_matches": "several items say that",
+    "not_text": "the note is no text in UTF-8",
+}
+"""What a model reads instead of the code of a refusal"""
 
 
 def remember(serving: Serving, asked: arguments.Remember) -> Answered:
     kept = serving.memory.remember(
         asked.text, scope=serving.own, source="tool", expected=_given(asked.expected_revision)
     )
-    reason = WAITS if kept.outcome == "proposed" and not kept.reason else kept.reason
+    reason = WAITS if kept.outcome == "proposed" and not kept.reason else _explained(kept.reason)
     message = f"{kept.outcome}: {kept.note}" + (f" ({reason})" if reason else "")
     return _in_words(message, {"outcome": kept.outcome, "id": kept.id, "note": kept.note, "reason": reason})
 
@@ -63,7 +72,7 @@ def forget(serving: Serving, asked: arguments.Forget) -> Answered:
 def _told(change: "FactChange") -> Answered:
     """What became of a fact, without the text of the page on which it stands."""
     edit = change.edit
-    reasons = [refused.reason for refused in edit.rejected]
+    reasons = [_explained(refused.reason) for refused in edit.rejected]
     reasons += [proposal.why for proposal in edit.proposed]
     reasons += [waiting.explanation for waiting in edit.pending]
     reason = "; ".join(reasons)
@@ -77,7 +86,8 @@ def _fact_gone(serving: Serving, change: "FactChange") -> Answered:
     """In the shape that a text has."""
     edit, gone = change.edit, change.outcome == "deleted"
     page = serving.memory.curator.inbox.page_of(change.note) if edit.proposed else ""
-    why = edit.rejected[0].reason if edit.rejected else edit.pending[0].explanation if edit.pending else WAITS
+    codes = [refused.reason for refused in edit.rejected] + [waiting.reason for waiting in edit.pending]
+    why = _explained(codes[0]) if codes else WAITS
     return _counted(
         {
             "matches": 1,
@@ -101,6 +111,15 @@ def _counted(answer: Mapping[str, Any]) -> Answered:
     message = "\n".join(lines) or "nothing says that"
     counts = {"matches": answer["matches"], "removed": removed, "proposed": answer["proposed"]}
     return _in_words(message, counts | {"remaining": remaining})
+
+
+def _explained(reason: str) -> str:
+    """A code as a sentence; any other reason is words already."""
+    from vault_memory.vault.reasons import WORDS
+
+    words: dict[str, str] = {str(code): text for code, text in WORDS.items()}
+    explained = REASONS.get(reason) or words.get(reason, reason)
+    return explained if " " in explained else explained.replace("_", " ")
 
 
 def _in_words(message: str, answer: Mapping[str, Any]) -> Answered:
