@@ -10,6 +10,10 @@ from functools import cache
 
 HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 
+_TAGS = {0xE0000 + code: code for code in range(0x20, 0x7F)}
+_TAG = re.compile("[\U000e0020-\U000e007e]")
+"""Tag letters stand for ASCII. No reader sees them, and models read them like any others."""
+
 _BEFORE = "(?:previous|prior|earlier|above|preceding|system|your|former)"
 _RULES = "(?:instructions?|rules?|prompts?|guidelines?|directives?|constraints?)"
 
@@ -103,7 +107,12 @@ _tries: list[tuple[tuple[str, ...], str]] = []
 
 
 def shaped_like_instruction(text: str) -> bool:
-    """Whether a text reads as if it told the bot what to do."""
+    """Whether a text reads as if it told the bot what to do, also in letters that only a model sees."""
+    unseen = "".join(_TAG.findall(text)).translate(_TAGS)
+    return _gives_orders(text) or (bool(unseen) and _gives_orders(unseen))
+
+
+def _gives_orders(text: str) -> bool:
     if not _tries:
         _tries.extend((beginnings(one), one) for patterns in PATTERNS.values() for one in patterns)
     plain = " ".join(unicodedata.normalize("NFKC", HIDDEN.sub("", text)).split())
