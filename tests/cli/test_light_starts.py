@@ -89,6 +89,18 @@ def test_at_the_start_of_a_conversation_nothing_is_loaded_that_looks_something_u
     assert not modules & (NEVER | FACTS | {"click", "vault_memory.recall.searching", "vault_memory.index.text"})
 
 
+def test_a_hook_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
+    said = {**SAID, "hook_event_name": "UserPromptSubmit"}
+    with lamp.daemon():
+        modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said)
+
+    assert {name for name in modules if name.startswith("vault_memory.")} == {
+        "vault_memory.cli", "vault_memory.cli.light", "vault_memory.daemon", "vault_memory.daemon.exchange",
+        "vault_memory.places",
+    }  # fmt: skip
+    assert not modules & {"typing", "contextlib", "dataclasses", "pathlib", "inspect", "logging", "threading"}
+
+
 def test_a_host_gets_the_list_of_tools_before_anything_heavy_is_loaded(lamp: Outside):
     requests = [
         {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},

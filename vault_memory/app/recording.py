@@ -96,12 +96,16 @@ class Recording(Resolving):
         silent: bool = False,
         automated: bool = False,
         now: datetime | None = None,
+        chance: int | None = None,
+        again: bool = False,
     ) -> Recorded:
         """Add one turn to the transcript of its channel, else of its person; search finds it when this returns.
 
         Without `user` the session must be one that is known. An incognito session leaves no trace, and a silent turn is
         not recorded. An `automated` turn, of a job, a webhook or a subagent, is found by search, and nothing is
-        learned about the person from it. Raises UsageError, OwnerUnknown, TurnNotRecorded, VaultUnreachable.
+        learned about the person from it. `now` and `chance`, 30 bits of the caller, make the id; with `again` a turn
+        whose id stands there already, from an attempt without an answer, is left out. Raises UsageError, OwnerUnknown,
+        TurnNotRecorded, VaultUnreachable.
         """
         from vault_memory.memory import Turn, new_id
 
@@ -110,7 +114,7 @@ class Recording(Resolving):
         at = moment(now)
         with self._recording:
             self.folder.check_identity(self.indexing.marker.vault)
-            id_ = new_id(at, int.from_bytes(os.urandom(4)) >> 2)
+            id_ = new_id(at, int.from_bytes(os.urandom(4)) >> 2 if chance is None else chance)
             said = Turn(
                 id_, at.isoformat(), session, role, user or "", channel or "", text, origin, source,
                 automated=automated,
@@ -121,7 +125,7 @@ class Recording(Resolving):
                 self._incognito.add((session, turn.user))
             if silent or (session, turn.user) in self._incognito:
                 return NOTHING
-            for added in self.transcripts.add([turn]):
+            for added in self.transcripts.add([turn], once=again):
                 path = added.path
                 self._took(added, at)
         return Recorded(turn.id, path)

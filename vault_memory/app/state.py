@@ -2,11 +2,11 @@
 
 import json
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from vault_memory import places
 from vault_memory.errors import ConfigError, VaultUnreachable
 from vault_memory.vault import MARKER, Marker, ensure_marker, read_marker
 
@@ -48,7 +48,7 @@ class StateFolder(NamedTuple):
 
     @property
     def socket(self) -> Path:
-        return self.path / "daemon.sock"
+        return self.path / places.SOCKET
 
     @property
     def journal(self) -> Path:
@@ -159,30 +159,13 @@ def claim(state: StateFolder, root: Path) -> None:
 
 
 def state_root(environment: Mapping[str, str]) -> Path:
-    """The folder of all vaults' states: VAULT_MEMORY_STATE, else the user's state directory."""
-    if given := environment.get("VAULT_MEMORY_STATE"):
-        return Path(given)
-    if sys.platform == "linux":
-        return _xdg(environment, "XDG_STATE_HOME", "~/.local/state")
-    import platformdirs
-
-    return platformdirs.user_state_path("vault-memory", appauthor=False)
+    """The folder of all vaults' states."""
+    return Path(places.state_root(environment))
 
 
 def cache_root(environment: Mapping[str, str]) -> Path:
-    """Where downloaded models lie: VAULT_MEMORY_CACHE, else the user's cache directory."""
-    if given := environment.get("VAULT_MEMORY_CACHE"):
-        return Path(given)
-    if sys.platform == "linux":
-        return _xdg(environment, "XDG_CACHE_HOME", "~/.cache")
-    import platformdirs
-
-    return platformdirs.user_cache_path("vault-memory", appauthor=False)
-
-
-def _xdg(environment: Mapping[str, str], variable: str, usual: str) -> Path:
-    """As platformdirs has it; importing that would cost every start 12 ms."""
-    return Path(environment.get(variable, "").strip() or usual).expanduser() / "vault-memory"
+    """Where downloaded models lie."""
+    return Path(places.cache_root(environment))
 
 
 def _known_place(place: Path) -> str | None:

@@ -5,10 +5,14 @@ to the full command line, which says what is wrong with it.
 """
 
 import os
+import sys
+import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
 
+TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
+    from typing import Any
+
     from vault_memory.app import VaultMemory
     from vault_memory.app.callers import Caller
 
@@ -17,12 +21,20 @@ BEFORE_COMMAND = ("--vault", "--config", "--now")
 """Options with a value that may stand before the name of the command"""
 
 
-class Words(NamedTuple):
-    """A command line, understood."""
+LARGEST_PAYLOAD = 8 << 20
+"""Bytes of an event of a host"""
+HOOK_SECONDS, END_SECONDS = 5.0, 2.5
+"""For a hook, and for one at the end of a conversation; half of it is for the daemon to answer"""
+HOOK_VALUES = ("vault", "config", "user", "channel", "group", "now")
+HOOK_FLAGS = ("json", "quiet", "verbose", "private")
 
-    arguments: tuple[str, ...]
-    options: Mapping[str, tuple[str, ...]]
-    """by name, without the dashes; a flag has no values"""
+
+class Words:
+    """A command line, understood. Options stand by name, without the dashes; a flag has no values."""
+
+    def __init__(self, arguments: Sequence[str], options: Mapping[str, tuple[str, ...]]) -> None:
+        self.arguments = arguments
+        self.options = options
 
     def last(self, name: str) -> str:
         """The value of an option; empty when it is not there. Of several, the last counts."""
@@ -62,7 +74,84 @@ def understand(given: Sequence[str], values: Collection[str], flags: Collection[
             options[name] = ()
         else:
             return None
-    return Words(tuple(arguments), options)
+    return Words(arguments, options)
+
+
+def answer_hook(given: Sequence[str]) -> int:
+    """`hook`: through the daemon where one runs, else by itself. The exit code is always 0."""
+    started = time.monotonic()
+    limit = HOOK_SECONDS
+    payload = moment = None
+    try:
+        words = understand(given, HOOK_VALUES, HOOK_FLAGS)
+        socket = None if words is None else _socket_of(words)
+        if words is not None and socket is not None:
+            payload = sys.stdin.buffer.read(LARGEST_PAYLOAD + 1)
+            moment = (time.time(), int.from_bytes(os.urandom(4), "big") >> 2)
+            if b'"SessionEnd"' in payload:
+                limit = END_SECONDS
+            answer = _ask(words, socket, "hook", _event(given, payload, moment), limit / 2)
+            if answer is not None:
+                _write(answer["text"])
+                return 0
+    except BaseException:
+        # whatever it was: another exit code would stop the bot, and the full command says what is wrong
+        pass
+    from vault_memory.hosts import run
+
+    return run(given, seconds=limit - (time.monotonic() - started), payload=payload, moment=moment)
+
+
+def _event(given: Sequence[str], payload: bytes, moment: tuple[float, int]) -> "dict[str, Any]":
+    automated = os.environ.get("VAULT_MEMORY_AUTOMATED", "").strip().casefold()
+    return {
+        "arguments": list(given),
+        "payload": payload.decode("utf-8"),
+        "automated": automated not in ("", "0", "false", "no", "off"),
+        "moment": moment,
+    }
+
+
+def _socket_of(words: Words) -> str | None:
+    """Where the daemon of the vault would listen; None when that cannot be told, or nothing is there."""
+    vault = words.last("vault") or os.environ.get("VAULT_MEMORY_VAULT", "")
+    if not vault:
+        return None
+    import json
+
+    from vault_memory import places
+
+    try:
+        with open(os.path.join(vault, MARKER), "rb") as file:
+            id_ = json.loads(file.read(4096))["vault"]
+        socket = os.path.join(places.state_root(os.environ), str(id_), places.SOCKET)
+        return socket if os.path.exists(socket) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _ask(words: Words, socket: str, call: str, arguments: "dict[str, Any]", seconds: float) -> "Any":
+    """What the daemon answers; None when it refuses, since the full command then says why.
+
+    Raises NotAnswered.
+    """
+    from vault_memory.daemon.exchange import exchange, setup_of
+
+    vault = os.stat(words.last("vault") or os.environ["VAULT_MEMORY_VAULT"])
+    config = words.last("config") or os.environ.get("VAULT_MEMORY_CONFIG", "")
+    setup = {
+        **setup_of(os.environ),
+        "vault": [vault.st_dev, vault.st_ino],
+        "config": os.path.realpath(config) if config else "",
+    }
+    answer = exchange(socket, call, {**arguments, "setup": setup}, seconds)
+    return None if answer is None or "error" in answer else answer
+
+
+def _write(text: str) -> None:
+    raw = text.encode("utf-8")
+    while raw:
+        raw = raw[os.write(1, raw) :]
 
 
 def serve_mcp(given: Sequence[str]) -> int | None:

@@ -1,16 +1,14 @@
 """Asking a running daemon, over a socket that only its owner can open: one JSON line there, one back."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from vault_memory.daemon.exchange import LONGEST_NAME, NotAnswered, exchange
 from vault_memory.errors import VaultMemoryError
 
-LONGEST_NAME = 100
-"""The system takes socket names of up to 107 bytes"""
 PATIENCE_SECONDS = 20.0
 BEHIND = "behind"
 """The code of a refusal: the daemon has not caught up with the vault, and whoever asks does better without it"""
@@ -34,24 +32,11 @@ class DaemonRefused(VaultMemoryError):
 
 def ask(path: Path, call: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
     """What the daemon behind the socket at `path` answers; None when there is no daemon. Raises DaemonRefused."""
-    if not path.exists():
-        return None
-    import socket  # only here: it costs 4 ms, and often nobody is there to ask
-
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(PATIENCE_SECONDS)
-            with short_name(path) as name:
-                connection.connect(name)
-            connection.sendall(json.dumps({"call": call, "arguments": arguments}).encode() + b"\n")
-            with connection.makefile("rb") as stream:
-                line = stream.readline()
-    except OSError:
+        answer: dict[str, Any] | None = exchange(str(path), call, arguments, PATIENCE_SECONDS)
+    except NotAnswered:
         return None
-    if not line.endswith(b"\n"):
-        return None
-    answer: dict[str, Any] = json.loads(line)
-    if "error" in answer:
+    if answer is not None and "error" in answer:
         raise DaemonRefused(answer["error"])
     return answer
 

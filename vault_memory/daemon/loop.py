@@ -3,13 +3,14 @@
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.app import VaultMemory
 from vault_memory.daemon.barrier import GRACE_SECONDS, Barrier
 from vault_memory.daemon.calls import Calls
+from vault_memory.daemon.edits import EditCalls, MemoryCall
 from vault_memory.daemon.embedding import Embedding
 from vault_memory.daemon.keeping import Keeping
 from vault_memory.daemon.large_notes import LargeNotes
@@ -56,6 +57,7 @@ class Daemon:
     """Watches one vault until it is told to stop.
 
     `tell` is called for every change of a note, `tell_copy` for every conflict copy that was settled.
+    `calls` are those of faces, which the socket takes beside the daemon's own.
     """
 
     def __init__(
@@ -64,8 +66,10 @@ class Daemon:
         *,
         tell: Callable[[Change], None],
         tell_copy: "Callable[[Resolved], None]" = lambda resolved: None,
+        calls: Mapping[str, MemoryCall] | None = None,
     ) -> None:
         self.memory = memory
+        self._edit_calls = EditCalls(memory, calls or {})
         self.tell = tell
         self.trouble = ""
         """why the vault cannot be looked at just now"""
@@ -105,7 +109,7 @@ class Daemon:
                 self.memory.indexing.index()
                 self._embedding = Embedding(self.memory.fork())
                 self.syncing = Syncing(self.memory.fork())
-                server = Server(self.memory.state.socket, Calls(self).table())
+                server = Server(self.memory.state.socket, Calls(self).table() | self._edit_calls.table())
                 nights = Nights(self.memory.fork())
                 try:
                     self._rescan()

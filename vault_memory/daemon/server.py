@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from vault_memory.daemon.client import short_name
+from vault_memory.daemon.exchange import LONGEST_REQUEST
 from vault_memory.daemon.lock import inode_of
 from vault_memory.errors import UsageError, VaultMemoryError
 
 logger = logging.getLogger(__name__)
 
-LONGEST_REQUEST = 1 << 20
 PATIENCE_SECONDS = 5.0
 """For a client to say what it wants, and to take the answer"""
 PAUSE_SECONDS = 0.5

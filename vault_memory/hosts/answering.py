@@ -54,13 +54,23 @@ def _hits(memory: "VaultMemory", event: Event, caller: "Caller", now: "datetime 
     return quotations.of_search(caller.shown(found, memory.layout)).text
 
 
-def record(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now: "datetime | None") -> None:
-    """Keep what was said."""
+def record(
+    memory: "VaultMemory",
+    host: str,
+    event: Event,
+    caller: "Caller",
+    now: "datetime | None",
+    chance: int | None = None,
+    *,
+    again: bool = False,
+) -> None:
+    """Keep what was said. With `again`, what an attempt of the same `chance` recorded is left out."""
     for role, text in (("user", event.prompt), ("assistant", event.reply)):
         if event.kind in ("prompt", "turn") and text.strip():
             memory.record_turn(
                 session=event.session, role=role, text=text, user=caller.user, channel=caller.channel or None,
                 source=host, automated=event.automated, now=now,
+                chance=None if chance is None else chance ^ (role == "assistant"), again=again,
             )  # fmt: skip
     if event.kind == "answer":
         drop(memory, host, event, caller, _answer_said(event, now))

@@ -6,26 +6,34 @@ A host takes other exit codes for orders: one of them makes it throw the person'
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.hosts.payload import HOSTS, LARGEST, read
+from vault_memory.hosts.payload import HOSTS, LARGEST, Event, read
 from vault_memory.hosts.trouble import tell
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from vault_memory.app import VaultMemory
+    from vault_memory.app.callers import Caller
 
 SECONDS = 5.0
 END_SECONDS = 2.5
 """At the end of a conversation hosts wait for three seconds or less"""
 LAST_WORDS_SECONDS = 2.0
 """Then, at most, to keep what is not recorded yet and to say why there is no answer"""
+ANSWER_SECONDS = 2.0
+"""After which a daemon assumes that nobody waits for its answer any more"""
 VALUES = ("vault", "config", "user", "channel", "group", "now")
 FLAGS = ("json", "quiet", "verbose", "private")
 AUTOMATED = "VAULT_MEMORY_AUTOMATED"
 """Set by a job that runs a host: what the host then sends as a prompt no person typed"""
+Moment = tuple[float, int]
+"""Seconds since 1970, and 30 bits of chance: together they are the id of what an event says"""
 NO = ("", "0", "false", "no", "off")
 
 
@@ -38,6 +46,10 @@ class _Call:
         self.state: Path | None = None
         self.options: dict[str, list[str]] = {}
         self.private = False
+        self.payload: bytes | None = None
+        self.moment: Moment | None = None
+        self.again = False
+        """whether another process may have recorded the event"""
         self.unsaid: Callable[[], None] = lambda: None
         """keeps what is not recorded yet"""
 
@@ -45,9 +57,20 @@ class _Call:
         return (self.options.get(name) or [""])[-1]
 
 
-def run(arguments: Sequence[str], *, seconds: float = SECONDS) -> int:
-    """Answer one event; the exit code, which is always 0."""
+def run(
+    arguments: Sequence[str],
+    *,
+    seconds: float = SECONDS,
+    payload: bytes | None = None,
+    moment: "Moment | None" = None,
+) -> int:
+    """Answer one event; the exit code, which is always 0.
+
+    `payload` is what came on standard input, where somebody has read it already. `moment` is that of an attempt which
+    may have recorded the event: it is not recorded again.
+    """
     call = _Call(os.environ)
+    call.payload, call.moment, call.again = payload, moment, moment is not None
     watch = threading.Timer(seconds, _give_up, [call, seconds])
     watch.daemon = True
     watch.start()
@@ -63,32 +86,59 @@ def run(arguments: Sequence[str], *, seconds: float = SECONDS) -> int:
 
 def _answer(call: _Call, arguments: Sequence[str]) -> str:
     _understand(call, arguments)
-    event = read(sys.stdin.buffer.read(LARGEST + 1))
+    event = read(sys.stdin.buffer.read(LARGEST + 1) if call.payload is None else call.payload)
     call.event = event.name
     if event.kind == "end":
         limit = threading.Timer(END_SECONDS, _give_up, [call, END_SECONDS])
         limit.daemon = True
         limit.start()
     from vault_memory.app import VaultMemory
-    from vault_memory.app.callers import Caller
-    from vault_memory.hosts.answering import Said, answer, drop, record
 
-    caller = Caller(call.last("user"), call.last("channel"), tuple(call.options.get("group", ())), call.private)
+    caller = _caller(call)
     if call.environment.get(AUTOMATED, "").strip().casefold() not in NO:
         event = event._replace(automated=True)
     if event.silent:
         return ""
     with VaultMemory.open(call.last("vault") or None, call.last("config") or None) as memory:
         call.state = memory.state.path
-        this = (memory, call.host, event, caller)
-        now = _now(call.last("now"))
-        if event.kind == "prompt":
-            call.unsaid = lambda: drop(*this, [Said("", now.isoformat() if now else "", "user", event.prompt)])
-        try:
-            return answer(*this, now)  # first: what is recorded would be among what is looked through
-        finally:
-            call.unsaid = lambda: None
-            record(*this, now)
+        return _carry_out(call, memory, event, caller)
+
+
+def serve(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer an event in a process that has the vault open. Raises VaultMemoryError."""
+    call = _Call({})
+    _understand(call, arguments["arguments"])
+    seconds, chance = arguments["moment"]
+    call.moment = (float(seconds), int(chance))
+    # after a while the host's own process has given up waiting, and has recorded the event itself
+    call.again = time.time() - call.moment[0] > ANSWER_SECONDS
+    event = read(arguments["payload"].encode("utf-8"))
+    caller = _caller(call)
+    if arguments["automated"]:
+        event = event._replace(automated=True)
+    return {"text": "" if event.silent else _carry_out(call, memory, event, caller)}
+
+
+def _caller(call: _Call) -> "Caller":
+    from vault_memory.app.callers import Caller
+
+    return Caller(call.last("user"), call.last("channel"), tuple(call.options.get("group", ())), call.private)
+
+
+def _carry_out(call: _Call, memory: "VaultMemory", event: Event, caller: "Caller") -> str:
+    from vault_memory.hosts.answering import Said, answer, drop, record
+
+    this = (memory, call.host, event, caller)
+    now, chance = _now(call.last("now")), None
+    if call.moment is not None:
+        now, chance = now or _clock(call.moment[0]), call.moment[1]
+    if event.kind == "prompt":
+        call.unsaid = lambda: drop(*this, [Said("", now.isoformat() if now else "", "user", event.prompt)])
+    try:
+        return answer(*this, now)  # first: what is recorded would be among what is looked through
+    finally:
+        call.unsaid = lambda: None
+        record(*this, now, chance, again=call.again)
 
 
 def _understand(call: _Call, arguments: Sequence[str]) -> None:
@@ -125,12 +175,19 @@ def _now(said: str) -> "datetime | None":
     return now if now.tzinfo else now.astimezone()
 
 
+def _clock(seconds: float) -> "datetime":
+    from datetime import datetime
+
+    return datetime.fromtimestamp(seconds).astimezone()
+
+
 def _give_up(call: _Call, seconds: float) -> None:
     """The time is up, wherever the other thread is: what it writes to files is made to be cut off anywhere."""
     hint = "`vault-memory index` reads a new vault, `vault-memory doctor` looks for more"
 
     def last_words() -> None:
-        tell(call.state, call.environment, call.host, call.event, f"no answer within {seconds:g} seconds; {hint}")
+        what = f"no answer within {round(seconds, 1):g} seconds; {hint}"
+        tell(call.state, call.environment, call.host, call.event, what)
         call.unsaid()
 
     teller = threading.Thread(target=last_words, daemon=True)

@@ -23,12 +23,14 @@ def run(context: Context) -> None:
     for each conflict copy that was merged or thrown away.
     """
     from vault_memory.daemon import Daemon, Stopping
+    from vault_memory.hosts.hooking import serve
 
     with context.open() as memory:
         daemon = Daemon(
             memory,
             tell=lambda change: _line(context, change),
             tell_copy=lambda resolved: _copy_line(context, resolved),
+            calls={"hook": serve},
         )
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: daemon.stop())
