@@ -6,15 +6,17 @@ import shutil
 import socket
 import struct
 import subprocess
+import threading
 import time
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from vault_memory.brain import unit
+from vault_memory.brain import http, unit
 from vault_memory.brain.api import ApiEmbedder, embeddings_url, retry_after
 from vault_memory.brain.http import is_private
 from vault_memory.brain.secret import EMBEDDING
@@ -182,7 +184,7 @@ def test_an_endless_answer_is_cut_off(server: ScriptedServer, monkeypatch: pytes
 def test_a_silent_server_is_not_waited_for_longer_than_told(server: ScriptedServer) -> None:
     server.script = [lambda _handler: server.released.wait(20) and None]
 
-    with pytest.raises(EmbedderUnavailable, match=r"in time|within 0\.2 s"):
+    with pytest.raises(EmbedderUnavailable, match=r"no answer within 0\.2 s"):
         ApiEmbedder(told(server, timeout_seconds=0.2)).embed(["tea"], query=True)
 
 
@@ -205,6 +207,23 @@ def test_a_dripping_server_is_not_waited_for_longer_than_told(server: ScriptedSe
         ApiEmbedder(told(server, timeout_seconds=0.3)).embed(["tea"])
 
     assert time.monotonic() - started < 5
+
+
+def test_a_silent_server_is_told_in_the_same_words_when_the_timer_comes_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    class LateTimer(threading.Timer):
+        """As on a machine that is too busy to run its thread in time."""
+
+        def __init__(self, interval: float, function: Any, arguments: Any) -> None:
+            super().__init__(interval + 60, function, arguments)
+
+    monkeypatch.setattr(http, "threading", SimpleNamespace(Event=threading.Event, Timer=LateTimer))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        with (
+            pytest.raises(http.Unreachable, match=r"no answer within 0\.1 s"),
+            http.answer("GET", url, headers={}, timeout=0.1, deadline=0.1),
+        ):
+            pass
 
 
 def test_a_server_that_is_not_there_is_told_in_words(server: ScriptedServer) -> None:
