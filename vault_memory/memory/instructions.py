@@ -11,7 +11,7 @@ from functools import cache
 HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 
 _TAGS = {0xE0000 + code: code for code in range(0x20, 0x7F)}
-_TAG = re.compile("[\U000e0020-\U000e007e]")
+_TAG = re.compile("[\U000e0020-\U000e007e]+")
 """Tag letters stand for ASCII. No reader sees them, and models read them like any others."""
 
 _BEFORE = "(?:previous|prior|earlier|above|preceding|system|your|former)"
@@ -108,7 +108,7 @@ _tries: list[tuple[tuple[str, ...], str]] = []
 
 def shaped_like_instruction(text: str) -> bool:
     """Whether a text reads as if it told the bot what to do, also in letters that only a model sees."""
-    unseen = "".join(_TAG.findall(text)).translate(_TAGS)
+    unseen = " ".join(_TAG.findall(text)).translate(_TAGS)
     return _gives_orders(text) or (bool(unseen) and _gives_orders(unseen))
 
 
