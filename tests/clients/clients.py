@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from abc import ABC, abstractmethod
@@ -10,10 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
+import requests
+
 from tests.clients import programs
 from tests.clients.model import Model
 
 SECONDS = 120
+MODEL, SMALL_MODEL = "anthropic/claude-sonnet-4-5", "anthropic/claude-haiku-4-5"
+"""Names that opencode knows; whoever answers is ours"""
 NOWHERE = "http://127.0.0.1:9"
 """Nothing listens there: what a client wants from the network is refused at once"""
 
@@ -25,6 +30,10 @@ class Client(ABC):
     """as `install` knows it"""
     files: ClassVar[tuple[str, ...]]
     """of its configuration, those that `install` changes"""
+    added: ClassVar[tuple[str, ...]] = ()
+    """files that are ours alone"""
+    allow: ClassVar[tuple[str, ...]] = ("--allow",)
+    """what `install` is told so that nobody is asked"""
     runs: ClassVar[int] = 10
     """How often the first request is looked at: a client that connects in the background is in time by chance"""
 
@@ -224,7 +233,63 @@ enabled = false
             yield call
 
 
-CLIENTS: tuple[type[Client], ...] = (ClaudeCode, Codex)
+class Opencode(Client):
+    """It waits for its servers, so that one look at the first request is enough."""
+
+    name = "opencode"
+    files = (".config/opencode/opencode.json",)
+    added = (".config/opencode/plugins/vault-memory.js",)
+    runs = 1
+    allow = ()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return super().environment | {
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            # Beside a plugin it installs its own types for plugins, and waits for a minute when it cannot.
+            "npm_config_offline": "true",
+        }
+
+    def settle(self) -> None:
+        provider = {"options": {"baseURL": f"{self.model.url}/v1", "apiKey": "none"}}
+        settings = {
+            "$schema": "https://opencode.ai/config.json",  # it writes that itself where it is missing
+            "model": MODEL,
+            "small_model": SMALL_MODEL,
+            "share": "disabled",
+            "provider": {"anthropic": provider},
+        }
+        self.write(".config/opencode/opencode.json", json.dumps(settings, indent=2) + "\n")
+
+    def own_check(self) -> str:
+        return self.run(self._program(), "mcp", "list")
+
+    def ask(self, prompt: str) -> str:
+        return self.run(self._program(), "run", prompt)
+
+    def _program(self) -> str:
+        """It ends without giving back the lock of that installation, and waits for the lock at its next start."""
+        shutil.rmtree(self.home / ".local" / "state" / "opencode" / "locks", ignore_errors=True)
+        return programs.opencode()
+
+    @contextmanager
+    def conversation(self) -> Iterator[Callable[[str], None]]:
+        """By the server that its own terminal uses."""
+        with self.process(self._program(), "serve", "--hostname", "127.0.0.1", "--port", "0") as process:
+            assert process.stdout is not None
+            url = next(line for line in process.stdout if "listening on" in line).split()[-1]
+            session = requests.post(f"{url}/session", json={}, timeout=SECONDS).json()["id"]
+
+            def say(prompt: str) -> None:
+                message = {"parts": [{"type": "text", "text": prompt}]}
+                requests.post(f"{url}/session/{session}/message", json=message, timeout=SECONDS).raise_for_status()
+
+            yield say
+
+
+CLIENTS: tuple[type[Client], ...] = (ClaudeCode, Codex, Opencode)
 
 
 def send(process: "subprocess.Popen[str]", message: object) -> None:

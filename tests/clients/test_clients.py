@@ -24,7 +24,7 @@ def turns(client: Client) -> list[tuple[str, str]]:
     """Role and text of what is recorded, in its order."""
     files = sorted(client.vault.rglob("transcripts/*.jsonl"))
     said: list[dict[str, Any]] = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    return [(turn["role"], turn["text"]) for turn in said]
+    return [(turn["role"], turn["text"].strip('"')) for turn in said]  # opencode puts the words of `run` into quotes
 
 
 def is_noted(client: Client, name: str, text: str) -> bool:
@@ -43,7 +43,7 @@ def test_the_client_itself_says_that_the_server_is_well(client: Client) -> None:
     said = client.own_check()
 
     assert "vault-memory" in said
-    assert "Connected" in said or "enabled" in said
+    assert any(word in said for word in ("Connected", "connected", "enabled"))
 
 
 def test_the_memory_stands_in_the_first_request_and_both_sides_are_recorded_once(client: Client) -> None:
@@ -89,7 +89,7 @@ def test_the_first_request_names_the_tools_each_time(client: Client) -> None:
 
 
 def test_the_model_sees_marks_around_what_a_search_quotes(client: Client) -> None:
-    client.install("--allow")
+    client.install(*client.allow)
     client.trust()
 
     with client.conversation() as say:
@@ -105,7 +105,7 @@ def test_the_model_sees_marks_around_what_a_search_quotes(client: Client) -> Non
 
 
 def test_what_the_client_asks_permission_for_works_without_a_person_when_they_allowed_it(client: Client) -> None:
-    client.install("--allow")
+    client.install(*client.allow)
     client.trust()
 
     assert HEARD in client.ask("REMEMBER it")
@@ -118,15 +118,16 @@ def test_uninstall_leaves_what_was_there_before(client: Client) -> None:
     files = [client.home / name for name in client.files]
     before = [file.read_bytes() for file in files]
 
-    client.install("--allow")
+    client.install(*client.allow)
     assert [file.read_bytes() for file in files] != before
     client.ours("install", client.name, "--uninstall")
     assert [file.read_bytes() for file in files] == before
 
-    client.install("--allow")
+    client.install(*client.allow)
     client.trust()
     client.ask(GREETING)
     client.ours("install", client.name, "--uninstall")
+    assert not [name for name in client.added if (client.home / name).exists()]
     for file, raw in zip(files, before, strict=True):
         left = file.read_bytes()
         assert left == raw or client.writes_itself(file), left.decode()

@@ -89,6 +89,13 @@ def test_a_conversation_begins_with_the_memory_of_its_person(lived_in: Outside, 
     assert turns(lived_in) == []
 
 
+def test_the_plugin_of_opencode_reads_the_memory_as_plain_text(lived_in: Outside) -> None:
+    given = hook(lived_in, "opencode", payload("claude-code", "session-start")).stdout
+
+    assert given.startswith("What stands between")
+    assert "rows the heron boat" in given
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_prompt_is_recorded_and_answered_only_when_it_is_to_be_looked_up(lived_in: Outside, host: str) -> None:
     said = payload(host, "user-prompt-submit")

@@ -23,6 +23,7 @@ from vault_memory.memory.quoting import INTRO
 FILES = {
     "claude-code": (".claude/settings.json", ".claude.json"),
     "codex": (".codex/config.toml",),
+    "opencode": (".config/opencode/opencode.json", ".config/opencode/plugins/vault-memory.js"),
     "claude-desktop": (
         ("Library/Application Support" if sys.platform == "darwin" else ".config")
         + "/Claude/claude_desktop_config.json",
@@ -55,7 +56,16 @@ type = "command"
 command = "date"
 """
 JSON5 = "{\n  // which one\n  agents: { defaults: { workspace: '~/w', }, },\n}\n"
-BEFORE = {"claude-code": SETTINGS, "codex": TOML, "claude-desktop": SETTINGS, "openclaw": JSON5, "hermes": None}
+BEFORE = {
+    "claude-code": SETTINGS,
+    "codex": TOML,
+    "opencode": JSON5,
+    "claude-desktop": SETTINGS,
+    "openclaw": JSON5,
+    "hermes": None,
+}
+OURS_ALONE = (".js", ".py", ".yaml")
+"""How files end that are ours from the first line to the last"""
 
 Install = Callable[..., dict[str, Any]]
 
@@ -75,10 +85,14 @@ def install(outside: Outside) -> Install:
 def given_files(outside: Outside, host: str) -> list[Path]:
     files = [outside.home / name for name in FILES[host]]
     if text := BEFORE[host]:
-        for file in files:
+        for file in theirs(files):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text.encode())
     return files
+
+
+def theirs(files: list[Path]) -> list[Path]:
+    return [file for file in files if file.suffix not in OURS_ALONE]
 
 
 def folder(home: Path) -> dict[str, bytes]:
@@ -102,7 +116,7 @@ def test_what_install_put_in_uninstall_takes_out_to_the_byte(outside: Outside, i
     assert [one["path"] for one in first["files"]] == list(map(str, files))
     assert all(one["changed"] for one in first["files"])
     assert [Path(one["backup"]).read_text() for one in first["files"] if one["backup"]] == [
-        BEFORE[host] for _ in files if BEFORE[host]
+        BEFORE[host] for _ in theirs(files)
     ]
     assert not any(one["changed"] for one in again["files"])
     assert {file: file.read_bytes() for file in files} == installed
@@ -372,7 +386,8 @@ def test_each_host_is_looked_for_where_its_environment_says(outside: Outside, in
         home / FILES["claude-desktop"][0] if sys.platform == "darwin" else home / "g/Claude/claude_desktop_config.json"
     )
     own = ("h/plugins/vault-memory/__init__.py", "h/plugins/vault-memory/plugin.yaml")
-    named = ("c/settings.json", "c/.claude.json", "x/config.toml", "o.json", *own)
+    opencode = ("g/opencode/opencode.json", "g/opencode/plugins/vault-memory.js")
+    named = ("c/settings.json", "c/.claude.json", "x/config.toml", "o.json", *opencode, *own)
     assert written == {str(desktop), *(str(home / name) for name in named)}
 
 

@@ -26,7 +26,7 @@ GAP = "\n\n"
 CUT = "… (the rest of this note is too long for this place)"
 MOST_HITS = 8
 """Of a search"""
-PLAIN = ("hermes",)
+PLAIN = ("hermes", "opencode")
 """Hosts that take the text as it is"""
 
 

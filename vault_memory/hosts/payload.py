@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from vault_memory.errors import UsageError
 
-HOSTS = ("claude-code", "codex", "hermes")
-"""Programs that call a hook: two by their own design, the third through the provider that `install` writes"""
+HOSTS = ("claude-code", "codex", "hermes", "opencode")
+"""Programs that call a hook: two by their own design, the others through what `install` writes for them"""
 LARGEST = 8 << 20
 """Bytes of one payload; a longer one is none"""
 LONGEST_NAME = 200

@@ -40,6 +40,17 @@ def openclaw(environment: Mapping[str, str]) -> Path:
     return _named(environment, "OPENCLAW_HOME", "") / folder / "openclaw.json"
 
 
+def opencode_settings(environment: Mapping[str, str]) -> Path:
+    """The file with comments where a person has that one, else the one without."""
+    folder = _opencode_folder(environment)
+    with_comments = folder / "opencode.jsonc"
+    return with_comments if with_comments.exists() else folder / "opencode.json"
+
+
+def opencode_plugin(environment: Mapping[str, str]) -> Path:
+    return _opencode_folder(environment) / "plugins" / "vault-memory.js"
+
+
 def hermes_plugin(environment: Mapping[str, str]) -> Path:
     """The folder of our memory provider."""
     return _named(environment, "HERMES_HOME", ".hermes") / "plugins" / "vault-memory"
@@ -47,6 +58,10 @@ def hermes_plugin(environment: Mapping[str, str]) -> Path:
 
 def _claude_folder(environment: Mapping[str, str]) -> Path:
     return _named(environment, "CLAUDE_CONFIG_DIR", ".claude")
+
+
+def _opencode_folder(environment: Mapping[str, str]) -> Path:
+    return _named(environment, "XDG_CONFIG_HOME", ".config") / "opencode"
 
 
 def _named(environment: Mapping[str, str], variable: str, usual: str) -> Path:

@@ -14,7 +14,7 @@ SECONDS = {"SessionEnd": 3}
 """How long a host waits for a hook: at the end of a conversation Codex waits no longer"""
 USUAL_SECONDS = 10
 
-HOSTS = ("claude-code", "codex", "claude-desktop", "openclaw", "hermes")
+HOSTS = ("claude-code", "codex", "opencode", "claude-desktop", "openclaw", "hermes")
 
 
 ALLOWING = ("claude-code", "codex")
@@ -102,6 +102,16 @@ def _codex(wire: Wire, environment: Mapping[str, str]) -> Plan:
     return Plan(tuple(files), tuple(then))
 
 
+def _opencode(wire: Wire, environment: Mapping[str, str]) -> Plan:
+    from vault_memory.hosts import provider
+
+    entry = {"type": "local", "command": wire.command("mcp")}
+    settings = JsonEdit((Member(("mcp", NAME), entry),), strict=False)
+    plugin = OwnFile(provider.plugin(wire), provider.PLUGIN_MARK)
+    files = ((places.opencode_settings(environment), settings), (places.opencode_plugin(environment), plugin))
+    return Plan(files, ("start opencode again; `opencode mcp list` shows what it knows",))
+
+
 def _claude_desktop(wire: Wire, environment: Mapping[str, str]) -> Plan:
     file = places.claude_desktop(environment)
     return Plan(((file, _server(wire, ("mcpServers", NAME))),), ("quit Claude Desktop and start it again",))
@@ -162,6 +172,7 @@ def _codex_block(wire: Wire, *, hooks: bool) -> TomlEdit:
 _PLANS: dict[str, Callable[[Wire, Mapping[str, str]], Plan]] = {
     "claude-code": _claude_code,
     "codex": _codex,
+    "opencode": _opencode,
     "claude-desktop": _claude_desktop,
     "openclaw": _openclaw,
     "hermes": _hermes,

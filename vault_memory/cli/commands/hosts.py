@@ -65,7 +65,7 @@ def install(
     uninstall: bool,
     dry_run: bool,
 ) -> None:
-    """Plug the vault into HOST: claude-code, codex, claude-desktop, openclaw or hermes.
+    """Plug the vault into HOST: claude-code, codex, opencode, claude-desktop, openclaw or hermes.
 
     Its configuration is changed where it must be, with a backup beside it; all else in it stays as it is. To do it
     again changes nothing; to do it without `--allow` takes back what that allowed.
