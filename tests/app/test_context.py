@@ -128,6 +128,104 @@ def test_a_page_with_archived_rules_alone_gives_none(memory):
     assert "always say so" not in found.text
 
 
+# ---- a MEMORY.md that is too long to go in whole ---------------------------------------------------------------------
+
+
+def long_memory(lines: int = 3_000) -> str:
+    text = "# We\n\n"
+    for number in range(lines):
+        text += f"\n## Shed {number}\n\n" if number % 100 == 0 else ""
+        text += f"- Box {number} holds nails of size {number % 17} and a rope\n"
+    return text + "\n## Lighthouse\n\n- The lamp burns whale oil on Sundays\n- Its key hangs behind the clock\n"
+
+
+@pytest.fixture
+def shed(tmp_path: Path) -> Iterator[VaultMemory]:
+    with opened(tmp_path, {HOME + "USER.md": "# Ann\n", "MEMORY.md": long_memory()}) as vault:
+        yield vault
+
+
+def memory_part(found) -> str:
+    """The quotation of MEMORY.md, without its marks."""
+    [part] = re.findall(rf'<{NAME} kind="memory" [^>]*>\n(.*?)\n{CLOSING}', found.text, re.DOTALL)
+    return str(part)
+
+
+def test_of_a_long_memory_the_line_that_was_asked_for_is_given_with_its_heading(shed):
+    found = block(shed, "What does the lamp of the lighthouse burn on Sundays?", ANN, MAIN)
+
+    line = r"\[MEMORY\.md:\d+ person · We › Lighthouse\] - The lamp burns whale oil on Sundays"
+    assert re.search(line, memory_part(found))
+    assert len(found.text) < 8_000
+    assert found.text.count("whale oil") == 1
+    [cut] = [cut.reason for cut in found.cut if cut.kind == "memory"]
+    assert re.fullmatch(
+        r"`MEMORY\.md` has 1\d\d,\d{3} characters, and `\[recall\] whole_memory_chars` is 6,000: "
+        "the lines that answer the prompt are given",
+        cut,
+    )
+
+
+@pytest.mark.parametrize("budget", [600, 1_000, 2_000, 9_500])
+def test_the_line_that_was_asked_for_is_not_what_a_budget_cuts(shed, budget):
+    found = block(shed, "What does the lamp of the lighthouse burn on Sundays?", ANN, MAIN, budget=budget)
+
+    assert "whale oil" in found.text
+    assert len(found.text) <= budget
+
+
+def test_a_memory_that_is_cut_keeps_the_line_that_was_asked_for(tmp_path):
+    with opened(tmp_path, {"MEMORY.md": long_memory(60)}) as memory:
+        asked = block(memory, "What does the lamp of the lighthouse burn on Sundays?", MAIN, budget=2_000)
+        greeted = block(memory, "hello", MAIN, budget=2_000)
+
+    assert "whale oil" in asked.text
+    assert "Box 1 holds" in greeted.text
+    assert max(len(asked.text), len(greeted.text)) <= 2_000
+
+
+def test_without_a_prompt_the_beginning_of_a_long_memory_is_given(shed):
+    found = block(shed, "", ANN, MAIN)
+
+    assert memory_part(found).startswith("# We\n")
+    assert 5_000 < len(memory_part(found)) <= 6_000
+    assert [cut.reason.rpartition(": ")[2] for cut in found.cut] == ["its beginning is given"]
+
+
+def test_a_prompt_that_no_line_answers_gets_none_of_a_long_memory(shed):
+    found = block(shed, "hello", ANN, MAIN)
+
+    assert "memory" not in kinds(found)
+    assert [cut.reason.rpartition(": ")[2] for cut in found.cut] == ["no line of it answers the prompt"]
+
+
+def test_an_automatic_call_gets_as_many_lines_as_the_configuration_says(tmp_path):
+    allowed = config.MemorySearch(auto_recall=True, auto_recall_limit=2)
+    with opened(tmp_path, {"MEMORY.md": long_memory()}, memory_search=allowed) as memory:
+        found = block(memory, "Which box holds nails and a rope?", MAIN, automatic=True)
+
+    assert len(memory_part(found).splitlines()) == 2
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.integers(0, 9_000), st.sampled_from([0, 200, 6_000]), st.sampled_from(["", "hello", "white hive by the brook"])
+)
+def test_a_memory_goes_in_whole_up_to_the_limit_and_never_takes_more_than_it(tmp_path_factory, size, limit, prompt):
+    lines = [f"- The white hive {number} stands by the brook" for number in range(size // 40)]
+    text = "\n".join(lines)
+    with opened(
+        tmp_path_factory.mktemp("m"), {"MEMORY.md": text}, recall=config.Recall(whole_memory_chars=limit)
+    ) as memory:
+        found = block(memory, prompt, MAIN)
+
+    given_ = [part for part in found.parts if part.kind == "memory"]
+    if not limit or len(text) <= limit:
+        assert [memory_part(found)] == [text] if text else given_ == []
+    else:
+        assert sum(part.chars for part in given_) <= limit + 200
+
+
 def test_facts_over_the_cap_are_told(tmp_path):
     with opened(tmp_path, facts=config.Facts(max_knowledge_facts=1)) as memory:
         found = block(memory, "heather", ANN)

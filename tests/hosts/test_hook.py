@@ -244,6 +244,23 @@ def test_a_prompt_that_begins_with_a_path_is_no_command(lived_in: Outside) -> No
     assert [turn["text"] for turn in turns(lived_in)] == ["/var/log is full of \ufffd halves"]
 
 
+def test_a_prompt_is_answered_with_the_lines_of_a_long_memory(lived_in: Outside) -> None:
+    boxes = "".join(f"- Box {number} holds nails and a rope\n" for number in range(400))
+    lived_in.write(
+        "groups/crew/MEMORY.md", f"# Crew\n\n{boxes}\n## Lighthouse\n\n- The lamp burns whale oil on Sundays\n"
+    )
+    prompt = "What does the lamp of the lighthouse burn on Sundays?"
+    event = payload("claude-code", "user-prompt-submit", prompt=prompt)
+
+    text = given_to(lived_in, "claude-code", event, "--group", "crew", **RECALL)
+    start = given_to(lived_in, "claude-code", payload("claude-code", "session-start"), "--group", "crew")
+
+    assert "Lighthouse] - The lamp burns whale oil on Sundays" in text
+    assert "rows the heron boat" not in text
+    assert "Box 1 holds" in start
+    assert length(start) <= LONGEST
+
+
 def test_a_channel_gets_what_is_the_channels(lived_in: Outside) -> None:
     lived_in.write("Channels/harbour/CHANNEL.md", "# Harbour\n\n- the buoy is green\n")
 

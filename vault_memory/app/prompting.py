@@ -78,6 +78,7 @@ class Prompting(Knowing):
             most_facts=settings.facts.max_knowledge_facts,
             single=settings.facts.single_valued,
             recall_budget=settings.recall.budget,
+            whole_memory=settings.recall.whole_memory_chars,
             **asked,
         )
 
@@ -106,7 +107,7 @@ class Prompting(Knowing):
         settings = self.config.recall
         keywords = "keyword" if settings.mode == "semantic" else settings.mode
 
-        def ask(text: str, scopes: Sequence[str], limit: int) -> "Answer":
+        def ask(text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()) -> "Answer":
             from vault_memory.recall import search  # only here: when a conversation begins nothing is looked up
 
             ask_for = partial(
@@ -115,6 +116,7 @@ class Prompting(Knowing):
                 text,
                 scopes=scopes,
                 limit=limit,
+                kinds=kinds,
                 now=at,
                 cues=settings.dialogue_cues,
                 gated=True,

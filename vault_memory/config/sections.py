@@ -93,6 +93,9 @@ class Recall(NamedTuple):
     """How many characters the recalled lines of a prompt have at most"""
     top_k: int = 16
     """How many recalled lines that is at most; for a prompt that is looked up by itself see `[memory_search]`"""
+    whole_memory_chars: int = 6_000
+    """How many characters of a MEMORY.md go into a prompt whole; of a longer one a prompt gets the lines that
+    answer it, and an empty prompt its beginning; 0: always whole"""
     mode: Literal["balanced", "keyword", "semantic", "rrf"] = "balanced"
     """The mode of a search that names none"""
     limit: int = 10

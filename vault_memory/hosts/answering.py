@@ -36,7 +36,7 @@ def answer(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now
         return _fitting(memory, host, event, caller, now)
     if event.kind in ("prompt", "recall") and memory.config.memory_search.auto_recall:
         block = _context(memory, event, caller, now, event.prompt)
-        return _said(host, event, _only(block, "recalled"))
+        return _said(host, event, _lines_for_prompt(host, event, block))
     if event.kind == "search" and event.prompt.strip():
         return _hits(memory, event, caller, now)
     return ""
@@ -207,11 +207,18 @@ def _parts(block: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     return intro, parts
 
 
-def _only(block: dict[str, Any], kind: str) -> str:
-    """The block without what was given when the conversation began."""
+def _lines_for_prompt(host: str, event: Event, block: dict[str, Any]) -> str:
+    """The lines of the block that answer the prompt, without what was given when the conversation began."""
+    from vault_memory.memory.context import ANSWERING
+
     intro, parts = _parts(block)
-    wanted = [text for name, text in parts if name == kind]
-    return GAP.join([intro, *wanted]) if wanted else ""
+    mark = f'excerpt="{ANSWERING}"'
+    recalled = [text for kind, text in parts if kind == "recalled"]
+    of_memory = [text for kind, text in parts if kind == "memory" and mark in text.partition("\n")[0]]
+    lines = GAP.join([intro, *of_memory, *recalled])
+    if length(_said(host, event, lines)) > LONGEST:
+        lines = GAP.join([intro, *recalled])
+    return lines if of_memory or recalled else ""
 
 
 def _shortened(host: str, event: Event, block: dict[str, Any]) -> str:

@@ -6,7 +6,8 @@ MEMORY.md, rules, and what the caller gave. USER.md and CHANNEL.md are never cut
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import NamedTuple
 
 from vault_memory.memory.quoting import CLOSING, INTRO, one_line, opening, quoted
@@ -17,6 +18,8 @@ CUT_FIRST = ("recalled", "facts", "dated", "reflection", "memory", "rules", "con
 """What goes first when there is too little room; what is not named here never goes"""
 GAP = "\n\n"
 """Between two parts"""
+ANSWERING = "lines that answer the prompt"
+"""What the mark of a long MEMORY.md says of its lines; the same mark without a prompt says `beginning`"""
 
 
 class Piece(NamedTuple):
@@ -39,6 +42,8 @@ class Quotation:
     pieces: tuple[Piece, ...]
     about: Mapping[str, str] = field(default_factory=dict)
     """what its mark says besides, e.g. the date"""
+    lines: tuple[int, ...] = ()
+    """where its pieces begin in the note, when it is not the whole note"""
 
     @property
     def opening(self) -> str:
@@ -102,7 +107,20 @@ def whole_note(kind: str, note: str, text: str, *, worth: float = 0.0, **about: 
     return Quotation(kind, note, tuple(Piece("\n".join(one), worth) for one in pieces), about) if pieces else None
 
 
-def recalled(lines: Iterable[RecalledLine], budget: int) -> tuple[list[Quotation], int]:
+def beginning(whole: Quotation, budget: int) -> Quotation:
+    """The first pieces of a quotation that the budget has room for."""
+    room, count = budget + 1, 0
+    for piece in whole.pieces:
+        room -= len(piece.text) + 1
+        if room < 0:
+            break
+        count += 1
+    return replace(whole, pieces=whole.pieces[:count])
+
+
+def recalled(
+    lines: Iterable[RecalledLine], budget: int, kind: str = "recalled", **about: str
+) -> tuple[list[Quotation], int]:
     """The best lines that the budget has room for, by note, and how many it has no room for."""
     groups: dict[str, list[tuple[int, Piece]]] = {}
     room, left_out = budget, 0
@@ -110,15 +128,17 @@ def recalled(lines: Iterable[RecalledLine], budget: int) -> tuple[list[Quotation
         piece = line.piece()
         needs = len(piece.text) + 1
         if line.note not in groups:
-            needs += len(Quotation("recalled", line.note, ()).text(())) + len(GAP)
+            needs += len(Quotation(kind, line.note, (), about).text(())) + len(GAP)
         if needs > room:
             left_out += 1
             continue
         room -= needs
         groups.setdefault(line.note, []).append((line.first, piece))
+    for group in groups.values():
+        group.sort(key=itemgetter(0))
     return [
-        Quotation("recalled", note, tuple(piece for _, piece in sorted(found, key=lambda one: one[0])))
-        for note, found in groups.items()
+        Quotation(kind, note, tuple(piece for _, piece in group), about, tuple(first for first, _ in group))
+        for note, group in groups.items()
     ], left_out
 
 

@@ -4,9 +4,9 @@ The index says which notes there are and which lines may answer; what goes in is
 stand at this moment.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vault_memory.index import Index
 from vault_memory.index import facts as rows
@@ -32,8 +32,13 @@ PERSONAL_IN_MAIN = frozenset({"dated", "reflection", "transcript", "user", "rule
 
 OTHERS_READ = "what is {name}'s own: others read the answer in a channel; `private` includes it"
 
-Ask = Callable[[str, Sequence[str], int], "Answer"]
-"""Looks for what has to do with a text in these scopes, so many hits at most"""
+
+class Ask(Protocol):
+    """A search for what has to do with a text."""
+
+    def __call__(self, text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()) -> "Answer":
+        """So many hits at most in these scopes; only these kinds of notes when any is named."""
+        ...
 
 
 class Wanted(NamedTuple):
@@ -58,6 +63,10 @@ class Wanted(NamedTuple):
     most_lines: int = 10
     """recalled lines; 0: none"""
     recall_budget: int = 4_000
+    whole_memory: int = 6_000
+    """characters up to which a MEMORY.md goes in whole; 0: always"""
+    only_excerpts: bool = False
+    """of each MEMORY.md only the lines that answer the prompt, however short it is"""
     private: bool = False
     """whether the person's own memory goes in although a channel is among the scopes"""
 
@@ -98,26 +107,36 @@ class Wanted(NamedTuple):
 def build(index: Index, notes: Notes, wanted: Wanted, ask: Ask | None) -> Assembled:
     """The block for a prompt. `ask` None: nothing is recalled."""
     cut = [("user", OTHERS_READ.format(name=name)) for name in wanted.closed_people]
-    quotations = list(_always(index, notes, wanted))
+    text = rules.asked(wanted.prompt)
+    if not wanted.most_lines or not text.strip():
+        ask = None
+    quotations = list(_always(index, notes, wanted, text, ask, cut))
     quotations += _facts(index, notes, wanted, cut)
     if wanted.confirmation.strip():
         given = rules.whole_note("confirmation", "", wanted.confirmation.replace("\r\n", "\n"))
         quotations += [given] if given else []
-    text = rules.asked(wanted.prompt)
-    if ask is not None and wanted.most_lines and text.strip():
+    if ask is not None:
         quotations += _recalled(notes, wanted, text, ask, _shown(quotations), cut)
     block = rules.assemble(quotations, wanted.budget)
+    is_memory_cut = any(kind == "memory" for kind, _ in block.cut)
+    if is_memory_cut and ask is not None and wanted.whole_memory and not wanted.only_excerpts:
+        # cut from its end, MEMORY.md could lose just the line that was asked for
+        shorter = build(index, notes, wanted._replace(only_excerpts=True), ask)
+        if any(kind == "memory" for kind, _, _ in shorter.parts):
+            return shorter
     cut += [(_kind_of(index, path), reason) for path, reason in notes.trouble.items()]
     return Assembled(block.text, block.parts, (*cut, *block.cut))
 
 
 def _shown(quotations: Iterable[Quotation]) -> set[tuple[str, int]]:
-    """What the block has already: notes, with line 0, and lines of pages of facts."""
-    return {
-        (one.note, int(piece.text.partition(":")[0]) if one.kind == "facts" else 0)
-        for one in quotations
-        for piece in one.pieces
-    }
+    """What the block has already: whole notes, with line 0, and lines of pages of facts and of a long MEMORY.md."""
+    shown = set[tuple[str, int]]()
+    for one in quotations:
+        if one.kind == "facts":
+            shown.update((one.note, int(piece.text.partition(":")[0])) for piece in one.pieces)
+        else:
+            shown.update((one.note, line) for line in one.lines or (0,))
+    return shown
 
 
 def _kind_of(index: Index, path: str) -> str:
@@ -125,7 +144,9 @@ def _kind_of(index: Index, path: str) -> str:
     return str(row[0]) if row else "recalled"
 
 
-def _always(index: Index, notes: Notes, wanted: Wanted) -> Iterable[Quotation]:
+def _always(
+    index: Index, notes: Notes, wanted: Wanted, prompt: str, ask: Ask | None, cut: list[tuple[str, str]]
+) -> Iterable[Quotation]:
     """The notes that go in whatever the prompt is about."""
     in_channel = any(scope.startswith("channel:") for scope in wanted.open)
     reflected = False
@@ -135,9 +156,35 @@ def _always(index: Index, notes: Notes, wanted: Wanted) -> Iterable[Quotation]:
         about = {"date": day} if day else {}
         worth = float(date.fromisoformat(day).toordinal()) if day else 0.0
         text = without_archive(notes.text(path)) if kind == "rules" else notes.text(path)
+        if kind == "memory" and (wanted.only_excerpts or 0 < wanted.whole_memory < len(text)):
+            yield from _excerpt(notes, wanted, path, prompt, ask, cut)
+            continue
         if quotation := rules.whole_note(kind, path, text, worth=worth, **about):
             reflected |= kind == "reflection"
             yield quotation
+
+
+def _excerpt(
+    notes: Notes, wanted: Wanted, path: str, prompt: str, ask: Ask | None, cut: list[tuple[str, str]]
+) -> Iterable[Quotation]:
+    """What of a long MEMORY.md goes in: the lines that answer the prompt; its beginning when nothing can be asked."""
+    limit, page = wanted.whole_memory, notes.text(path)
+    quotations: list[Quotation] = []
+    if ask is None:
+        whole = rules.whole_note("memory", path, page, excerpt="beginning")
+        quotations = [rules.beginning(whole, limit)] if whole else []
+        what = "its beginning is given"
+    else:
+        hits = (hit for hit in ask(prompt, wanted.open, MOST, ("memory",)).hits if hit.note == path)
+        standing = ((hit, notes.standing(hit)) for hit in hits)
+        lines = [_line(hit, now) for hit, now in standing if now is not None][: wanted.most_lines]
+        quotations, _ = rules.recalled(lines, limit, kind="memory", excerpt=rules.ANSWERING)
+        what = "the lines that answer the prompt are given" if quotations else "no line of it answers the prompt"
+    why = f"`[recall] whole_memory_chars` is {wanted.whole_memory:,}"
+    if len(page) <= wanted.whole_memory:
+        why = f"the block has room for {wanted.budget:,}"
+    cut.append(("memory", f"`{path}` has {len(page):,} characters, and {why}: {what}"))
+    return quotations
 
 
 def _there(index: Index, wanted: Wanted) -> list[tuple[str, str, str | None, str]]:
