@@ -19,6 +19,7 @@ from vault_memory.daemon.lock import DaemonLock
 from vault_memory.daemon.nights import Nights
 from vault_memory.daemon.notify import Notify
 from vault_memory.daemon.server import Server
+from vault_memory.daemon.stop_request import StopRequest
 from vault_memory.daemon.sweeping import Sweeping
 from vault_memory.daemon.syncing import Syncing
 from vault_memory.database import DatabaseError
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-TICK_SECONDS = 1.0
-"""The longest the loop sleeps; a stop is noticed within it"""
+TICK_SECONDS = 5.0
+"""The longest that the loop sleeps. Events and a request to end wake it; a missing state folder does not."""
+RETRY_SECONDS = 1.0
+"""Until the next try when the vault or the index could not be read"""
 MOST_SUSPECTS = 500
 """Notes that differ within a few slices of a sweep; when there are more, everything is looked at in one go"""
 
@@ -73,7 +76,6 @@ class Daemon:
         self.tell = tell
         self.trouble = ""
         """why the vault cannot be looked at just now"""
-        self._stop = threading.Event()
         self._settling = Settling()
         self._settled: dict[str, Settled] = {}
         """the last settled version of notes on which something is open"""
@@ -86,6 +88,7 @@ class Daemon:
         memory.dirty = lambda: sorted(self._unread)
         watch = memory.config.watch
         self.watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
+        self._stop = StopRequest(self.watcher.wake)
         self.barrier = Barrier(self.watcher)
         self._listening = Listening(memory, self.watcher.wake)
         self._large = LargeNotes(self.watcher.wake)
@@ -93,16 +96,16 @@ class Daemon:
 
     def stop(self) -> None:
         """End soon; may be called from a signal handler or another thread."""
-        self._stop.set()
+        self._stop.make()
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Hold the lock, watch, serve, until `stop`.
 
         Raises Locked, VaultUnreachable at the start, and StateFolderGone.
         """
-        if self._stop.is_set():
+        if self._stop.is_made():
             return
-        with DaemonLock(self.memory.state.lock_file) as lock:
+        with DaemonLock(self.memory.state.lock_file) as lock, self._stop.heard():
             self.watcher.start()  # armed before the scan: what changes during it is heard
             try:
                 self._listening.start()
@@ -116,7 +119,7 @@ class Daemon:
                     self._renew_outdated()
                     ready()
                     self.notify.ready(self._doing())
-                    while not self._stop.is_set():
+                    while not self._stop.is_made():
                         lock.check()
                         self._turn()
                 except Stopping:
@@ -158,7 +161,7 @@ class Daemon:
             if isinstance(error, DatabaseError):
                 self._large.forget_all()  # the scan after trouble finds what is missing
                 self.memory.indexing.recover(error)
-            self._stop.wait(TICK_SECONDS)
+            self._stop.wait(RETRY_SECONDS)
         self.notify.turn(self._doing())
 
     def _hear(self, hints: Hints) -> None:
@@ -229,7 +232,7 @@ class Daemon:
 
     def tell_progress(self, done: int, total: int) -> None:
         """Tell the service manager how far a scan is. Raises Stopping when the daemon was told to stop."""
-        if self._stop.is_set():
+        if self._stop.is_made():
             raise Stopping
         self.notify.progress(done, total)
 

@@ -1,0 +1,67 @@
+"""A daemon that sleeps ends as soon as it is told to."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from vault_memory.daemon.stop_request import StopRequest
+
+
+@pytest.fixture
+def handled() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGUSR1)
+    yield
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_loop_that_sleeps_is_woken(handled: None) -> None:
+    awake = threading.Event()
+    request = StopRequest(awake.set)
+    signal.signal(signal.SIGUSR1, lambda *_: request.make())
+
+    with request.heard():
+        assert not request.is_made()
+        os.kill(os.getpid(), signal.SIGUSR1)
+        assert awake.wait(60)
+
+    assert request.is_made()
+
+
+def test_a_signal_that_interrupts_whoever_holds_the_lock_of_the_sleep_locks_nobody(handled: None) -> None:
+    lock = threading.Lock()
+    awake = threading.Event()
+
+    def wake() -> None:
+        with lock:
+            awake.set()
+
+    request = StopRequest(wake)
+    signal.signal(signal.SIGUSR1, lambda *_: request.make())
+    with request.heard():
+        with lock:
+            signal.raise_signal(signal.SIGUSR1)
+        assert awake.wait(60)
+
+
+def test_a_request_before_the_start_is_heard() -> None:
+    awake = threading.Event()
+    request = StopRequest(awake.set)
+    request.make()
+
+    with request.heard():
+        request.wait(60)
+        assert awake.wait(60)
+
+
+def test_nothing_is_left_open() -> None:
+    request = StopRequest(lambda: None)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with request.heard():
+            request.make()
+
+    assert len(os.listdir("/proc/self/fd")) == before
+    request.make()

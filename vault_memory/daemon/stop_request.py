@@ -1,0 +1,58 @@
+"""The request to end: a signal handler can make it at any moment, and it wakes a loop that sleeps.
+
+A signal handler runs between two instructions of the main thread, which may hold any lock. So the
+handler takes none: it writes a byte, and a thread that reads it does the rest.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+
+class StopRequest:
+    """One for each daemon. `wake` ends the sleep of the loop."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+        self._is_made = False
+        self._writer: int | None = None
+        self._event = threading.Event()
+
+    def make(self) -> None:
+        """Ask for the end; from a signal handler or any thread."""
+        self._is_made = True
+        if self._writer is not None:
+            with suppress(OSError):  # full, or just closed: then the loop knows already
+                os.write(self._writer, b"x")
+
+    def is_made(self) -> bool:
+        """Whether the daemon has to end."""
+        return self._is_made
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, at most until the request is made."""
+        self._event.wait(seconds)
+
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Within this, a request wakes the loop."""
+        reader, writer = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(writer, False)
+        thread = threading.Thread(target=self._listen, args=(reader,), name="stop", daemon=True)
+        thread.start()
+        self._writer = writer
+        try:
+            if self._is_made:  # before the pipe was there
+                os.write(writer, b"x")
+            yield
+        finally:
+            self._writer = None
+            os.close(writer)
+            thread.join()
+            os.close(reader)
+
+    def _listen(self, reader: int) -> None:
+        while os.read(reader, 1):
+            self._event.set()
+            self._wake()
