@@ -116,6 +116,15 @@ def test_only_what_the_person_said_in_their_own_words_is_evidence():
     assert list(gather(turns, user="").evidence) == ["t1", "t4"]
 
 
+def test_a_turn_whose_id_fills_the_room_holds_up_no_other():
+    odd = turn(1)._replace(id="i" * 5000)
+
+    [gathered] = rounds([odd, turn(2), odd._replace(role="assistant", id="j" * 5000)], 2000)
+
+    assert [one.id for one in gathered.excerpts] == ["t2", "j" * 5000]
+    assert lines(gathered) <= 2000
+
+
 TEXTS = st.one_of(
     st.integers(1, 3000).map("x".__mul__),
     st.integers(1, 400).map("a\n".__mul__),

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.brain.scripted import ScriptedModel, says
-from vault_memory.app import VaultMemory
+from vault_memory.app import VaultMemory, nights
 from vault_memory.app.nights import Sleep
 from vault_memory.brain.base import Answer
 from vault_memory.brain.rules import RulesBrain
@@ -182,3 +182,17 @@ def test_a_long_night_without_news_is_one_idle_night(bedroom):
         bedroom.say(f"{number} " + "x" * 30_000, at=f"18:0{number}")
 
     assert bedroom.sleep()[SCOPE]["idle"] == 1
+
+
+def test_what_is_left_after_the_last_question_of_a_run_is_reported_and_read_by_the_next(bedroom, monkeypatch):
+    monkeypatch.setattr(nights, "MOST_ROUNDS", 2)
+    for number in range(3):
+        bedroom.say(f"{number} " + "x" * 30_000, at=f"18:0{number}")
+
+    out = bedroom.sleep()[SCOPE]
+    report = (bedroom.seen.state / "nights/reports/2026-05-26.md").read_text()
+    assert (out["gathered"], out["more"], out["state"]) == (2, 1, "partial")
+    assert "1 turn found no room; the next run begins there" in report
+
+    out = bedroom.sleep("--due")[SCOPE]
+    assert (out["gathered"], out["more"], out["state"]) == (1, 0, "done")

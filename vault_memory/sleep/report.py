@@ -32,7 +32,8 @@ def _told(out: Mapping[str, Any]) -> str:
     elif out.get("reason"):
         lines.append(f"- {out['reason']}")
     if out.get("more"):
-        lines.append(f"- {out['more']} turns found no room; the next run begins with them")
+        turns = "1 turn" if out["more"] == 1 else f"{out['more']} turns"
+        lines.append(f"- {turns} found no room; the next run begins there")
     if out.get("idle", 0) > 1:
         lines.append(f"- nothing was learned for {out['idle']} nights")
     lines += [f"- written: {', '.join(out['notes'])}"] if out.get("notes") else []
