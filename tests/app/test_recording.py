@@ -320,3 +320,14 @@ def test_any_text_is_recorded_whole(memory, text):
 
     assert [turn.text for turn in memory.transcripts.of(scope)] == ["kettle " + text, "after"]
     assert memory.search("kettle", scopes=[scope], refresh=False).hits
+
+
+@pytest.mark.parametrize("sign", [{"automated": True}, {"source": "heartbeat"}], ids=["marked", "heartbeat"])
+def test_a_job_does_not_end_the_conversation_that_a_person_is_in(memory, sign):
+    say(memory, "good morning", session="talk")
+    say(memory, "read the mail", session="job", minutes=1, **sign)
+
+    assert {one.id for one in memory.sessions.all() if one.is_open} == {"talk", "job"}
+
+    say(memory, "good night", session="bed", minutes=2)
+    assert {one.id for one in memory.sessions.all() if one.is_open} == {"bed"}

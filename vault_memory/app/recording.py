@@ -225,7 +225,8 @@ class Recording(Resolving):
     def _spoke(self, turn: "Turn") -> None:
         """The session goes on. It is only a note of what the transcript says, so trouble with it loses nothing."""
         try:
-            for ended in self.sessions.said(turn.session, turn.user, turn.channel, turn.at):
+            said = (turn.session, turn.user, turn.channel, turn.at)
+            for ended in self.sessions.said(*said, ends_others=not turn.is_automated):
                 logger.info("a session ended, since another began: %s", ended.scope)
         except OSError as error:
             logger.warning("the session cannot be noted: %s", error)

@@ -43,8 +43,11 @@ class Sessions:
     def __init__(self, state: Path) -> None:
         self._folder = state / FOLDER
 
-    def said(self, id_: str, user: str, channel: str, at: datetime) -> list[Session]:
-        """A turn of this session was said. One that is new ends the older ones of the same person and channel."""
+    def said(self, id_: str, user: str, channel: str, at: datetime, *, ends_others: bool = True) -> list[Session]:
+        """A turn of this session was said. One that is new ends the older ones of the same person and channel.
+
+        Not so one of a job, which runs beside what the person is talking about.
+        """
         file = self._file(id_, user, channel)
         if _touch(file, at):
             return []
@@ -53,7 +56,8 @@ class Sessions:
                 os.replace(file.with_suffix(ENDED), file)
             _touch(file, at)
             return []
-        ended = [one for one in self._in(file.parent) if one.is_open and one.last <= at and self._end(one)]
+        others = self._in(file.parent) if ends_others else ()
+        ended = [one for one in others if one.is_open and one.last <= at and self._end(one)]
         _write(file, {"session": id_, "user": user, "channel": channel, "began": at.isoformat()}, at)
         self._forget(at)
         return ended
