@@ -199,6 +199,17 @@ def test_a_prompt_that_no_line_answers_gets_none_of_a_long_memory(shed):
     assert [cut.reason.rpartition(": ")[2] for cut in found.cut] == ["no line of it answers the prompt"]
 
 
+def test_recalled_lines_of_other_notes_stand_beside_those_of_a_long_memory(tmp_path):
+    notes = {"MEMORY.md": long_memory(), "memory/sheds.md": "# Sheds\n\n- Box 7 holds the nails for the rope walk\n"}
+    with opened(tmp_path, notes) as memory:
+        found = block(memory, "Which box holds nails and a rope?", MAIN)
+
+    assert len(memory_part(found).splitlines()) == config.Recall().top_k
+    recalled = found.text.partition('kind="recalled"')[2]
+    assert "rope walk" in recalled
+    assert "[MEMORY.md:" not in recalled
+
+
 def test_an_automatic_call_gets_as_many_lines_as_the_configuration_says(tmp_path):
     allowed = config.MemorySearch(auto_recall=True, auto_recall_limit=2)
     with opened(tmp_path, {"MEMORY.md": long_memory()}, memory_search=allowed) as memory:

@@ -42,8 +42,6 @@ class Quotation:
     pieces: tuple[Piece, ...]
     about: Mapping[str, str] = field(default_factory=dict)
     """what its mark says besides, e.g. the date"""
-    lines: tuple[int, ...] = ()
-    """where its pieces begin in the note, when it is not the whole note"""
 
     @property
     def opening(self) -> str:
@@ -137,8 +135,7 @@ def recalled(
     for group in groups.values():
         group.sort(key=itemgetter(0))
     return [
-        Quotation(kind, note, tuple(piece for _, piece in group), about, tuple(first for first, _ in group))
-        for note, group in groups.items()
+        Quotation(kind, note, tuple(piece for _, piece in group), about) for note, group in groups.items()
     ], left_out
 
 

@@ -129,14 +129,15 @@ def build(index: Index, notes: Notes, wanted: Wanted, ask: Ask | None) -> Assemb
 
 
 def _shown(quotations: Iterable[Quotation]) -> set[tuple[str, int]]:
-    """What the block has already: whole notes, with line 0, and lines of pages of facts and of a long MEMORY.md."""
-    shown = set[tuple[str, int]]()
-    for one in quotations:
-        if one.kind == "facts":
-            shown.update((one.note, int(piece.text.partition(":")[0])) for piece in one.pieces)
-        else:
-            shown.update((one.note, line) for line in one.lines or (0,))
-    return shown
+    """What recall leaves out: notes that have their part, with line 0, and lines of pages of facts.
+
+    The part of a long MEMORY.md has its best lines; those that rank behind them have no place among recalled lines.
+    """
+    return {
+        (one.note, int(piece.text.partition(":")[0]) if one.kind == "facts" else 0)
+        for one in quotations
+        for piece in one.pieces
+    }
 
 
 def _kind_of(index: Index, path: str) -> str:
