@@ -69,10 +69,22 @@ def _asked_again(text: str, asked: Asked) -> float:
 
     0 when half of the words of each are new.
     """
-    terms = frozenset(words.terms(statements.without_speaker(_said(text))))
+    of_query = len(asked.terms & _words_in(text)) / (len(asked.terms) or 1)
+    if not of_query:
+        return 0.0
+    terms = _terms_in(text)
     of_question = len(terms & asked.names) / (len(terms) or 1)
-    of_query = len(terms & asked.terms) / (len(asked.terms) or 1)
     return max(0.0, 2 * max(of_question, of_query) - 1)
+
+
+@lru_cache(LOOKED_AT)
+def _words_in(text: str) -> frozenset[str]:
+    return frozenset(words.words(statements.without_speaker(_said(text))))
+
+
+@lru_cache(LOOKED_AT)
+def _terms_in(text: str) -> frozenset[str]:
+    return frozenset(words.terms(statements.without_speaker(_said(text))))
 
 
 @lru_cache(LOOKED_AT)

@@ -11,6 +11,8 @@ ENOUGH = 0.8
 """Of the words of a turn that only repeats the query, at least this part stands in the query"""
 LONGEST_EMPTY = 400
 """Letters: no sentence that answers nothing is longer"""
+LONGEST_OF_A_PERSON = 80
+"""Letters: a person who says more says something"""
 LATEST = 60
 """Letters before which the words of an empty answer begin"""
 BOTS = frozenset({"assistant", "bot"})
@@ -84,9 +86,9 @@ def empty_part(text: str, who: str) -> float:
     A sentence of the bot may name what it does not know. What a person does not know may be worth
     finding, so their sentence has to say nothing else.
     """
-    if not _may_be_empty(text):
-        return 0.0
     is_bot = who.casefold() in BOTS
+    if (len(text) > LONGEST_OF_A_PERSON and not is_bot) or not _may_be_empty(text):
+        return 0.0
     sentences = words.split_sentences(text)
     letters = sum(len(sentence) for sentence in sentences)
     empty = sum(len(sentence) for sentence in sentences if _is_empty(sentence, is_bot=is_bot))
