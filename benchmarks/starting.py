@@ -1,17 +1,25 @@
-"""A new process: `search` without a daemon, `--help`, and `mcp` up to its list of tools beside `hook`."""
+"""A new process: `search`, `--help`, `mcp` up to its list of tools; `hook` and `append` with and without a daemon."""
 
 import json
+import os
+import statistics
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import vaults
-from benchmarks.cost import median_process_cpu
+from benchmarks.cost import median_process_cpu, process_cpu
+from benchmarks.daemons import running
 from benchmarks.place import OFF, USUAL, Place, program
 from benchmarks.table import Row
 
 ROUNDS = 15
 ROUNDS_OF_HOSTS = 21
+START, PROMPT, APPEND = "`hook` at the start of a conversation", "`hook` for a prompt", "`append`"
+MOST_ALONE = {START: 80, PROMPT: 80, APPEND: 150}
+MOST_BESIDE = 40
+"""CPU ms"""
+LIST = "memory/list.md"
 MOST_OF_HOOK = 1.3
 """The start of `mcp`, as a share of a `hook` in the same run: hosts wait for both"""
 
@@ -33,28 +41,60 @@ def rows(place: Place) -> Iterator[Row]:
         ours = 1000 * median_process_cpu(command, environment, ROUNDS)
         floor = f"{1000 * interpreter:.0f} CPU ms (`python -c pass`)"
         yield Row(figure, f"{peer} CPU ms", floor, f"{ours:.0f} CPU ms", f"≤ {most} CPU ms", ours <= most)
-    yield _mcp(place, vault, 1000 * interpreter)
+    yield from _host_rows(place, vault, 1000 * interpreter)
 
 
-def _mcp(place: Place, vault: Path, interpreter: float) -> Row:
-    """What a host waits for before the first request of a conversation can have tools."""
+def _host_rows(place: Place, vault: Path, interpreter: float) -> Iterator[Row]:
+    """What a host and a bot wait for at each turn, with and without a daemon."""
     with place.open(vault) as memory:
         user = next(scope for scope in memory.scopes() if scope.startswith("user:")).removeprefix("user:")
+    vault.joinpath("memory").mkdir(exist_ok=True)
+    vault.joinpath(LIST).write_text("# List\n\n## Items\n\n- the first\n")
     meant = ["--vault", str(vault), "--user", user]
+    alone = _costs(place, vault, meant)
+    yield _mcp(place, meant, interpreter, alone[START])
+    with running(place, vault, OFF):
+        beside = _costs(place, vault, meant)
+    for name, cost in alone.items():
+        yield _row(f"{name}, without a daemon", cost, interpreter, MOST_ALONE[name])
+    for name, cost in beside.items():
+        yield _row(f"{name}, beside a daemon", cost, interpreter, MOST_BESIDE)
+
+
+def _costs(place: Place, vault: Path, meant: list[str]) -> dict[str, float]:
+    """CPU milliseconds of each command."""
+    environment = place.environment(OFF)
+    event = place.root / "event.json"
+    costs = {}
+    for name, event_name in ((START, "SessionStart"), (PROMPT, "UserPromptSubmit")):
+        said = {"hook_event_name": event_name, "session_id": "bench", "prompt": "Who trimmed the lamp at nine?"}
+        event.write_text(json.dumps(said))
+        hook = [program(), "hook", "claude-code", *meant]
+        costs[name] = 1000 * median_process_cpu(hook, environment, ROUNDS_OF_HOSTS, event)
+    append = [program(), "append", LIST, "Items", "--vault", str(vault), "--json"]
+    costs[APPEND] = 1000 * statistics.median(
+        process_cpu([*append, f"item {os.urandom(8).hex()}"], environment) for _ in range(ROUNDS_OF_HOSTS)
+    )
+    return costs
+
+
+def _row(figure: str, cost: float, interpreter: float, most: int) -> Row:
+    floor = f"{interpreter:.0f} CPU ms (`python -c pass`)"
+    return Row(figure, "–", floor, f"{cost:.0f} CPU ms", f"≤ {most} CPU ms", cost <= most)
+
+
+def _mcp(place: Place, meant: list[str], interpreter: float, hook: float) -> Row:
+    """What a host waits for before the first request of a conversation can have tools."""
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
     messages = [
         {"id": 1, "method": "initialize", "params": hello},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/list"},
     ]
-    requests, event = place.root / "requests.jsonl", place.root / "start.json"
+    requests = place.root / "requests.jsonl"
     requests.write_text("".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages))
-    event.write_text(json.dumps({"hook_event_name": "SessionStart", "session_id": "bench"}))
-    environment = place.environment(OFF)
-    hook = 1000 * median_process_cpu(
-        [program(), "hook", "claude-code", *meant], environment, ROUNDS_OF_HOSTS, event
-    )  # fmt: skip
-    ours = 1000 * median_process_cpu([program(), "mcp", *meant], environment, ROUNDS_OF_HOSTS, requests)
+    command = [program(), "mcp", *meant]
+    ours = 1000 * median_process_cpu(command, place.environment(OFF), ROUNDS_OF_HOSTS, requests)
     most = MOST_OF_HOOK * hook
     return Row(
         "`mcp` until its tools are listed",

@@ -101,6 +101,18 @@ def test_a_hook_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
     assert not modules & {"typing", "contextlib", "dataclasses", "pathlib", "inspect", "logging", "threading"}
 
 
+def test_an_op_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
+    lamp.write("memory/b.md", "# B\n\n## Lamps\n\n- one\n")
+    with lamp.daemon():
+        modules = loaded(lamp, "append", "memory/b.md", "Lamps", "the wick is in the tin", "--quiet")
+
+    assert {name for name in modules if name.startswith("vault_memory.")} == {
+        "vault_memory.cli", "vault_memory.cli.edit_text", "vault_memory.cli.light", "vault_memory.cli.terminal",
+        "vault_memory.daemon", "vault_memory.daemon.exchange", "vault_memory.places",
+    }  # fmt: skip
+    assert not modules & {"click", "typing", "contextlib", "dataclasses", "pathlib", "inspect", "logging", "threading"}
+
+
 def test_a_host_gets_the_list_of_tools_before_anything_heavy_is_loaded(lamp: Outside):
     requests = [
         {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},

@@ -116,4 +116,6 @@ def _light(given: list[str]) -> int | None:
         return light.answer_hook(rest)
     if name == "mcp":
         return light.serve_mcp(rest)
+    if name in light.OPS:
+        return light.edit(name, rest)
     return None

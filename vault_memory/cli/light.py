@@ -4,6 +4,7 @@ A command line that is not plain (an unknown option, a missing name, `--help`, `
 to the full command line, which says what is wrong with it.
 """
 
+import io
 import os
 import sys
 import time
@@ -25,6 +26,16 @@ LARGEST_PAYLOAD = 8 << 20
 """Bytes of an event of a host"""
 HOOK_SECONDS, END_SECONDS = 5.0, 2.5
 """For a hook, and for one at the end of a conversation; half of it is for the daemon to answer"""
+EDIT_SECONDS = 20.0
+"""For the daemon to carry out an op; it waits for a note that is being saved"""
+EDIT_FLAGS = ("json", "quiet", "merge", "dry-run")
+OPS = {
+    "append": ("note", "heading", "line"),
+    "add-heading": ("note", "heading"),
+    "remove": ("note", "heading", "match"),
+    "replace": ("note", "heading", "match", "line"),
+}
+"""The arguments of each command"""
 HOOK_VALUES = ("vault", "config", "user", "channel", "group", "now")
 HOOK_FLAGS = ("json", "quiet", "verbose", "private")
 
@@ -100,6 +111,77 @@ def answer_hook(given: Sequence[str]) -> int:
     from vault_memory.hosts import run
 
     return run(given, seconds=limit - (time.monotonic() - started), payload=payload, moment=moment)
+
+
+def edit(command: str, given: Sequence[str]) -> int | None:
+    """An op by hand, through the daemon; None when the full command has to carry it out."""
+    # a line copied with its marker, `- such`, is an argument and no option
+    plain = [word[1:].lstrip(" \t") if word[:2] in ("- ", "-\t") else word for word in given]
+    words = understand(plain, ("vault", "config", "source", "expected"), EDIT_FLAGS)
+    if words is None or sys.stdout is None or sys.stdout.isatty():
+        return None
+    op = _op(command, words.arguments)
+    socket = None if op is None else _socket_of(words)
+    expected, source = words.options.get("expected"), words.last("source") or "cli"
+    if op is None or socket is None or expected == ("",) or source not in ("cli", "tool"):
+        return None
+    dry_run = "dry-run" in words.options
+    asked = {
+        "note": words.arguments[0],
+        "ops": [op],
+        "source": source,
+        "expected": words.last("expected") or None,
+        "merge": "merge" in words.options,
+        "dry_run": dry_run,
+    }
+    try:
+        answer = _ask(words, socket, "apply", asked, EDIT_SECONDS)
+    except KeyboardInterrupt:
+        return 130
+    except Exception:
+        return None  # done twice, an op is refused or changes nothing
+    if answer is None:
+        return None
+    return _show_edit(words, answer, dry_run=dry_run)
+
+
+def _op(command: str, arguments: Sequence[str]) -> "dict[str, Any] | None":
+    """The op of a command; None for the wrong number of arguments."""
+    names = OPS[command]
+    if command == "add-heading" and len(arguments) > len(names):
+        return {"op": "add_heading", "heading": arguments[1], "lines": list(arguments[2:])}
+    if command == "add-heading" or len(arguments) != len(names):
+        return None
+    return {"op": command, **dict(zip(names[1:], arguments[1:], strict=True))}
+
+
+def _show_edit(words: Words, answer: "dict[str, Any]", *, dry_run: bool) -> int:
+    """Print what an edit did, as the full command does off a terminal."""
+    from vault_memory.cli import edit_text
+    from vault_memory.cli.terminal import escaped, json_text
+
+    as_json = "json" in words.options
+    try:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # a name need not be UTF-8
+        if as_json:
+            _print(json_text(answer))
+        else:
+            _print(escaped(edit_text.text_of(answer, lambda text, colour: text)))
+            remark = edit_text.remark_of(answer, dry_run=dry_run)
+            if remark and "quiet" not in words.options and sys.stderr is not None:
+                print(escaped(remark), file=sys.stderr, flush=True)
+    except OSError as error:
+        from vault_memory.cli.options import Context
+        from vault_memory.cli.root import fail_for_system
+
+        return fail_for_system(Context(json=as_json), error)
+    return edit_text.exit_code_of(answer)
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def _event(given: Sequence[str], payload: bytes, moment: tuple[float, int]) -> "dict[str, Any]":

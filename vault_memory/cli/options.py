@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from vault_memory.cli.terminal import escaped_json, shown
+from vault_memory.cli.terminal import json_text, shown
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,12 +41,8 @@ class Context:
 
     def emit(self, answer: Mapping[str, Any], human: Callable[[], str], *, verbatim: bool = False) -> None:
         """The answer to stdout: one JSON object, or what `human` says; `verbatim`: as it is, off a terminal."""
-        import json  # only here: the help needs none of it
-
-        encoding = getattr(sys.stdout, "encoding", None) or "ascii"
-        escaped = encoding.lower().replace("-", "") != "utf8"
         if self.json:
-            click.echo(escaped_json(json.dumps(answer, ensure_ascii=escaped)))
+            click.echo(json_text(answer))
         else:
             write = self.text if verbatim else self.line
             write(human())

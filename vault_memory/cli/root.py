@@ -78,16 +78,10 @@ def run(given: Sequence[str]) -> int:
         code = context.fail(error.format_message(), "`vault-memory --help` lists what there is", "usage", 2)
     except VaultMemoryError as error:
         code = context.fail(error.message, error.hint, error.code, error.exit_code, error.as_json())
-    except BrokenPipeError:
-        _drop_unwritten()
-        code = 0
     except OSError as error:
-        if context.verbose:
+        if context.verbose and not isinstance(error, BrokenPipeError):
             raise
-        _drop_unwritten()
-        about = f": `{error.filename}`" if error.filename else ""
-        hint = "is the disk full, read-only, or gone? `vault-memory doctor` may know more"
-        code = context.fail(f"{error.strerror or error}{about}", hint, "system", 1)
+        code = fail_for_system(context, error)
     except KeyboardInterrupt:
         code = 130
     except Exception as error:
@@ -98,6 +92,20 @@ def run(given: Sequence[str]) -> int:
         hint = "this is a bug; run it again with --verbose to see where"
         code = context.fail(f"{type(error).__name__}: {error}", hint, "internal", 1)
     return code if isinstance(code, int) else 0
+
+
+def fail_for_system(context: Context, error: OSError) -> int:
+    """Tell what the system refused; a reader who has gone is told nothing."""
+    _drop_unwritten()
+    if isinstance(error, BrokenPipeError):
+        return 0
+    about = f": `{error.filename}`" if error.filename else ""
+    hint = "is the disk full, read-only, or gone? `vault-memory doctor` may know more"
+    message = f"{error.strerror or error}{about}"
+    try:
+        return context.fail(message, hint, "system", 1)
+    except OSError:  # stdout is what is full, and the error was to go there as JSON
+        return Context().fail(message, hint, "system", 1)
 
 
 def _drop_unwritten() -> None:

@@ -8,8 +8,6 @@ import os
 import re
 import sys
 
-import click
-
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 _BIDI = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _LINE_ENDS = r"\u2028\u2029"
@@ -29,8 +27,19 @@ def escaped_json(text: str) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
+def json_text(answer: object) -> str:
+    """One JSON object on one line, in the letters that stdout can write."""
+    import json
+
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    escapes = encoding.lower().replace("-", "") != "utf8"
+    return escaped_json(json.dumps(answer, ensure_ascii=escapes))
+
+
 def styled(text: str, *, fg: str | None = None, bold: bool | None = None, dim: bool | None = None) -> str:
     """The text in a colour, for `shown`; only what is styled here ends in colour codes."""
+    import click  # only here: what is not coloured needs none of it
+
     return click.style(escaped(text), fg=fg, bold=bold, dim=dim).replace("\x1b", _MARK)
 
 
