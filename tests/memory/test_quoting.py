@@ -122,6 +122,14 @@ def test_a_line_that_is_cut_away_joins_no_mark(before: str, between: str, after:
         assert [mark for mark in FOLDED_MARKS[:2] if mark in found] == []
 
 
+@given(st.text(alphabet="<[/|iInNsStTvaultmemory-_ \n\t\r\v\x1c`'\"&\\>]\x00\x7f", max_size=80), st.sampled_from("<["))
+def test_the_quick_way_reads_plain_text_as_the_thorough_one_does(text: str, sign: str):
+    first = quoting._FIRST_AFTER_LESS if sign == "<" else quoting._FIRST_AFTER_OPEN
+    quick = quoting._after_in_ascii(text, 0, first)
+
+    assert quick is None or quick == quoting._after_by_letters(text, 0, first)
+
+
 @pytest.mark.parametrize("sign", ["<", "[", "<v", "[i", "&lt;", "< ", "<\u200b"])
 def test_a_text_full_of_signs_is_quoted_in_linear_steps(sign: str, monkeypatch: pytest.MonkeyPatch):
     steps = 0
