@@ -85,6 +85,20 @@ def test_a_long_note_is_read_in_parts_that_make_the_whole(memory: VaultMemory, f
     assert (beyond["text"], beyond["lines"]) == ("", [0, 0])
 
 
+def test_a_line_as_long_as_a_note_is_cut_and_the_answer_says_so(memory: VaultMemory, filled: Outside):
+    filled.write("Users/alice/memories/long.md", "x" * (LONGEST + 7) + "\n- the end\n")
+
+    found = call(memory, "memory_get", note="Users/alice/memories/long.md")
+    rest = answer(memory, "memory_get", note="Users/alice/memories/long.md", first_line=2)
+
+    assert len(words(found)) < LONGEST + 1000
+    assert found.structured_content["lines"] == [1, 1]
+    for said in (words(found), found.structured_content["message"]):
+        assert "line 1 is longer than an answer: 8 characters are left out" in said
+        assert "1 more lines: call memory_get with first_line 2" in said
+    assert quoted_lines(rest["text"]) == ["- the end"]
+
+
 def test_what_is_remembered_is_found_and_is_not_added_twice(memory: VaultMemory):
     kept = answer(memory, "memory_remember", text="Prefers tea in the afternoon")
 

@@ -58,11 +58,19 @@ def of_note(answer: Answer) -> Answered:
         return answered("", data)
     first, last = answer["lines"]
     about = {"note": answer["note"], "lines": f"{first}-{last}", "revision": revision}
-    rest = answer["total_lines"] - last
-    message = f"{rest} more lines: call memory_get with first_line {last + 1}" if rest else ""
+    message = _what_is_missing(answer)
     text = in_marks([quotation("note", about, answer["text"])]) + (f"\n\n{message}" if message else "")
     data |= {"text": quotation("note", {}, answer["text"])} | ({"message": message} if message else {})
     return answered(Quoted(text), _with_notice(answer["text"]) | data)
+
+
+def _what_is_missing(answer: Answer) -> str:
+    """What of a note does not stand in an answer."""
+    last, cut = answer["lines"][1], answer.get("cut", 0)
+    rest = answer["total_lines"] - last
+    missing = [f"line {last} is longer than an answer: {cut} characters are left out"] if cut else []
+    missing += [f"{rest} more lines: call memory_get with first_line {last + 1}"] if rest else []
+    return "; ".join(missing)
 
 
 def of_entity(asked: str, answer: Answer) -> Answered:

@@ -46,7 +46,9 @@ def get(serving: Serving, asked: arguments.Get) -> Answered:
     lines = _lines(note.text)
     last = len(lines) if asked.last_line is msgspec.UNSET else min(asked.last_line, len(lines))
     last = _within(lines, asked.first_line, last)
-    answer["text"] = "".join(lines[asked.first_line - 1 : last])
+    text = "".join(lines[asked.first_line - 1 : last])
+    # A line may be as long as a note, and a model has no room for a million characters.
+    answer["text"], answer["cut"] = text[:LONGEST], max(0, len(text) - LONGEST)
     answer["lines"] = [asked.first_line, last] if answer["text"] else [0, 0]
     answer["total_lines"] = len(lines)
     return quotations.of_note(answer)
