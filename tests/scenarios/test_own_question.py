@@ -1,7 +1,7 @@
 """Through each face, a bot that searches does not find the conversation that it is in."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,6 +13,8 @@ from tests.web.served import MIRA, serving
 from vault_memory import VaultMemory
 from vault_memory.app.callers import Caller
 from vault_memory.app.recording import JUST_NOW
+from vault_memory.daemon.server import Server
+from vault_memory.errors import UsageError
 
 ME = Caller("mira")
 NOTE = "Users/mira/memories/varnish.md"
@@ -97,6 +99,31 @@ def test_on_the_command_line_the_conversation_is_left_out_that_is_named(outside:
 
     assert len(notes(outside.search(query))) == 2
     assert notes(outside.search(query, "--session", "s1")) == [NOTE]
+
+
+def test_the_tool_of_hermes_does_not_find_the_conversation_that_asks(outside: Outside, memory: VaultMemory) -> None:
+    said_just_now(memory, session="hermes-1")
+    event = {"hook_event_name": "Search", "session_id": "hermes-1", "prompt": "varnish of the heron boat"}
+
+    text = hook(outside, "hermes", event).stdout
+
+    assert "amber varnish" in text
+    assert "I stand in the shop" not in text
+
+
+def test_a_daemon_that_was_not_restarted_after_an_update_keeps_no_bot_from_searching(memory: VaultMemory) -> None:
+    said_just_now(memory)
+
+    def refuse(arguments: Mapping[str, object]) -> dict[str, object]:
+        raise UsageError(f"`search` takes query, scopes, not {', '.join(sorted(arguments))}")
+
+    daemon = Server(memory.state.socket, {"search": refuse})
+    try:
+        found = answer(memory, "memory_search", ME, query="varnish of the heron boat")
+    finally:
+        daemon.close()
+
+    assert notes(found) == [NOTE]
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex"])

@@ -82,9 +82,11 @@ def _answered(
             scopes = None if known is None else known["scopes"]
         answer = None if scopes is None else ask(memory.state.socket, call, {**arguments, "scopes": list(scopes)})
     except DaemonRefused as refused:
-        if refused.code != BEHIND:
+        # A daemon that was not restarted after an update refuses arguments that it does not know.
+        # What is wrong in itself is refused again without it.
+        if refused.code not in (BEHIND, "usage_error"):
             raise
-        without_daemon(memory, "the daemon is busy")
+        without_daemon(memory, "the daemon is busy" if refused.code == BEHIND else "the daemon is an older one")
         return None
     if answer is None:
         without_daemon(memory)

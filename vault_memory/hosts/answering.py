@@ -47,7 +47,7 @@ def _hits(memory: "VaultMemory", event: Event, caller: "Caller", now: "datetime 
     from vault_memory.app import quotations
     from vault_memory.daemon import asking
 
-    arguments: dict[str, object] = {"limit": MOST_HITS}
+    arguments: dict[str, object] = {"limit": MOST_HITS, "session": event.session}
     if now is not None:
         arguments["now"] = now.isoformat()
     found = asking.search(memory, event.prompt, scopes=caller.reads(memory.layout), arguments=arguments)
