@@ -3,7 +3,6 @@
 import json
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from tests.scenarios.outside import Outside
 from vault_memory.app import VaultMemory
 from vault_memory.app.tokens import Tokens, TokenUnsafe
+from vault_memory.config import ServeToken
 from vault_memory.curate.people import NameTaken
 from vault_memory.memory import person_key
 
@@ -86,22 +86,15 @@ def test_dropped_turns_of_a_twin_are_set_aside_with_the_reason(memory: VaultMemo
 
 
 def test_tokens_of_twins_are_refused(tmp_path: Path):
-    @dataclass
-    class Row:
-        token_file: str
-        user: str
-        channel: str = ""
-        groups: tuple[str, ...] = ()
-
     rows = []
     for number, user in enumerate(("mira", "Mira")):
         file = tmp_path / f"token{number}"
         file.write_text(f"{number}" * 40)
         file.chmod(0o600)
-        rows.append(Row(str(file), user))
+        rows.append(ServeToken(user, str(file)))
 
     with pytest.raises(TokenUnsafe, match="cannot be told apart"):
-        Tokens.load(rows, root=tmp_path / "vault")  # type: ignore[arg-type]
+        Tokens.load(rows, root=tmp_path / "vault")
 
 
 def test_doctor_warns_of_people_who_are_there_already(memory: VaultMemory, outside: Outside):
