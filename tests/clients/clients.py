@@ -1,5 +1,6 @@
 """Each real client: what a person has set up before us, how it is asked, and what it says of our server itself."""
 
+import itertools
 import json
 import os
 import shutil
@@ -219,18 +220,51 @@ enabled = false
     def _server(self) -> Iterator[Callable[..., Any]]:
         """Codex as editors run it; a function that calls a method, and waits for its answer or for an event."""
         with self.process(programs.codex(), "app-server") as process:
-            number = 0
-
-            def call(method: str, params: object, until: str = "") -> Any:
-                nonlocal number
-                number += 1
-                send(process, {"id": number, "method": method, "params": params})
-                if until:
-                    return wait(process, lambda said: said.get("method") == until)
-                return wait(process, lambda said: said.get("id") == number)["result"]
-
+            call = calls(process)
             call("initialize", {"clientInfo": {"name": "tests", "title": "tests", "version": "1"}})
             yield call
+
+
+class GeminiCli(Client):
+    name = "gemini-cli"
+    files = (".gemini/settings.json",)
+    runs = 3
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return super().environment | {
+            "GOOGLE_GEMINI_BASE_URL": self.model.url,
+            "GEMINI_API_KEY": "none",
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        }
+
+    def settle(self) -> None:
+        settings = {
+            "general": {"enableAutoUpdate": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "model": {"name": "gemini-2.5-flash"},
+        }
+        self.write(".gemini/settings.json", json.dumps(settings, indent=2))
+
+    def own_check(self) -> str:
+        return self.run("sh", "-c", '"$@" 2>&1', "sh", *programs.gemini(), "mcp", "list")
+
+    def ask(self, prompt: str) -> str:
+        return self.run(*programs.gemini(), "-p", prompt)
+
+    @contextmanager
+    def conversation(self) -> Iterator[Callable[[str], None]]:
+        """As editors run it, by the Agent Client Protocol."""
+        with self.process(*programs.gemini(), "--acp") as process:
+            call = calls(process)
+            call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+            session = call("session/new", {"cwd": str(self.work), "mcpServers": []})["sessionId"]
+
+            def say(prompt: str) -> None:
+                call("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": prompt}]})
+
+            yield say
 
 
 class Opencode(Client):
@@ -289,7 +323,21 @@ class Opencode(Client):
             yield say
 
 
-CLIENTS: tuple[type[Client], ...] = (ClaudeCode, Codex, Opencode)
+CLIENTS: tuple[type[Client], ...] = (ClaudeCode, Codex, GeminiCli, Opencode)
+
+
+def calls(process: "subprocess.Popen[str]") -> Callable[..., Any]:
+    """A function that calls a method of JSON-RPC, and waits for its answer or for an event."""
+    numbers = itertools.count(1)
+
+    def call(method: str, params: object, until: str = "") -> Any:
+        number = next(numbers)
+        send(process, {"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        if until:
+            return wait(process, lambda said: said.get("method") == until)
+        return wait(process, lambda said: said.get("id") == number and "method" not in said)["result"]
+
+    return call
 
 
 def send(process: "subprocess.Popen[str]", message: object) -> None:

@@ -6,6 +6,7 @@ package with the program of this processor without a word when it cannot be fetc
 
 import json
 import platform
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,11 @@ def codex() -> str:
     return _program(f"@openai/codex-linux-{_CPU}/vendor/{_TARGET}/bin/codex")
 
 
+def gemini() -> tuple[str, str]:
+    """It is a script, and needs the Node.js that npm needs."""
+    return shutil.which("node") or "node", _program("@google/gemini-cli/bundle/gemini.js")
+
+
 def opencode() -> str:
     return _program(f"opencode-linux-{_CPU}/bin/opencode")
 
@@ -37,13 +43,20 @@ def _program(path: str) -> str:
     return str(program)
 
 
-PINNED = {"@anthropic-ai/claude-code": claude, "@openai/codex": codex, "opencode-ai": opencode}
+PINNED = {
+    "@anthropic-ai/claude-code": claude,
+    "@openai/codex": codex,
+    "@google/gemini-cli": gemini,
+    "opencode-ai": opencode,
+}
 
 
 def main() -> None:
     wanted = json.loads(Path(__file__).with_name("package.json").read_text(encoding="utf-8"))["dependencies"]
     for package, program in PINNED.items():
-        said = subprocess.run([program(), "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+        place = program()
+        command = [place] if isinstance(place, str) else list(place)
+        said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
         assert wanted[package] in said, f"{package}: {said.strip()} is not {wanted[package]}"
         print(package, wanted[package])
 

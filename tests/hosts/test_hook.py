@@ -193,6 +193,25 @@ def test_an_answer_at_midnight_is_recorded_once(lived_in: Outside, tmp_path: Pat
     assert [turn["text"] for turn in turns(lived_in)].count("It got amber spar varnish, two coats.") == 1
 
 
+def test_a_conversation_with_gemini_cli_is_recorded_without_what_hooks_put_in_front_of_a_prompt(
+    lived_in: Outside,
+) -> None:
+    """The payloads are those of Gemini CLI 0.61.0."""
+    about = {"session_id": "34bc8c5b-62eb", "cwd": "/home/mira/boats", "timestamp": "2026-05-01T09:00:06.000Z"}
+    prompt = "<hook_context>&lt;vault-memory&gt;\n- rows\n&lt;/vault-memory&gt;</hook_context>\n\nGood morning"
+    answered = {"prompt": prompt, "prompt_response": "Good morning, Mira.", "stop_hook_active": False}
+
+    assert "rows the heron boat" in given_to(lived_in, "gemini-cli", {**about, "hook_event_name": "SessionStart"})
+    given_to(lived_in, "gemini-cli", {**about, "hook_event_name": "BeforeAgent", "prompt": prompt})
+    for _ in range(2):
+        given_to(lived_in, "gemini-cli", {**about, "hook_event_name": "AfterAgent", **answered})
+
+    assert [(turn["role"], turn["text"]) for turn in turns(lived_in)] == [
+        ("user", "Good morning"),
+        ("assistant", "Good morning, Mira."),
+    ]
+
+
 @pytest.mark.parametrize("answer", [None, "", " \n"])
 def test_a_turn_without_an_answer_records_nothing(lived_in: Outside, answer: str | None) -> None:
     assert given_to(lived_in, "codex", payload("codex", "stop", last_assistant_message=answer)) == ""

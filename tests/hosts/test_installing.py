@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 
 from tests.hosts.test_json_text import OBJECTS
 from tests.scenarios.outside import Outside
+from vault_memory.hosts import json_text
 from vault_memory.hosts.wiring import EVENTS, HOSTS, Wire, plan
 from vault_memory.memory.quoting import INTRO
 
 FILES = {
     "claude-code": (".claude/settings.json", ".claude.json"),
     "codex": (".codex/config.toml",),
+    "gemini-cli": (".gemini/settings.json",),
     "opencode": (".config/opencode/opencode.json", ".config/opencode/plugins/vault-memory.js"),
     "claude-desktop": (
         ("Library/Application Support" if sys.platform == "darwin" else ".config")
@@ -59,6 +61,7 @@ JSON5 = "{\n  // which one\n  agents: { defaults: { workspace: '~/w', }, },\n}\n
 BEFORE = {
     "claude-code": SETTINGS,
     "codex": TOML,
+    "gemini-cli": JSON5,
     "opencode": JSON5,
     "claude-desktop": SETTINGS,
     "openclaw": JSON5,
@@ -75,6 +78,7 @@ def install(outside: Outside) -> Install:
     """`install` with the options of every call; what it says."""
     outside.quick = True
     outside.settings |= {"XDG_CONFIG_HOME": "", "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": "", "HERMES_HOME": ""}
+    outside.settings["GEMINI_CLI_HOME"] = ""
 
     def run(host: str, *options: str) -> dict[str, Any]:
         return dict(outside.ok("install", host, "--user", "mira", *options))
@@ -218,6 +222,7 @@ def test_codex_hooks_stand_in_hooks_json_where_there_is_one(outside: Outside, in
 
 ALLOWED = {
     "claude-code": {"permissions": {"allow": ["mcp__vault-memory"]}},
+    "gemini-cli": {"mcpServers": {"vault-memory": {"trust": True}}},
     "codex": {"mcp_servers": {"vault-memory": {"default_tools_approval_mode": "approve"}}},
 }
 
@@ -225,7 +230,7 @@ ALLOWED = {
 def says(outside: Outside, host: str, wanted: dict[str, Any]) -> bool:
     """Whether the host's first file says this, whatever else it says."""
     text = (outside.home / FILES[host][0]).read_text()
-    said: Any = tomllib.loads(text) if host == "codex" else json.loads(text)
+    said: Any = tomllib.loads(text) if host == "codex" else json_text.read(text).plain()
     return holds(said, wanted)
 
 
@@ -376,7 +381,8 @@ def test_a_link_is_followed_and_a_mode_kept(outside: Outside, install: Install) 
 def test_each_host_is_looked_for_where_its_environment_says(outside: Outside, install: Install) -> None:
     home = outside.home
     outside.settings |= {
-        "CLAUDE_CONFIG_DIR": str(home / "c"), "CODEX_HOME": str(home / "x"), "HERMES_HOME": str(home / "h"),
+        "CLAUDE_CONFIG_DIR": str(home / "c"), "CODEX_HOME": str(home / "x"), "GEMINI_CLI_HOME": str(home / "e"),
+        "HERMES_HOME": str(home / "h"),
         "OPENCLAW_CONFIG_PATH": str(home / "o.json"), "XDG_CONFIG_HOME": str(home / "g"),
     }  # fmt: skip
 
@@ -387,7 +393,7 @@ def test_each_host_is_looked_for_where_its_environment_says(outside: Outside, in
     )
     own = ("h/plugins/vault-memory/__init__.py", "h/plugins/vault-memory/plugin.yaml")
     opencode = ("g/opencode/opencode.json", "g/opencode/plugins/vault-memory.js")
-    named = ("c/settings.json", "c/.claude.json", "x/config.toml", "o.json", *opencode, *own)
+    named = ("c/settings.json", "c/.claude.json", "x/config.toml", "e/.gemini/settings.json", "o.json", *opencode, *own)
     assert written == {str(desktop), *(str(home / name) for name in named)}
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from vault_memory.errors import UsageError
 
-HOSTS = ("claude-code", "codex", "hermes", "opencode")
-"""Programs that call a hook: two by their own design, the others through what `install` writes for them"""
+HOSTS = ("claude-code", "codex", "gemini-cli", "hermes", "opencode")
+"""Programs that call a hook: three by their own design, the others through what `install` writes for them"""
 LARGEST = 8 << 20
 """Bytes of one payload; a longer one is none"""
 LONGEST_NAME = 200
@@ -18,6 +18,8 @@ EVENTS = {
     "UserPromptSubmit": "prompt",
     "Stop": "answer",
     "PreCompact": "compact",
+    "BeforeAgent": "prompt",
+    "AfterAgent": "answer",
     "SessionEnd": "end",
     "Recall": "recall",
     "TurnEnd": "turn",
@@ -25,6 +27,8 @@ EVENTS = {
 }
 """The last three come from our own provider, whose host has no prompt without its answer"""
 
+_GIVEN = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
+"""What Gemini CLI puts in front of a prompt: the answers of hooks, in which no such mark can stand"""
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(\s|$)")
 _NOT_TYPED = ("<task-notification", "<command-", "<local-command-", "<system-reminder", "<bash-", "<teammate-message")
 """How texts begin that a host sends in the person's name"""
@@ -64,12 +68,23 @@ def read(raw: bytes) -> Event:
     if not session or len(session) > LONGEST_NAME:
         raise NotAnEvent("`session_id` names no session")
     kind, prompt = EVENTS[name], _text(said, "prompt")
+    if name == "BeforeAgent":
+        prompt = _GIVEN.sub("", prompt, count=1) if prompt.startswith("<hook_context>") else prompt
     return Event(
-        kind, name, session, prompt, _text(said, "reply") or _text(said, "last_assistant_message"),
-        _text(said, "transcript_path"), _text(said, "prompt_id") or _text(said, "turn_id"),
+        kind, name, session, prompt, _first(said, "reply", "last_assistant_message", "prompt_response"),
+        _text(said, "transcript_path"), _turn(said, name),
         silent=bool(said.get("silent")) or bool(said.get("agent_id")) or (kind == "prompt" and not is_said(prompt)),
         automated=bool(said.get("automated")),
     )  # fmt: skip
+
+
+def _turn(said: Mapping[str, object], name: str) -> str:
+    """What names the turn; Gemini CLI has no id of it, and its time is the same however often it is told."""
+    return _text(said, "timestamp") if name == "AfterAgent" else _first(said, "prompt_id", "turn_id")
+
+
+def _first(said: Mapping[str, object], *names: str) -> str:
+    return next((text for name in names if (text := _text(said, name))), "")
 
 
 def is_said(prompt: str) -> bool:

@@ -40,6 +40,10 @@ def openclaw(environment: Mapping[str, str]) -> Path:
     return _named(environment, "OPENCLAW_HOME", "") / folder / "openclaw.json"
 
 
+def gemini_settings(environment: Mapping[str, str]) -> Path:
+    return _named(environment, "GEMINI_CLI_HOME", "") / ".gemini" / "settings.json"
+
+
 def opencode_settings(environment: Mapping[str, str]) -> Path:
     """The file with comments where a person has that one, else the one without."""
     folder = _opencode_folder(environment)

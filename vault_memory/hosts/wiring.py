@@ -13,11 +13,12 @@ EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"
 SECONDS = {"SessionEnd": 3}
 """How long a host waits for a hook: at the end of a conversation Codex waits no longer"""
 USUAL_SECONDS = 10
+GEMINI_EVENTS = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
 
-HOSTS = ("claude-code", "codex", "opencode", "claude-desktop", "openclaw", "hermes")
+HOSTS = ("claude-code", "codex", "gemini-cli", "opencode", "claude-desktop", "openclaw", "hermes")
 
 
-ALLOWING = ("claude-code", "codex")
+ALLOWING = ("claude-code", "codex", "gemini-cli")
 """Hosts whose configuration tells which tools they may use"""
 
 
@@ -102,6 +103,22 @@ def _codex(wire: Wire, environment: Mapping[str, str]) -> Plan:
     return Plan(tuple(files), tuple(then))
 
 
+def _gemini_cli(wire: Wire, environment: Mapping[str, str]) -> Plan:
+    """One file for both; a hook's time is in milliseconds there."""
+    program, *arguments = wire.command("mcp")
+    server: dict[str, object] = {"command": program, "args": arguments}
+    if wire.allow:
+        server["trust"] = True
+    command = shlex.join(wire.command("hook", "gemini-cli"))
+    hook = {"type": "command", "command": command, "timeout": USUAL_SECONDS * 1000}
+    groups = (HookGroup(("hooks", event), {"hooks": [hook]}, "gemini-cli") for event in GEMINI_EVENTS)
+    settings = JsonEdit((*groups, Member(("mcpServers", NAME), server)), strict=False)
+    then = ["start Gemini CLI again; `gemini mcp list` shows what it knows"]
+    if not wire.allow:
+        then.append("for `gemini -p`, which offers its model no tool that asks: install with `--allow`")
+    return Plan(((places.gemini_settings(environment), settings),), tuple(then))
+
+
 def _opencode(wire: Wire, environment: Mapping[str, str]) -> Plan:
     from vault_memory.hosts import provider
 
@@ -172,6 +189,7 @@ def _codex_block(wire: Wire, *, hooks: bool) -> TomlEdit:
 _PLANS: dict[str, Callable[[Wire, Mapping[str, str]], Plan]] = {
     "claude-code": _claude_code,
     "codex": _codex,
+    "gemini-cli": _gemini_cli,
     "opencode": _opencode,
     "claude-desktop": _claude_desktop,
     "openclaw": _openclaw,

@@ -50,7 +50,7 @@ def hook(
 @click.option("--user", metavar="NAME", help="Whom the bot serves; needed when the vault knows several persons.")
 @click.option("--channel", metavar="NAME", help="Where, when that is a channel.")
 @private
-@click.option("--allow", is_flag=True, help="Let HOST use the tools without asking (claude-code, codex).")
+@click.option("--allow", is_flag=True, help="Let HOST use the tools without asking (claude-code, codex, gemini-cli).")
 @click.option("--uninstall", is_flag=True, help="Take out exactly what was put in.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @common
@@ -65,7 +65,7 @@ def install(
     uninstall: bool,
     dry_run: bool,
 ) -> None:
-    """Plug the vault into HOST: claude-code, codex, opencode, claude-desktop, openclaw or hermes.
+    """Plug the vault into HOST: claude-code, codex, gemini-cli, opencode, claude-desktop, openclaw or hermes.
 
     Its configuration is changed where it must be, with a backup beside it; all else in it stays as it is. To do it
     again changes nothing; to do it without `--allow` takes back what that allowed.
