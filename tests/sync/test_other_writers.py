@@ -1,6 +1,7 @@
 """Programs that write to the same notes without asking whether anybody else has: what must not get lost to them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -362,6 +363,25 @@ def test_a_time_in_the_future_costs_no_more_requests_than_another(cloud: Cloud, 
     requests += until_quiet(cloud)
 
     assert requests <= 24
+    assert cloud.laptop.files() == cloud.fake.files()
+
+
+@pytest.mark.parametrize("skew", [0, 1, 30])
+def test_a_time_in_the_future_makes_no_pass_list_all_folders(cloud: Cloud, skew: int):
+    for number in range(40):
+        cloud.laptop.save(f"folder{number}/note.md", f"- note {number}\n")
+    cloud.agreed()
+    # A Nextcloud as it is installed lists one folder a request, not a whole tree.
+    cloud.laptop.remote.traits = replace(cloud.laptop.remote.traits, infinity=False)
+    cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
+    cloud.fake.other_client_put("USER.md", BLACK.encode(), mtime=int(cloud.clock.seconds()) + skew)
+    requests = []
+    for _ in range(12):
+        cloud.clock.pass_by(0.34)
+        requests.append(cloud.laptop.turn().requests)
+
+    assert max(requests) <= 8
+    assert sum(requests) <= 36
     assert cloud.laptop.files() == cloud.fake.files()
 
 

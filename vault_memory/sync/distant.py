@@ -46,8 +46,10 @@ class Distant:
     def __init__(self, remote: Remote, book: Book) -> None:
         self._remote, self._book = remote, book
 
-    def look(self, *, again: bool = False) -> There:
-        """All that is on the server; `again` lists it even if its tag says that nothing changed.
+    def look(self, *, again: frozenset[str] = frozenset()) -> There:
+        """All that is on the server. The folders of `again` are listed even if no tag says that something changed.
+
+        Only these: in a tree of a hundred folders one doubtful path must not cost a hundred requests.
 
         Raises RemoteError when not even the folder itself can be listed.
         """
@@ -58,7 +60,7 @@ class Distant:
             root = self._remote.look("")
             if root.etag == last:
                 return There(known, fresh=False, root=root)
-        there = self._all() if traits.infinity else self._by_folders(known if not again else {})
+        there = self._all() if traits.infinity else self._by_folders(known, again)
         there.resized = frozenset(path for path, one in there.entries.items() if _resized(one, known.get(path)))
         there.moved = (
             any(
@@ -85,8 +87,8 @@ class Distant:
         listing = self._remote.list("", deep=True)
         return _taken(There({}), listing)
 
-    def _by_folders(self, known: Mapping[str, Entry]) -> There:
-        """One request for each folder, or only for those whose tag is another one."""
+    def _by_folders(self, known: Mapping[str, Entry], again: frozenset[str]) -> There:
+        """One request for each folder with another tag or with a path of `again`; for each folder without tags."""
         there = There({})
         todo = [""]
         while todo:
@@ -105,13 +107,15 @@ class Distant:
                 continue
             _taken(there, listing)
             folders = (entry for entry in listing.entries if entry.is_folder)
-            todo += [entry.path for entry in folders if not self._same_below(entry, known, there)]
+            todo += [entry.path for entry in folders if not self._same_below(entry, known, again, there)]
         return there
 
-    def _same_below(self, entry: Entry, known: Mapping[str, Entry], there: There) -> bool:
+    def _same_below(self, entry: Entry, known: Mapping[str, Entry], again: frozenset[str], there: There) -> bool:
         """Take what lies below a folder from the last listing, when its tag says that it is the same."""
         last = known.get(entry.path)
         if not self._remote.traits.recursive_etags or last is None or not entry.etag or last.etag != entry.etag:
+            return False
+        if any(within(path, entry.path) for path in again):
             return False
         there.entries |= {path: one for path, one in known.items() if within(path, entry.path)}
         return True

@@ -292,9 +292,9 @@ class Sync:
             frozenset(path for path, first in since.items() if at - first >= MINUTE_SECONDS),
         )
 
-    def _doubtful(self) -> bool:
-        """Whether the server must be listed even if its tag says that nothing changed."""
-        return bool(self.book.racy()) or bool(self.book.missed("remote"))
+    def _doubtful(self) -> frozenset[str]:
+        """Paths whose folders must be listed even if no tag says that something changed."""
+        return self.book.racy() | frozenset(self.book.missed("remote"))
 
     def _second_looks(self, here: Here, there: There, base: Base, made: Plan) -> tuple[Look, ...]:
         """Tags that were recorded so young that other bytes could hide behind them; their age is past now."""
