@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 from collections.abc import Mapping
 from stat import S_ISSOCK
 
@@ -10,6 +9,7 @@ from vault_memory import __version__
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
+    from socket import socket
     from typing import Any
 
 LONGEST_NAME = 100
@@ -36,6 +36,8 @@ def exchange(path: str, call: str, arguments: "Mapping[str, Any]", seconds: floa
     request = json.dumps({"call": call, "arguments": arguments}).encode() + b"\n"
     if len(request) > LONGEST_REQUEST:
         return None
+    import socket  # only here: often nobody is there to ask
+
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.settimeout(seconds)
@@ -48,7 +50,7 @@ def exchange(path: str, call: str, arguments: "Mapping[str, Any]", seconds: floa
         connection.close()
 
 
-def _connect(connection: socket.socket, path: str) -> None:
+def _connect(connection: "socket", path: str) -> None:
     if len(os.fsencode(path)) <= LONGEST_NAME:
         connection.connect(path)
         return
@@ -60,7 +62,7 @@ def _connect(connection: socket.socket, path: str) -> None:
         os.close(fd)
 
 
-def _answer_to(connection: socket.socket, request: bytes) -> "Any":
+def _answer_to(connection: "socket", request: bytes) -> "Any":
     received = []
     try:
         connection.sendall(request)

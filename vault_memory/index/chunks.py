@@ -5,7 +5,7 @@ Two occurrences are the same when identity, text, date and topic are; where it s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.database import Connection
 from vault_memory.index import full_text
@@ -80,8 +80,7 @@ def replace(
     return Delta(added=len(fresh), kept=kept, removed=len(gone))
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """How the chunks of a note differ from its rows."""
 
     added: list[tuple[object, ...]]

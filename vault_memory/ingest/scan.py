@@ -6,7 +6,7 @@ the report: a daemon hands it to its settling table, a one-shot command looks ag
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
@@ -51,13 +51,13 @@ class ScanReport(NamedTuple):
     """paths that the caller takes in by itself"""
 
 
-@dataclass(slots=True)
 class _Later:
     """Paths on which something stays open after a scan; see `ScanReport`."""
 
-    young: list[str] = field(default_factory=list)
-    doubtful: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.young: list[str] = []
+        self.doubtful: list[str] = []
+        self.left: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ MEMORY.md, rules, and what the caller gave. USER.md and CHANNEL.md are never cut
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from operator import itemgetter
+from types import MappingProxyType
 from typing import NamedTuple
 
 from vault_memory.memory.quoting import CLOSING, INTRO, one_line, opening, quoted
@@ -31,8 +31,7 @@ class Piece(NamedTuple):
     """the least goes first; of the same worth the last one"""
 
 
-@dataclass(frozen=True, slots=True)
-class Quotation:
+class Quotation(NamedTuple):
     """What is quoted of one note."""
 
     kind: str
@@ -40,7 +39,7 @@ class Quotation:
     note: str
     """empty for what the caller gave"""
     pieces: tuple[Piece, ...]
-    about: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, str] = MappingProxyType({})
     """what its mark says besides, e.g. the date"""
 
     @property
@@ -113,7 +112,7 @@ def beginning(whole: Quotation, budget: int) -> Quotation:
         if room < 0:
             break
         count += 1
-    return replace(whole, pieces=whole.pieces[:count])
+    return whole._replace(pieces=whole.pieces[:count])
 
 
 def recalled(
