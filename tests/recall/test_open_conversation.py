@@ -197,7 +197,7 @@ ASKED = ("Where did I put the {0}?", "Do you have the {0}?", "is the {0} importa
 EMPTY = ("I don't know the {0}.", "I could not find anything about the {0}.", "You have not told me about the {0}.")
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))])
 def test_in_any_order_of_turns_no_question_hides_what_was_stated(vaults: Vaults, seed: int) -> None:
     source = random.Random(seed)
     topic = source.choice(TOPICS)
@@ -249,7 +249,7 @@ def history(source: random.Random, sessions: Iterable[str], count: int) -> list[
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "semantic"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))])
 def test_a_search_answers_as_if_the_open_conversation_had_never_been(vaults: Vaults, seed: int, mode: str) -> None:
     source = random.Random(seed)
     notes = {
