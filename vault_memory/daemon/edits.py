@@ -26,13 +26,13 @@ class OtherSetup(VaultMemoryError):
 
 
 class EditCalls:
-    """The table of calls, over a connection to the index of its own. One call at a time."""
+    """The table of calls. Each has a connection to the index of its own, and runs once at a time.
+
+    Fault this guards against: an op waits for a note that is being saved, and a hook waits for the op.
+    """
 
     def __init__(self, memory: "VaultMemory", more: Mapping[str, MemoryCall]) -> None:
         self._origin = memory
-        self._memory: VaultMemory | None = None
-        """made for the first call: many vaults are only searched"""
-        self._lock = threading.Lock()
         self._calls: dict[str, MemoryCall] = {"apply": _apply, **more}
         self._config = _stamp(memory.config_file)
         """of the configuration file when it was read"""
@@ -41,12 +41,15 @@ class EditCalls:
         return {name: self._guarded(call) for name, call in self._calls.items()}
 
     def _guarded(self, call: MemoryCall) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+        lock = threading.Lock()
+        opened: list[VaultMemory] = []  # for the first call: many vaults are only searched
+
         def answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
             self._check(arguments.get("setup"))
-            with self._lock:
-                if self._memory is None:
-                    self._memory = self._origin.fork()
-                return call(self._memory, arguments)
+            with lock:
+                if not opened:
+                    opened.append(self._origin.fork())
+                return call(opened[0], arguments)
 
         return answer
 
