@@ -95,6 +95,10 @@ class Fetched:
     raw: bytes
     etag: str
     confirmed: bool = True
+    modified: int = 0
+    """Unix seconds: the time that the server gives the file; 0 when it tells none"""
+    checksum: str = ""
+    """the SHA-256 that the sender gave for these bytes; "" when there is none"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ _LEAST_LAG, _LAGS = 2, 58
 """Seconds by which the times of our uploads lie before them"""
 _LOOKS = 3
 """Files of a bulk upload whose versions are looked at, to find one that is certainly new"""
+_ROOM = 4
+"""Seconds after the time of the file before, at the least, among which devices find times of their own"""
 _OF_VERSIONS = "<d:resourcetype/><d:getcontentlength/><d:getlastmodified/>"
 
 
@@ -108,11 +110,11 @@ class Nextcloud(WebDav):
     def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
         """As for any server; a tag that stayed the same although the bytes did not is made to move.
 
-        A file that is written over gets a time of its own, just before the request: two writes that pass one
-        precondition within a second then are two entries among the versions, and have two tags.
+        The file gets a time of its own, just before the request: two writes that pass one precondition within a
+        second then are two entries among the versions, and have two tags.
         """
         self._check_name(path)
-        modified = 0 if expected is None else self._time_of_its_own(after)
+        modified = self._time_of_its_own(after) if after or expected is None else 0
         honoured = self.traits.conditional_create if expected is None else self.traits.conditional_put
         stored = self._insist(
             path, expected, lambda: self._upload(path, raw, self._guard(path, expected, honoured), modified)
@@ -183,6 +185,8 @@ class Nextcloud(WebDav):
             self.refuse("download", path, answer)
         if is_page(answer):
             raise NotUnderstood("a page came instead of an earlier version", path=path)
+        if not answer.header("Content-Type"):
+            raise NotUnderstood("an empty answer came instead of an earlier version", path=path)
         # It may be shorter or longer than listed: two writes of one second share an entry with the size of the later.
         return answer.body
 
@@ -335,17 +339,17 @@ class Nextcloud(WebDav):
         return f"{found[1]}/{collection}/{found[2]}" if found else ""
 
     def _time_of_its_own(self, after: int) -> int:
-        """A moment between the time of what is written over and this request; 0 when the times are not known.
+        """A moment between the time of what is written over and this request; 0 when the clock is not known.
 
         A write that comes to lie between a precondition and ours is later than that. Each device takes another one.
-        Without room for such a moment it is the second after: then the tag moves, and no second upload has to move
-        it, which would wipe out the version that the first one replaced.
+        Without room for such a moment it is one after both, at which nobody writes just now: another write at our
+        time would share our entry among the versions, and would be wiped out with it.
         """
-        latest = self.clock - _LEAST_LAG
-        if not after or not self.clock:
+        if not self.clock:
             return 0
-        if after >= latest:
-            return after + 1
+        latest = self.clock - _LEAST_LAG
+        if latest - after < _ROOM:
+            return max(after + 1, self.clock + _LEAST_LAG) + self._lag % _ROOM
         return latest - self._lag % min(_LAGS, latest - after)
 
     def _second_after(self, path: str) -> int:

@@ -20,7 +20,7 @@ from vault_memory.remote.errors import (
     RootMissing,
     Unauthorised,
 )
-from vault_memory.remote.listing import etag_of, is_old, listing, lone, seconds_of
+from vault_memory.remote.listing import etag_of, is_old, listing, lone, seconds_of, sha256_of
 from vault_memory.remote.multistatus import DAV, LARGEST, NEXTCLOUD, OWNCLOUD, Line, Reader
 from vault_memory.remote.probe import probe, tidy
 from vault_memory.remote.transport import Account, Answer, NoAnswer, NotSent, Transport
@@ -106,7 +106,8 @@ class WebDav:
             etag, weak = tag_of(answer)
             if etag and answer.has_length and not is_page(answer):
                 modified, date = (seconds_of(answer.header(name)) for name in ("Last-Modified", "Date"))
-                return Fetched(answer.body, etag, not weak and is_old(modified, date))
+                checksum = sha256_of(answer.header("OC-Checksum"))
+                return Fetched(answer.body, etag, not weak and is_old(modified, date), modified or 0, checksum)
         return self._get_between_looks(path, max_bytes)
 
     def _get_between_looks(self, path: str, max_bytes: int) -> Fetched:
@@ -119,7 +120,7 @@ class WebDav:
             raise NotUnderstood("it changed while it was read, or something else came in its place", path=path)
         if len(answer.body) != after.size:
             raise NotUnderstood("the answer is not as long as the file", path=path)
-        return Fetched(answer.body, after.etag, after.confirmed)
+        return Fetched(answer.body, after.etag, after.confirmed, after.modified, after.checksum)
 
     def _download(self, path: str, max_bytes: int) -> Answer:
         return self.send("download", path, cap=max_bytes)
