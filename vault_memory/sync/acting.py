@@ -56,6 +56,9 @@ from vault_memory.vault import Note, revision_of
 
 logger = logging.getLogger(__name__)
 
+FEW_TRASHED = 8
+"""Notes of one pass of which the server is asked once more, each by itself, before they go"""
+
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
 """Is told how many actions of how many are done"""
@@ -78,10 +81,17 @@ class Acting:
         self._uploading = Uploading(sides)
         self._overwritten = Overwritten(sides)
         self._refusals = Refusals(sides.book)
+        self._trashed = 0
 
-    def do(self, actions: Sequence[Action], now: datetime, progress: Progress = untold) -> Done:
-        """All of them as far as it goes. Raises what concerns the whole server, e.g. Unauthorised."""
-        done = Done()
+    def do(
+        self, actions: Sequence[Action], now: datetime, progress: Progress = untold, done: Done | None = None
+    ) -> Done:
+        """All of them as far as it goes. Raises what concerns the whole server, e.g. Unauthorised.
+
+        `done`: what this pass has done before.
+        """
+        done = done or Done()
+        self._trashed = 0
         uploads = [one for one in actions if isinstance(one, Upload)]
         if uploads:
             with self._sides.book.writing():
@@ -156,7 +166,8 @@ class Acting:
                 self._sides.forget(action.path)
                 done.deleted_remote.append(action.path)
             case TrashLocal():
-                self._files.trash(action, now)
+                self._files.trash(action, now, again=self._trashed < FEW_TRASHED)
+                self._trashed += 1
                 done.deleted_local.append(action.path)
             case MakeRemoteDir() | MakeLocalDir() | RemoveRemoteDir() | RemoveLocalDir():
                 self._folder(action)
@@ -211,7 +222,8 @@ class Acting:
             self._sides.disk.rename(action.path, action.to, hashed=action.hash)
         record = action.path if isinstance(action, MoveBase) else action.record
         with self._sides.book.writing():
-            self._sides.book.drop_entry(action.path)
+            if isinstance(action, MoveRemote):  # after a rename by others another file may lie at the path by now
+                self._sides.book.drop_entry(action.path)
             if not record:
                 return
             self._sides.book.move(record, action.to)

@@ -124,14 +124,15 @@ class Book:
                 self._connection.execute(
                     f"UPDATE OR REPLACE {table} SET path = ? WHERE path = ?", (to + was.removeprefix(path), was)
                 )
-            self._move_fact("delivery ", was, to + was.removeprefix(path))
+            for start in ("delivery ", "unanswered "):
+                self._move_fact(start, was, to + was.removeprefix(path))
 
     def _move_fact(self, start: str, path: str, to: str) -> None:
         """A fact about a path holds for another from now on."""
         fact = self.said(start + path)
-        if isinstance(fact, dict):
+        if fact is not None:
             self.unsay(start + path)
-            self.say(start + to, {**fact, "path": to})
+            self.say(start + to, {**fact, "path": to} if isinstance(fact, dict) else fact)
 
     def racy(self) -> frozenset[str]:
         """Paths whose tag must be looked at once more."""
@@ -187,6 +188,9 @@ class Book:
         fresh = [_row(entry) for path, entry in entries.items() if known.get(path) != entry]
         self._connection.executemany("DELETE FROM entries WHERE path = ?", gone)
         self._connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", fresh)
+        # A tag that comes back later may stand for other bytes: of the same length, with the time of those before.
+        moved = [(entry.path, entry.etag) for path, entry in entries.items() if known.get(path) != entry]
+        self._connection.executemany("DELETE FROM behind WHERE path = ? AND tag != ?", moved)
 
     def entry(self, entry: Entry) -> None:
         """One entry is known better than it was listed."""

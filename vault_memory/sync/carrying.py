@@ -1,18 +1,21 @@
 """Files that travel, are merged, deleted, or kept twice. What an action rests on is looked at again first."""
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from vault_memory.markdown import merge
-from vault_memory.remote import Fetched, Stored
+from vault_memory.remote import Fetched, RemoteMissing
 from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
+from vault_memory.sync.awareness import Step, has_read, items_of, join_records, without_torn
 from vault_memory.sync.book import Sent
+from vault_memory.sync.deliveries import Delivery
 from vault_memory.sync.done import Done
 from vault_memory.sync.overwritten import Overwritten
-from vault_memory.sync.sides import RECORDS, SHORT, TEXT, VERSIONS, Again, Sides
+from vault_memory.sync.sides import RECORDS, SHORT, TEXT, VERSIONS, Again, Sides, as_stored
 from vault_memory.sync.trees import BaseFile
-from vault_memory.vault import Note, merge_records, nearest, revision_of
+from vault_memory.vault import Note, nearest, revision_of
 
 
 class Carrying:
@@ -35,7 +38,7 @@ class Carrying:
             done.conflicts.append(action.path)
             raise Again
         with self._sides.book.writing():
-            self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
+            self._agree_on_theirs(action.path, fetched, now)
             self._sides.rewrote(action.path, "them", now)
         done.downloaded.append(action.path)
 
@@ -57,44 +60,54 @@ class Carrying:
         if start is None or ours is None:
             return None
         if action.path.endswith(RECORDS):
-            return merge_records([ours, fetched.raw])
+            return join_records([ours, fetched.raw])
         return _added(start, ours, fetched.raw, now)
 
     def _start_of_other(self, path: str, was: BaseFile, fetched: Fetched, now: datetime) -> "_Start | None":
-        """What the other side started from, if it wrote over our last upload without having seen it.
+        """What the other side started from, if it wrote over a text of the last minute without having read it.
 
         Two writes can pass one precondition at once, and some clients send none: then theirs starts from an older
         version than ours, and to take ours for the common text would take our lines for lines that they removed.
-        A text that is just as an earlier one has been put back on purpose.
         """
         delivery = self._sides.deliveries.of(path, was)
         if delivery is None or not path.endswith((*TEXT, *RECORDS)):
             return None
+        if not delivery.is_ours and not self._is_foreign(fetched):
+            return None  # a device like this one: where it knew nothing of the text, the device that sent that tells
         entry = self._sides.book.last_seen(path)
-        if entry is not None and entry.etag != fetched.etag:
-            entry = None
-        modified = entry.modified if entry else 0
+        modified = entry.modified if entry and entry.etag == fetched.etag else 0
         if not self._sides.deliveries.unnoticed(delivery, modified, now.timestamp()):
             return None
         texts = self._sides.versions_here(path)
-        if revision_of(fetched.raw) in texts or was.hash not in texts:
+        if was.hash not in texts or items_of(texts[was.hash]) <= items_of(fetched.raw):
             return None
         if path.endswith(RECORDS):
             return _Start(None)
+        # The server may have kept half of an upload, upon which the other side wrote: what is missing was cut off.
+        if delivery.whole and has_read(fetched.raw, self._steps(delivery, texts)):
+            return None
+        if delivery.whole and self._overwritten.is_next(path, was, delivery, fetched):
+            return None
         # What was written here since the upload can be nobody else's start.
         revisions = list(texts)
         candidates = [(one, _without_headings(texts[one])) for one in revisions[revisions.index(was.hash) :]]
-        nearest_revision = nearest(_without_headings(fetched.raw), candidates)
-        if nearest_revision not in (None, was.hash):
-            # Only a device like this one sends such a checksum. It read what it wrote over, so what it lacks of the
-            # start was removed; another client may have started from a text that was never here.
-            careful = entry is not None and entry.checksum == revision_of(fetched.raw)
-            return _Start(texts[nearest_revision or ""], careful)
-        if not delivery.whole:
-            # The server may have kept half of it, upon which the other side wrote: what is missing was cut off.
-            return _Start(texts[was.hash])
-        # Nothing older is nearer. Without a line of ours in it, it was made where our note was not known.
-        return None if _share_an_item(texts[was.hash], fetched.raw) else _Start(None)
+        start = texts[nearest(_without_headings(fetched.raw), candidates) or was.hash]
+        return _Start(start, cut=b"" if delivery.whole else texts[was.hash])
+
+    def _is_foreign(self, fetched: Fetched) -> bool:
+        """Whether a program of another kind wrote a text: devices like this one send a checksum along."""
+        return self._sides.remote.traits.checksums and fetched.checksum != revision_of(fetched.raw)
+
+    def _steps(self, delivery: Delivery, texts: Mapping[str, bytes]) -> list[Step]:
+        """`texts`: the versions that were here, the newest first."""
+        revisions = list(texts)
+        steps = []
+        for arrival in delivery.arrivals:
+            at = revisions.index(arrival.revision) if arrival.revision in texts else -1
+            older = frozenset[bytes]().union(*(items_of(texts[one]) for one in revisions[at + 1 :]))
+            raw, before = (self._sides.sent_bytes(one) or b"" for one in (arrival.revision, arrival.before))
+            steps.append(Step(raw, before, older, arrival.by_us))
+        return steps
 
     def _swap_in(self, action: Download, joined: bytes, fetched: Fetched, done: Done, now: datetime) -> None:
         """What both wrote stands here now; it goes up with the next pass."""
@@ -102,9 +115,16 @@ class Carrying:
         if self._sides.put(action.path, joined, action.hash, now) == "copied":
             raise Again
         with self._sides.book.writing():
-            self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
+            self._agree_on_theirs(action.path, fetched, now)
             self._sides.rewrote(action.path, "them", now)
         done.merged.append(action.path)
+
+    def _agree_on_theirs(self, path: str, fetched: Fetched, now: datetime) -> None:
+        """The server's text is the common one from now on."""
+        was = self._sides.book.agreed(path)
+        self._sides.agree(path, fetched.raw, as_stored(fetched))
+        if isinstance(was, BaseFile):
+            self._sides.deliveries.read(path, fetched.raw, was.hash, now)
 
     def merge(self, action: Merge, done: Done, now: datetime) -> None:
         young = action.path in self._overwritten.suspects(now)
@@ -112,7 +132,7 @@ class Carrying:
         fetched = self._sides.fetch(action.path, action.tag, now)
         self._sides.keep(action.path, note.raw, now)
         if fetched.raw == note.raw:
-            self._sides.agree(action.path, note.raw, _as_stored(fetched))
+            self._sides.agree(action.path, note.raw, as_stored(fetched))
             return
         if action.upload and self._sides.is_cut_short(action.path, fetched):
             self._send_again(note, fetched, done, now)
@@ -125,7 +145,7 @@ class Carrying:
         self._sides.keep(action.path, note.raw, now)
         if joined != note.raw and self._sides.put(action.path, joined, action.hash, now) == "copied":
             raise Again
-        self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
+        self._agree_on_theirs(action.path, fetched, now)
         self._sides.deliveries.met(action.path)
         self._sides.rewrote(action.path, "them", now)
         if joined != fetched.raw and action.upload:
@@ -135,6 +155,7 @@ class Carrying:
     def _upload_joined(self, action: Merge, joined: bytes, fetched: Fetched, now: datetime, *, young: bool) -> None:
         if not (fetched.confirmed or self._sides.remote.traits.versions):
             raise Again  # another write of that second could hide behind the tag, and nobody could tell afterwards
+        self._overwritten.list_before(action.path, now)
         with self._sides.book.writing():
             self._sides.book.send([Sent(action.path, revision_of(joined), len(joined), fetched.etag)])
         stored = self._sides.send(action.path, joined, fetched.etag)
@@ -142,7 +163,7 @@ class Carrying:
             if isinstance(was := self._sides.book.agreed(action.path), BaseFile):
                 self._overwritten.remember(was, stored, action.path, joined, now, young=young)
             self._sides.agree(action.path, joined, stored)
-            self._sides.deliveries.record(action.path, joined, now)
+            self._sides.deliveries.record(action.path, joined, revision_of(fetched.raw), now)
 
     def _part(self, action: Merge, fetched: Fetched, done: Done, now: datetime) -> None:
         """Two texts that cannot become one: the server's keeps the name, the local one lies beside it."""
@@ -150,13 +171,13 @@ class Carrying:
         done.conflicts.append(action.copy)
         done.notes.append((action.path, f"it was changed on both sides; what was here is `{action.copy}`"))
         self._sides.put(action.path, fetched.raw, None, now)
-        self._sides.agree(action.path, fetched.raw, _as_stored(fetched))
+        self._sides.agree(action.path, fetched.raw, as_stored(fetched))
 
     def _joined(self, action: Merge, mine: bytes, fetched: Fetched, now: datetime) -> bytes | None:
         """One text out of two, or None where that cannot be."""
         its = fetched.raw
         if action.path.endswith(RECORDS):
-            return merge_records([mine, its])
+            return join_records([mine, its])
         if not action.path.endswith(TEXT):
             return None
         was = self._sides.book.agreed(action.path)
@@ -173,8 +194,10 @@ class Carrying:
                 texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in chain}
                 same = revision_of(its) if revision_of(its) in texts and not self._lay_elsewhere(action, its) else ""
                 base = texts.get(same or (nearest(its, texts.items()) if action.base else "") or "")
-        if base is not None and self._sides.deliveries.lost(action.path):
+        lost = self._sides.deliveries.lost(action.path)
+        if base is not None and lost:
             # Whoever wrote it may have read half of our upload: what is missing was cut off, not removed.
+            its = without_torn(its, self._sides.sent_bytes(lost) or b"", [base])
             its = merge(None, base, its, between_people=True, date=date).result or its
         return merge(base, mine, its, between_people=True, date=date).result
 
@@ -185,8 +208,11 @@ class Carrying:
             path != action.path and isinstance(was, BaseFile) and was.hash == revision for path, was in base.items()
         )
 
-    def trash(self, action: TrashLocal, now: datetime) -> None:
+    def trash(self, action: TrashLocal, now: datetime, *, again: bool) -> None:
+        """`again`: ask for the file by itself; a server may leave out the same one of two listings."""
         self._sides.read(action.path, action.hash)
+        if again and self._is_there(action.path):
+            raise Again
         with self._sides.writing() as writer:
             written = writer.trash(action.path, expected=action.hash, now=now, op_id=f"sync-{secrets.token_hex(8)}")
             if written.outcome == "pending":
@@ -196,6 +222,13 @@ class Carrying:
             raise Again
         self._sides.forget(action.path)
 
+    def _is_there(self, path: str) -> bool:
+        try:
+            self._sides.remote.look(path)
+        except RemoteMissing:
+            return False
+        return True
+
     def keep_both(self, action: KeepBoth, done: Done, now: datetime) -> None:
         if action.side == "local":
             self._sides.disk.rename(action.path, action.copy, hashed=action.hash)
@@ -204,7 +237,8 @@ class Carrying:
         with self._sides.book.writing():
             if isinstance(self._sides.book.agreed(action.path), BaseFile):
                 self._sides.book.forget(action.path)
-            self._sides.book.drop_entry(action.path)
+            if action.side == "remote":
+                self._sides.book.drop_entry(action.path)
         done.conflicts.append(action.copy)
 
 
@@ -213,8 +247,8 @@ class _Start:
     """The text that another side started from; None where it knew of no such note."""
 
     raw: bytes | None
-    careful: bool = False
-    """whether what the other side lacks of it was certainly removed"""
+    cut: bytes = b""
+    """an upload of ours of which the server may have kept the first part, upon which the other side wrote"""
 
 
 def _added(start: _Start, mine: bytes, its: bytes, now: datetime) -> bytes | None:
@@ -224,25 +258,13 @@ def _added(start: _Start, mine: bytes, its: bytes, now: datetime) -> bytes | Non
     lacks may be one that it never saw.
     """
     date = f"{now:%Y-%m-%d}"
-    if start.raw is not None and not start.careful:
+    if start.cut:
+        its = without_torn(its, start.cut, [start.raw or b""])
+    if start.raw is not None:
         its = merge(None, start.raw, its, between_people=True, date=date).result or its
     return merge(start.raw, mine, its, between_people=True, date=date).result
-
-
-def _share_an_item(raw: bytes, other: bytes) -> bool:
-    """Whether a line other than a heading stands in both."""
-    return bool(_items(raw) & _items(other)) or not _items(raw)
 
 
 def _without_headings(raw: bytes) -> bytes:
     """What tells texts apart: a program that adds a line makes the heading above it anew."""
     return b"\n".join(line for line in raw.splitlines() if not line.startswith(b"#"))
-
-
-def _items(raw: bytes) -> set[bytes]:
-    lines = (line.strip() for line in raw.splitlines())
-    return {line for line in lines if line and not line.startswith(b"#")}
-
-
-def _as_stored(fetched: Fetched) -> Stored:
-    return Stored(fetched.etag, confirmed=fetched.confirmed)

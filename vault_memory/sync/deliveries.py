@@ -7,6 +7,7 @@ it changed. Both can only concern an upload that was the last write to its path,
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from vault_memory.remote import Entry
 from vault_memory.sync.book import Book
@@ -22,8 +23,20 @@ TRUSTED_GAP = 600
 
 
 @dataclass(frozen=True, slots=True)
+class Arrival:
+    """A text that came to stand on the server lately."""
+
+    revision: str
+    before: str
+    """what it replaced there; "" for nothing"""
+    at: float
+    """when this device sent it or first read it"""
+    by_us: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
-    """One upload of ours that was the last write to its path."""
+    """The last text of a path on the server, while it is so new that others may not have read it."""
 
     path: str
     revision: str
@@ -36,6 +49,13 @@ class Delivery:
     """whether a listing showed it with its full size"""
     tries: int = 1
     """how often it was sent, because the server kept only the first part"""
+    arrivals: tuple[Arrival, ...] = ()
+    """the texts of the last minute up to this one, the newest first"""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether a text of this device is among those that others may not have read."""
+        return any(arrival.by_us for arrival in self.arrivals)
 
 
 class Deliveries:
@@ -44,22 +64,39 @@ class Deliveries:
     def __init__(self, book: Book) -> None:
         self._book = book
 
-    def record(self, path: str, raw: bytes, now: datetime, *, tries: int = 1) -> None:
-        """The server has answered that it stored these bytes."""
-        delivery = Delivery(path, revision_of(raw), len(raw), now.timestamp(), tries=tries)
+    def record(self, path: str, raw: bytes, before: str, now: datetime, *, modified: int = 0, tries: int = 1) -> None:
+        """The server has answered that it stored these bytes over those of a revision ("" for nothing)."""
+        arrival = Arrival(revision_of(raw), before, now.timestamp(), by_us=True)
+        delivery = Delivery(path, arrival.revision, len(raw), arrival.at, modified, tries=tries)
         with self._book.writing():
-            self._book.say(FACT + path, asdict(delivery))
+            self._say(delivery, arrival)
             self._book.unsay(UNANSWERED + path)
             self._book.wrote_below(path)
+
+    def read(self, path: str, raw: bytes, before: str, now: datetime) -> None:
+        """A text of somebody else was read here; it replaces one that was agreed on."""
+        arrival = Arrival(revision_of(raw), before, now.timestamp(), by_us=False)
+        with self._book.writing():
+            self._say(Delivery(path, arrival.revision, len(raw), arrival.at, whole=True), arrival)
+
+    def _say(self, delivery: Delivery, arrival: Arrival) -> None:
+        """Whoever writes over the new text has read all that was there a minute before it."""
+        fact = self._book.said(FACT + delivery.path)
+        older = _delivery(fact).arrivals if isinstance(fact, dict) else ()
+        if older and older[0].revision == arrival.revision:  # sent once more
+            arrival, older = replace(arrival, before=older[0].before), older[1:]
+        lately = [one for one in older if 0 <= arrival.at - one.at < UNNOTICED_SECONDS]
+        self._book.say(FACT + delivery.path, asdict(replace(delivery, arrivals=(arrival, *lately))))
 
     def lose(self, path: str, revision: str) -> None:
         """Nobody knows what became of an upload, and another text lies there now: it may rest upon a part of ours."""
         with self._book.writing():
             self._book.say(UNANSWERED + path, revision)
 
-    def lost(self, path: str) -> bool:
-        """Whether the last upload of a path is such an upload."""
-        return self._book.said(UNANSWERED + path) is not None
+    def lost(self, path: str) -> str:
+        """The revision of the last upload of a path, if it is such an upload."""
+        revision = self._book.said(UNANSWERED + path)
+        return revision if isinstance(revision, str) else ""
 
     def met(self, path: str) -> None:
         """What lies there was joined with what is here."""
@@ -67,21 +104,22 @@ class Deliveries:
             self._book.unsay(UNANSWERED + path)
 
     def of(self, path: str, was: BaseNode | None) -> Delivery | None:
-        """The open delivery of what both sides agreed on last, if it was sent from here."""
+        """The open delivery of what both sides agreed on last."""
         fact = self._book.said(FACT + path)
         if not isinstance(fact, dict) or not isinstance(was, BaseFile):
             return None
-        delivery = Delivery(**fact)
+        delivery = _delivery(fact)
         return delivery if delivery.revision == was.hash else None
 
     def observe(self, entries: Mapping[str, Entry], base: Mapping[str, BaseNode], now: float, *, listed: bool) -> None:
         """Close those that stood whole for a while. Without a new listing only time has passed."""
         doubtful, behind = self._book.racy(), self._book.behind()
         for name, fact in self._book.facts(FACT).items():
-            delivery = Delivery(**fact)
+            delivery = _delivery(fact)
             was, entry = base.get(delivery.path), entries.get(delivery.path)
             if not isinstance(was, BaseFile) or was.hash != delivery.revision:
-                self._close(name)
+                if not 0 <= now - delivery.at < UNNOTICED_SECONDS:
+                    self._close(name)
                 continue
             if entry is None or entry.etag != was.tag:
                 continue
@@ -119,6 +157,13 @@ class Deliveries:
     def _close(self, name: str) -> None:
         with self._book.writing():
             self._book.unsay(name)
+
+
+def _delivery(fact: Mapping[str, Any]) -> Delivery:
+    arrivals = tuple(Arrival(**one) for one in fact.get("arrivals", ()))
+    if not arrivals:  # written down before texts of others counted
+        arrivals = (Arrival(fact["revision"], "", fact["at"], by_us=True),)
+    return Delivery(**{**fact, "arrivals": arrivals})
 
 
 def _shows(entry: Entry, delivery: Delivery) -> bool:

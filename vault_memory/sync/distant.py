@@ -135,6 +135,7 @@ def hidden_writes(
         if path and _differs(entries.get(path), known.get(path)):
             restless.discard(path.rpartition("/")[0])
     doubtful = {path for path, entry in entries.items() if _lost_checksum(entry, known.get(path))}
+    doubtful |= {path for path, entry in entries.items() if _came_back(entry, known.get(path), base.get(path))}
     for folder in restless:
         doubtful |= _latest(folder, entries, base)
     return frozenset(doubtful)
@@ -155,6 +156,13 @@ def _lost_checksum(entry: Entry, last: Entry | None) -> bool:
     if last is None or not last.checksum or entry.etag != last.etag:
         return False
     return entry.checksum != last.checksum
+
+
+def _came_back(entry: Entry, last: Entry | None, was: BaseNode | None) -> bool:
+    """Whether a file has got back the tag of what was agreed on: a write with the time of that text gives it, too."""
+    if not isinstance(was, BaseFile) or (last is not None and entry.etag == last.etag):
+        return False
+    return entry.etag == was.tag and entry.checksum != was.hash
 
 
 def _latest(folder: str, entries: Mapping[str, Entry], base: Mapping[str, BaseNode]) -> set[str]:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+ANEW = "it is looked at anew"
+
 
 @dataclass(slots=True)
 class Done:

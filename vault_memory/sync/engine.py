@@ -32,7 +32,7 @@ from vault_memory.sync.backups import Backups, GoneBack
 from vault_memory.sync.book import Book, open_book
 from vault_memory.sync.disk import Disk
 from vault_memory.sync.distant import ROOT_TAG, Distant, There, nodes_of
-from vault_memory.sync.done import Done
+from vault_memory.sync.done import ANEW, Done
 from vault_memory.sync.errors import AnotherClient
 from vault_memory.sync.local import BEING_SAVED, Here, Local
 from vault_memory.sync.meeting import Meeting
@@ -186,7 +186,8 @@ class Sync:
         before = self._remote.traffic.requests
         answers = Answers(approve_deletes, approve_restore, refuse_restore and not dry_run)
         self._begin()
-        open_uploads = {} if dry_run else repair(self._sides, now)
+        done = Done()
+        open_uploads = {} if dry_run else repair(self._sides, done, now)
         at = now.timestamp()
         here = self._local.look(at)
         there = self._distant.look(again=self._doubtful()) if ask else self._distant.glance()
@@ -194,11 +195,11 @@ class Sync:
         if ask:
             self._sides.deliveries.observe(there.entries, self.book.base(), at, listed=there.fresh)
         if another := self._meeting.another(at, there.entries, there.root, approved=approve_deletes):
-            return self._report(Plan(halted=another), Done(), before, here)
+            return self._report(Plan(halted=another), done, before, here)
         made, base, gone = self._planned(here, there, {**resting, **open_uploads}, now, answers)
         if self._meeting.worth_asking(at, made):
             if another := self._meeting.another(at, there.entries, None, approved=False):
-                return self._report(Plan(halted=another), Done(), before, here)
+                return self._report(Plan(halted=another), done, before, here)
             made, base, gone = self._planned(here, there, {**resting, **open_uploads}, now, answers)
         made = _with_open_uploads(made, open_uploads)
         looks = self._second_looks(here, there, base, made)  # also proves tags that an upload of this pass rests on
@@ -207,9 +208,9 @@ class Sync:
             looks += sweep(self.book, there, base, busy, at)
         actions = (*made.actions, *looks)
         if dry_run:
-            return self._report(made, Done(), before, here, planned=made.actions)
+            return self._report(made, done, before, here, planned=made.actions)
         self._backups.hold(gone, base, made.restored)
-        done = self._acting.do(actions, now, progress)
+        done = self._acting.do(actions, now, progress, done)
         report = self._report(made, done, before, here)
         self._note_down(made, now if ask and not report.failed else None)
         return replace(report, moved=there.moved, settled=self._is_settled(made, done, here))
@@ -337,7 +338,7 @@ class Sync:
 
     def _report(self, made: Plan, done: Done, before: int, here: Here, planned: tuple[Action, ...] = ()) -> Report:
         counted = (done.uploaded, done.downloaded, done.merged, done.deleted_local, done.deleted_remote)
-        waiting = {**made.waiting, **here.hot, **dict.fromkeys(done.again, "it is looked at anew")}
+        waiting = {**made.waiting, **here.hot, **dict.fromkeys(done.again, ANEW)}
         skipped = {
             **done.refused,
             **made.skipped,

@@ -13,6 +13,7 @@ from vault_memory.errors import VaultError
 from vault_memory.markdown import merge
 from vault_memory.remote import (
     Earlier,
+    Fetched,
     NotUnderstood,
     Refused,
     RemoteBusy,
@@ -21,12 +22,14 @@ from vault_memory.remote import (
     RemoteMissing,
     Stored,
 )
+from vault_memory.sync.awareness import join_records
 from vault_memory.sync.brakes import stamp
-from vault_memory.sync.done import Done
+from vault_memory.sync.deliveries import Delivery
+from vault_memory.sync.done import ANEW, Done
 from vault_memory.sync.names import beside
 from vault_memory.sync.sides import RECORDS, SHORT, TEXT, Again, Sides
 from vault_memory.sync.trees import BaseFile
-from vault_memory.vault import Note, merge_records, nearest, revision_of
+from vault_memory.vault import Note, nearest, revision_of
 
 DEEPEST = 12
 """Versions on the server that are looked at"""
@@ -37,6 +40,8 @@ NOTHING = BaseFile("", "")
 OLDER = 60
 """Versions here that the other one may have started from"""
 GIVE_UP_SECONDS = 24 * 3600.0
+REST_SECONDS = 600.0
+"""So long no other write goes over one that cannot be looked behind"""
 SAME_PASS = 1.0
 """A look so many seconds after the write is not late"""
 _FACT = "overwrote "
@@ -72,8 +77,20 @@ class Overwrite:
     """the time that our write gave the file; 0 when that is not known"""
     date: int = 0
     """the server's clock when our write was done; 0 when that is not known"""
+    crossed: bool = False
+    """whether somebody else wrote the file within the last minute"""
     unseen: tuple[tuple[int, str], ...] = ()
     """texts that a look has read before it broke off: the times and revisions of their versions"""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The versions of a file as they were listed while one text was the last."""
+
+    revision: str
+    """of that text"""
+    sizes: dict[str, int]
+    """by id"""
 
 
 class Overwritten:
@@ -87,16 +104,23 @@ class Overwritten:
         rewrites = self._sides.book.rewrites(now.timestamp())
         return self._sides.book.racy() | self._sides.young | {one.path for one in rewrites if one.by == "them"}
 
-    def remember(self, was: BaseFile, stored: Stored, path: str, raw: bytes, now: datetime, *, young: bool) -> None:
-        """A write has replaced what `was` there; before it is recorded as agreed on."""
+    def remember(
+        self, was: BaseFile, stored: Stored, path: str, raw: bytes, now: datetime, *, young: bool, tag: str = ""
+    ) -> None:
+        """A write has replaced what `was` there; before it is recorded as agreed on.
+
+        `tag`: under which that was listed last, if the server has given it another one.
+        """
         if not self._sides.remote.traits.versions:
             return
         known = self._sides.book.last_seen(path)
-        size, modified = (known.size, known.modified) if known and known.etag == was.tag else (-1, 0)
+        is_known = known is not None and known.etag in (was.tag, tag or was.tag)
+        size, modified = (known.size, known.modified) if known and is_known else (-1, 0)
+        crossed = path in self.suspects(now)
         made = Overwrite(
             path, stored.fileid or was.remote_id, was.hash, size, modified,
-            revision_of(raw), len(raw), young, now.timestamp(),
-            ours_modified=stored.modified, date=stored.date,
+            revision_of(raw), len(raw), young or crossed, now.timestamp(),
+            ours_modified=stored.modified, date=stored.date, crossed=crossed,
         )  # fmt: skip
         before = self._sides.book.said(_FACT + path)
         if isinstance(before, dict) and path.endswith((*TEXT, *RECORDS)):  # not yet looked behind: both at once
@@ -106,31 +130,64 @@ class Overwritten:
             made = replace(made, young=True, writes=((made.ours, made.base), *map(tuple, older)), **first)
         self._sides.book.say(_FACT + path, asdict(made))
 
-    def begin(self, path: str, revision: str, *, has_precondition: bool = True) -> None:
-        """A file is new on the server: no version is older than it.
-
-        Without a precondition another client may have made the file within the same request. Its text lies in the
-        versions then, and knows nothing of ours.
-        """
+    def begin(self, path: str, revision: str) -> None:
+        """A file is new on the server: what lies in its versions, be it older or not, was never here."""
         if self._sides.remote.traits.versions:
-            may_have_older = not has_precondition
-            fact = {"revision": revision, "ids": [], "may_have_older": may_have_older}
-            self._sides.book.say(_LISTED + path, fact)
+            self._sides.book.say(_LISTED + path, asdict(Listed(revision, {})))
 
-    def search(self, done: Done, now: datetime) -> None:
-        """Look behind all writes of which it is not known yet what they replaced."""
+    def list_before(self, path: str, now: datetime) -> None:
+        """Before a text that somebody else has just stored is written over: which versions are there already?
+
+        Clients give files what times they like. Only such a list tells which versions came in between.
+        """
+        was = self._sides.book.agreed(path)
+        if not (self._sides.remote.traits.versions and isinstance(was, BaseFile)):
+            return
+        if self._listed(path, was.hash) is None:
+            versions = self._sides.remote.versions(path, fileid=was.remote_id)
+            self._remember_listed(path, was.hash, versions)
+
+    def is_next(self, path: str, was: BaseFile, delivery: Delivery, fetched: Fetched) -> bool:
+        """Whether a device like this one wrote a text upon the last one that is known here.
+
+        Only such a device sends such a checksum. It has read what its text replaced; the versions tell which that is.
+        """
+        listed = self._listed(path, was.hash)
+        if not 0 < delivery.modified < fetched.modified:
+            return False  # a device gives its text a later time than that of the text that it replaces
+        if listed is None or fetched.checksum != revision_of(fetched.raw):
+            return False
+        known = {(delivery.modified, delivery.size), (fetched.modified, len(fetched.raw))}
+        versions = self._sides.remote.versions(path, fileid=was.remote_id)
+        return bool(versions) and all(
+            (version.modified, version.size) in known or listed.sizes.get(version.id) == version.size
+            for version in versions
+        )
+
+    def search(self, done: Done, now: datetime, *, only: str | None = None) -> dict[str, str]:
+        """Look behind all writes of which it is not known yet what they replaced, or behind that of one path.
+
+        Returns the paths that rest until that is done, with the reasons: the next write could wipe it out.
+        """
+        rest: dict[str, str] = {}
         for name, fact in self._sides.book.facts(_FACT).items():
             one = Overwrite(**fact)
+            age = now.timestamp() - one.at
+            if only not in (None, one.path):
+                continue
             try:
                 self._look(one, done, now)
             except Again:
                 done.again.add(one.path)
+                rest[one.path] = ANEW
                 continue
             except (RemoteLocked, RemoteBusy, NotUnderstood) as error:
                 if getattr(error, "everywhere", False):
                     raise
-                if now.timestamp() - one.at < GIVE_UP_SECONDS:
+                if age < GIVE_UP_SECONDS:
                     done.again.add(one.path)
+                    if age < REST_SECONDS:
+                        rest[one.path] = error.message
                     continue
             except (RemoteMissing, Refused):
                 pass
@@ -139,14 +196,15 @@ class Overwritten:
                 continue
             with self._sides.book.writing():
                 self._sides.book.unsay(name)
+        return rest
 
     def _look(self, one: Overwrite, done: Done, now: datetime) -> None:
         versions = self._sides.remote.versions(one.path, fileid=one.fileid)
+        unseen = self._unseen(one, versions, now)  # first of all: the next write could wipe it out
         if (size := short_size(one, versions)) is not None:
             self._send_again(one, size, done, now)
         if versions:
             self._sides.deliveries.confirm(one.path, one.ours, versions[0].size, versions[0].modified)
-        unseen = self._unseen(one, versions, now)
         if unseen and not self._sides.writes_here:
             done.notes.append((one.path, LEFT))
         elif unseen and one.path.endswith((*TEXT, *RECORDS)):
@@ -157,7 +215,7 @@ class Overwritten:
                 self._aside(one, unseen, done, now)
         elif unseen:
             self._aside(one, unseen, done, now)
-        self._remember_listed(one, versions)
+        self._remember_listed(one.path, one.ours, versions)
 
     def _send_again(self, one: Overwrite, size: int, done: Done, now: datetime) -> None:
         """The server kept the first part of our text: put the whole one over it before anybody builds upon that."""
@@ -171,44 +229,39 @@ class Overwritten:
             self._sides.sent(one.path)
             done.again.add(one.path)  # somebody has already written upon the first part
 
-    def _remember_listed(self, one: Overwrite, versions: Sequence[Earlier]) -> None:
-        """What comes in addition, as long as our text is the last one, was written over it."""
-        ids = [version.id for version in versions]
+    def _remember_listed(self, path: str, revision: str, versions: Sequence[Earlier]) -> None:
+        """What comes in addition, as long as the text of now is the last one, was written over it."""
+        listed = Listed(revision, {version.id: version.size for version in versions})
         with self._sides.book.writing():
-            self._sides.book.say(_LISTED + one.path, {"revision": one.ours, "ids": ids})
+            self._sides.book.say(_LISTED + path, asdict(listed))
 
-    def _listed_before(self, one: Overwrite) -> frozenset[str] | None:
-        """Ids of all versions up to the text that we replaced, where that was ours, too."""
-        listed = self._sides.book.said(_LISTED + one.path)
-        if not isinstance(listed, dict) or listed["revision"] != one.base:
+    def _listed(self, path: str, revision: str) -> "Listed | None":
+        """The versions up to a text that was the last one when they were listed; None when they were not."""
+        fact = self._sides.book.said(_LISTED + path)
+        if not isinstance(fact, dict) or fact["revision"] != revision or "sizes" not in fact:
             return None
-        return frozenset(listed["ids"])
-
-    def _may_be_older(self, one: Overwrite) -> bool:
-        """Whether a text in the versions may have been written before the one that we replaced."""
-        listed = self._sides.book.said(_LISTED + one.path)
-        if self._listed_before(one) is None or not isinstance(listed, dict):
-            return True
-        return bool(listed.get("may_have_older"))
+        return Listed(**fact)
 
     def _unseen(self, one: Overwrite, versions: Sequence[Earlier], now: datetime) -> list[bytes]:
         """What lay between the text that we replaced and ours and was never here, the oldest first."""
-        before = self._listed_before(one)
+        listed = self._listed(one.path, one.base)
         unseen = self._read_before(one)
         seen = [revision for revision in self._seen(one) if revision not in unseen]
         floor = earliest(one)
-        reaches_base = floor > 0 or before is not None or one.base == NOTHING.hash
-        for version in candidates(one, versions, before, late=now.timestamp() - one.at > SAME_PASS)[:DEEPEST]:
+        reaches_base = floor > 0 or listed is not None or one.base == NOTHING.hash
+        for version in candidates(one, versions, listed, passed=now.timestamp() - one.at)[:DEEPEST]:
             try:
                 raw = self._sides.remote.get_version(one.path, version, max_bytes=self._sides.largest)
             except RemoteMissing:
                 # The content of now is listed and cannot be had here; what expired has nothing to tell.
                 continue
             revision = revision_of(raw)
-            if revision == one.base and before is None and floor in (0, one.modified):
+            if revision == one.base and listed is None and floor in (0, one.modified):
                 reaches_base = True
                 break  # what follows is older
-            if revision not in (*seen, *unseen) and not self._is_beginning(raw, seen):
+            is_base = version.modified == one.modified
+            is_old = listed is not None and not is_base and listed.sizes.get(version.id) == len(raw) != version.size
+            if not is_old and revision not in (*seen, *unseen) and not self._is_beginning(raw, seen):
                 unseen[revision] = (version.modified, raw)
                 self._keep_unseen(one, unseen, raw, now)
         if not reaches_base:
@@ -266,7 +319,7 @@ class Overwritten:
     def _joined(self, one: Overwrite, mine: bytes, its: bytes, now: datetime) -> bytes | None:
         """Two texts in one. Some clients ask for no precondition: then theirs may start from an older version."""
         if one.path.endswith(RECORDS):
-            return merge_records([mine, its])
+            return join_records([mine, its])
         with self._sides.writing() as writer:
             snapshots = writer.snapshots
             chain = [*dict.fromkeys(version.revision for version in snapshots.chain(one.path))]
@@ -275,8 +328,8 @@ class Overwritten:
             texts = {revision: snapshots.bytes_of(revision) or b"" for revision in (one.base, *older[:OLDER])}
         start = nearest(its, texts.items()) or one.base
         base = None if start == NOTHING.hash else texts[start]
-        if base is not None and self._may_be_older(one):
-            # It may be older than what we replaced: clients give files what times they like. Then what it lacks came
+        if base is not None:
+            # It may be older than what we replaced: some clients ask for no precondition. Then what it lacks came
             # later, and was not removed; only what it has in addition counts.
             its = merge(None, base, its, between_people=True, date=f"{now:%Y-%m-%d}").result or its
         return merge(base, mine, its, between_people=True, date=f"{now:%Y-%m-%d}").result
@@ -320,31 +373,28 @@ def short_size(one: Overwrite, versions: Sequence[Earlier]) -> int | None:
     return next((size for size in sizes if size < one.ours_size), None)
 
 
-def candidates(
-    one: Overwrite, versions: Sequence[Earlier], before: frozenset[str] | None, *, late: bool
-) -> list[Earlier]:
+def candidates(one: Overwrite, versions: Sequence[Earlier], listed: Listed | None, *, passed: float) -> list[Earlier]:
     """Versions that may hold a text that nobody here has seen, the newest first.
 
-    `before`: the ids of an earlier look, if there was one. `late`: others may have written since.
+    `listed`: what was there before our write, where that is known. `passed`: seconds since our write.
     """
     chosen = []
     floor = earliest(one)
-    # Another text may have come to stand in the entry of the one that we replaced: same length, same second.
-    of_base = next((version for version in versions if version.modified == one.modified), None)
     for version in versions:
-        is_base = (version.size, version.modified) == (one.size, one.modified)
+        is_base = version.modified == one.modified
         is_ours = (version.size, version.modified) == (one.ours_size, one.ours_modified)
-        if is_ours and has_time_of_its_own(one):
+        if is_ours and has_time_of_its_own(one) and not one.crossed:
             continue  # nothing shares its entry
-        if is_base and not one.young:
-            if before is None and floor == one.modified:
+        if is_base and version.size == one.size and not one.young:
+            if listed is None and floor == one.modified:
                 break  # what follows is older
             continue
-        if before is not None and version.id in before and version is not of_base:
+        # Another text may have come to stand in the entry of the one that we replaced: same length, same second.
+        if listed is not None and listed.sizes.get(version.id) == version.size and not is_base:
             continue
-        if before is None and version.modified < floor:
+        if listed is None and version.modified < floor:
             continue
-        if late and one.date and version.modified > one.date + 1:
-            continue
+        if passed > SAME_PASS and one.date + 1 < version.modified <= one.date + passed + 1 and one.date:
+            continue  # others have written since
         chosen.append(version)
     return chosen

@@ -4,6 +4,7 @@ import logging
 from datetime import datetime
 
 from vault_memory.remote import (
+    Fetched,
     NotUnderstood,
     OutcomeUnknown,
     ParentMissing,
@@ -16,8 +17,13 @@ from vault_memory.remote import (
     Stored,
 )
 from vault_memory.sync.book import Sent
+from vault_memory.sync.done import ANEW, Done
 from vault_memory.sync.overwritten import NOTHING, Overwritten
+<<<<<<< HEAD
 from vault_memory.sync.sides import SECOND_LOOK, Again, Sides
+=======
+from vault_memory.sync.sides import SECOND_LOOK, Again, Sides, as_stored
+>>>>>>> a85fdb9 (sync: let go only of lines that their author had read)
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault import Note, revision_of
 
@@ -26,15 +32,16 @@ logger = logging.getLogger(__name__)
 CUT_SHORT = "its last upload was cut short; it is sent again in a few seconds"
 
 
-def repair(sides: Sides, now: datetime) -> dict[str, str]:
+def repair(sides: Sides, done: Done, now: datetime) -> dict[str, str]:
     """Find out what became of uploads without an answer: ours, our own half of one, or somebody else's.
 
-    A beginning of what we sent is written anew; it is never taken for an edit. Returns what is still open.
+    A beginning of what we sent is written anew; it is never taken for an edit. Then look behind all writes of which
+    that is still to be done: another write could wipe out what they replaced. Returns what is still open.
     """
     still: dict[str, str] = {}
     for sent in sides.book.unsettled():
         try:
-            _settle(sides, sent, now)
+            _settle(sides, sent, done, now)
         except (RemoteLocked, RemoteBusy, OutcomeUnknown, NotUnderstood) as error:
             still[sent.path] = error.message
         except Again:
@@ -42,40 +49,59 @@ def repair(sides: Sides, now: datetime) -> dict[str, str]:
         except (RemoteChanged, RemoteMissing, ParentMissing, Refused, RemoteFull) as error:
             logger.info("%s; it is looked at anew", error.message)
             sides.sent(sent.path)
-    return still
+        except Again:
+            still[sent.path] = ANEW
+    return {**Overwritten(sides).search(done, now), **still}
 
 
-def _settle(sides: Sides, sent: Sent, now: datetime) -> None:
-    ours = _bytes_of(sides, sent)
-    _remember(sides, sent, ours, now)
+def _settle(sides: Sides, sent: Sent, done: Done, now: datetime) -> None:
+    ours, was = _bytes_of(sides, sent), sides.book.agreed(sent.path)
+    before = was.hash if isinstance(was, BaseFile) else ""
     try:
         there = sides.remote.get(sent.path, max_bytes=sides.largest)
     except RemoteMissing:
+        # What arrived may lie under another name by now, be it a part of it.
+        sides.deliveries.lose(sent.path, sent.hash)
         sides.sent(sent.path)
         return
+    # Two writes of one second have one tag: the bytes tell whether anything was written.
+    is_other = there.etag != sent.tag or revision_of(there.raw) != before
+    if is_other:
+        _remember(sides, sent, ours, there, now)
     if revision_of(there.raw) == sent.hash:
-        sides.agree(sent.path, there.raw, Stored(there.etag, confirmed=there.confirmed))
-        sides.deliveries.record(sent.path, there.raw, now)
-    elif ours is not None and ours.startswith(there.raw) and there.etag != sent.tag:
+        sides.agree(sent.path, there.raw, as_stored(there))
+        sides.deliveries.record(sent.path, there.raw, before, now)
+    elif ours is not None and ours.startswith(there.raw) and is_other:
         with sides.book.writing():
             since = sides.book.doubted(sent.path, there.etag, now)
         if not (there.confirmed or now.timestamp() - since >= SECOND_LOOK):
+<<<<<<< HEAD
             raise Again
         sides.agree(sent.path, ours, sides.send(sent.path, ours, there.etag))
         sides.deliveries.record(sent.path, ours, now)
     elif there.etag != sent.tag:
+=======
+            raise RemoteLocked(sent.path)
+        if reason := Overwritten(sides).search(done, now, only=sent.path).get(sent.path):
+            raise RemoteBusy(reason)
+        sides.agree(sent.path, ours, sides.send(sent.path, ours, there.etag, after=there.modified))
+        sides.deliveries.record(sent.path, ours, before, now)
+    elif is_other:
+>>>>>>> a85fdb9 (sync: let go only of lines that their author had read)
         # The server may have kept a part of ours, or all of it, before somebody wrote what lies there now.
         sides.deliveries.lose(sent.path, sent.hash)
     sides.sent(sent.path)
 
 
-def _remember(sides: Sides, sent: Sent, ours: bytes | None, now: datetime) -> None:
+def _remember(sides: Sides, sent: Sent, ours: bytes | None, there: Fetched, now: datetime) -> None:
     """It may have arrived, and have replaced a text that nobody here has seen."""
     was = sides.book.agreed(sent.path)
-    if ours is None or not isinstance(was, BaseFile | None) or (was.tag if was else None) != sent.tag:
+    if ours is None or not isinstance(was, BaseFile | None) or (was is None) != (sent.tag is None):
         return
+    is_ours = ours.startswith(there.raw)
+    stored = Stored(modified=there.modified if is_ours else 0)
     with sides.book.writing():
-        Overwritten(sides).remember(was or NOTHING, Stored(), sent.path, ours, now, young=True)
+        Overwritten(sides).remember(was or NOTHING, stored, sent.path, ours, now, young=True, tag=sent.tag or "")
 
 
 def _bytes_of(sides: Sides, sent: Sent) -> bytes | None:

@@ -7,13 +7,14 @@ from datetime import datetime
 from hashlib import sha256
 
 from vault_memory.markdown import merge
-from vault_memory.remote import Entry, Fetched, Remote, Stored
+from vault_memory.remote import Entry, Fetched, Remote, RemoteChanged, Stored
+from vault_memory.sync.awareness import join_records
 from vault_memory.sync.book import NEW, UNSIGNED, YOUNG, Book, Sent
 from vault_memory.sync.deliveries import Deliveries
 from vault_memory.sync.disk import Disk
 from vault_memory.sync.local import Local
 from vault_memory.sync.trees import BaseFile
-from vault_memory.vault import By, Note, Version, Writer, merge_records, revision_of
+from vault_memory.vault import By, Note, Version, Writer, revision_of
 
 TEXT = (".md",)
 RECORDS = (".jsonl",)
@@ -110,8 +111,9 @@ class Sides:
         with self.writing() as writer:
             snapshots = writer.snapshots
             revisions = dict.fromkeys(version.revision for version in snapshots.chain(path))
-            if isinstance(was, BaseFile) and [*revisions][-1:] in ([], [was.hash]):
-                revisions |= dict.fromkeys(version.revision for version in snapshots.before(path, was.hash))
+            if isinstance(was, BaseFile) and (was.hash not in revisions or [*revisions][-1] == was.hash):
+                earlier = [version.revision for version in snapshots.before(path, was.hash)]
+                revisions |= dict.fromkeys((was.hash, *earlier))
             revisions = dict.fromkeys([*revisions][: VERSIONS + 1])
             return {revision: snapshots.bytes_of(revision) or b"" for revision in revisions}
 
@@ -165,7 +167,7 @@ class Sides:
 
         def on_newer(base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:
             if path.endswith(RECORDS):
-                return merge_records([ours, theirs])
+                return join_records([ours, theirs])
             return merge(base, ours, theirs, between_people=True).result if path.endswith(TEXT) else None
 
         op_id = "sync-" + sha256(f"{path}\0{expected}\0{revision_of(raw)}".encode()).hexdigest()[:24]
@@ -181,15 +183,28 @@ class Sides:
                 raise Again
         return written.outcome
 
-    def send(self, path: str, raw: bytes, expected: str | None) -> Stored:
-        """Write to the server, over the file with that tag or where nothing is."""
+    def send(self, path: str, raw: bytes, expected: str | None, *, after: int = 0) -> Stored:
+        """Write to the server, over the file with that tag or where nothing is.
+
+        `after`: the time that the server gives that file, where the caller knows it.
+        """
         last = self.book.last_seen(path)
-        after = last.modified if last and last.etag == expected else 0
+        after = after or (last.modified if last and last.etag == expected else 0)
+        if expected is not None and not after and self.remote.traits.versions:
+            # At the time of the file that it replaces it would get the tag of that file, and its place in the list.
+            entry = self.remote.look(path)
+            if entry.etag != expected:
+                raise RemoteChanged(path)
+            with self.book.writing():
+                self.book.entry(entry)
+            after = entry.modified
         return self.remote.put(path, raw, expected=expected, after=after)
 
     def send_again(self, note: Note, expected: str, now: datetime) -> bool:
         """Upload a text of whose last upload the server kept the first part. False: it does so again and again."""
-        delivery = self.deliveries.of(note.path, self.book.agreed(note.path))
+        was = self.book.agreed(note.path)
+        delivery = self.deliveries.of(note.path, was)
+        before = was.hash if isinstance(was, BaseFile) else ""
         tries = delivery.tries + 1 if delivery else 1
         with self.book.writing():
             self.book.send([Sent(note.path, note.revision, len(note.raw), expected)])
@@ -197,7 +212,7 @@ class Sides:
         stored = self.send(note.path, note.raw, expected)
         with self.book.writing():
             self.agree(note.path, note.raw, stored)
-            self.deliveries.record(note.path, note.raw, now, tries=tries)
+            self.deliveries.record(note.path, note.raw, before, now, tries=tries)
         return tries <= TRIES
 
     def give_up_old(self) -> None:
@@ -262,6 +277,11 @@ class Sides:
     def sent(self, path: str) -> None:
         with self.book.writing():
             self.book.sent(path)
+
+
+def as_stored(fetched: Fetched) -> Stored:
+    """What was read, as if the server had just stored it."""
+    return Stored(fetched.etag, confirmed=fetched.confirmed, modified=fetched.modified, checksum=fetched.checksum)
 
 
 def _is_head(head: Version | None, raw: bytes) -> bool:

@@ -37,7 +37,6 @@ class _Gone:
     action: Upload
     note: Note
     stored: Stored
-    has_precondition: bool = True
 
     @property
     def folder(self) -> str:
@@ -62,7 +61,7 @@ class Uploading:
         try:
             tried, rest = self._send_in_bulk(ready, gone, attempt, now)
             for action, note in rest:
-                if stored := attempt(action, partial(self._put, action, note, tried=action.path in tried)):
+                if stored := attempt(action, partial(self._put, action, note, now, tried=action.path in tried)):
                     gone.append(_Gone(action, note, stored))
         except BaseException:
             self._record([one for one in gone if one.stored.etag], done, now)
@@ -92,11 +91,13 @@ class Uploading:
             settled |= answers.keys()
             for action, note in batch:
                 if stored := answers.get(action.path):
-                    gone.append(_Gone(action, note, stored, has_precondition=False))
+                    gone.append(_Gone(action, note, stored))
         return tried, [(action, note) for action, note in ready if action.path not in settled]
 
-    def _put(self, action: Upload, note: Note, *, tried: bool) -> Stored:
+    def _put(self, action: Upload, note: Note, now: datetime, *, tried: bool) -> Stored:
         """`tried`: the note was part of a bulk upload, and the server did not say that it stored it."""
+        if action.tag is not None and action.path in self._suspects:
+            self._overwritten.list_before(action.path, now)
         try:
             return self._sides.send(action.path, note.raw, action.tag)
         except RemoteChanged:
@@ -127,7 +128,7 @@ class Uploading:
         if entry.size != len(one.note.raw):
             raise Again
         stored = Stored(entry.etag, entry.fileid, replaced=one.stored.replaced)
-        return _Gone(one.action, one.note, stored, one.has_precondition)
+        return _Gone(one.action, one.note, stored)
 
     def _record(self, gone: Sequence[_Gone], done: Done, now: datetime) -> None:
         with self._sides.book.writing():
@@ -138,11 +139,13 @@ class Uploading:
                     # A tag of the last listing proves the bytes only if the server was asked in this pass.
                     young = path in self._suspects or not self._sides.asked
                     replaced = was if isinstance(was, BaseFile) and one.action.tag is not None else NOTHING
-                    self._overwritten.remember(replaced, one.stored, path, one.note.raw, now, young=young)
+                    tag = one.action.tag or ""
+                    self._overwritten.remember(replaced, one.stored, path, one.note.raw, now, young=young, tag=tag)
                 else:
-                    self._overwritten.begin(path, one.note.revision, has_precondition=one.has_precondition)
+                    self._overwritten.begin(path, one.note.revision)
                 self._sides.agree(one.action.path, one.note.raw, one.stored, made=is_new)
-                self._sides.deliveries.record(path, one.note.raw, now)
+                before = was.hash if isinstance(was, BaseFile) else ""
+                self._sides.deliveries.record(path, one.note.raw, before, now, modified=one.stored.modified)
                 self._sides.rewrote(one.action.path, "us", now)
                 done.uploaded.append(one.action.path)
                 done.acted += 1
