@@ -12,7 +12,6 @@ from tests.sync.conftest import MEMORY
 from tests.sync.crowded import in_a_crowd
 from vault_memory.sync.carrying import Carrying
 from vault_memory.sync.overwritten import Overwritten
-from vault_memory.sync.sides import Sides
 
 SEEDS = range(20)
 
@@ -33,12 +32,11 @@ def never_asks(patch: pytest.MonkeyPatch) -> None:
 
 
 def never_looks_behind(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Overwritten, "search", lambda self, done, now: None)
+    patch.setattr(Overwritten, "search", lambda self, done, now, only=None: {})
 
 
-def takes_a_cut_upload_for_an_edit(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Sides, "is_cut_short", lambda self, path, fetched: False)
-    patch.setattr("vault_memory.sync.overwritten.short_size", lambda one, versions: None)
+def takes_every_text_for_read(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr("vault_memory.sync.carrying.has_read", lambda raw, steps: True)
 
 
 def trusts_every_tag(patch: pytest.MonkeyPatch) -> None:
@@ -46,7 +44,7 @@ def trusts_every_tag(patch: pytest.MonkeyPatch) -> None:
     never_looks_behind(patch)
 
 
-VARIANTS = [never_asks, never_looks_behind, takes_a_cut_upload_for_an_edit, trusts_every_tag]
+VARIANTS = [never_asks, never_looks_behind, takes_every_text_for_read, trusts_every_tag]
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.__name__)

@@ -1,0 +1,82 @@
+"""What somebody takes out counts only if that somebody had read it: the rule, on pretended histories of one note."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vault_memory.sync.awareness import Step, has_read, items_of, join_records, without_torn
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[set[bytes]], int, set[bytes]]:
+    """Texts that this device uploads one after the other; which of them a program reads; what it makes of that."""
+    numbers = iter(range(1000))
+    texts = [{b"first"}]
+    for _ in range(draw(st.integers(1, 6))):
+        gone = draw(st.sets(st.sampled_from(sorted(texts[-1])))) if texts[-1] else set()
+        added = {b"line%d" % next(numbers) for _ in range(draw(st.integers(0, 2)))}
+        past = sorted(set[bytes]().union(*texts) - texts[-1])
+        joined = draw(st.sets(st.sampled_from(past), max_size=2)) if past else set()
+        texts.append((texts[-1] - gone) | added | joined)
+    at = draw(st.integers(0, len(texts) - 1))
+    gone = draw(st.sets(st.sampled_from(sorted(texts[at])))) if texts[at] else set()
+    return texts, at, (texts[at] - gone) | {b"its own"}
+
+
+def note(lines: set[bytes]) -> bytes:
+    return b"## Tea\n" + b"".join(line + b"\n" for line in sorted(lines))
+
+
+def steps_of(texts: list[set[bytes]]) -> list[Step]:
+    steps = [
+        Step(note(text), note(before), frozenset[bytes]().union(*texts[: at + 1]), by_us=True)
+        for at, (before, text) in enumerate(pairwise(texts))
+    ]
+    return steps[::-1]
+
+
+@given(histories())
+def test_no_line_counts_as_taken_out_that_its_author_had_not_read(history: tuple[list[set[bytes]], int, set[bytes]]):
+    texts, at, its = history
+
+    if has_read(note(its), steps_of(texts)):
+        assert texts[-1] - its <= texts[at]
+
+
+@given(histories())
+def test_whoever_keeps_the_newest_line_has_read_all(history: tuple[list[set[bytes]], int, set[bytes]]):
+    texts, _, its = history
+    newest = b"the newest"
+
+    assert has_read(note(its | {newest}), steps_of([*texts, texts[-1] | {newest}]))
+
+
+def test_of_a_text_that_others_wrote_all_new_lines_have_to_be_known():
+    step = Step(b"- one\n- two\n- three\n", b"- one\n", frozenset({b"- one"}), by_us=False)
+
+    assert not has_read(b"- one\n- two\n", [step])
+    assert has_read(b"- two\n- three\n", [step])
+
+
+def test_a_line_that_was_joined_in_from_elsewhere_proves_nothing():
+    step = Step(b"- one\n- its\n", b"- one\n", frozenset({b"- one", b"- its"}), by_us=True)
+
+    assert not has_read(b"- its\n", [step])
+
+
+def test_headings_tell_nothing():
+    assert items_of(b"# Tea\n\n## Green\n- one\n") == {b"- one"}
+
+
+def test_the_first_part_of_a_line_goes_where_the_whole_line_stands():
+    whole = b"- tea\n- green and black\n"
+
+    assert without_torn(b"- tea\n- green an\n- its\n", whole, [b"- tea\n"]) == b"- tea\n- its\n"
+    assert without_torn(b"- green\n", whole, [b"- green\n"]) == b"- green\n"
+
+
+def test_half_a_record_goes_where_the_whole_one_stands():
+    joined = join_records([b'{"id": "1"}\n{"id": "22"}\n', b'{"id": "1"}\n{"id": "2\n{"id": "3"}\n'])
+
+    assert sorted(joined.splitlines()) == [b'{"id": "1"}', b'{"id": "22"}', b'{"id": "3"}']

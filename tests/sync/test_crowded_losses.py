@@ -1,0 +1,237 @@
+"""Lines that runs of the crowd have lost, each told step by step: what everybody does until the line would be gone."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.remote.servers.faults import EMPTY_200, LoseAnswer, Meanwhile
+from tests.sync.clouded import bulk_upload
+from tests.sync.test_scenarios_servers import TEXT, Cloud
+
+BLACK = f"{TEXT}- black\n"
+
+
+@pytest.fixture
+def cloud(base: Path) -> Cloud:
+    return Cloud(base)
+
+
+def lines(raw: bytes) -> set[str]:
+    return set(raw.decode().splitlines())
+
+
+def its(line: str = "its", *, upon: str = TEXT) -> bytes:
+    """What a program uploads that has read an earlier text."""
+    return f"{upon}- {line}\n".encode()
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_a_line_stays_when_another_device_reads_the_text_that_was_written_over_it(cloud: Cloud, typed: bool):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.turn()
+    cloud.clock.pass_by(3)
+    cloud.phone.turn()
+    cloud.clock.pass_by(3)
+    bulk_upload(cloud.fake, "USER.md", its())
+    if typed:
+        cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
+
+    cloud.clock.pass_by(3)
+    cloud.phone.turn()
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its", *(["- phone"] if typed else [])} <= lines(cloud.together()["USER.md"])
+
+
+def test_a_line_stays_when_a_device_that_had_not_seen_it_writes_upon_the_text_over_it(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.turn()
+    bulk_upload(cloud.fake, "USER.md", its())
+    cloud.clock.pass_by(3)
+    cloud.phone.turn()
+    cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
+    cloud.phone.turn()
+
+    cloud.clock.pass_by(3)
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its", "- phone"} <= lines(cloud.together()["USER.md"])
+
+
+def test_a_line_stays_when_a_removal_makes_the_stale_text_equal_to_an_earlier_one(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.turn()
+    bulk_upload(cloud.fake, "USER.md", its())
+    cloud.clock.pass_by(3)
+    cloud.phone.turn()
+    cloud.phone.save("USER.md", TEXT)
+    cloud.phone.turn()
+
+    cloud.clock.pass_by(3)
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine"} <= lines(cloud.together()["USER.md"])
+
+
+def test_a_line_stays_that_was_joined_in_again_and_is_written_over_once_more(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.turn()
+    bulk_upload(cloud.fake, "USER.md", its())
+    cloud.clock.pass_by(3)
+    cloud.laptop.turn()
+    cloud.laptop.turn()
+    assert "- mine" in lines(cloud.fake.files()["USER.md"])
+    bulk_upload(cloud.fake, "USER.md", its("its\n- more"))
+
+    cloud.clock.pass_by(3)
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its", "- more"} <= lines(cloud.together()["USER.md"])
+
+
+def test_a_line_stays_when_the_merge_that_held_it_found_the_next_text_on_the_server(cloud: Cloud):
+    cloud.agreed()
+    cloud.phone.save("USER.md", f"{TEXT}- phone\n")
+    cloud.phone.turn()
+    cloud.clock.pass_by(3)
+    cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
+    cloud.script.add(Meanwhile(lambda: bulk_upload(cloud.fake, "USER.md", its())), "PUT")
+    cloud.laptop.turn()
+
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- phone", "- its"} <= lines(cloud.together()["USER.md"])
+
+
+def test_two_devices_that_write_in_one_second_lose_no_line_to_each_other(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", BLACK.encode())
+    for device in (cloud.laptop, cloud.phone):
+        device.remote._lag = 7
+        device.turn()
+    cloud.clock.pass_by(2)
+    cloud.laptop.save("USER.md", f"{BLACK}- one\n")
+    cloud.phone.save("USER.md", f"{BLACK}- two\n")
+    cloud.fake.race_next_put(lambda: cloud.phone.turn() and None)
+
+    cloud.laptop.turn()
+
+    assert {"- black", "- one", "- two"} <= lines(cloud.together()["USER.md"])
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_line_stays_that_an_upload_overtakes_after_the_server_gave_all_files_new_tags(cloud: Cloud, answered: bool):
+    cloud.agreed()
+    cloud.fake.new_tags()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
+    if not answered:
+        cloud.script.add(LoseAnswer(), "PUT")
+
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_line_stays_behind_a_tag_that_comes_back(cloud: Cloud, seen: bool):
+    cloud.agreed(USER=BLACK, tea="- tea\n")
+    file = cloud.fake.tree.file("USER.md")
+    tag = file.etag
+    cloud.fake.new_tags()
+    if seen:
+        cloud.laptop.turn()
+    cloud.clock.pass_by(5)
+    cloud.fake.other_client_put("USER.md", BLACK.replace("black", "white").encode(), mtime=file.mtime)
+    cloud.fake.other_client_put("tea.md", b"- tea\n- milk\n")
+    assert file.etag == tag
+    cloud.laptop.save("USER.md", f"- mine\n{BLACK}")
+
+    cloud.clock.pass_by(15)
+    cloud.laptop.turn()
+
+    assert {"- mine", "- white"} <= lines(cloud.together()["USER.md"])
+
+
+def test_a_line_stays_that_was_written_over_by_an_upload_which_killed_the_server(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", f"{TEXT}- seen\n".encode())
+    cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
+    now = int(cloud.clock.seconds())
+    cloud.fake.race_next_put(lambda: cloud.fake.other_client_put("USER.md", its("same"), mtime=now))
+    cloud.fake.kill_next_put_at(9)
+
+    for _ in range(3):
+        cloud.laptop.turn()
+        cloud.clock.pass_by(3)
+
+    assert {"- green", "- mine", "- same"} <= lines(cloud.together()["USER.md"])
+
+
+def test_a_line_stays_when_an_empty_answer_comes_in_place_of_an_earlier_version(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
+    cloud.script.add(EMPTY_200, "GET", "/versions/")
+
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
+
+
+def test_a_new_note_arrives_at_the_path_of_one_that_was_renamed(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_move("USER.md", "ann.md")
+    cloud.fake.other_client_put("USER.md", b"- new\n")
+
+    for _ in range(3):
+        cloud.clock.pass_by(61)
+        cloud.laptop.turn()
+
+    assert cloud.laptop.text("USER.md") == "- new\n"
+    assert cloud.laptop.text("ann.md") == TEXT
+
+
+def test_a_note_stays_that_the_server_left_out_of_two_listings(cloud: Cloud):
+    cloud.agreed()
+    for _ in range(2):
+        cloud.fake.list_omits_once("USER.md")
+        cloud.fake.other_client_put("tea.md", cloud.fake.files()["tea.md"] + b"- more\n")
+        cloud.clock.pass_by(5)
+        cloud.laptop.turn()
+
+    assert cloud.laptop.text("USER.md") == TEXT
+    assert "USER.md" in cloud.together()
+
+
+def test_devices_take_no_turns_about_the_order_of_records(cloud: Cloud):
+    cloud.laptop.save("log.jsonl", '{"id": "1"}\n')
+    cloud.agreed(tea="- tea\n")
+    cloud.laptop.save("log.jsonl", '{"id": "1"}\n{"id": "2"}\n{"id": "3"}\n')
+    cloud.laptop.turn()
+    cloud.fake.other_client_put("log.jsonl", b'{"id": "1"}\n{"id": "3"}\n{"id": "2"}\n')
+
+    cloud.clock.pass_by(3)
+    cloud.laptop.turn()
+
+    assert cloud.together()["log.jsonl"] == b'{"id": "1"}\n{"id": "3"}\n{"id": "2"}\n'
+
+
+def test_the_rest_of_an_upload_stays_when_another_device_renames_the_half_of_it(cloud: Cloud):
+    cloud.agreed(USER=BLACK, tea="- tea\n")
+    cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
+    cloud.fake.kill_next_put_at(len(TEXT) - 3)
+    cloud.laptop.turn()
+    cloud.fake.other_client_move("USER.md", "ann.md")
+
+    for _ in range(5):
+        cloud.clock.pass_by(61)
+        cloud.laptop.turn()
+
+    assert {"- green", "- black", "- mine"} <= lines(cloud.together()["ann.md"])
