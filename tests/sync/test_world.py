@@ -89,5 +89,6 @@ def test_a_sync_in_which_the_last_writer_wins_is_caught(monkeypatch: pytest.Monk
 def test_a_sync_that_believes_one_listing_is_caught(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("vault_memory.sync.engine.TWICE_SECONDS", -1.0)
     monkeypatch.setattr("vault_memory.sync.engine.MINUTE_SECONDS", -1.0)
+    monkeypatch.setattr("vault_memory.sync.carrying.Carrying._is_there", lambda self, path: False)
 
     assert caught(range(300, 340), removals=False) is not None

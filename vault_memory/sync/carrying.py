@@ -68,6 +68,7 @@ class Carrying:
 
         Two writes can pass one precondition at once, and some clients send none: then theirs starts from an older
         version than ours, and to take ours for the common text would take our lines for lines that they removed.
+        A text that is just as an earlier one has been put back on purpose, but by a person, not by a device.
         """
         delivery = self._sides.deliveries.of(path, was)
         if delivery is None or not path.endswith((*TEXT, *RECORDS)):
@@ -80,6 +81,8 @@ class Carrying:
             return None
         texts = self._sides.versions_here(path)
         if was.hash not in texts or items_of(texts[was.hash]) <= items_of(fetched.raw):
+            return None
+        if revision_of(fetched.raw) in texts and fetched.checksum != revision_of(fetched.raw):
             return None
         if path.endswith(RECORDS):
             return _Start(None)

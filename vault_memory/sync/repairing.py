@@ -17,13 +17,9 @@ from vault_memory.remote import (
     Stored,
 )
 from vault_memory.sync.book import Sent
-from vault_memory.sync.done import ANEW, Done
+from vault_memory.sync.done import Done
 from vault_memory.sync.overwritten import NOTHING, Overwritten
-<<<<<<< HEAD
-from vault_memory.sync.sides import SECOND_LOOK, Again, Sides
-=======
 from vault_memory.sync.sides import SECOND_LOOK, Again, Sides, as_stored
->>>>>>> a85fdb9 (sync: let go only of lines that their author had read)
 from vault_memory.sync.trees import BaseFile
 from vault_memory.vault import Note, revision_of
 
@@ -49,8 +45,6 @@ def repair(sides: Sides, done: Done, now: datetime) -> dict[str, str]:
         except (RemoteChanged, RemoteMissing, ParentMissing, Refused, RemoteFull) as error:
             logger.info("%s; it is looked at anew", error.message)
             sides.sent(sent.path)
-        except Again:
-            still[sent.path] = ANEW
     return {**Overwritten(sides).search(done, now), **still}
 
 
@@ -75,19 +69,12 @@ def _settle(sides: Sides, sent: Sent, done: Done, now: datetime) -> None:
         with sides.book.writing():
             since = sides.book.doubted(sent.path, there.etag, now)
         if not (there.confirmed or now.timestamp() - since >= SECOND_LOOK):
-<<<<<<< HEAD
             raise Again
-        sides.agree(sent.path, ours, sides.send(sent.path, ours, there.etag))
-        sides.deliveries.record(sent.path, ours, now)
-    elif there.etag != sent.tag:
-=======
-            raise RemoteLocked(sent.path)
         if reason := Overwritten(sides).search(done, now, only=sent.path).get(sent.path):
             raise RemoteBusy(reason)
         sides.agree(sent.path, ours, sides.send(sent.path, ours, there.etag, after=there.modified))
         sides.deliveries.record(sent.path, ours, before, now)
     elif is_other:
->>>>>>> a85fdb9 (sync: let go only of lines that their author had read)
         # The server may have kept a part of ours, or all of it, before somebody wrote what lies there now.
         sides.deliveries.lose(sent.path, sent.hash)
     sides.sent(sent.path)
