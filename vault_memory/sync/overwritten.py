@@ -91,6 +91,8 @@ class Listed:
     """of that text"""
     sizes: dict[str, int]
     """by id"""
+    modified: int = 0
+    """the time that the server gave that text; 0 when it is not known"""
 
 
 class Overwritten:
@@ -115,7 +117,8 @@ class Overwritten:
             return
         known = self._sides.book.last_seen(path)
         is_known = known is not None and known.etag in (was.tag, tag or was.tag)
-        size, modified = (known.size, known.modified) if known and is_known else (-1, 0)
+        listed = self._listed(path, was.hash)
+        size, modified = (known.size, known.modified) if known and is_known else (-1, listed.modified if listed else 0)
         crossed = path in self.suspects(now)
         made = Overwrite(
             path, stored.fileid or was.remote_id, was.hash, size, modified,
@@ -145,7 +148,9 @@ class Overwritten:
             return
         if self._listed(path, was.hash) is None:
             versions = self._sides.remote.versions(path, fileid=was.remote_id)
-            self._remember_listed(path, was.hash, versions)
+            entry = self._sides.book.last_seen(path)
+            modified = entry.modified if entry and entry.etag == was.tag else 0
+            self._remember_listed(path, was.hash, versions, modified)
 
     def is_next(self, path: str, was: BaseFile, delivery: Delivery, fetched: Fetched) -> bool:
         """Whether a device like this one wrote a text upon the last one that is known here.
@@ -215,7 +220,7 @@ class Overwritten:
                 self._aside(one, unseen, done, now)
         elif unseen:
             self._aside(one, unseen, done, now)
-        self._remember_listed(one.path, one.ours, versions)
+        self._remember_listed(one.path, one.ours, versions, one.ours_modified)
 
     def _send_again(self, one: Overwrite, size: int, done: Done, now: datetime) -> None:
         """The server kept the first part of our text: put the whole one over it before anybody builds upon that."""
@@ -229,9 +234,9 @@ class Overwritten:
             self._sides.sent(one.path)
             done.again.add(one.path)  # somebody has already written upon the first part
 
-    def _remember_listed(self, path: str, revision: str, versions: Sequence[Earlier]) -> None:
+    def _remember_listed(self, path: str, revision: str, versions: Sequence[Earlier], modified: int) -> None:
         """What comes in addition, as long as the text of now is the last one, was written over it."""
-        listed = Listed(revision, {version.id: version.size for version in versions})
+        listed = Listed(revision, {version.id: version.size for version in versions}, modified)
         with self._sides.book.writing():
             self._sides.book.say(_LISTED + path, asdict(listed))
 
