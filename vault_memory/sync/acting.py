@@ -90,7 +90,7 @@ class Acting:
 
         `done`: what this pass has done before.
         """
-        done = done or Done()
+        done = Done() if done is None else done
         self._trashed = 0
         uploads = [one for one in actions if isinstance(one, Upload)]
         if uploads:

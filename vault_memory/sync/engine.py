@@ -185,13 +185,12 @@ class Sync:
         refuse_others(Path(self._folder.root))
         before = self._remote.traffic.requests
         answers = Answers(approve_deletes, approve_restore, refuse_restore and not dry_run)
-        self._begin()
+        self._begin(ask)
         done = Done()
         open_uploads = {} if dry_run else repair(self._sides, done, now)
         at = now.timestamp()
         here = self._local.look(at)
         there = self._distant.look(again=self._doubtful()) if ask else self._distant.glance()
-        self._sides.asked = ask
         if ask:
             self._sides.deliveries.observe(there.entries, self.book.base(), at, listed=there.fresh)
         if another := self._meeting.another(at, there.entries, there.root, approved=approve_deletes):
@@ -206,11 +205,10 @@ class Sync:
         busy = {action.path for action in (*made.actions, *looks)}
         if ask and not (dry_run or made.halted):
             looks += sweep(self.book, there, base, busy, at)
-        actions = (*made.actions, *looks)
         if dry_run:
             return self._report(made, done, before, here, planned=made.actions)
         self._backups.hold(gone, base, made.restored)
-        done = self._acting.do(actions, now, progress, done)
+        self._acting.do((*made.actions, *looks), now, progress, done)
         report = self._report(made, done, before, here)
         self._note_down(made, now if ask and not report.failed else None)
         return replace(report, moved=there.moved, settled=self._is_settled(made, done, here))
@@ -264,8 +262,9 @@ class Sync:
         )
         return plan(base, local, gone.remote, settings), base, gone, local
 
-    def _begin(self) -> None:
+    def _begin(self, ask: bool) -> None:
         """Forget what was asked for in the last pass."""
+        self._sides.asked = ask
         self._sides.prefetched.clear()
         self._meeting.begin()
 
