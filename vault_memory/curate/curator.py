@@ -46,9 +46,9 @@ QUIET_SECONDS = 0.3
 """For which a note must have been left alone before it is written while somebody waits"""
 UNATTENDED_QUIET_SECONDS = 2.0
 PATIENCE_SECONDS = 2.0
+"""How long a call waits for a note that is in use before it says that the write is pending"""
 SHORTEST_REVISION = 12
 """Digits of a revision that name it"""
-"""How long a call waits for a note that is in use before it says that the write is pending"""
 PAUSE_SECONDS = 0.05
 PASSING = frozenset({"hot", "truncated", "in_editor", "busy"})
 """Reasons to wait that may be over in a moment"""
