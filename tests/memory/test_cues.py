@@ -86,7 +86,7 @@ def test_a_number_in_a_block_id_is_no_number_of_the_text():
 
     assert cues.of_text("- three cats ^D1-3", asked, ranking.WEIGHTS) == {"number": ranking.WEIGHTS.number}
     assert cues.of_text("- some cats ^D1-3", asked, ranking.WEIGHTS) == {}
-    assert cues.of_text("- cats? ^D1-3", asked, ranking.WEIGHTS) == {"question": ranking.WEIGHTS.question}
+    assert cues.of_text("- dogs? ^D1-3", asked, ranking.WEIGHTS) == {"question": ranking.WEIGHTS.question}
 
 
 def test_a_speaker_is_named_by_a_part_of_the_name():
@@ -114,6 +114,15 @@ def test_prose_has_no_cues_of_conversations():
     ],
 )
 def test_a_text_is_a_question_as_far_as_it_asks(text, part):
-    asked = cues.asked("ladder", ())
+    asked = cues.asked("the kettle", ())
 
     assert cues.of_text(text, asked, ranking.WEIGHTS).get("question") == part
+
+
+def test_a_question_that_asks_the_query_again_counts_for_less():
+    asked = cues.asked("ladder", ())
+    weights = ranking.WEIGHTS
+
+    again = cues.of_text("- **Ann**: Where is the ladder? ^b1", asked, weights)
+
+    assert again == {"question": weights.question + weights.asked_again}

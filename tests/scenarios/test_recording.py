@@ -145,7 +145,7 @@ def test_the_daemon_takes_what_is_dropped_within_a_second_and_finds_it(outside):
         assert turns(outside, "Users/mira")
         assert took < 5, "a second, and what a busy machine adds"
         outside.ok("record", "--session", "m", "--role", "assistant", "Shall I fetch the walrus?")
-        until(lambda: outside.finds("Shall I fetch the walrus", "--user", "mira"))
+        until(lambda: outside.finds("fetch", "--user", "mira"))
         [ended] = [outside.ok("end-session", "m")]
         assert len(ended["held"]) == 1
     assert not any(path.name.endswith((".taken", ".jsonl")) for path in drop.iterdir())
