@@ -208,6 +208,9 @@ class Overwritten:
         unseen = self._unseen(one, versions, now)  # first of all: the next write could wipe it out
         if (size := short_size(one, versions)) is not None:
             self._send_again(one, size, done, now)
+            versions = self._sides.remote.versions(one.path, fileid=one.fileid)
+            more = self._unseen(one, versions, now)  # what passed together with the second upload
+            unseen += [raw for raw in more if raw not in unseen]
         if versions:
             self._sides.deliveries.confirm(one.path, one.ours, versions[0].size, versions[0].modified)
         if unseen and not self._sides.writes_here:

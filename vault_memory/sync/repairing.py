@@ -72,7 +72,11 @@ def _settle(sides: Sides, sent: Sent, done: Done, now: datetime) -> None:
             raise Again
         if reason := Overwritten(sides).search(done, now, only=sent.path).get(sent.path):
             raise RemoteBusy(reason)
-        sides.agree(sent.path, ours, sides.send(sent.path, ours, there.etag, after=there.modified))
+        stored = sides.send(sent.path, ours, there.etag, after=there.modified)
+        half = BaseFile(revision_of(there.raw), there.etag, "", was.remote_id if was else "")
+        with sides.book.writing():  # another write may have passed together with this one, too
+            Overwritten(sides).remember(half, stored, sent.path, ours, now, young=True)
+        sides.agree(sent.path, ours, stored)
         sides.deliveries.record(sent.path, ours, before, now)
     elif is_other:
         # The server may have kept a part of ours, or all of it, before somebody wrote what lies there now.
