@@ -55,7 +55,7 @@ class Crowd(Others):
             case 3:
                 self.write_under_the_same_tag(chance)
             case 4 | 5:
-                self.fake.race_next_put(lambda: self.write(chance))
+                self.fake.race_next_put(lambda: self.write(chance, racing=True))
             case 6:
                 self.fake.race_next_put(lambda: self.overlap(chance))
             case 7:
@@ -75,8 +75,11 @@ class Crowd(Others):
         super().edit(path)
         self.readings[path] = Reading(self.fake.files()[path], self.fake.clock())
 
-    def write(self, chance: random.Random) -> None:
-        """The third program uploads a note that it has read a moment ago, whatever the server has now."""
+    def write(self, chance: random.Random, *, racing: bool = False) -> None:
+        """The third program uploads a note that it has read a moment ago, whatever the server has now.
+
+        `racing`: while the upload of a device is between its precondition and its bytes.
+        """
         path = self._some_note(chance)
         if path is None:
             return
@@ -84,10 +87,27 @@ class Crowd(Others):
         if before and not before.endswith(b"\n"):
             return  # half of an upload: its line would become part of another one
         after, removed, added = self._changed(path, before, chance)
+        last = self._place_of(path)
         if self._upload(path, after, chance):
             self.readings[path] = Reading(after, self.fake.clock())
             self.ledger.deleted |= removed
-            self.ledger.saved |= added
+            if not self._is_hidden(path, last, racing=racing):
+                self.ledger.saved |= added
+
+    def _place_of(self, path: str) -> tuple[int, int, str]:
+        """Time and length of a file, by which the server tells its texts apart; and its checksum."""
+        node = self.fake.tree.find(path)
+        return (
+            (node.mtime, node.size, node.checksum) if node is not None and not isinstance(node, Folder) else (0, 0, "")
+        )
+
+    def _is_hidden(self, path: str, last: tuple[int, int, str], *, racing: bool) -> bool:
+        """Whether the server shows nothing of the last write to anybody: its line is not asked for then.
+
+        A text of the same time and length has the tag and the place among the versions of the one that it replaces. A
+        checksum that goes away shows it to the next listing, but not to an upload that is already under way.
+        """
+        return self._place_of(path)[:2] == last[:2] and (racing or not last[2])
 
     def write_under_the_same_tag(self, chance: random.Random) -> None:
         """A line is replaced by one of its length, in a file that keeps its time.
