@@ -228,7 +228,7 @@ enabled = false
 class GeminiCli(Client):
     name = "gemini-cli"
     files = (".gemini/settings.json",)
-    runs = 3
+    runs = 10
 
     @property
     def environment(self) -> dict[str, str]:
