@@ -95,24 +95,29 @@ def furnish(outside: Outside, notes: int) -> list[Path]:
 
 
 def work_of(outside: Outside, work: Work, act: Callable[[int], object]) -> collections.Counter[str]:
-    """The calls that some acts cost, once a daemon runs and until all they changed is kept."""
+    """The calls of the cheapest of some acts, once a daemon runs and until all it changed is kept.
+
+    What grows with the vault is in each act. On a busy machine the loop turns more often during some of them.
+    """
     with watching(outside, work) as daemon, VaultMemory.open(outside.vault, environment=outside.environment) as other:
         act(-1)
         until(lambda: daemon.barrier.passed() and not other.unkept())
-        work.counting = True
+        costs = []
         for number in range(SAVES):
+            work.calls = collections.Counter()
+            work.counting = True
             act(number)
             until(lambda: daemon.barrier.passed() and not other.unkept())
-        work.counting = False
-    found, work.calls = work.calls, collections.Counter()
-    return found
+            work.counting = False
+            costs.append(work.calls)
+    return min(costs, key=lambda cost: cost["calls"])
 
 
 def assert_alike(small: collections.Counter[str], larger: collections.Counter[str]) -> None:
     """The larger vault has ten times the notes; the loop turns a little more or less often in each run."""
     assert small["calls"] > 100, "nothing was counted"
     for what in {*small, *larger}:
-        assert larger[what] <= 1.5 * small[what] + 3 * SAVES, (what, small, larger)
+        assert larger[what] <= 1.5 * small[what] + 15, (what, small, larger)
 
 
 @pytest.mark.parametrize("by_rename", [True, False], ids=["by rename", "in place"])
