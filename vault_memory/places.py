@@ -4,33 +4,31 @@ import os
 import sys
 from collections.abc import Mapping
 
+MARKER = ".vault-memory"
+"""At the top of a vault: its marker"""
 SOCKET = "daemon.sock"
 """In the state folder of a vault: where its daemon listens"""
+XDG = {"state": ("XDG_STATE_HOME", "~/.local/state"), "cache": ("XDG_CACHE_HOME", "~/.cache")}
+"""On Linux: the variable that names a folder of the user, and the folder where it is not set"""
 
 
 def state_root(environment: Mapping[str, str]) -> str:
     """The folder of all vaults' states: VAULT_MEMORY_STATE, else the user's state directory."""
-    if given := environment.get("VAULT_MEMORY_STATE"):
-        return given
-    if sys.platform == "linux":
-        return _xdg(environment, "XDG_STATE_HOME", "~/.local/state")
-    import platformdirs
-
-    return platformdirs.user_state_dir("vault-memory", appauthor=False)
+    return environment.get("VAULT_MEMORY_STATE") or _folder_of_user(environment, "state")
 
 
 def cache_root(environment: Mapping[str, str]) -> str:
     """Where downloaded models lie: VAULT_MEMORY_CACHE, else the user's cache directory."""
-    if given := environment.get("VAULT_MEMORY_CACHE"):
-        return given
+    return environment.get("VAULT_MEMORY_CACHE") or _folder_of_user(environment, "cache")
+
+
+def _folder_of_user(environment: Mapping[str, str], kind: str) -> str:
+    """The folder that platformdirs names; on Linux without importing it, which would cost every start 12 ms."""
     if sys.platform == "linux":
-        return _xdg(environment, "XDG_CACHE_HOME", "~/.cache")
+        variable, usual = XDG[kind]
+        folder = environment.get(variable, "").strip() or usual
+        return os.path.join(os.path.expanduser(folder), "vault-memory")
     import platformdirs
 
-    return platformdirs.user_cache_dir("vault-memory", appauthor=False)
-
-
-def _xdg(environment: Mapping[str, str], variable: str, usual: str) -> str:
-    """As platformdirs has it; importing that would cost every start 12 ms."""
-    folder = environment.get(variable, "").strip() or usual
-    return os.path.join(os.path.expanduser(folder), "vault-memory")
+    find = platformdirs.user_state_dir if kind == "state" else platformdirs.user_cache_dir
+    return find("vault-memory", appauthor=False)

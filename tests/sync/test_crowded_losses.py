@@ -25,6 +25,15 @@ def its(line: str = "its", *, upon: str = TEXT) -> bytes:
     return f"{upon}- {line}\n".encode()
 
 
+def write_over_the_laptops_line(cloud: Cloud) -> None:
+    """The laptop uploads a line, and a program that has read only the text before writes over it."""
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.laptop.turn()
+    bulk_upload(cloud.fake, "USER.md", its())
+    cloud.clock.pass_by(3)
+
+
 @pytest.mark.parametrize("typed", [True, False])
 def test_a_line_stays_when_another_device_reads_the_text_that_was_written_over_it(cloud: Cloud, typed: bool):
     cloud.agreed()
@@ -45,11 +54,7 @@ def test_a_line_stays_when_another_device_reads_the_text_that_was_written_over_i
 
 
 def test_a_line_stays_when_a_device_that_had_not_seen_it_writes_upon_the_text_over_it(cloud: Cloud):
-    cloud.agreed()
-    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    cloud.laptop.turn()
-    bulk_upload(cloud.fake, "USER.md", its())
-    cloud.clock.pass_by(3)
+    write_over_the_laptops_line(cloud)
     cloud.phone.turn()
     cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
     cloud.phone.turn()
@@ -61,11 +66,7 @@ def test_a_line_stays_when_a_device_that_had_not_seen_it_writes_upon_the_text_ov
 
 
 def test_a_line_stays_when_a_removal_makes_the_stale_text_equal_to_an_earlier_one(cloud: Cloud):
-    cloud.agreed()
-    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    cloud.laptop.turn()
-    bulk_upload(cloud.fake, "USER.md", its())
-    cloud.clock.pass_by(3)
+    write_over_the_laptops_line(cloud)
     cloud.phone.turn()
     cloud.phone.save("USER.md", TEXT)
     cloud.phone.turn()
@@ -77,11 +78,7 @@ def test_a_line_stays_when_a_removal_makes_the_stale_text_equal_to_an_earlier_on
 
 
 def test_a_line_stays_that_was_joined_in_again_and_is_written_over_once_more(cloud: Cloud):
-    cloud.agreed()
-    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
-    cloud.laptop.turn()
-    bulk_upload(cloud.fake, "USER.md", its())
-    cloud.clock.pass_by(3)
+    write_over_the_laptops_line(cloud)
     cloud.laptop.turn()
     cloud.laptop.turn()
     assert "- mine" in lines(cloud.fake.files()["USER.md"])

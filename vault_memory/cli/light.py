@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from vault_memory.app import VaultMemory
     from vault_memory.app.callers import Caller
 
-MARKER = ".vault-memory"
 BEFORE_COMMAND = ("--vault", "--config", "--now")
 """Options with a value that may stand before the name of the command"""
 
@@ -204,7 +203,7 @@ def _socket_of(words: Words) -> str | None:
     from vault_memory import places
 
     try:
-        with open(os.path.join(vault, MARKER), "rb") as file:
+        with open(os.path.join(vault, places.MARKER), "rb") as file:
             id_ = json.loads(file.read(4096))["vault"]
         socket = os.path.join(places.state_root(os.environ), str(id_), places.SOCKET)
         return socket if os.path.exists(socket) else None
@@ -246,7 +245,9 @@ def serve_mcp(given: Sequence[str]) -> int | None:
     if not vault or not names[0] or any(_is_broken(name) for name in names):
         return None
     config = words.last("config") or os.environ.get("VAULT_MEMORY_CONFIG", "")
-    if not os.path.isfile(os.path.join(vault, MARKER)) or (config and not os.path.isfile(config)):
+    from vault_memory import places
+
+    if not os.path.isfile(os.path.join(vault, places.MARKER)) or (config and not os.path.isfile(config)):
         return None
 
     def open_vault() -> "VaultMemory":

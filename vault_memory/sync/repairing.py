@@ -20,7 +20,7 @@ from vault_memory.sync.book import Sent
 from vault_memory.sync.done import Done
 from vault_memory.sync.overwritten import NOTHING, Overwritten
 from vault_memory.sync.sides import SECOND_LOOK, Again, Sides, as_stored
-from vault_memory.sync.trees import BaseFile
+from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault import Note, revision_of
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ def repair(sides: Sides, done: Done, now: datetime) -> dict[str, str]:
 
 def _settle(sides: Sides, sent: Sent, done: Done, now: datetime) -> None:
     ours, was = _bytes_of(sides, sent), sides.book.agreed(sent.path)
-    before = was.hash if isinstance(was, BaseFile) else ""
+    before = hash_of(was)
     try:
         there = sides.remote.get(sent.path, max_bytes=sides.largest)
     except RemoteMissing:

@@ -13,7 +13,7 @@ from vault_memory.sync.book import NEW, UNSIGNED, YOUNG, Book, Sent
 from vault_memory.sync.deliveries import Deliveries
 from vault_memory.sync.disk import Disk
 from vault_memory.sync.local import Local
-from vault_memory.sync.trees import BaseFile
+from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault import By, Note, Version, Writer, revision_of
 
 TEXT = (".md",)
@@ -204,7 +204,6 @@ class Sides:
         """Upload a text of whose last upload the server kept the first part. False: it does so again and again."""
         was = self.book.agreed(note.path)
         delivery = self.deliveries.of(note.path, was)
-        before = was.hash if isinstance(was, BaseFile) else ""
         tries = delivery.tries + 1 if delivery else 1
         with self.book.writing():
             self.book.send([Sent(note.path, note.revision, len(note.raw), expected)])
@@ -212,7 +211,7 @@ class Sides:
         stored = self.send(note.path, note.raw, expected)
         with self.book.writing():
             self.agree(note.path, note.raw, stored)
-            self.deliveries.record(note.path, note.raw, before, now, tries=tries)
+            self.deliveries.record(note.path, note.raw, hash_of(was), now, tries=tries)
         return tries <= TRIES
 
     def give_up_old(self) -> None:

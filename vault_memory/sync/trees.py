@@ -68,6 +68,13 @@ class BaseDir:
 
 
 BaseNode = BaseFile | BaseDir
+
+
+def hash_of(node: BaseNode | None) -> str:
+    """The hash of a file that both sides held; empty where there was no file."""
+    return node.hash if isinstance(node, BaseFile) else ""
+
+
 Base = Mapping[str, BaseNode]
 
 

@@ -13,7 +13,7 @@ from vault_memory.sync.bulk import Bulk
 from vault_memory.sync.done import Done
 from vault_memory.sync.overwritten import NOTHING, Overwritten
 from vault_memory.sync.sides import Again, Sides
-from vault_memory.sync.trees import BaseFile
+from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault import Note
 
 TOGETHER = 64
@@ -144,8 +144,7 @@ class Uploading:
                 else:
                     self._overwritten.begin(path, one.note.revision)
                 self._sides.agree(one.action.path, one.note.raw, one.stored, made=is_new)
-                before = was.hash if isinstance(was, BaseFile) else ""
-                self._sides.deliveries.record(path, one.note.raw, before, now, modified=one.stored.modified)
+                self._sides.deliveries.record(path, one.note.raw, hash_of(was), now, modified=one.stored.modified)
                 self._sides.rewrote(one.action.path, "us", now)
                 done.uploaded.append(one.action.path)
                 done.acted += 1

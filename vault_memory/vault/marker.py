@@ -8,9 +8,10 @@ import json
 import os
 from typing import NamedTuple
 
+from vault_memory import places
 from vault_memory.errors import VaultError, VaultUnreachable
 
-NAME = ".vault-memory"
+NAME = places.MARKER
 FORMAT = 1
 _LONGEST = 4096
 _DIGITS = set("0123456789abcdef")
