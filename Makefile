@@ -3,7 +3,7 @@
 #   make test [WITH_TORCH=1]   every test; with CI or WITH_TORCH set, those of the large embedders too
 #   make test-clients          those with the real clients; needs npm, and a first run fetches 450 MB
 #   make test-deep             the long ones
-#   make check                 format, lint, types, import contracts, sizes and names, generated pages
+#   make check                 format, lint, types, import contracts, sizes and names, readability, generated pages
 #   make constraints           renew the versions that are installed (constraints.txt)
 #   make bench, make bench-recall DATA=/path, make docs, make clean
 
@@ -161,6 +161,8 @@ check: $(STAMPS)/dev
 	@$(BIN)/lint-imports --no-cache
 	$(call say,sizes and names)
 	@$(BIN)/python -m pytest -q tests/test_house.py
+	$(call say,how the code reads)
+	@$(BIN)/python tools/code_style.py --check
 	$(call say,generated pages)
 	@$(BIN)/python docs/generate.py --check
 
