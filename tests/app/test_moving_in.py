@@ -260,7 +260,7 @@ def test_another_database_is_told_from_this_one(memory, tmp_path):
     assert raised.value.details["found"] == ["memory_chunks", "recipes"]
     assert "user_id" in raised.value.message
     (tmp_path / "text.db").write_text("no database " * 100)
-    with pytest.raises(ForeignDatabase, match="no SQLite database"):
+    with pytest.raises(ForeignDatabase, match="not a SQLite database"):
         memory.import_from(tmp_path / "text.db", now=NOW)
     with pytest.raises(NoSource):
         memory.import_from(tmp_path / "absent.db", now=NOW)

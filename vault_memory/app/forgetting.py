@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.app.editing import _moment as moment
-from vault_memory.app.state_residue import ON_SERVER, damaged_files, orphaned_audits, put_aside, rename, running_daemon
+from vault_memory.app.state_residue import ON_SERVER, damaged_files, orphaned_audits, quarantine, rename, running_daemon
 from vault_memory.errors import UsageError, VaultMemoryError
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class _Work:
     # ---- everything else ------------------------------------------------------------------------------------------
 
     def _put_aside(self) -> list[Path]:
-        return put_aside(self._state, self._sought) if self._scopes is None else []
+        return quarantine(self._state, self._sought) if self._scopes is None else []
 
     def _orphans(self) -> list[tuple[str, str]]:
         """Audit files of notes that were renamed, whose own names hold it."""

@@ -13,7 +13,7 @@ from vault_memory.database import (
     DatabaseError,
     DatabaseUnwritable,
     is_damage,
-    why_unwritable,
+    reason_unwritable,
 )
 from vault_memory.index import ANALYSIS, RULES, Generations, Index
 from vault_memory.markdown import CHUNKING
@@ -159,7 +159,7 @@ class Indexing:
                 raise
             self.behind = self.ingest().newer_notes()
         except DatabaseError as error:
-            if not why_unwritable(error) or self.generations.current == 0:
+            if not reason_unwritable(error) or self.generations.current == 0:
                 raise
             self.behind = self.ingest().newer_notes()
 

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from vault_memory.database import ForeignDatabase, columns, look_into, rows, tables
+from vault_memory.database import ForeignDatabase, columns, open_foreign, rows, tables
 from vault_memory.markdown import item_marker
 from vault_memory.memory.facts import TEMPORARY, Fact, snake_case
 
@@ -49,7 +49,7 @@ class Known:
 
 def read_istota(path: Path) -> Known:
     """Raises ForeignDatabase, which says what was found and what was expected."""
-    with closing(look_into(path)) as connection:
+    with closing(open_foreign(path)) as connection:
         found = tables(connection)
         known = [name for name in EXPECTED if name in found and set(EXPECTED[name]) <= set(columns(connection, name))]
         if not known:

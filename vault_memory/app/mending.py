@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from vault_memory.database import DatabaseError, DatabaseUnwritable, is_damage, why_unwritable
+from vault_memory.database import DatabaseError, DatabaseUnwritable, is_damage, reason_unwritable
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
@@ -21,7 +21,7 @@ def mended(call: Call) -> Call:
             try:
                 return call(self, *args, **kwargs)
             except DatabaseError as error:
-                if reason := why_unwritable(error):
+                if reason := reason_unwritable(error):
                     raise DatabaseUnwritable("the index", reason) from None
                 if not is_damage(error):
                     raise

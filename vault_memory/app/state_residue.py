@@ -27,7 +27,7 @@ def damaged_files(state: Path) -> list[Path]:
     return sorted(file for file in found if file.parent.name != "index")
 
 
-def put_aside(state: Path, sought: "Sought") -> list[Path]:
+def quarantine(state: Path, sought: "Sought") -> list[Path]:
     """Files that are kept for later or for a look, and that hold it."""
     files = (file for pattern in _PUT_ASIDE for file in state.glob(pattern) if file.is_file())
     return sorted(file for file in files if sought.is_in_bytes(_read(file)))

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from vault_memory.database import DatabaseError, values_in
+from vault_memory.database import DatabaseError, stored_values
 from vault_memory.errors import VaultMemoryError
 from vault_memory.memory import Sought
 
@@ -43,7 +43,7 @@ def is_in_file(file: Path, sought: Sought) -> bool:
 
 def tables_holding(file: Path, sought: Sought) -> list[str]:
     """The tables of a database of which a row holds it, also packed. Raises what opening and reading it raises."""
-    return sorted({table for table, value in values_in(file) if _holds(value, sought)})
+    return sorted({table for table, value in stored_values(file) if _holds(value, sought)})
 
 
 def traces(root: Path, sought: Sought, *, besides: Callable[[str], bool]) -> Iterator[tuple[str, str]]:

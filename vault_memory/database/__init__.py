@@ -1,4 +1,4 @@
-"""Opens SQLite: pragmas, migrations, sqlite-vec. What is stored there is for the rooms above."""
+"""Opens SQLite files: pragmas, migrations, sqlite-vec, repair. Callers define the tables."""
 
 from vault_memory.database.connection import (
     BUSY_MILLISECONDS,
@@ -10,12 +10,12 @@ from vault_memory.database.connection import (
     connect,
     is_damage,
     load_vector_functions,
-    put_aside,
+    quarantine,
     quick_check,
-    why_unwritable,
+    reason_unwritable,
 )
-from vault_memory.database.erasing import compact, values_in
-from vault_memory.database.foreign import ForeignDatabase, columns, look_into, rows, tables
+from vault_memory.database.erasing import compact, stored_values
+from vault_memory.database.foreign import ForeignDatabase, columns, open_foreign, rows, tables
 from vault_memory.database.migrations import Migration, migrate, statements, version_of
 from vault_memory.database.repairing import RepairingConnection, Rows
 
@@ -35,14 +35,14 @@ __all__ = [
     "connect",
     "is_damage",
     "load_vector_functions",
-    "look_into",
     "migrate",
-    "put_aside",
+    "open_foreign",
+    "quarantine",
     "quick_check",
+    "reason_unwritable",
     "rows",
     "statements",
+    "stored_values",
     "tables",
-    "values_in",
     "version_of",
-    "why_unwritable",
 ]

@@ -1,4 +1,4 @@
-"""One way to open a database file, with the pragmas that a file beside a running daemon needs."""
+"""Opens a SQLite file with the pragmas that several processes beside a daemon need."""
 
 import importlib.util
 import time
@@ -15,7 +15,7 @@ BUSY_MILLISECONDS = 10_000
 
 
 class DatabaseDamaged(VaultMemoryError):
-    """The file is no database, or a broken one."""
+    """The file is not a database, or it is damaged."""
 
 
 class DatabaseUnwritable(VaultMemoryError):
@@ -36,7 +36,9 @@ WRITE_HINTS = {
 }
 
 
-KEEP_IT = "check the disk and the permissions of its folder; keep the file, it may hold what is nowhere else"
+KEEP_FILE_HINT = (
+    "check the disk and the permissions of its folder; keep the file, it may be the only copy of its contents"
+)
 
 
 def connect(
@@ -46,15 +48,14 @@ def connect(
     read_only: bool = False,
     create: bool = True,
     alone: bool = False,
-    hint: str = KEEP_IT,
+    hint: str = KEEP_FILE_HINT,
 ) -> Connection:
-    """Open `path`, and make it when it is not there, unless `create` says no. `hint` is what a person is advised.
+    """Open the database at `path`; create it unless `create` is false.
 
-    `alone` keeps other processes out, and needs no room on the disk: no file is made for what processes share.
-
-    `durable` syncs to the disk on every commit, for what cannot be rebuilt; an index can be, and does without.
-    Raises DatabaseDamaged when the file is no database, DatabaseUnwritable when there is no room to open it,
-    VaultMemoryError when it cannot be opened.
+    `alone` locks other processes out. It works on a full disk, because no shared-memory file is created.
+    `durable` syncs to the disk on each commit, for data that cannot be rebuilt. `hint` goes into the errors.
+    Raises DatabaseDamaged when the file is not a database, DatabaseUnwritable when the disk is full,
+    VaultMemoryError when the file cannot be opened for another reason.
     """
     flags = apsw.SQLITE_OPEN_READONLY if read_only else apsw.SQLITE_OPEN_READWRITE
     if create and not read_only:
@@ -73,7 +74,8 @@ def connect(
         connection.pragma("schema_version")
     except apsw.Error as error:
         if connection is not None:
-            connection.close()  # it may hold a lock that the next try needs
+            # A failed open can keep a lock that the next attempt needs.
+            connection.close()
         if not is_damage(error) and isinstance(error, (apsw.IOError, apsw.FullError)):
             raise DatabaseUnwritable(f"the database `{path}`", FULL) from None
         kind = DatabaseDamaged if is_damage(error) else VaultMemoryError
@@ -82,12 +84,15 @@ def connect(
 
 
 def _use_write_ahead_log(connection: Connection) -> None:
-    """Two who open a new file at once both want to change its journal; SQLite lets none of them wait for the other."""
+    """Switch to the write-ahead log, and retry while another process does the same.
+
+    SQLite ignores the busy timeout when two processes change the journal mode of a new file at once.
+    """
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
     while connection.pragma("journal_mode") != "wal":
         try:
             connection.pragma("journal_mode", "wal")
-            return  # also in memory, where there is no such log
+            return  # a database in memory has no such log and stays in its mode
         except apsw.BusyError:
             if time.monotonic() > deadline:
                 raise
@@ -95,28 +100,25 @@ def _use_write_ahead_log(connection: Connection) -> None:
 
 
 def change_counter(connection: Connection) -> int:
-    """A number that differs whenever anything in the file was changed, by any process."""
+    """Return a number that differs after each change of the file by any process."""
     return int(connection.pragma("data_version")) * 2**32 + connection.total_changes()
 
 
-def put_aside(file: Path) -> Path:
-    """Give a damaged file, with its log, the first free name ``FILE.damaged-N``; returns that name.
-
-    A new file can then be begun.
-    """
+def quarantine(file: Path) -> Path:
+    """Rename a damaged file and its log to the first free ``FILE.damaged-N``; return that path."""
     number = 1
     while file.with_name(f"{file.name}.damaged-{number}").exists():
         number += 1
-    aside = file.with_name(f"{file.name}.damaged-{number}")
+    target = file.with_name(f"{file.name}.damaged-{number}")
     for ending in ("", "-wal", "-shm"):
-        part = file.with_name(file.name + ending)
-        if part.exists():
-            part.rename(f"{aside}{ending}")
-    return aside
+        source = file.with_name(file.name + ending)
+        if source.exists():
+            source.rename(f"{target}{ending}")
+    return target
 
 
 def quick_check(path: Path) -> str:
-    """What SQLite finds wrong in the file at `path`; ``ok`` when that is nothing. Raises VaultMemoryError."""
+    """Return what SQLite's `quick_check` reports: ``ok``, or the damage. Raises VaultMemoryError."""
     try:
         connection = connect(path, read_only=True)
     except DatabaseDamaged as error:
@@ -130,32 +132,36 @@ def quick_check(path: Path) -> str:
 
 
 def is_damage(error: DatabaseError) -> bool:
-    """Whether the error says that the file itself is broken, and not that a disk is full or a lock held."""
-    if isinstance(error, apsw.IOError):  # a file or its log that somebody cut off ends before the page that is read
+    """Return whether the file itself is damaged, as opposed to a full disk or a lock."""
+    if isinstance(error, apsw.IOError):
+        # A truncated file or log ends before the page that SQLite reads.
         return bool(getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ)
     return isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.FormatError))
 
 
-def why_unwritable(error: DatabaseError) -> str:
-    """Why nothing can be written now; empty when the error says something else."""
+def reason_unwritable(error: DatabaseError) -> str:
+    """Return why the database cannot be written now; empty for any other error."""
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return BUSY
     if isinstance(error, apsw.ReadOnlyError):
         return READ_ONLY
-    full = isinstance(error, (apsw.FullError, apsw.IOError)) and not is_damage(error)
-    return FULL if full else ""
+    if isinstance(error, (apsw.FullError, apsw.IOError)) and not is_damage(error):
+        return FULL
+    return ""
 
 
 def load_vector_functions(connection: Connection) -> None:
-    """Give `connection` sqlite-vec's functions, and switch extension loading off again.
+    """Load sqlite-vec's functions into `connection`, and switch extension loading off again.
 
-    The extension's file is loaded directly: importing the `sqlite_vec` package would import numpy.
+    Loads the file of the extension directly: importing the package `sqlite_vec` would import numpy.
+    Raises VaultMemoryError when the package is not installed.
     """
-    found = importlib.util.find_spec("sqlite_vec")
-    if found is None or not found.submodule_search_locations:
+    package = importlib.util.find_spec("sqlite_vec")
+    if package is None or not package.submodule_search_locations:
         raise VaultMemoryError("the package `sqlite-vec` is not installed", hint="install it with pip")
+    extension = Path(package.submodule_search_locations[0]) / "vec0"
     connection.enable_load_extension(True)
     try:
-        connection.load_extension(str(Path(found.submodule_search_locations[0]) / "vec0"))
+        connection.load_extension(str(extension))
     finally:
         connection.enable_load_extension(False)

@@ -1,4 +1,4 @@
-"""Making certain that what was deleted from a database is gone from its file, and looking whether it is."""
+"""Removes deleted content from the file of a database, and reads every stored value to verify it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,9 +8,9 @@ from vault_memory.database.repairing import RepairingConnection
 
 
 def compact(connection: Connection | RepairingConnection) -> bool:
-    """Write the file anew without what was deleted, and empty its log; False while another process reads it.
+    """Rewrite the file without deleted content and truncate its log.
 
-    SQLite waits for the others as long as `connect` says.
+    Returns false when another process still reads the old content after the busy timeout.
     """
     try:
         connection.pragma("secure_delete", True)
@@ -21,9 +21,10 @@ def compact(connection: Connection | RepairingConnection) -> bool:
     return not busy
 
 
-def values_in(path: Path) -> Iterator[tuple[str, str | bytes]]:
-    """Each text and each run of bytes in a database file, with its table; those of virtual tables as they are stored.
+def stored_values(path: Path) -> Iterator[tuple[str, str | bytes]]:
+    """Yield the table and the value of each text and blob in a database file.
 
+    Virtual tables appear as the tables that store them.
     Raises DatabaseDamaged, VaultMemoryError, DatabaseError.
     """
     connection = connect(path, read_only=True)

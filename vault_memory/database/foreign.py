@@ -1,4 +1,4 @@
-"""Databases of other programs: looked into, and left just as they are."""
+"""Reads the databases of other programs without changing a byte of them."""
 
 import os
 from pathlib import Path
@@ -12,16 +12,17 @@ from vault_memory.errors import UsageError
 
 
 class ForeignDatabase(UsageError):
-    """The file cannot be read as a database, or not all of it."""
+    """The file cannot be read as a database, or only in part."""
 
 
-def look_into(path: Path) -> Connection:
-    """Open a database without writing a byte beside it. Raises ForeignDatabase."""
+def open_foreign(path: Path) -> Connection:
+    """Open a database read-only, without creating a file beside it. Raises ForeignDatabase."""
     log = Path(f"{path}-wal")
+    # `immutable` ignores the log: rows that another program committed only there would be missing.
     if log.exists() and log.stat().st_size:
         raise ForeignDatabase(
-            f"`{path}` is in use: part of it still stands in `{log.name}`",
-            hint="end the program that it belongs to, or import a copy made with `sqlite3 FILE '.backup COPY'`",
+            f"`{path}` is in use: recent changes are only in `{log.name}`",
+            hint="stop the program that uses it, or import a copy made with `sqlite3 FILE '.backup COPY'`",
         )
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
@@ -29,17 +30,19 @@ def look_into(path: Path) -> Connection:
         connection.pragma("schema_version")
         connection.pragma("trusted_schema", False)
     except apsw.Error as error:
-        raise ForeignDatabase(f"`{path}` is no SQLite database: {error}", hint="name the file itself") from None
+        raise ForeignDatabase(
+            f"`{path}` is not a SQLite database: {error}", hint="give the path of the database file"
+        ) from None
     return connection
 
 
 def tables(connection: Connection) -> list[str]:
-    """The names of the tables that a database has."""
+    """Return the names of the tables of a database, sorted."""
     return sorted(name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'"))
 
 
 def rows(connection: Connection, table: str) -> list[dict[str, Any]]:
-    """The rows of a table as they are stored. Raises ForeignDatabase when they cannot be read."""
+    """Return the rows of a table by column. Raises ForeignDatabase when they cannot be read."""
     try:
         names = columns(connection, table)
         return [dict(zip(names, row, strict=True)) for row in connection.execute(f'SELECT * FROM "{table}"')]
@@ -48,6 +51,6 @@ def rows(connection: Connection, table: str) -> list[dict[str, Any]]:
 
 
 def columns(connection: Connection, table: str) -> list[str]:
-    """The names of the columns of a table, in their order."""
-    found = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid"
-    return [name for (name,) in connection.execute(found, (table,))]
+    """Return the names of the columns of a table, in their order."""
+    query = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid"
+    return [name for (name,) in connection.execute(query, (table,))]

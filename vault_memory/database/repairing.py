@@ -1,9 +1,9 @@
-"""A connection to a database that cannot be built anew: damage that any statement meets is repaired, and it goes on.
+"""A connection that repairs its database when a statement meets damage, and then runs the statement again.
 
-The readable rows are copied into a new file, the damaged file is put aside, and the statement runs again; within a
-transaction the statements before it run again first. Several processes may have the file open. Each compares the file
-under the name with its own before a statement and after the start of a transaction, so that nobody writes into a file
-that was put aside.
+For databases that cannot be rebuilt from the vault. A repair copies the readable rows into a new file and
+quarantines the damaged one. Within a transaction the earlier statements run again first. Several processes may
+have the file open. Each compares the inode under the name with its own before a statement and after `BEGIN`, so
+that no process writes into a quarantined file.
 """
 
 import fcntl
@@ -17,23 +17,23 @@ from typing import Any
 import apsw
 
 from vault_memory.config.durable import sync_folder
-from vault_memory.database.connection import Connection, DatabaseDamaged, DatabaseError, connect, is_damage, put_aside
+from vault_memory.database.connection import Connection, DatabaseDamaged, DatabaseError, connect, is_damage, quarantine
 from vault_memory.errors import VaultMemoryError
 
 logger = logging.getLogger(__name__)
 
 EMPTIED = "it is empty"
-ROUNDS = 5
-"""How often another process may replace the file while this one opens it"""
+MAX_OPEN_ATTEMPTS = 5
+"""Another process may replace the file while this one opens it"""
 
 Prepare = Callable[[Connection], None]
-"""Sets up a connection, and makes or migrates the tables."""
+"""Sets up a connection, and creates or migrates the tables"""
 Copy = Callable[[Path, Connection], None]
-"""Copies what can be read of a damaged file into an empty database."""
+"""Copies the readable rows of a damaged file into an empty database"""
 
 
 class Rows:
-    """The rows of a statement, read at once, so that damage is met while the statement can still be run again."""
+    """Rows of a statement, read eagerly: damage appears while the statement can still be repeated."""
 
     def __init__(self, rows: list[Any]) -> None:
         self._rows = iter(rows)
@@ -49,15 +49,16 @@ class Rows:
 
 
 class RepairingConnection:
-    """A connection to the file at `path`. One thread at a time."""
+    """A connection to one file, for one thread at a time."""
 
     def __init__(self, path: Path, prepare: Prepare, copy: Copy) -> None:
-        """Open the file, and make it when it is not there. Raises VaultMemoryError when that cannot be."""
+        """Open the file or create it. Raises VaultMemoryError when it cannot be opened."""
         self.path = path
-        self._prepare, self._copy = prepare, copy
+        self._prepare = prepare
+        self._copy = copy
         self._statements: list[tuple[str, Any, bool]] = []
-        """of the open transaction, to run again after a repair"""
-        self._connection, self._inode = self._opened()
+        """SQL, values and `many` of each statement of the open transaction, to repeat after a repair"""
+        self._connection, self._inode = self._open()
 
     @property
     def in_transaction(self) -> bool:
@@ -67,7 +68,7 @@ class RepairingConnection:
         self._connection.close()
 
     def execute(self, sql: str, values: Any = ()) -> Rows:
-        """Run a statement, and read all its rows. Raises DatabaseError."""
+        """Run a statement and read all its rows. Raises DatabaseError."""
         return self._run(sql, values, many=False)
 
     def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> Rows:
@@ -75,36 +76,39 @@ class RepairingConnection:
         return self._run(sql, list(rows), many=True)
 
     def pragma(self, name: str, value: object | None = None) -> Any:
-        """Read or set a pragma, outside of transactions. Damage is met by the next statement."""
-        self._follow()
+        """Read or set a pragma, outside of transactions. The next statement repairs damage."""
+        self._follow_replacement()
         return self._connection.pragma(name) if value is None else self._connection.pragma(name, value)
 
     def repair(self, reason: str) -> None:
-        """Copy what can be read into a new file, and go on with that, within a transaction too.
+        """Copy the readable rows into a new file and continue there, also within a transaction.
 
         Raises DatabaseError, OSError.
         """
-        begun = list(self._statements)
+        earlier_statements = list(self._statements)
         if self._connection.in_transaction:
             with suppress(DatabaseError):
                 self._connection.execute("ROLLBACK")
         with _locked(self.path):
-            if not self._is_replaced():  # another process may have repaired it meanwhile
+            # Another process may have repaired the file before this one got the lock.
+            if not self._is_replaced():
                 with suppress(DatabaseError):
-                    self._connection.execute("BEGIN IMMEDIATE")  # whoever writes waits, and then sees the new file
+                    # Writers wait for this transaction, and then see the new file.
+                    self._connection.execute("BEGIN IMMEDIATE")
                 self._replace_file(reason)
         self._reopen()
-        for statement in begun:
+        for statement in earlier_statements:
             self._once(*statement)
 
     def _run(self, sql: str, values: Any, *, many: bool) -> Rows:
         if not self._connection.in_transaction:
-            self._follow()
-            self._statements.clear()  # an error may have ended the transaction
+            self._follow_replacement()
+            # An error may have ended the transaction.
+            self._statements.clear()
         try:
             rows = self._once(sql, values, many)
         except DatabaseError as error:
-            if not (is_damage(error) or self._lost_its_tables(error)):
+            if not (is_damage(error) or _lost_tables(error)):
                 raise
             self.repair(str(error))
             rows = self._once(sql, values, many)
@@ -123,17 +127,13 @@ class RepairingConnection:
             return self._once(sql, values, many)
         return rows
 
-    def _lost_its_tables(self, error: DatabaseError) -> bool:
-        """Whether somebody emptied the file: it had its tables when it was opened."""
-        return isinstance(error, apsw.SQLError) and str(error).startswith(("no such table", "no such column"))
-
-    def _follow(self) -> None:
-        """Open the file anew when another one lies under the name, or when somebody emptied it."""
+    def _follow_replacement(self) -> None:
+        """Reopen the file when another process replaced it; repair it when its content is gone."""
         if self._is_replaced():
             self._reopen()
         elif _is_empty(self.path):
-            # What this process has in its cache hides the damage from its statements, and its open file
-            # keeps other processes from beginning a new database there.
+            # The cache of this process hides the damage from its statements, and its open file
+            # keeps other processes from creating a new database there.
             self.repair(EMPTIED)
 
     def _is_replaced(self) -> bool:
@@ -143,10 +143,10 @@ class RepairingConnection:
         if not self.path.exists():
             self._save_deleted_file()
         self._connection.close()
-        self._connection, self._inode = self._opened()
+        self._connection, self._inode = self._open()
 
     def _save_deleted_file(self) -> None:
-        """Somebody deleted the file; the open connection still has all of it."""
+        """Save a deleted file from the open connection, which still has all of it."""
         with _locked(self.path), suppress(DatabaseError):
             if not self.path.exists() and not _repaired(self.path).exists():
                 new = self.path.with_name(self.path.name + ".new")
@@ -154,8 +154,8 @@ class RepairingConnection:
                 self._connection.execute("VACUUM INTO ?", (str(new),))
                 os.replace(new, _repaired(self.path))
 
-    def _opened(self) -> tuple[Connection, int]:
-        for _ in range(ROUNDS):
+    def _open(self) -> tuple[Connection, int]:
+        for _ in range(MAX_OPEN_ATTEMPTS):
             if not self.path.exists():
                 with _locked(self.path):
                     self._finish_replacing()
@@ -168,18 +168,18 @@ class RepairingConnection:
             except VaultMemoryError:
                 if not _is_empty(self.path):
                     raise
-                # An idle process has the emptied file open: nobody else can begin a new database there.
+                # An idle process has the emptied file open, so that no new database can be created in it.
                 self._replace_unless_replaced(before, EMPTIED)
                 continue
             if _inode(self.path) == before:
                 return connection, before
             connection.close()
         raise DatabaseDamaged(
-            f"the database `{self.path}` is damaged again and again", hint="check the disk that it lies on"
+            f"the database `{self.path}` was damaged again after each repair", hint="check its disk for errors"
         )
 
     def _replace_unless_replaced(self, inode: int, reason: str) -> None:
-        """Replace the damaged file with that inode, unless another process has done so."""
+        """Replace the damaged file with that inode, unless another process already did."""
         with _locked(self.path):
             if _inode(self.path) == inode:
                 self._replace_file(reason)
@@ -199,27 +199,31 @@ class RepairingConnection:
         return connection
 
     def _replace_file(self, reason: str) -> None:
-        """Under the lock: put a new file with the readable rows in the place of the damaged one."""
+        """Replace the damaged file with a new one of its readable rows. The caller has the lock."""
         new = self.path.with_name(self.path.name + ".new")
         for ending in ("", "-wal", "-shm"):
-            Path(f"{new}{ending}").unlink(missing_ok=True)  # of a repair that was cut short
+            # A repair that was interrupted leaves these files.
+            Path(f"{new}{ending}").unlink(missing_ok=True)
         connection = self._prepared(new, create=True)
         try:
             self._copy(self.path, connection)
             connection.pragma("wal_checkpoint(truncate)")
         finally:
             connection.close()
-        os.replace(new, _repaired(self.path))  # from now on a crash loses nothing: see _finish_replacing
+        # After this rename a crash loses nothing: the next open runs `_finish_replacing`.
+        os.replace(new, _repaired(self.path))
         sync_folder(self.path.parent)
-        aside = put_aside(self.path)
+        quarantined = quarantine(self.path)
         self._finish_replacing()
         logger.warning(
-            "`%s` was damaged (%s): what could be read was copied into a new file; the damaged one is kept as `%s`",
-            self.path, reason, aside.name,
-        )  # fmt: skip
+            "`%s` was damaged (%s): its readable rows are in a new file; the damaged file is kept as `%s`",
+            self.path,
+            reason,
+            quarantined.name,
+        )
 
     def _finish_replacing(self) -> None:
-        """Give a repaired file its name, or begin a new one where there is none."""
+        """Rename the repaired file to the name of the database, or create an empty database."""
         if self.path.exists():
             return
         if _repaired(self.path).exists():
@@ -227,6 +231,11 @@ class RepairingConnection:
             sync_folder(self.path.parent)
         else:
             connect(self.path, durable=True).close()
+
+
+def _lost_tables(error: DatabaseError) -> bool:
+    """Return whether a program emptied the file: its tables existed when it was opened."""
+    return isinstance(error, apsw.SQLError) and str(error).startswith(("no such table", "no such column"))
 
 
 def _repaired(path: Path) -> Path:
@@ -241,7 +250,7 @@ def _inode(path: Path) -> int:
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether nothing is left of the file. Every database that was opened here has at least one page."""
+    """Return whether the file lost all its content: an opened database has at least one page."""
     try:
         return path.stat().st_size == 0
     except FileNotFoundError:
@@ -250,8 +259,9 @@ def _is_empty(path: Path) -> bool:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """One process at a time replaces the file."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # somebody may have deleted the state folder
+    """Let one process at a time replace the file."""
+    # The user may have deleted the state folder under a running process.
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
-"""Copies what can be read of a damaged database into an empty one with the same tables.
+"""Copies the readable rows of a damaged database into an empty one with the same tables.
 
-Which table a record belongs to is told by its columns, because the pages that would tell it may be the damaged ones.
-So no two tables of a database that is salvaged may have columns of the same number and types.
+The number and types of its columns decide to which table a record belongs, because the schema itself may be
+damaged. So no two tables of such a database may have columns of the same number and types.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,11 +13,14 @@ from vault_memory.database.connection import Connection
 from vault_memory.database.pages import StoredRecord, Value, read_records
 
 Check = Callable[[Mapping[str, Value]], bool]
-"""Whether the row of a table, by column, is what the program wrote."""
+"""Returns whether a row, by column, is one that the program could have written"""
 
 _TYPES: dict[str, tuple[type, ...]] = {
-    "TEXT": (str,), "INTEGER": (int,), "REAL": (int, float), "BLOB": (bytes,),
-}  # fmt: skip
+    "TEXT": (str,),
+    "INTEGER": (int,),
+    "REAL": (int, float),
+    "BLOB": (bytes,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +34,21 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """How the records of a table are stored."""
+    """Storage shape of the records of one table."""
 
     table: str
     columns: tuple[_Column, ...]
-    """in the order in which they are stored"""
+    """In storage order"""
     has_rowid: bool
 
     def row(self, record: StoredRecord) -> dict[str, Value] | None:
-        """The record as a row of this table, by column; None where it is none."""
+        """Return the record as a row of this table by column; None when it does not fit."""
         missing = self.columns[len(record.values) :]
         if (record.rowid is None) == self.has_rowid or len(record.values) > len(self.columns):
             return None
         if not all(column.has_default for column in missing):
-            return None  # a column that was added later is not stored in older rows
+            # Older rows lack a column that was added later; any other missing column means a different table.
+            return None
         row: dict[str, Value] = {}
         for column, value in zip(self.columns, record.values, strict=False):
             if column.is_rowid and value is None:
@@ -56,9 +60,9 @@ class TableShape:
 
 
 def salvage(damaged: Path, target: Connection, checks: Mapping[str, Check]) -> dict[str, int]:
-    """Copy the rows of the file `damaged` into `target`; returns how many rows each table got.
+    """Copy the readable rows of the file `damaged` into `target`; return the row count of each table.
 
-    A row that the check of its table refuses is left out.
+    Rows that the check of their table rejects are omitted.
     """
     shapes = list(shapes_of(target))
     counts = {shape.table: 0 for shape in shapes}
@@ -77,7 +81,7 @@ def salvage(damaged: Path, target: Connection, checks: Mapping[str, Check]) -> d
 
 
 def shapes_of(connection: Connection) -> Iterator[TableShape]:
-    """The shapes of all tables of a database."""
+    """Yield the shape of each table of a database."""
     tables: list[Any] = connection.execute(
         "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
     ).fetchall()
@@ -86,7 +90,8 @@ def shapes_of(connection: Connection) -> Iterator[TableShape]:
             'SELECT name, upper(type), "notnull", dflt_value IS NOT NULL, pk FROM pragma_table_xinfo(?) ORDER BY cid',
             (table,),
         ).fetchall()
-        if without_rowid:  # the key is stored before the other columns
+        # A table without row ids stores its key before the other columns.
+        if without_rowid:
             rows.sort(key=lambda row: row[4] or len(rows) + 1)
         columns = tuple(
             _Column(

@@ -20,7 +20,7 @@ from vault_memory.database import (
     connect,
     is_damage,
     migrate,
-    put_aside,
+    quarantine,
     statements,
 )
 from vault_memory.remote import Entry
@@ -313,7 +313,7 @@ def begin_anew(folder: Path) -> None:
 
     Its rows are not salvaged: an older row would say that both sides had agreed on a text that one has replaced since.
     """
-    aside = put_aside(folder / FILE)
+    aside = quarantine(folder / FILE)
     logger.warning("`%s` was damaged: what both sides hold is compared again; it is kept as `%s`", FILE, aside.name)
 
 
