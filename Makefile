@@ -3,6 +3,7 @@
 #   make test [WITH_TORCH=1]   every test; with CI or WITH_TORCH set, those of the large embedders too
 #   make test-clients          those with the real clients; needs npm, and a first run fetches 450 MB
 #   make test-deep             the long ones
+#   make goldens               write the stored answers of tests/goldens again, for a change that is meant
 #   make check                 format, lint, types, import contracts, sizes and names, readability, generated pages
 #   make constraints           renew the versions that are installed (constraints.txt)
 #   make bench, make bench-recall DATA=/path, make docs, make clean
@@ -11,7 +12,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: run test test-clients test-deep test-installed check bench bench-recall constraints docs clean editors servers
+.PHONY: run test test-clients test-deep test-installed check bench goldens bench-recall constraints docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -165,6 +166,10 @@ check: $(STAMPS)/dev
 	@$(BIN)/python tools/code_style.py --check
 	$(call say,generated pages)
 	@$(BIN)/python docs/generate.py --check
+
+# The stored answers of the product; `git diff tests/goldens` shows what a change did to them.
+goldens: $(STAMPS)/dev
+	@$(BIN)/python -m tests.goldens
 
 bench: $(STAMPS)/dev $(STAMPS)/models
 	@$(BIN)/python -m benchmarks
