@@ -69,7 +69,7 @@ def test_a_token_in_the_vault_is_refused_also_behind_a_link(tmp_path: Path, vaul
     (tmp_path / "link").symlink_to(vault / "token")
 
     for file in (vault / "token", tmp_path / "link"):
-        with pytest.raises(TokenUnsafe, match="lies in the vault"):
+        with pytest.raises(TokenUnsafe, match="is in the vault"):
             Tokens.load([ServeToken("mira", str(file))], root=vault)
 
 

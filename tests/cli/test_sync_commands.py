@@ -447,8 +447,8 @@ def test_off_a_terminal_nothing_is_asked(vault: Outside, cloud: Cloud):
     ("url", "words"),
     [
         ("https://mira:hunter2@example.org/dav", "user or password"),
-        ("http://example.org/dav", "plain sight"),
-        ("example.org", "no address"),
+        ("http://example.org/dav", "unencrypted"),
+        ("example.org", "not the URL"),
     ],
 )
 def test_an_address_that_will_not_do_is_refused_and_a_password_in_it_not_repeated(vault: Outside, url: str, words: str):

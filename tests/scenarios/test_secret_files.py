@@ -167,9 +167,9 @@ def written(file: Path, raw: bytes = SECRET.encode() + b"\n", mode: int = 0o600)
 
 
 BAD = {
-    inside: "lies in the vault",
-    linked_from_inside: "lies in the vault",
-    linked_to_inside: "lies in the vault",
+    inside: "is in the vault",
+    linked_from_inside: "is in the vault",
+    linked_to_inside: "is in the vault",
     readable: "can be read by others",
     writable: "can be read by others",
     absent: "No such file",
@@ -228,7 +228,7 @@ def test_the_night_sends_no_key_that_lies_in_the_vault(tmp_path: Path) -> None:
             report = memory.sleep(scopes=["user:ada"])
 
         assert not model.asked
-        assert "lies in the vault" in str(report)
+        assert "is in the vault" in str(report)
 
 
 def vault_in(folder: Path) -> Path:

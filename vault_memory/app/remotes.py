@@ -14,7 +14,7 @@ from vault_memory.app.exchange import NoRemote, account_of, alone, forget_refusa
 from vault_memory.app.password import forget_password, keep_password, password_of
 from vault_memory.app.standing import mark_of
 from vault_memory.app.toml_table import with_table, without_table
-from vault_memory.config import Remote, wrong_with
+from vault_memory.config import Remote, remote_problems
 from vault_memory.errors import ConfigError, UsageError
 from vault_memory.remote import RemoteBusy, RemoteChanged, RemoteUnreachable, RootMissing, Traits, Unauthorised
 from vault_memory.remote.errors import LATER
@@ -194,7 +194,7 @@ def _to_write(before: Remote, remote: Remote) -> dict[str, object]:
 
 
 def _check(remote: Remote) -> None:
-    if problems := wrong_with(remote):
+    if problems := remote_problems(remote):
         hint = "`vault-memory remote --help` shows how"
         if match := re.fullmatch(r"(?:(?:web)?davs?://)?([^/@\s:?#]+(?::[0-9]+)?(?:/[^\s@?#]*)?)", remote.url):
             hint = f"write `https://{match[1]}`"

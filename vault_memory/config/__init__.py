@@ -1,6 +1,6 @@
-"""The configuration: a TOML file, the environment over it, flags over that.
+"""Loads the configuration from a TOML file; the environment overrides the file.
 
-Everything has a default, so that no file is needed. All problems are reported at once, each with its place.
+Every key has a default, so no file is needed. One error reports all problems, each with its place.
 """
 
 from collections.abc import Mapping
@@ -35,10 +35,10 @@ from vault_memory.errors import ConfigError
 
 __all__ = [
     "ENVIRONMENT_PREFIX",
-    "HERE",
+    "LOOPBACK_HOSTS",
+    "MAY_BE_ZERO",
     "RESERVED",
     "SECTIONS",
-    "ZERO_SAYS_NONE",
     "Brain",
     "ChannelSleepCycle",
     "Config",
@@ -63,7 +63,7 @@ __all__ = [
     "is_table",
     "load",
     "missing",
-    "wrong_with",
+    "remote_problems",
 ]
 
 ENVIRONMENT_PREFIX = "VAULT_MEMORY_"
@@ -84,32 +84,36 @@ RESERVED = frozenset(
         "TEST_NEXTCLOUD_STEPS",
     }
 )
-"""Names after the prefix that say where things are, hold a secret, or mark a process as a job; not settings."""
+"""Variables with the prefix that are not settings: paths, secrets, marks of automated processes, test servers"""
 
 
-ZERO_SAYS_NONE = frozenset(
+MAY_BE_ZERO = frozenset(
     {
-        "max_memory_chars", "max_knowledge_facts", "dimensions", "memory_retention_days", "auto_load_dated_days",
+        "auto_load_dated_days",
+        "dimensions",
+        "max_knowledge_facts",
+        "max_memory_chars",
+        "memory_retention_days",
         "transcript_days",
     }
-)  # fmt: skip
-"""Numbers that may be 0; all others are counts and seconds of something"""
+)
+"""Numbers for which 0 means none or no limit; every other number is above 0"""
 
-HERE = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Names of this machine, to which http:// is as good as https://"""
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names of this machine, for which http:// is as safe as https://"""
 
 
 SECTIONS = tuple(name for name, kind in Config.__annotations__.items() if is_table(kind))
-"""The tables of the file"""
+"""Names of the tables of the file"""
 ALSO_AT_TOP = {"max_knowledge_facts": "facts"}
-"""Keys that users of Istota know at the top of the file, and the table that they belong to"""
+"""Key that Istota has at the top of the file → its table here"""
 TOP = (*(name for name in Config._fields if name not in SECTIONS), *ALSO_AT_TOP)
 
 
 def load(file: Path | None, environment: Mapping[str, str]) -> Config:
-    """The configuration from `file` (it may be absent) with the environment over it.
+    """Load `file`, which may be absent, and override its values with the environment.
 
-    Raises ConfigError that lists every problem with its place.
+    Raises ConfigError, which lists every problem with its place.
     """
     problems: list[str] = []
     raw = _read(file) if file is not None else {}
@@ -121,7 +125,7 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
             _overlay(raw, name, value, problems)
     config: Config = _build(Config, raw, "", source, problems) if raw else Config()
     if not problems and config.remote.url:
-        problems += [f"{source}: `remote.url`: {reason}" for reason in wrong_with(config.remote)]
+        problems += [f"{source}: `remote.url`: {reason}" for reason in remote_problems(config.remote)]
     if problems:
         raise ConfigError(
             "the configuration has problems:\n" + "\n".join(f"  - {problem}" for problem in problems),
@@ -140,110 +144,148 @@ def _read(file: Path) -> dict[str, Any]:
         raise ConfigError(f"`{file}` cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"`{file}` is not UTF-8: {error}", hint="save it as UTF-8") from None
-    import tomllib  # only here: most starts have no file to read
+    # Imported here: most vaults have no configuration file.
+    import tomllib
 
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(
-            f"`{file}` is not valid TOML: {error}", hint="mend that line, or move the file away"
+            f"`{file}` is not valid TOML: {error}", hint="correct that line, or move the file away"
         ) from None
 
 
 def _overlay(raw: dict[str, Any], variable: str, value: str, problems: list[str]) -> None:
-    """``VAULT_MEMORY_EMBEDDING_KIND=off`` is ``[embedding] kind = "off"``."""
+    """Set the value of an environment variable.
+
+    ``VAULT_MEMORY_EMBEDDING_KIND=off`` sets ``[embedding] kind = "off"``.
+    """
     name = variable.removeprefix(ENVIRONMENT_PREFIX)
     if name in RESERVED:
         return
-    if name.lower() in TOP:
-        table = raw.setdefault(ALSO_AT_TOP[name.lower()], {}) if name.lower() in ALSO_AT_TOP else raw
-        if isinstance(table, dict):
-            table[name.lower()] = value
+    key = name.lower()
+    if key in ALSO_AT_TOP:
+        _set(raw, ALSO_AT_TOP[key], key, value)
+        return
+    if key in TOP:
+        raw[key] = value
         return
     for section in SECTIONS:
         if name.startswith(section.upper() + "_"):
-            table = raw.setdefault(section, {})
-            if isinstance(table, dict):
-                table[name[len(section) + 1 :].lower()] = value
+            _set(raw, section, key[len(section) + 1 :], value)
             return
-    known = ", ".join(ENVIRONMENT_PREFIX + one for one in [*map(str.upper, TOP), *(f"{s.upper()}_…" for s in SECTIONS)])
-    problems.append(f"environment: {variable} belongs to no section; known: {known}")
+    names = [key.upper() for key in TOP] + [f"{section.upper()}_…" for section in SECTIONS]
+    variables = ", ".join(ENVIRONMENT_PREFIX + name for name in names)
+    problems.append(f"environment: {variable} belongs to no section; known: {variables}")
+
+
+def _set(raw: dict[str, Any], section: str, key: str, value: str) -> None:
+    table = raw.setdefault(section, {})
+    # A section that is not a table is reported later, with the other problems of the file.
+    if isinstance(table, dict):
+        table[key] = value
 
 
 def _move_from_top(raw: dict[str, Any], key: str, source: str, problems: list[str]) -> None:
-    """A key that is known at the top of the file goes into its table."""
-    value, section = raw.pop(key), ALSO_AT_TOP[key]
+    """Move a key from the top of the file into its table."""
+    value = raw.pop(key)
+    section = ALSO_AT_TOP[key]
     table = raw.setdefault(section, {})
     if isinstance(table, dict) and key in table:
-        problems.append(f"{source}: `{key}` stands at the top and under [{section}]; keep one of them")
+        problems.append(f"{source}: `{key}` is set at the top and under [{section}]; keep one of them")
     elif isinstance(table, dict):
         table[key] = value
 
 
 def _build(kind: Any, raw: object, place: str, source: str, problems: list[str]) -> Any:
-    """One table of settings, as `kind`; None when it lacks what has no default."""
+    """Convert a table to the section type `kind`; None when a key without default is missing."""
     if not isinstance(raw, dict):
         problems.append(f"{source}: [{place}] is a table of settings, not {raw!r}")
         raw = {}
-    known = kind.__annotations__
+    types = kind.__annotations__
     values: dict[str, Any] = {}
     for name, value in raw.items():
         where = f"{place}.{name}" if place else str(name)
-        if name not in known:
-            problems.append(f"{source}: `{where}` is not known{_guess(name, known)}; known: {', '.join(known)}")
+        if name not in types:
+            keys = ", ".join(types)
+            problems.append(f"{source}: `{where}` is not known{_guess(name, types)}; known: {keys}")
             continue
-        wanted = known[name]
-        rows = get_args(wanted)
-        if is_table(wanted):
-            values[name] = _build(wanted, value, where, source, problems)
+        expected = types[name]
+        rows = get_args(expected)
+        if is_table(expected):
+            values[name] = _build(expected, value, where, source, problems)
         elif rows and is_table(rows[0]) and isinstance(value, list):
-            tables = [_build(rows[0], row, f"{where}[{at}]", source, problems) for at, row in enumerate(value)]
+            tables = [_build(rows[0], row, f"{where}[{index}]", source, problems) for index, row in enumerate(value)]
             values[name] = tuple(table for table in tables if table is not None)
         else:
-            _convert(values, name, value, wanted, f"{source}: `{where}` = {value!r}", problems)
-    lacking = [name for name in known if name not in kind._field_defaults and name not in values]
-    problems += [f"{source}: `{place}.{name}` is missing" for name in lacking]
-    return None if lacking else kind(**values)
+            title = f"{source}: `{where}` = {value!r}"
+            _convert(values, name, value, expected, title, problems)
+    missing_keys = [name for name in types if name not in kind._field_defaults and name not in values]
+    problems += [f"{source}: `{place}.{name}` is missing" for name in missing_keys]
+    return None if missing_keys else kind(**values)
 
 
-def _convert(values: dict[str, Any], name: str, value: object, wanted: Any, where: str, problems: list[str]) -> None:
+def _convert(
+    values: dict[str, Any],
+    name: str,
+    value: object,
+    expected: Any,
+    title: str,
+    problems: list[str],
+) -> None:
     try:
-        values[name] = found = _as_wanted(value, wanted)
+        converted = _as_type(value, expected)
     except ValueError as error:
-        problems.append(f"{where}: {error}")
+        problems.append(f"{title}: {error}")
         return
-    if (
-        isinstance(found, (int, float))
-        and not isinstance(found, bool)
-        and name not in ZERO_SAYS_NONE
-        and not 0 < found < 1e9
-    ):
-        problems.append(f"{where}: Expected a number above 0")
-    if isinstance(found, str) and (check := _CHECKS.get(name)) and (expected := check(found)):
-        problems.append(f"{where}: {expected}")
+    values[name] = converted
+    problem = _check_value(name, converted)
+    if problem:
+        problems.append(f"{title}: {problem}")
 
 
-def _as_wanted(value: Any, wanted: Any) -> Any:
-    """The value as it is, where it is of the type already; else converted. Raises ValueError that says why not."""
-    if type(value) is wanted or (get_origin(wanted) is Literal and value in get_args(wanted)):
+def _check_value(name: str, value: object) -> str:
+    """Return what is wrong with the value of a key; empty when it is valid."""
+    if isinstance(value, bool):
+        return ""
+    if isinstance(value, int | float):
+        is_valid = name in MAY_BE_ZERO or 0 < value < 1e9
+        return "" if is_valid else "Expected a number above 0"
+    if isinstance(value, str) and name in _CHECKS:
+        return _CHECKS[name](value)
+    return ""
+
+
+def _as_type(value: Any, expected: Any) -> Any:
+    """Convert a value to the type of its key. Raises ValueError with the reason."""
+    if type(value) is expected:
         return value
-    if wanted is bool and value in ("true", "false"):
+    if get_origin(expected) is Literal and value in get_args(expected):
+        return value
+    if expected is bool and value in ("true", "false"):
         return value == "true"
-    import msgspec  # only here: it costs a short-lived command 20 ms, and most values are what they should be
+    # Imported here: it costs a short-lived command 20 ms, and most values need no conversion.
+    import msgspec
 
-    return msgspec.convert(value, wanted, strict=not isinstance(value, str))
+    return msgspec.convert(value, expected, strict=not isinstance(value, str))
 
 
 def _check_schedule(text: str) -> str:
-    """What is wrong with a schedule; empty when nothing is."""
-    minute, _, rest = text.strip().partition(" ")
-    hour, _, stars = rest.strip().partition(" ")
-    numbers = minute.isdecimal() and hour.isdecimal() and int(minute) < 60 and int(hour) < 24
-    right = numbers and stars.split() == ["*", "*", "*"]
-    return "" if right else "Expected `MINUTE HOUR * * *`, such as `30 2 * * *`; there is one night a day"
+    """Return what is wrong with a schedule; empty when it is valid."""
+    fields = text.split()
+    if len(fields) == 5 and fields[2:] == ["*", "*", "*"]:
+        minute, hour = fields[:2]
+        if _is_below(minute, 60) and _is_below(hour, 24):
+            return ""
+    return "Expected `MINUTE HOUR * * *`, such as `30 2 * * *`; there is one night a day"
+
+
+def _is_below(digits: str, limit: int) -> bool:
+    return digits.isdecimal() and int(digits) < limit
 
 
 def _check_zone(text: str) -> str:
+    """Return what is wrong with the name of a time zone; empty when it is valid."""
     import zoneinfo
 
     try:
@@ -255,37 +297,38 @@ def _check_zone(text: str) -> str:
 
 
 _CHECKS = {"cron": _check_schedule, "zone": _check_zone}
-"""By the name of a key: what says how its text must be"""
+"""Name of a key → function that returns what is wrong with its text"""
 
 
-def wrong_with(remote: Remote) -> list[str]:
-    """What is wrong with the address; it is not repeated, since a password may stand in it."""
-    from urllib.parse import urlsplit  # only here: few vaults have a remote
+def remote_problems(remote: Remote) -> list[str]:
+    """Return the problems of the URL, without repeating it: it may contain a password."""
+    # Imported here: few vaults have a remote.
+    from urllib.parse import urlsplit
 
     try:
         parts = urlsplit(remote.url)
         host = parts.hostname or ""
     except ValueError:
-        return ["it is no address"]
+        return ["it is not a URL"]
     if "@" in parts.netloc:
-        return ["it holds a user or password; put them into `remote.user` and `remote.password_file`"]
+        return ["it contains a user or password; put them into `remote.user` and `remote.password_file`"]
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
-        return ["it is no address of a WebDAV folder; such an address begins with https://"]
-    if parts.scheme == "http" and not remote.allow_http and host not in HERE:
+        return ["it is not the URL of a WebDAV folder, which begins with https://"]
+    if parts.scheme == "http" and not remote.allow_http and host not in LOOPBACK_HOSTS:
         return [
-            "http:// would send the password to another machine in plain sight; use https://, or set "
-            "`allow_http = true` where the network itself is private"
+            "http:// would send the password to another machine unencrypted; use https://, or set "
+            "`allow_http = true` if the network itself is private"
         ]
     return []
 
 
-def _guess(name: str, known: Mapping[str, object]) -> str:
+def _guess(name: str, names: Mapping[str, object]) -> str:
     import difflib
 
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f", did you mean `{near[0]}`?" if near else ""
+    matches = difflib.get_close_matches(name, list(names), n=1)
+    return f", did you mean `{matches[0]}`?" if matches else ""
 
 
 def missing(file: Path) -> ConfigError:
-    """A configuration file that was named and is not there."""
-    return ConfigError(f"the configuration file `{file}` does not exist", hint="name another, or leave it out")
+    """Return the error for a configuration file that the user named and that does not exist."""
+    return ConfigError(f"the configuration file `{file}` does not exist", hint="name another file, or omit the option")

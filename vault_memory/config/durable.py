@@ -1,11 +1,11 @@
-"""Names that survive a power cut: a rename is only certain once its folder is on the disk."""
+"""Makes renames durable: a rename survives a power failure only after its folder is synced."""
 
 import os
 from pathlib import Path
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, as `fsync` does for the bytes of a file."""
+    """Wait until the names in a folder are on disk, as `fsync` does for the bytes of a file."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

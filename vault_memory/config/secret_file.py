@@ -1,7 +1,7 @@
-"""The one reader of files with a secret: passwords, keys and tokens.
+"""Reads files with a secret: passwords, keys and tokens.
 
-A secret's file lies outside the vault, which is synced and shown to bots. It belongs to the user,
-nobody else can read or write it, and it holds one short text.
+The file of a secret is outside the vault, which is synced and visible to bots. It belongs to the user, is
+closed to all other accounts, and contains one short text.
 """
 
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from vault_memory.errors import ConfigError, VaultMemoryError
 
-LARGEST = 4096
-"""Bytes of a secret's file"""
+MAX_BYTES = 4096
+"""Maximum size of the file of a secret"""
 
 
 def read_secret(
@@ -29,11 +29,12 @@ def read_secret(
     must not hold the file; None where no vault is known. Raises `error`, which never repeats the
     secret.
     """
-    title, see = f"the {name} `{path}`", hint or f"see `{setting}`"
+    title = f"the {name} `{path}`"
+    see = hint or f"see `{setting}`"
     try:
         path = path.expanduser()
     except RuntimeError:
-        raise error(f"{title} cannot be read: nobody has that home folder", hint=see) from None
+        raise error(f"{title} cannot be read: there is no such home folder", hint=see) from None
     _refuse_in_vault(path, vault, title, error)
     descriptor = _open(path, title, see, error)
     try:
@@ -54,7 +55,8 @@ def read_credential(path: Path, vault: Path | None, *, name: str, error: type[Va
 
     The service manager decides who owns and reads it, so neither is checked. Raises `error`.
     """
-    title, see = f"the {name} `{path}`", "see `LoadCredential=` of the service"
+    title = f"the {name} `{path}`"
+    see = "see `LoadCredential=` of the service"
     _refuse_in_vault(path, vault, title, error)
     descriptor = _open(path, title, see, error)
     try:
@@ -73,12 +75,12 @@ def _refuse_in_vault(path: Path, vault: Path | None, title: str, error: type[Vau
     roots = {os.path.abspath(vault), os.path.realpath(vault)}
     places = (os.path.abspath(path), os.path.realpath(path))
     if any(place.startswith(os.path.join(root, "")) for place in places for root in roots):
-        raise error(f"{title} lies in the vault, which is synced", hint="move it out of the vault")
+        raise error(f"{title} is in the vault, which is synced", hint="move it out of the vault")
 
 
 def _open(path: Path, title: str, see: str, error: type[VaultMemoryError]) -> int:
     try:
-        # O_NONBLOCK: a pipe under the name of the file would block the program for ever.
+        # Without O_NONBLOCK a named pipe under this path would block the program forever.
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as trouble:
         reason = trouble.strerror
@@ -89,15 +91,15 @@ def _open(path: Path, title: str, see: str, error: type[VaultMemoryError]) -> in
 
 def _text(descriptor: int, title: str, see: str, error: type[VaultMemoryError]) -> str:
     try:
-        raw = os.read(descriptor, LARGEST + 1)
+        raw = os.read(descriptor, MAX_BYTES + 1)
     except OSError as trouble:
         raise error(f"{title} cannot be read: {trouble.strerror}", hint=see) from None
-    if len(raw) > LARGEST:
-        raise error(f"{title} is longer than {LARGEST} bytes", hint=f"it holds one line; {see}")
+    if len(raw) > MAX_BYTES:
+        raise error(f"{title} is longer than {MAX_BYTES} bytes", hint=f"it holds one line; {see}")
     if not raw.strip():
         raise error(f"{title} is empty", hint=see)
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        pass  # the error of the codec would repeat the secret
+        pass  # the message of UnicodeDecodeError would contain the secret
     raise error(f"{title} cannot be read: it is not text", hint=see)

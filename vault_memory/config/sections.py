@@ -1,4 +1,4 @@
-"""The sections of the configuration: what can be set, what it means, and what it is unless it is set."""
+"""The sections of the configuration: each key with its meaning and default."""
 
 from typing import Literal, NamedTuple
 
@@ -9,240 +9,240 @@ class LayoutPattern(NamedTuple):
     path: str
     """Relative to the vault; ``{user} {bot} {channel} {group} {date} {name}`` are captures"""
     kind: str
-    """What the note is: user, channel, memory, note, dated, facts, rules or reflection"""
+    """Kind of the note: user, channel, memory, note, dated, facts, rules or reflection"""
     scope: str
-    """Whose it is, e.g. ``user:{user}`` or ``group:journal``"""
+    """Scope of the note, e.g. ``user:{user}`` or ``group:journal``"""
 
 
 class Layout(NamedTuple):
-    """Which files are memory, and whose."""
+    """Which files are memory, and to which scope they belong."""
 
     user: str = "main"
-    """The person whom USER.md at the root of the vault is about"""
+    """The user described by USER.md at the root of the vault"""
     bot: str = ""
-    """Of `Users/{user}/{bot}/config` only this bot's folder is read; empty: any"""
+    """Read only the folder of this bot in `Users/{user}/{bot}/config`; empty: of any bot"""
     patterns: tuple[LayoutPattern, ...] = ()
-    """More paths that are memory, tried before the known layouts"""
+    """More paths that are memory, tried before the built-in layouts"""
 
 
 class Embedding(NamedTuple):
-    """How text becomes vectors. Without an embedder, search works by keywords and says so."""
+    """How text becomes vectors. Without an embedder, search uses keywords and reports that."""
 
     kind: Literal["auto", "onnx", "sentence", "api", "off"] = "auto"
-    """auto takes what is installed, and never downloads"""
+    """auto uses an installed embedder and never downloads"""
     model: str = "minilm"
     """minilm, multilingual, a folder, or the name of a repository on the model hub"""
     base_url: str = ""
     """For `api`: the address of an OpenAI-compatible server, up to and without `/embeddings`"""
     dimensions: int = 0
-    """For `api`: the length of vector to ask for; 0 leaves it to the server"""
+    """For `api`: the length of the vectors; 0 lets the server choose"""
     api_key_file: str = ""
-    """For `api`: a file outside the vault that only its owner can read, with the key in it"""
+    """For `api`: the file with the key, outside the vault and readable only by its owner"""
     timeout_seconds: float = 30.0
-    """For `api`: how long to wait for one answer"""
+    """For `api`: how long to wait for a response"""
     threads: int = 1
     """For `onnx` and `sentence`: processor threads for one text"""
     retry_seconds: float = 60.0
-    """How often an embedder that is missing or failed is tried again"""
+    """Seconds after which a missing or failed embedder is tried again"""
 
 
 class Brain(NamedTuple):
-    """Who finds what is worth remembering in what was said. Without a language model, phrases are looked for."""
+    """The model that finds what is worth remembering in conversations. Without one, phrase rules do."""
 
     kind: Literal["openai", "command", "rules"] = "rules"
-    """openai is any server that speaks OpenAI's protocol, in the house or hosted; command is a program of yours; rules
-    needs neither, and quotes only what the person said"""
+    """openai is any server with OpenAI's protocol, local or hosted; command is your own program; rules
+    needs neither, and quotes only what the user said"""
     base_url: str = ""
     """For `openai`: the address of the server, up to and without `/chat/completions`"""
     model: str = ""
-    """For `openai`: the model that is asked where no other is named"""
+    """For `openai`: the default model"""
     extraction_model: str = ""
     """For `openai`: the model that finds memories and facts"""
     curation_model: str = ""
     """For `openai`: the model that suggests edits of USER.md"""
     api_key_file: str = ""
-    """For `openai`: a file outside the vault that only its owner can read, with the key in it"""
+    """For `openai`: the file with the key, outside the vault and readable only by its owner"""
     command: tuple[str, ...] = ()
-    """For `command`: the program and its arguments, run without a shell; it gets JSON and answers JSON"""
+    """For `command`: the program and its arguments, run without a shell; reads JSON and writes JSON"""
     environment: tuple[str, ...] = ()
-    """For `command`: names of variables that it may see, beside PATH and the language"""
+    """For `command`: environment variables to pass on, in addition to PATH and the language"""
     timeout_seconds: float = 120.0
-    """How long to wait for one answer"""
+    """How long to wait for a response"""
     prompts: str = ""
-    """A folder with `extraction.md`, `curation.md` or `reflection.md` that are used in the place of the prompts that
-    come with the program; else `prompts` in the state folder of the vault is looked into"""
+    """A folder with `extraction.md`, `curation.md` or `reflection.md` that replace the built-in prompts;
+    empty: the folder `prompts` in the state folder of the vault"""
 
 
 class MemorySearch(NamedTuple):
-    """Whether what notes and conversations say is looked up for a prompt."""
+    """Whether notes and conversations are searched for a prompt."""
 
     enabled: bool = True
-    """Whether prompts are given recalled lines at all; `search` works either way"""
+    """Add recalled lines to prompts; `search` works either way"""
     auto_recall: bool = False
-    """Look up each prompt by itself: for hooks, which nobody asks. A question put to `context` is always looked up"""
+    """Search for each prompt without being asked: for hooks. `context` with a question always searches"""
     auto_recall_limit: int = 5
-    """How many recalled lines a prompt gets at most that is looked up by itself"""
+    """Maximum number of recalled lines for a prompt that is searched without being asked"""
 
 
 class Recall(NamedTuple):
-    """How search ranks, and how much of it goes into a prompt."""
+    """How search ranks, and how much of the result goes into a prompt."""
 
     enabled: bool = True
-    """Whether prompts are given anything of the memory; false: `context` and hooks give nothing"""
+    """Give memory to prompts; false: `context` and hooks return nothing"""
     budget: int = 4_000
-    """How many characters the recalled lines of a prompt have at most"""
+    """Maximum number of characters of the recalled lines in a prompt"""
     top_k: int = 16
-    """How many recalled lines that is at most; for a prompt that is looked up by itself see `[memory_search]`"""
+    """Maximum number of recalled lines; for hooks see `[memory_search]`"""
     whole_memory_chars: int = 6_000
-    """How many characters of a MEMORY.md go into a prompt whole; of a longer one a prompt gets the lines that
-    answer it, and an empty prompt its beginning; 0: always whole"""
+    """Longest MEMORY.md, in characters, that goes into a prompt complete; of a longer one a prompt gets the lines
+    that answer it, and an empty prompt the beginning; 0: always complete"""
     mode: Literal["balanced", "keyword", "semantic", "rrf"] = "balanced"
-    """The mode of a search that names none"""
+    """Default mode of a search"""
     limit: int = 10
-    """How many hits a search that names no number gives"""
+    """Default number of hits"""
     dialogue_cues: bool = True
-    """Use the cues of conversations: who speaks, questions, time words, numbers"""
+    """Use cues of conversations for ranking: speakers, questions, time words, numbers"""
 
 
 class Curation(NamedTuple):
-    """What the bot may do to notes that people write, too."""
+    """What the bot may change in notes that people also edit."""
 
     human_items: Literal["propose", "edit"] = "propose"
-    """Items that a person wrote or changed: the bot's edits of them are proposed, or made at once"""
+    """The bot's edits of items that a person wrote or changed: proposed for approval, or made at once"""
     summary_url: str = ""
-    """Where to post one line about each edit of the bot, as `{"text": "USER.md curated: +2 appended"}`; no note's text
-    is in it"""
+    """URL that gets one line about each edit of the bot, as `{"text": "USER.md curated: +2 appended"}`; without
+    text of the note"""
     summary_command: tuple[str, ...] = ()
-    """A command and its arguments, run without a shell, that gets the same line on its standard input"""
+    """A command and its arguments, run without a shell, that reads the same line from its standard input"""
     summary_timeout_seconds: float = 10.0
-    """How long either may take; no edit waits for it"""
+    """Timeout of both; edits do not wait for them"""
 
 
 class Facts(NamedTuple):
-    """What is known of people and things, in `FACTS.md`."""
+    """Facts about people and things, in `FACTS.md`."""
 
     single_valued: tuple[str, ...] = ("works_at", "lives_in", "has_role", "has_status")
-    """Predicates that have one value at a time: a new one ends the old one"""
+    """Predicates with one value at a time: a new value ends the old one"""
     conflicts: Literal["temporal", "keep_existing", "use_new", "merge", "ask"] = "temporal"
-    """Of two values of such a predicate: the newer by its day, the one that stands there, the one said last, both in
-    one line, or both until you decide in INBOX.md"""
+    """Which of two values of such a predicate wins: the newer by its day, the existing one, the one said last, both
+    in one line, or both until you decide in INBOX.md"""
     max_knowledge_facts: int = 0
-    """How many facts a prompt gets at most; 0: all that are about the person or are named"""
+    """Maximum number of facts in a prompt; 0: all facts about the user and about entities that the prompt names"""
 
 
 class PersonZone(NamedTuple):
-    """Where a person lives, for when their night begins."""
+    """Time zone of a user, for the start of their night."""
 
     user: str
     zone: str
-    """A name of the time zone database, such as `Europe/Lisbon`"""
+    """Name in the time zone database, such as `Europe/Lisbon`"""
 
 
 class SleepCycle(NamedTuple):
-    """What the bot does at night for each person."""
+    """What the bot does at night for each user."""
 
     enabled: bool = True
-    """Whether `run` and `sleep --due` do it"""
+    """Whether `run` and `sleep --due` run nights"""
     cron: str = "0 2 * * *"
-    """When a night begins, as `MINUTE HOUR * * *`"""
+    """Start of the night, as `MINUTE HOUR * * *`"""
     zone: str = ""
-    """The time zone of that, such as `Europe/Lisbon`; empty: that of the machine"""
+    """Time zone of `cron`, such as `Europe/Lisbon`; empty: the zone of the machine"""
     zones: tuple[PersonZone, ...] = ()
-    """Persons who live in another one"""
+    """Users in other time zones"""
     lookback_hours: int = 24
-    """How far back the very first night looks; every other begins where the one before ended"""
+    """How far back the first night looks; each later night begins where the previous one ended"""
     memory_retention_days: int = 0
-    """Dated notes older than this go to the trash; 0 keeps them for ever"""
+    """Dated notes older than this go to the trash; 0: never"""
     auto_load_dated_days: int = 3
-    """The dated notes of how many days stand in each prompt; 0: none"""
+    """Number of days whose dated notes go into each prompt; 0: none"""
     curate_user_memory: bool = False
-    """Let the brain edit USER.md, within what `[curation]` allows"""
+    """Let the brain edit USER.md, within the limits of `[curation]`"""
     curation_log_summary: bool = True
-    """Tell what was done to notes to `summary_url` and `summary_command` of `[curation]`"""
+    """Report edits of notes to `summary_url` and `summary_command` of `[curation]`"""
 
 
 class ChannelSleepCycle(NamedTuple):
-    """What the bot does at night for each channel in which something was said."""
+    """What the bot does at night for each channel with new turns."""
 
     enabled: bool = True
-    """Whether `run` and `sleep --due` do it"""
+    """Whether `run` and `sleep --due` run nights"""
     cron: str = "0 3 * * *"
-    """When a night begins, as `MINUTE HOUR * * *`"""
+    """Start of the night, as `MINUTE HOUR * * *`"""
     zone: str = "UTC"
-    """The time zone of that"""
+    """Time zone of `cron`"""
     lookback_hours: int = 24
-    """How far back the very first night looks"""
+    """How far back the first night looks"""
     memory_retention_days: int = 0
-    """Dated notes older than this go to the trash; 0 keeps them for ever"""
+    """Dated notes older than this go to the trash; 0: never"""
 
 
 class Retention(NamedTuple):
-    """What ages out, beside dated notes."""
+    """What expires, in addition to dated notes."""
 
     transcript_days: int = 0
-    """Transcripts older than this go to the trash, once a night has learned from them; 0 keeps them for ever"""
+    """Transcripts older than this go to the trash after a night has learned from them; 0: never"""
 
 
 class Sessions(NamedTuple):
-    """When a conversation is over."""
+    """When a conversation ends."""
 
     idle_minutes: float = 60.0
-    """After so long without a turn a session has ended"""
+    """Minutes without a turn after which a session has ended"""
 
 
 class Remote(NamedTuple):
-    """The folder on a Nextcloud or another WebDAV server with which the vault is kept in step."""
+    """The folder on a Nextcloud or another WebDAV server that is synced with the vault."""
 
     url: str = ""
-    """Address of the folder, without user and password; empty: no sync"""
+    """URL of the folder, without user and password; empty: no sync"""
     user: str = ""
-    """Name of the account there"""
+    """Name of the account on the server"""
     password_file: str = ""
-    """A file outside the vault that only its owner can read, with the app password in it"""
+    """The file with the app password, outside the vault and readable only by its owner"""
     poll_seconds: float = 15.0
-    """How often the server is asked for changes; once a minute after an hour without any"""
+    """Seconds between requests for changes; 60 after an hour without changes"""
     mode: Literal["two-way", "pull", "push"] = "two-way"
-    """pull only brings the server's changes here, push only takes the changes from here there"""
+    """pull only downloads changes of the server, push only uploads changes of the vault"""
     include: tuple[str, ...] = ()
-    """Patterns of what is synced, such as `Users/mira`; none: everything"""
+    """Patterns of paths to sync, such as `Users/mira`; empty: all paths"""
     exclude: tuple[str, ...] = ()
-    """Patterns of what is not synced, such as `*.mp4`; they win over `include`"""
+    """Patterns of paths not to sync, such as `*.mp4`; they override `include`"""
     insist: bool = False
-    """Sync both ways even if the server ignores preconditions: only where no other device ever writes"""
+    """Sync both ways although the server ignores preconditions; safe only if no other device writes"""
     allow_http: bool = False
-    """Send the password over http:// to another machine, where everybody on the way can read it"""
+    """Send the password over http:// to another machine, readable by everyone on the network path"""
     ca_file: str = ""
-    """The certificates that the server's is checked against, if not those of the system"""
+    """File with the certificates to verify the server against; empty: those of the system"""
     proxy: str = ""
-    """A proxy on the way there; that of the environment is not heeded"""
+    """Proxy to the server; proxies of the environment are ignored"""
 
 
 class Watch(NamedTuple):
-    """How `run` notices changes."""
+    """How `run` detects changes."""
 
     poll_seconds: float = 5.0
-    """How often a folder is looked through that gives no events, such as a network mount"""
+    """Seconds between scans of a folder without events, such as a network mount"""
     sweep_seconds: float = 60.0
-    """How often the whole vault is looked through although events work"""
+    """Seconds between scans of the complete vault, in addition to events"""
 
 
 class ServeToken(NamedTuple):
-    """A bot that may ask over HTTP, and whom it serves."""
+    """A bot with access over HTTP, and the scopes it may use."""
 
     user: str
-    """The person whose notes this token opens"""
+    """The user whose notes this token opens"""
     token_file: str
-    """A file outside the vault that only its owner can read, with the token in it: 32 characters at least"""
+    """The file with the token of at least 32 characters, outside the vault and readable only by its owner"""
     channel: str = ""
-    """The channel where the bot answers: it opens the notes of the channel, in the place of the person's own"""
+    """The channel where the bot answers: opens the notes of the channel instead of the user's own"""
     groups: tuple[str, ...] = ()
-    """The groups it opens as well"""
+    """Groups whose notes the token also opens"""
     private: bool = False
-    """With `channel`: also open the person's own notes, although everybody in the channel reads the answers"""
+    """With `channel`: also open the user's own notes, although all members of the channel read the answers"""
 
 
 class Serve(NamedTuple):
-    """How `serve` listens, and whom it lets in. Put a server with TLS in front of it before others can reach it."""
+    """How `serve` listens, and who has access. Put a server with TLS in front of it before others can reach it."""
 
     host: str = "127.0.0.1"
     """The address to listen on"""
@@ -251,62 +251,62 @@ class Serve(NamedTuple):
     socket: str = ""
     """Listen on this Unix socket instead, which only its owner can open"""
     allowed_hosts: tuple[str, ...] = ()
-    """Names under which it may be asked, beside those of this machine and `host`, such as `memory.example.org`"""
+    """Accepted `Host` names in addition to those of this machine and `host`, such as `memory.example.org`"""
     allowed_origins: tuple[str, ...] = ()
-    """Pages that may ask it from a browser, such as `https://chat.example.org`"""
+    """Origins of pages that may send requests from a browser, such as `https://chat.example.org`"""
     requests_per_minute: int = 600
-    """How often each token may ask"""
+    """Maximum number of requests of one token"""
     max_body_bytes: int = 1_048_576
-    """How long a request may be"""
+    """Maximum size of a request body"""
     tokens: tuple[ServeToken, ...] = ()
-    """Who may ask"""
+    """The bots with access"""
     metrics_token_file: str = ""
-    """A file outside the vault that only its owner can read, with the token that opens `/metrics`, which tells of all
-    that is known; empty: only who comes over `socket` without a token may read it"""
+    """The file with the token for `/metrics`, outside the vault and readable only by its owner; the metrics cover
+    all scopes; empty: only requests over `socket` without a token may read them"""
 
 
 class TalkRoom(NamedTuple):
-    """A room of Nextcloud Talk that has a channel of another name."""
+    """A room of Nextcloud Talk whose channel has another name."""
 
     token: str
-    """As it stands in the address of the room"""
+    """Token of the room, from its URL"""
     channel: str
-    """The channel whose memory it is"""
+    """The channel in the vault"""
 
 
 class TalkPerson(NamedTuple):
-    """Somebody whose account at Nextcloud has another name than they have here."""
+    """A user whose Nextcloud account has another name than in the vault."""
 
     id: str
-    """The name of the account"""
+    """Name of the account"""
     user: str
-    """Whose memory it is"""
+    """Name of the user in the vault"""
 
 
 class Talk(NamedTuple):
-    """Rooms of Nextcloud Talk whose messages are recorded, by a bot that `serve` hears of them at `/talk`."""
+    """Recording of Nextcloud Talk rooms, whose messages `serve` receives at `/talk`."""
 
     secret_file: str = ""
-    """A file outside the vault that only its owner can read, with the secret that the bot was installed with; empty:
-    nothing is recorded"""
+    """The file with the secret of the installed Talk bot, outside the vault and readable only by its owner; empty:
+    no recording"""
     backend: str = ""
-    """The address of the Nextcloud, such as `https://cloud.example.org/`; what comes from another is refused"""
+    """URL of the Nextcloud, such as `https://cloud.example.org/`; messages of other servers are refused"""
     rooms: tuple[TalkRoom, ...] = ()
-    """Rooms with a channel of another name; all others are recorded under their token"""
+    """Rooms with a channel of another name; all other rooms use their token as the channel"""
     people: tuple[TalkPerson, ...] = ()
-    """Accounts of another name; all others are persons of the same name here"""
+    """Accounts with another name in the vault; all other accounts keep their name"""
     forget_reaction: str = ""
-    """The emoji with which people take a message of theirs back, such as `🗑`; empty: none"""
+    """The reaction with which users retract their own message, such as `🗑`; empty: none"""
     forget_by: tuple[str, ...] = ()
-    """Accounts that may do so with everybody's messages"""
+    """Accounts that may retract messages of all users"""
 
 
 class Config(NamedTuple):
-    """All of the configuration."""
+    """The complete configuration."""
 
     max_memory_chars: int = 0
-    """How long the whole memory block of a prompt may be, in characters; recalled lines, then facts, then dated notes
-    are left out first, USER.md and CHANNEL.md never; 0: no limit"""
+    """Maximum length of the memory block of a prompt, in characters; omits recalled lines first, then facts, then
+    dated notes, and never USER.md and CHANNEL.md; 0: no limit"""
     layout: Layout = Layout()
     embedding: Embedding = Embedding()
     brain: Brain = Brain()
@@ -325,5 +325,5 @@ class Config(NamedTuple):
 
 
 def is_table(kind: object) -> bool:
-    """Whether it is the kind of one of these, and not of one value."""
+    """Return whether a type is a section of the configuration, not the type of a single value."""
     return hasattr(kind, "_field_defaults")

@@ -6,7 +6,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from vault_memory.config import HERE
+from vault_memory.config import LOOPBACK_HOSTS
 from vault_memory.web.replies import refusal
 
 BODILESS = ("GET", "HEAD")
@@ -17,7 +17,7 @@ class Gate:
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str], origins: Iterable[str]) -> None:
         self._app = app
-        self._hosts = {*HERE, *(host_name(host) for host in hosts)}
+        self._hosts = {*LOOPBACK_HOSTS, *(host_name(host) for host in hosts)}
         self._origins = {origin.rstrip("/").lower() for origin in origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--mode", type=click.Choice(["two-way", "pull", "push"]), help="With add: sync both ways, or one.")
 @click.option("--insist", is_flag=True, help="With add: both ways though the server ignores preconditions.")
-@click.option("--allow-http", is_flag=True, help="With add: send the password over http://, in plain sight.")
+@click.option("--allow-http", is_flag=True, help="With add: send the password over http://, unencrypted.")
 @common
 @click.pass_obj
 def remote(context: Context, /, action: str, url: str | None, **options: Any) -> int:
