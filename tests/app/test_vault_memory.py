@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator
-from dataclasses import FrozenInstanceError, fields
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -74,8 +73,9 @@ def test_what_comes_out_is_frozen(memory: VaultMemory):
     answer = memory.search("stork", scopes=["user:alice"])
 
     for value in (answer, answer.hits[0], answer.freshness, memory.read("memory/a.md"), memory.notes()[0]):
-        with pytest.raises(FrozenInstanceError):
-            setattr(value, fields(value)[0].name, None)
+        first = next(iter(type(value).__annotations__))
+        with pytest.raises(AttributeError):
+            setattr(value, first, None)
 
 
 def test_an_edit_is_found_by_the_next_search(memory: VaultMemory):

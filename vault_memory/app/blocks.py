@@ -1,14 +1,12 @@
 """What a prompt is given: frozen values, named as in the JSON contract."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from vault_memory.app.results import Freshness
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One part of what a prompt is given."""
 
     kind: str
@@ -19,16 +17,14 @@ class Part:
     """of `text`, with its marks"""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """What a prompt is not given, though it was there."""
 
     kind: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ContextBlock:
+class ContextBlock(NamedTuple):
     """What a bot puts into its prompt. All that people and others wrote stands in it as quoted data."""
 
     text: str

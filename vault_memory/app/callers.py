@@ -4,8 +4,7 @@ A face builds a Caller from its configuration, its arguments at the start, or a 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from vault_memory.errors import UsageError
 from vault_memory.memory import Layout
@@ -13,19 +12,23 @@ from vault_memory.memory import Layout
 READ_BY_ALL = "group:global"
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """A person whom a bot serves, and where."""
-
+class _Fields(NamedTuple):
     user: str
     channel: str = ""
     groups: tuple[str, ...] = ()
     private: bool = False
     """in a channel: open the person's own memory there, too; everybody in the channel reads the answers"""
 
-    def __post_init__(self) -> None:
-        if not self.user:
+
+class Caller(_Fields):
+    """A person whom a bot serves, and where."""
+
+    __slots__ = ()
+
+    def __new__(cls, user: str, channel: str = "", groups: tuple[str, ...] = (), private: bool = False) -> Self:
+        if not user:
             raise UsageError("a bot needs to know whom it serves", hint="name the person: there is no default")
+        return super().__new__(cls, user, channel, groups, private)
 
     @property
     def is_in_shared_room(self) -> bool:

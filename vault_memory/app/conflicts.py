@@ -1,7 +1,6 @@
 """The calls of VaultMemory about conflict copies, and about what was thrown away."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -101,6 +100,8 @@ class Resolving(Editing):
             done = self.curator.writer.untrash(found.id, now=_moment(now), op_id=op_id)
             self._learn(done.path)
         outcome = {"pending": "pending", "copied": "beside"}.get(done.outcome, "restored")
+        from dataclasses import replace  # only here: a hook would wait for it
+
         return replace(thrown[found.id], outcome=outcome, why=done.explanation)
 
     def _each(

@@ -1,12 +1,13 @@
 """The JSON contract: what each call gives back, as one object with stable keys."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import UsageError, VaultMemoryError
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from vault_memory.app.blocks import ContextBlock
     from vault_memory.app.forgetting import Forgotten
     from vault_memory.app.recording import Recorded
@@ -56,30 +57,30 @@ def of_context(block: "ContextBlock") -> dict[str, Any]:
     """`context`: the text for the prompt, its parts in order, and what was cut."""
     return {
         "text": block.text,
-        "parts": [asdict(part) for part in block.parts],
-        "cut": [asdict(cut) for cut in block.cut],
+        "parts": [part._asdict() for part in block.parts],
+        "cut": [cut._asdict() for cut in block.cut],
         "freshness": of_freshness(block.freshness),
     }
 
 
 def of_freshness(freshness: "Freshness") -> dict[str, Any]:
-    return {**asdict(freshness), "stale_files": list(freshness.stale_files)}
+    return {**freshness._asdict(), "stale_files": list(freshness.stale_files)}
 
 
 def of_index(report: "IndexReport") -> dict[str, Any]:
-    return asdict(report)
+    return _as_dict(report)
 
 
 def of_note(note: "NoteText") -> dict[str, Any]:
-    return {**asdict(note), "sections": list(note.sections)}
+    return {**_as_dict(note), "sections": list(note.sections)}
 
 
 def of_notes(notes: "Sequence[NoteInfo]") -> dict[str, Any]:
-    return {"notes": [asdict(note) for note in notes]}
+    return {"notes": [_as_dict(note) for note in notes]}
 
 
 def of_doctor(checks: "Sequence[Check]") -> dict[str, Any]:
-    return {"checks": [asdict(check) for check in checks]}
+    return {"checks": [_as_dict(check) for check in checks]}
 
 
 def of_edit(edit: "Edit") -> dict[str, Any]:
@@ -88,10 +89,10 @@ def of_edit(edit: "Edit") -> dict[str, Any]:
         "note": edit.note,
         "before": edit.before,
         "after": edit.after,
-        "applied": [_without_empty(asdict(done), "remark") for done in edit.applied],
-        "rejected": [_without_empty(asdict(refused), "headings") for refused in edit.rejected],
-        "proposed": [asdict(proposal) for proposal in edit.proposed],
-        "pending": [asdict(waiting) for waiting in edit.pending],
+        "applied": [_without_empty(_as_dict(done), "remark") for done in edit.applied],
+        "rejected": [_without_empty(_as_dict(refused), "headings") for refused in edit.rejected],
+        "proposed": [_as_dict(proposal) for proposal in edit.proposed],
+        "pending": [_as_dict(waiting) for waiting in edit.pending],
         "audit_id": edit.audit_id,
         "diff": edit.diff,
         "summary": edit.summary,
@@ -154,33 +155,33 @@ def _copy(copy: "ConflictCopy") -> dict[str, Any]:
 
 
 def of_trash(thrown: "Iterable[ThrownNote]") -> dict[str, Any]:
-    return {"items": [asdict(one) for one in thrown]}
+    return {"items": [_as_dict(one) for one in thrown]}
 
 
 def of_history(versions: "Sequence[NoteVersion]") -> dict[str, Any]:
-    return {"versions": [asdict(version) for version in versions]}
+    return {"versions": [_as_dict(version) for version in versions]}
 
 
 def of_forgotten(forgotten: "Forgotten") -> dict[str, Any]:
     """`forget`: the receipt says nothing of the text."""
     return {
         "matches": forgotten.matches,
-        "removed": [asdict(one) for one in forgotten.removed],
-        "remaining": [asdict(one) for one in forgotten.remaining] or 0,
-        "receipt": asdict(forgotten.receipt) if forgotten.receipt else None,
-        "alike": [asdict(one) for one in forgotten.alike],
-        "in_memory": [asdict(one) for one in forgotten.in_memory],
+        "removed": [_as_dict(one) for one in forgotten.removed],
+        "remaining": [_as_dict(one) for one in forgotten.remaining] or 0,
+        "receipt": _as_dict(forgotten.receipt) if forgotten.receipt else None,
+        "alike": [_as_dict(one) for one in forgotten.alike],
+        "in_memory": [_as_dict(one) for one in forgotten.in_memory],
     }
 
 
 def of_recorded(recorded: "Recorded") -> dict[str, Any]:
     """`record`: null twice when the turn was not to be recorded."""
-    return asdict(recorded)
+    return recorded._asdict()
 
 
 def of_ended(ended: "Ended") -> dict[str, Any]:
     """`end-session`: ids of turns."""
-    return {name: list(ids) for name, ids in asdict(ended).items()}
+    return {name: list(ids) for name, ids in _as_dict(ended).items()}
 
 
 def read_ops(text: str | bytes) -> list[object]:
@@ -252,3 +253,10 @@ def _arguments(args: Mapping[str, Any], known: Mapping[str, type], call: str) ->
     except (TypeError, ValueError) as error:
         raise UsageError(f"a date is not ISO 8601: {error}", hint="write 2026-01-31") from None
     return found
+
+
+def _as_dict(value: "DataclassInstance") -> dict[str, Any]:
+    """The fields of a dataclass, by name."""
+    from dataclasses import asdict  # only here: a hook would wait 7 ms for it
+
+    return asdict(value)

@@ -1,6 +1,5 @@
 """The calls of VaultMemory that change notes, and those that show and take back what was changed."""
 
-import logging
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from vault_memory import config as configuration
 from vault_memory.database import DatabaseError
 from vault_memory.errors import BadPath, NoteUnreadable, UsageError, VaultMemoryError
 from vault_memory.index import State
+from vault_memory.logs import Logger
 from vault_memory.memory import Layout, inside
 from vault_memory.vault import Folder
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vault_memory.curate import Announcer, Curator, Edit, NoteVersion, Run, Waiting
     from vault_memory.memory import Op, Proposal, Record
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 SOURCES = ("tool", "nightly", "cli")
 """Who may ask for ops: the bot while it talks, the bot at night, and a person"""

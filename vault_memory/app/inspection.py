@@ -1,7 +1,6 @@
 """What can be told of a vault and its index at a glance: the list of notes, counts, status."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultMemoryError
@@ -101,6 +100,8 @@ def _inbox_open(memory: "VaultMemory") -> int:
 
 def _pending(memory: "VaultMemory") -> list[dict[str, object]]:
     """The writes that wait; on a full disk the journal cannot be opened, and the rest of the status still counts."""
+    from dataclasses import asdict  # only here: a hook would wait for it
+
     try:
         return [asdict(waiting) for waiting in memory.waiting()]
     except VaultMemoryError:

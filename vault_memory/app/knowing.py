@@ -1,7 +1,6 @@
 """The calls of VaultMemory about facts: what is known of whom, and how that changes. FACTS.md is where they stand."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +50,8 @@ class Knowing(Editing):
 
     def entity(self, name: str, *, scopes: Sequence[str], now: datetime | None = None) -> "About":
         """Who or what a name means in these scopes, by its name or an alias, and where it is mentioned."""
+        from dataclasses import replace
+
         from vault_memory.app import known as graph
 
         facts = self.facts(scopes=scopes, entity=name, now=now)
@@ -119,6 +120,8 @@ class Knowing(Editing):
 
         `expected` is the revision of its page that this was thought of for. Raises UnclearId, NoteChanged.
         """
+        from dataclasses import replace
+
         from vault_memory.app import known as graph
 
         note, fact = self.find_fact(fact_id, scopes=scopes)

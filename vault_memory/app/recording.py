@@ -1,18 +1,17 @@
 """The calls of VaultMemory about what is said: it is recorded and found at once, and sessions end."""
 
-import logging
 import os
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.app.conflicts import Resolving
 from vault_memory.app.editing import _moment as moment
 from vault_memory.database import DatabaseError
 from vault_memory.errors import NoteUnreadable, UsageError
+from vault_memory.logs import Logger
 
 if TYPE_CHECKING:
     from vault_memory.app.reports import Ended
@@ -20,13 +19,12 @@ if TYPE_CHECKING:
     from vault_memory.ingest import TurnIngest
     from vault_memory.memory import Turn
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 MODES = ("persistent", "incognito")
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """What became of a turn. Both are None when it was not to be recorded."""
 
     id: str | None

@@ -1,15 +1,13 @@
 """What a search gets back, and how fresh any answer is: frozen values, named as in the JSON contract."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from vault_memory.recall import Hit
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
+class Freshness(NamedTuple):
     """How far an answer can be trusted to be of now."""
 
     stale_files: tuple[str, ...]
@@ -19,8 +17,7 @@ class Freshness:
     """why `semantic` is not ready; empty when it is"""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchAnswer:
+class SearchAnswer(NamedTuple):
     """Hits, best first, and how fresh they are."""
 
     hits: "tuple[Hit, ...]"

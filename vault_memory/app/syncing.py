@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,6 +73,8 @@ class InStep(Resolving):
             if not dry_run:
                 self.tend(_moment(now))
                 self._note_end(whole)
+        from dataclasses import replace
+
         return replace(whole, open_conflicts=self._open_conflicts())
 
     def _passes(

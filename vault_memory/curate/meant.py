@@ -6,7 +6,6 @@ on that would be refused for sections that are only not there yet.
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -21,7 +20,7 @@ def meant(note: Note, snapshots: Snapshots, now: datetime) -> Note:
     if head is None or head.revision == note.revision or now.timestamp() - note.stat.ctime_ns / 1e9 >= HOLD:
         return note
     last = snapshots.bytes_of(head.revision)
-    return replace(note, raw=last, revision=head.revision) if last and half_saved(note.raw, last) else note
+    return note._replace(raw=last, revision=head.revision) if last and half_saved(note.raw, last) else note
 
 
 def reappeared(look: Callable[[], Note | None], path: Path, now: datetime) -> Note | None:

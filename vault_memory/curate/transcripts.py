@@ -1,6 +1,5 @@
 """The transcripts of a vault: what was said is added, and read again, from the files of all devices."""
 
-import logging
 import os
 import re
 from collections import defaultdict
@@ -13,10 +12,11 @@ from vault_memory.curate.devices import Devices
 from vault_memory.curate.errors import TurnNotRecorded
 from vault_memory.curate.people import refuse_twin
 from vault_memory.errors import NoteUnreadable, VaultError
+from vault_memory.logs import Logger
 from vault_memory.memory import Layout, Turn, checked, read_turn, read_turns, transcript_path, union_of_turns
 from vault_memory.vault import Appended, Folder, RealFiles, Stat, append_records, last_lines, own_log
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 LARGEST = 64 << 20
 """In bytes: of one transcript"""

@@ -7,7 +7,6 @@ that no process writes into a quarantined file.
 """
 
 import fcntl
-import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,8 +18,9 @@ import apsw
 from vault_memory.config.durable import sync_folder
 from vault_memory.database.connection import Connection, DatabaseDamaged, DatabaseError, connect, is_damage, quarantine
 from vault_memory.errors import VaultMemoryError
+from vault_memory.logs import Logger
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 EMPTIED = "it is empty"
 MAX_OPEN_ATTEMPTS = 5

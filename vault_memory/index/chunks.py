@@ -4,7 +4,6 @@ Two occurrences are the same when identity, text, date and topic are; where it s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.database import Connection
@@ -18,15 +17,14 @@ SEPARATOR = "\x1f"
 """Between the names of a heading path in one column"""
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(NamedTuple):
     """How many chunks of a note were added, kept and removed."""
 
     added: int = 0
     kept: int = 0
     removed: int = 0
 
-    def __add__(self, other: "Delta") -> "Delta":
+    def __add__(self, other: "Delta") -> "Delta":  # type: ignore[override]
         return Delta(self.added + other.added, self.kept + other.kept, self.removed + other.removed)
 
 

@@ -4,9 +4,7 @@ What has stood still for a moment is settled. What was saved just now, and what 
 the report: a daemon hands it to its settling table, a one-shot command looks again after a moment (`look_again`).
 """
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
@@ -14,10 +12,11 @@ from vault_memory.index import Delta, Entry, Held, Index, State
 from vault_memory.ingest.crumbs import EndedTwice, forget_crumb, reading
 from vault_memory.ingest.notes import entry_of, forget_note, held_of, ingest_entries, ingest_note, largest
 from vault_memory.ingest.plan import plan_ingest, stamp
+from vault_memory.logs import Logger
 from vault_memory.memory import Layout, Place
 from vault_memory.vault import Folder, Listing, Note, NoteTooLarge, Stat
 
-logger = logging.getLogger(__name__)
+logger = Logger(__name__)
 
 YOUNG_NS = 3_000_000_000
 """A file changed less than this before it was read may still be being written"""
@@ -60,16 +59,25 @@ class _Later:
         self.left: list[str] = []
 
 
-@dataclass(frozen=True, slots=True)
 class Ingest:
     """What it takes to bring one index up to date with one vault. `clock` gives wall time in ns."""
 
-    folder: Folder
-    index: Index
-    layout: Layout
-    clock: Clock
-    leave: Callable[[Note], bool] = lambda note: False
-    """says which notes a scan does not take in, because the caller does so by itself"""
+    __slots__ = ("clock", "folder", "index", "layout", "leave")
+
+    def __init__(
+        self,
+        folder: Folder,
+        index: Index,
+        layout: Layout,
+        clock: Clock,
+        leave: Callable[[Note], bool] = lambda note: False,
+    ) -> None:
+        self.folder = folder
+        self.index = index
+        self.layout = layout
+        self.clock = clock
+        self.leave = leave
+        """says which notes a scan does not take in, because the caller does so by itself"""
 
     def scan(self, *, within: Sequence[str] = ("",), progress: Progress | None = None) -> ScanReport:
         """Bring the index up to date with what lies under `within` (paths; "" is the vault)."""

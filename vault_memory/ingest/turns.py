@@ -5,7 +5,6 @@ new; when the index is behind, what it lacks is read; else the file is taken in 
 """
 
 import hashlib
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from vault_memory.database import BUSY_MILLISECONDS
@@ -33,17 +32,19 @@ class _End(NamedTuple):
         return _End(self.size + len(raw), self.lines + raw.count(b"\n"), digest)
 
 
-@dataclass(slots=True)
 class TurnIngest:
     """For one vault; remembers how far it has seen the transcripts that it added to."""
 
-    folder: Folder
-    layout: Layout
-    _ends: dict[str, _End] = field(default_factory=dict)
+    __slots__ = ("_ends", "_folder", "_layout")
+
+    def __init__(self, folder: Folder, layout: Layout) -> None:
+        self._folder = folder
+        self._layout = layout
+        self._ends: dict[str, _End] = {}
 
     def ingest(self, index: Index, path: str, added: Appended, *, read_ns: int) -> Delta | None:
         """The index takes in the lines that were `added` to the transcript; None when it holds them already."""
-        place = self.layout.place(path)
+        place = self._layout.place(path)
         if place is None or not place.indexed:
             return None
         index.connection.set_busy_timeout(PATIENCE_MILLISECONDS)
@@ -59,7 +60,7 @@ class TurnIngest:
 
     def _read(self, index: Index, path: str, place: Place, held: Held | None, read_ns: int) -> Delta | None:
         """The index knows less than was there before, or more, or something else: what it lacks is read."""
-        note = self.folder.read(path, max_bytes=largest(place))
+        note = self._folder.read(path, max_bytes=largest(place))
         if held is not None:
             known = _start().after(note.raw[: index.bytes_of(path)])
             if known.digest.hexdigest() == held.revision and note.raw[: known.size].endswith(b"\n"):

@@ -11,9 +11,8 @@ import stat
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from enum import Enum
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from vault_memory.errors import BadPath, NoteNotFound, NoteUnreadable, VaultUnreachable
 from vault_memory.memory import inside
@@ -31,17 +30,20 @@ _AWAY = "`{root}` is not the folder it was when it was opened"
 _AWAY_HINT = "mount it again, or restart; the index is kept, and nothing is deleted"
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """The bytes of one note at one moment."""
 
     path: str
-    raw: bytes = field(repr=False)
+    raw: bytes
     revision: str
     """SHA-256 of the bytes, 64 hex digits."""
     stat: Stat
     stable: bool
     """False when the file was being changed while it was read."""
+
+    def __repr__(self) -> str:
+        """Without the bytes: a log keeps no text of a note."""
+        return f"Note(path={self.path!r}, revision={self.revision!r}, stable={self.stable!r})"
 
 
 class Identity(Enum):

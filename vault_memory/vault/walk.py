@@ -3,7 +3,6 @@
 import os
 import re
 import stat
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vault_memory.memory import conflict_copy, ignored, unreadable
@@ -33,19 +32,21 @@ class Stat(NamedTuple):
         return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_nlink)
 
 
-@dataclass(frozen=True, slots=True)
 class Listing:
     """What was seen in a vault, or below one of its folders. A path that is in none of these is absent."""
 
-    entries: dict[str, Stat] = field(default_factory=dict)
-    unknown: dict[str, str] = field(default_factory=dict)
-    """Path of a file or folder → why it cannot be told what is there. What lies below it is unknown too."""
-    copies: list[str] = field(default_factory=list)
-    """Conflict copies, waiting for a person."""
-    links: list[str] = field(default_factory=list)
-    """Links to something in the vault: its own path is what counts."""
-    folders: list[str] = field(default_factory=list)
-    """All folders that were entered, "" for the vault itself."""
+    __slots__ = ("copies", "entries", "folders", "links", "unknown")
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Stat] = {}
+        self.unknown: dict[str, str] = {}
+        """Path of a file or folder → why it cannot be told what is there. What lies below it is unknown too."""
+        self.copies: list[str] = []
+        """Conflict copies, waiting for a person."""
+        self.links: list[str] = []
+        """Links to something in the vault: its own path is what counts."""
+        self.folders: list[str] = []
+        """All folders that were entered, "" for the vault itself."""
 
     @property
     def truncated(self) -> bool:
