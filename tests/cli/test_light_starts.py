@@ -92,7 +92,7 @@ def test_a_hook_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
         "vault_memory.cli", "vault_memory.cli.light", "vault_memory.daemon", "vault_memory.daemon.exchange",
-        "vault_memory.places",
+        "vault_memory.command_line", "vault_memory.places",
     }  # fmt: skip
     assert not modules & {"typing", "contextlib", "dataclasses", "pathlib", "inspect", "logging", "threading"}
 
@@ -104,7 +104,7 @@ def test_an_op_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
         "vault_memory.cli", "vault_memory.cli.edit_text", "vault_memory.cli.light", "vault_memory.cli.terminal",
-        "vault_memory.daemon", "vault_memory.daemon.exchange", "vault_memory.places",
+        "vault_memory.daemon", "vault_memory.daemon.exchange", "vault_memory.command_line", "vault_memory.places",
     }  # fmt: skip
     assert not modules & {"click", "typing", "contextlib", "dataclasses", "pathlib", "inspect", "logging", "threading"}
 
@@ -136,6 +136,6 @@ def test_the_help_loads_no_room_but_its_own(lamp: Outside):
     modules = loaded(lamp, "--help")
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
-        "vault_memory.cli", "vault_memory.cli.light", "vault_memory.cli.options", "vault_memory.cli.root",
-        "vault_memory.cli.terminal", "vault_memory.errors",
+        "vault_memory.command_line", "vault_memory.cli", "vault_memory.cli.light", "vault_memory.cli.options",
+        "vault_memory.cli.root", "vault_memory.cli.terminal", "vault_memory.errors",
     }  # fmt: skip

@@ -8,7 +8,18 @@ import io
 import os
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+
+from vault_memory.command_line import (
+    END_SECONDS,
+    HOOK_FLAGS,
+    HOOK_SECONDS,
+    HOOK_VALUES,
+    LARGEST_PAYLOAD,
+    Arguments,
+    NotPlain,
+    parse,
+)  # fmt: skip
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
@@ -20,11 +31,6 @@ if TYPE_CHECKING:
 BEFORE_COMMAND = ("--vault", "--config", "--now")
 """Options with a value that may stand before the name of the command"""
 
-
-LARGEST_PAYLOAD = 8 << 20
-"""Bytes of an event of a host"""
-HOOK_SECONDS, END_SECONDS = 5.0, 2.5
-"""For a hook, and for one at the end of a conversation; half of it is for the daemon to answer"""
 EDIT_SECONDS = 20.0
 """For the daemon to carry out an op; it waits for a note that is being saved"""
 EDIT_FLAGS = ("json", "quiet", "merge", "dry-run")
@@ -35,20 +41,6 @@ OPS = {
     "replace": ("note", "heading", "match", "line"),
 }
 """The arguments of each command"""
-HOOK_VALUES = ("vault", "config", "user", "channel", "group", "now")
-HOOK_FLAGS = ("json", "quiet", "verbose", "private")
-
-
-class Words:
-    """A command line, understood. Options stand by name, without the dashes; a flag has no values."""
-
-    def __init__(self, arguments: Sequence[str], options: Mapping[str, tuple[str, ...]]) -> None:
-        self.arguments = arguments
-        self.options = options
-
-    def last(self, name: str) -> str:
-        """The value of an option; empty when it is not there. Of several, the last counts."""
-        return (self.options.get(name) or ("",))[-1]
 
 
 def place_of_command(given: Sequence[str]) -> int | None:
@@ -64,27 +56,12 @@ def place_of_command(given: Sequence[str]) -> int | None:
     return None
 
 
-def understand(given: Sequence[str], values: Collection[str], flags: Collection[str]) -> Words | None:
+def _plain(given: Sequence[str], values: Collection[str], flags: Collection[str]) -> Arguments | None:
     """The words of a command line that has only these options; None when anything else is in it."""
-    arguments: list[str] = []
-    options: dict[str, tuple[str, ...]] = {}
-    words = iter(given)
-    for word in words:
-        name, equals, value = word.removeprefix("--").partition("=")
-        if not word.startswith("-"):
-            arguments.append(word)
-        elif not word.startswith("--"):
-            return None
-        elif name in values:
-            following = value if equals else next(words, None)
-            if following is None:
-                return None
-            options[name] = (*options.get(name, ()), following)
-        elif name in flags and not equals:
-            options[name] = ()
-        else:
-            return None
-    return Words(arguments, options)
+    try:
+        return parse(given, values, flags)
+    except NotPlain:
+        return None
 
 
 def answer_hook(given: Sequence[str]) -> int:
@@ -93,14 +70,15 @@ def answer_hook(given: Sequence[str]) -> int:
     limit = HOOK_SECONDS
     payload = moment = None
     try:
-        words = understand(given, HOOK_VALUES, HOOK_FLAGS)
+        words = _plain(given, HOOK_VALUES, HOOK_FLAGS)
         socket = None if words is None else _socket_of(words)
         if words is not None and socket is not None:
             payload = sys.stdin.buffer.read(LARGEST_PAYLOAD + 1)
             moment = (time.time(), int.from_bytes(os.urandom(4), "big") >> 2)
             if b'"SessionEnd"' in payload:
                 limit = END_SECONDS
-            answer = _ask(words, socket, "hook", _event(given, payload, moment), limit / 2)
+            seconds = limit / 2  # the other half is for an answer without the daemon
+            answer = _ask(words, socket, "hook", _event(given, payload, moment), seconds)
             if answer is not None:
                 _write(answer["text"])
                 return 0
@@ -116,7 +94,7 @@ def edit(command: str, given: Sequence[str]) -> int | None:
     """An op by hand, through the daemon; None when the full command has to carry it out."""
     # a line copied with its marker, `- such`, is an argument and no option
     plain = [word[1:].lstrip(" \t") if word[:2] in ("- ", "-\t") else word for word in given]
-    words = understand(plain, ("vault", "config", "source", "expected"), EDIT_FLAGS)
+    words = _plain(plain, ("vault", "config", "source", "expected"), EDIT_FLAGS)
     if words is None or sys.stdout is None or sys.stdout.isatty():
         return None
     op = _op(command, words.arguments)
@@ -154,7 +132,7 @@ def _op(command: str, arguments: Sequence[str]) -> "dict[str, Any] | None":
     return {"op": command, **dict(zip(names[1:], arguments[1:], strict=True))}
 
 
-def _show_edit(words: Words, answer: "dict[str, Any]", *, dry_run: bool) -> int:
+def _show_edit(words: Arguments, answer: "dict[str, Any]", *, dry_run: bool) -> int:
     """Print what an edit did, as the full command does off a terminal."""
     from vault_memory.cli import edit_text
     from vault_memory.cli.terminal import escaped, json_text
@@ -193,7 +171,7 @@ def _event(given: Sequence[str], payload: bytes, moment: tuple[float, int]) -> "
     }
 
 
-def _socket_of(words: Words) -> str | None:
+def _socket_of(words: Arguments) -> str | None:
     """Where the daemon of the vault would listen; None when that cannot be told, or nothing is there."""
     vault = words.last("vault") or os.environ.get("VAULT_MEMORY_VAULT", "")
     if not vault:
@@ -211,7 +189,7 @@ def _socket_of(words: Words) -> str | None:
         return None
 
 
-def _ask(words: Words, socket: str, call: str, arguments: "dict[str, Any]", seconds: float) -> "Any":
+def _ask(words: Arguments, socket: str, call: str, arguments: "dict[str, Any]", seconds: float) -> "Any":
     """What the daemon answers; None when it refuses, since the full command then says why.
 
     Raises NotAnswered.
@@ -237,11 +215,11 @@ def _write(text: str) -> None:
 
 def serve_mcp(given: Sequence[str]) -> int | None:
     """`mcp`; None when the full command line has to look at it."""
-    words = understand(given, ("vault", "config", "user", "channel", "group"), ("json", "quiet", "private"))
+    words = _plain(given, ("vault", "config", "user", "channel", "group"), ("json", "quiet", "private"))
     if words is None or words.arguments or os.isatty(0):
         return None
     vault = words.last("vault") or os.environ.get("VAULT_MEMORY_VAULT", "")
-    names = (words.last("user"), words.last("channel"), *words.options.get("group", ()))
+    names = (words.last("user"), words.last("channel"), *words.all("group"))
     if not vault or not names[0] or any(_is_broken(name) for name in names):
         return None
     config = words.last("config") or os.environ.get("VAULT_MEMORY_CONFIG", "")

@@ -11,8 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.command_line import (
+    END_SECONDS,
+    HOOK_FLAGS,
+    HOOK_SECONDS,
+    HOOK_VALUES,
+    LARGEST_PAYLOAD,
+    Arguments,
+    NotPlain,
+    parse,
+)  # fmt: skip
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.hosts.payload import HOSTS, LARGEST, Event, read
+from vault_memory.hosts.payload import HOSTS, Event, read
 from vault_memory.hosts.trouble import tell
 
 if TYPE_CHECKING:
@@ -21,15 +31,10 @@ if TYPE_CHECKING:
     from vault_memory.app import VaultMemory
     from vault_memory.app.callers import Caller
 
-SECONDS = 5.0
-END_SECONDS = 2.5
-"""At the end of a conversation hosts wait for three seconds or less"""
 LAST_WORDS_SECONDS = 2.0
 """Then, at most, to keep what is not recorded yet and to say why there is no answer"""
 ANSWER_SECONDS = 2.0
 """After which a daemon assumes that nobody waits for its answer any more"""
-VALUES = ("vault", "config", "user", "channel", "group", "now")
-FLAGS = ("json", "quiet", "verbose", "private")
 AUTOMATED = "VAULT_MEMORY_AUTOMATED"
 """Set by a job that runs a host: what the host then sends as a prompt no person typed"""
 Moment = tuple[float, int]
@@ -44,8 +49,7 @@ class _Call:
         self.environment = environment
         self.host = self.event = ""
         self.state: Path | None = None
-        self.options: dict[str, list[str]] = {}
-        self.private = False
+        self.options = Arguments((), {})
         self.payload: bytes | None = None
         self.moment: Moment | None = None
         self.again = False
@@ -53,14 +57,11 @@ class _Call:
         self.unsaid: Callable[[], None] = lambda: None
         """keeps what is not recorded yet"""
 
-    def last(self, name: str) -> str:
-        return (self.options.get(name) or [""])[-1]
-
 
 def run(
     arguments: Sequence[str],
     *,
-    seconds: float = SECONDS,
+    seconds: float = HOOK_SECONDS,
     payload: bytes | None = None,
     moment: "Moment | None" = None,
 ) -> int:
@@ -86,7 +87,7 @@ def run(
 
 def _answer(call: _Call, arguments: Sequence[str]) -> str:
     _understand(call, arguments)
-    event = read(sys.stdin.buffer.read(LARGEST + 1) if call.payload is None else call.payload)
+    event = read(sys.stdin.buffer.read(LARGEST_PAYLOAD + 1) if call.payload is None else call.payload)
     call.event = event.name
     if event.kind == "end":
         limit = threading.Timer(END_SECONDS, _give_up, [call, END_SECONDS])
@@ -99,7 +100,7 @@ def _answer(call: _Call, arguments: Sequence[str]) -> str:
         event = event._replace(automated=True)
     if event.silent:
         return ""
-    with VaultMemory.open(call.last("vault") or None, call.last("config") or None) as memory:
+    with VaultMemory.open(call.options.last("vault") or None, call.options.last("config") or None) as memory:
         call.state = memory.state.path
         return _carry_out(call, memory, event, caller)
 
@@ -122,14 +123,16 @@ def serve(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]
 def _caller(call: _Call) -> "Caller":
     from vault_memory.app.callers import Caller
 
-    return Caller(call.last("user"), call.last("channel"), tuple(call.options.get("group", ())), call.private)
+    options = call.options
+    private = "private" in options.options
+    return Caller(options.last("user"), options.last("channel"), options.all("group"), private)
 
 
 def _carry_out(call: _Call, memory: "VaultMemory", event: Event, caller: "Caller") -> str:
     from vault_memory.hosts.answering import Said, answer, drop, record
 
     this = (memory, call.host, event, caller)
-    now, chance = _now(call.last("now")), None
+    now, chance = _now(call.options.last("now")), None
     if call.moment is not None:
         now, chance = now or _clock(call.moment[0]), call.moment[1]
     if event.kind == "prompt":
@@ -143,22 +146,14 @@ def _carry_out(call: _Call, memory: "VaultMemory", event: Event, caller: "Caller
 
 def _understand(call: _Call, arguments: Sequence[str]) -> None:
     """The host and the options, without the click that all other commands take: it would cost as much as the rest."""
-    words = list(arguments)
-    while words:
-        word = words.pop(0)
-        name, equals, value = word.removeprefix("--").partition("=")
-        if word.startswith("--") and name in VALUES:
-            if not equals and not words:
-                raise UsageError(f"`{word}` needs a value")
-            call.options.setdefault(name, []).append(value if equals else words.pop(0))
-        elif word.startswith("-") and name not in FLAGS:
-            raise UsageError(f"`hook` knows no option `{word}`")
-        elif word == "--private":
-            call.private = True
-        elif not word.startswith("-"):
-            if call.host:
-                raise UsageError(f"`hook` takes one host, and not `{word}` too")
-            call.host = word
+    call.host = next((word for word in arguments if word in HOSTS), "")  # for the log, should the rest be wrong
+    try:
+        call.options = parse(arguments, HOOK_VALUES, HOOK_FLAGS)
+    except NotPlain as problem:
+        raise UsageError(f"{problem}", hint="`vault-memory hook --help` lists the options") from None
+    call.host, *others = call.options.arguments or [""]
+    if others:
+        raise UsageError(f"`hook` takes one host, and not `{others[0]}` too")
     if call.host not in HOSTS:
         raise UsageError(f"`{call.host}` calls no hooks", hint=f"known are {', '.join(HOSTS)}")
 

@@ -5,12 +5,11 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from vault_memory.command_line import LARGEST_PAYLOAD
 from vault_memory.errors import UsageError
 
 HOSTS = ("claude-code", "codex", "gemini-cli", "hermes", "opencode")
 """Programs that call a hook: three by their own design, the others through what `install` writes for them"""
-LARGEST = 8 << 20
-"""Bytes of one payload; a longer one is none"""
 LONGEST_NAME = 200
 
 EVENTS = {
@@ -94,8 +93,8 @@ def is_said(prompt: str) -> bool:
 
 
 def _object(raw: bytes) -> Mapping[str, object]:
-    if len(raw) > LARGEST:
-        raise NotAnEvent(f"more than {LARGEST:,} bytes came on standard input")
+    if len(raw) > LARGEST_PAYLOAD:
+        raise NotAnEvent(f"more than {LARGEST_PAYLOAD:,} bytes came on standard input")
     try:
         said = json.loads(raw.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
