@@ -10,7 +10,7 @@ from benchmarks.table import head, line
 
 MODULES = (
     "indexing", "saving", "searching", "starting", "idle", "vectors", "edits", "merge", "writing", "syncing",
-    "requests", "recording", "prompting", "hooks", "scale", "hostile",
+    "requests", "recording", "prompting", "hooks", "scale", "hostile", "journeys",
 )  # fmt: skip
 
 
