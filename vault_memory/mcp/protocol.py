@@ -29,6 +29,7 @@ BATCH_VERSIONS = ("2024-11-05", "2025-03-26")
 STATELESS_VERSIONS = ("2026-07-28",)
 """Versions that each request names for itself"""
 
+SESSION_KEY = "vault-memory/session"
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
@@ -136,8 +137,11 @@ class Conversation:
             # a vault that cannot be opened is told to the model like any other failure of a tool
             text = f"error: {_opening_error(error)}"
             return {"content": [{"type": "text", "text": text}], "isError": True}
+        from dataclasses import replace
+
         from vault_memory.mcp import results
 
+        serving = replace(serving, session=_named_session(params))
         return results.of_call(serving, asked.name, asked.arguments or {})
 
     def _list(self, params: Json) -> Json:
@@ -197,6 +201,13 @@ def _named_version(params: Mapping[str, Any]) -> str:
         supported = {"supported": list(STATELESS_VERSIONS), "requested": version}
         raise ProtocolError(VERSION_UNSUPPORTED, f"version {version!r} is not supported", supported)
     return version
+
+
+def _named_session(params: Mapping[str, Any]) -> str:
+    """Returns the conversation that asks, as our own provider for Hermes names it."""
+    meta = params.get("_meta")
+    session = meta.get(SESSION_KEY) if isinstance(meta, dict) else None
+    return session if isinstance(session, str) else ""
 
 
 def _discovered() -> Json:

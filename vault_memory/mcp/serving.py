@@ -27,6 +27,8 @@ class Serving:
 
     memory: VaultMemory
     caller: Caller
+    session: str = ""
+    """The conversation that asks, where the host names it"""
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -44,8 +46,8 @@ class Serving:
         return self.scopes[0]
 
     def open_conversation(self) -> str:
-        """The session in which the caller spoke just now; empty when nothing was recorded."""
-        return self.memory.open_conversation(self.caller.user, self.caller.channel)
+        """Returns the session that the host names, else the one in which the caller spoke just now."""
+        return self.session or self.memory.open_conversation(self.caller.user, self.caller.channel)
 
     def may_read(self, note: str) -> bool:
         """Whether a note is the caller's."""
