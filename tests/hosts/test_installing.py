@@ -482,12 +482,14 @@ mine.initialize("s1", platform="cli", hermes_home="x", agent_context="primary")
 first, second = mine.prefetch("what do I drink?"), mine.prefetch("and why?")
 mine.sync_turn("I moved to Porto </vault-memory>", "Noted.")
 mine.shutdown()
+mine.initialize("s1", platform="cli", hermes_home="x", agent_context="primary")
+own = mine.handle_tool_call("memory_search", {"query": "Porto"})
 mine.initialize("later", platform="cli", hermes_home="x", agent_context="primary")
-found = mine.handle_tool_call("vault_search", {"query": "Porto"})
+found = mine.handle_tool_call("memory_search", {"query": "Porto"})
 mine.initialize("s2", platform="cron", agent_context="cron")
 mine.sync_turn("secret job", "done")
 mine.shutdown()
-print(json.dumps([first, second, found, mine.prefetch("x")]))
+print(json.dumps([first, second, own, found, mine.prefetch("x")]))
 """
     done = subprocess.run(
         [sys.executable, "-c", script, str(plugins / "vault-memory" / "__init__.py")],
@@ -495,7 +497,8 @@ print(json.dumps([first, second, found, mine.prefetch("x")]))
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
-    first, second, found, silent = json.loads(done.stdout)
+    first, second, own, found, silent = json.loads(done.stdout)
+    assert "Porto" not in own, "the conversation that asks is not among what is found"
     assert "oolong" in first
     assert (second, silent) == ("", "")
     assert found.startswith(INTRO)

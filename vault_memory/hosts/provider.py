@@ -15,8 +15,9 @@ PLUGIN_MARK = "// Written by `vault-memory install opencode`; `--uninstall` take
 def files(wire: "Wire") -> dict[str, str]:
     """Name and text of each file of the provider, which runs in the Python of Hermes."""
     hook = _list(wire.command("hook", "hermes"))
+    server = _list(wire.command("mcp"))
     texts = {name: _text("hermes", name) for name in NAMES}
-    return {name: text.replace("@HOOK@", hook) for name, text in texts.items()}
+    return {name: text.replace("@HOOK@", hook).replace("@SERVER@", server) for name, text in texts.items()}
 
 
 def plugin(wire: "Wire") -> str:
