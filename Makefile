@@ -1,7 +1,7 @@
 # Two commands matter: `make run` and `make test`. Everything is installed into .venv, once; a second call is instant.
 #   make run [VAULT=/path]     watch a copy of the sample vault, or the folder named
 #   make test [WITH_TORCH=1]   every test; with CI or WITH_TORCH set, those of the large embedders too
-#   make test-clients          those with the real clients; needs npm, and a first run fetches 450 MB
+#   make test-clients          those with the real clients; needs npm, and a first run fetches 550 MB
 #   make test-deep             the long ones
 #   make goldens               write the stored answers of tests/goldens again, for a change that is meant
 #   make check                 format, lint, types, import contracts, sizes and names, readability, generated pages
@@ -100,11 +100,18 @@ servers: $(STAMPS)/dev
 	left="$$($(BIN)/python -m tests.remote.servers.real)"; \
 	if [ -n "$$left" ]; then echo "note: not installed:" $$left "($$why); the tests with them will be skipped"; fi
 
+CLIENTS := build/clients
+# Hermes comes from PyPI, into an environment of its own: its packages are not ours.
+$(STAMPS)/hermes: tests/clients/hermes.txt $(STAMPS)/dev
+	$(call say,installing Hermes into $(CLIENTS)/hermes)
+	@rm -rf $(CLIENTS)/hermes && $(PYTHON) -m venv $(CLIENTS)/hermes
+	@$(CLIENTS)/hermes/bin/python -m pip --quiet --disable-pip-version-check --no-input \
+		install --requirement tests/clients/hermes.txt && touch $@
+
 # The real clients, at the versions of tests/clients/package.json. Each brings its program in a package for the
 # processor, so no script of a package is run. A registry may fail once.
-CLIENTS := build/clients
 NPM_INSTALL := npm install --ignore-scripts --no-audit --no-fund --loglevel=error
-$(STAMPS)/clients: tests/clients/package.json tests/clients/package-lock.json $(STAMPS)/dev
+$(STAMPS)/clients: tests/clients/package.json tests/clients/package-lock.json $(STAMPS)/dev $(STAMPS)/hermes
 	@if ! command -v npm >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "==> installing npm for the tests with real clients"; \
 		$(APT) update && $(APT) install -y --no-install-recommends npm >/dev/null; fi

@@ -255,15 +255,7 @@ class GeminiCli(Client):
 
     @contextmanager
     def conversation(self) -> Iterator[Callable[[str], None]]:
-        """As editors run it, by the Agent Client Protocol."""
-        with self.process(*programs.gemini(), "--acp") as process:
-            call = calls(process)
-            call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
-            session = call("session/new", {"cwd": str(self.work), "mcpServers": []})["sessionId"]
-
-            def say(prompt: str) -> None:
-                call("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": prompt}]})
-
+        with speaking_acp(self, *programs.gemini(), "--acp") as say:
             yield say
 
 
@@ -323,7 +315,62 @@ class Opencode(Client):
             yield say
 
 
-CLIENTS: tuple[type[Client], ...] = (ClaudeCode, Codex, GeminiCli, Opencode)
+class Hermes(Client):
+    """Its memory provider starts before the first request, so that one look at it is enough."""
+
+    name = "hermes"
+    files = ()
+    added = (".hermes/plugins/vault-memory/__init__.py", ".hermes/plugins/vault-memory/plugin.yaml")
+    runs = 1
+    allow = ()
+
+    def settle(self) -> None:
+        """What the guide has a person choose by `hermes config set` stands there already."""
+        settings = {
+            "model": {
+                "provider": "custom",
+                "default": "scripted",
+                "base_url": f"{self.model.url}/v1",
+                "api_key": "none",
+            },
+            "memory": {
+                "provider": "vault-memory",
+                "memory_enabled": False,
+                "user_profile_enabled": False,
+            },
+        }
+        self.write(".hermes/config.yaml", json.dumps(settings, indent=2) + "\n")
+
+    def own_check(self) -> str:
+        self.write(".hermes/config.yaml", "")
+        self.run(programs.hermes(), "config", "set", "memory.provider", "vault-memory")
+        return self.run(programs.hermes(), "memory", "status")
+
+    def ask(self, prompt: str) -> str:
+        return self.run(programs.hermes(), "-z", prompt)
+
+    @contextmanager
+    def conversation(self) -> Iterator[Callable[[str], None]]:
+        with speaking_acp(self, programs.hermes(), "acp") as say:
+            yield say
+
+
+CLIENTS: tuple[type[Client], ...] = (ClaudeCode, Codex, GeminiCli, Opencode, Hermes)
+
+
+@contextmanager
+def speaking_acp(client: Client, *command: str) -> Iterator[Callable[[str], None]]:
+    """A conversation as editors have it, by the Agent Client Protocol."""
+    with client.process(*command) as process:
+        call = calls(process)
+        call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        session = call("session/new", {"cwd": str(client.work), "mcpServers": []})["sessionId"]
+
+        def say(prompt: str) -> None:
+            parts = [{"type": "text", "text": prompt}]
+            call("session/prompt", {"sessionId": session, "prompt": parts})
+
+        yield say
 
 
 def calls(process: "subprocess.Popen[str]") -> Callable[..., Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 INSTALLED = PROJECT / "build" / "clients" / "node_modules"
+HERMES = PROJECT / "build" / "clients" / "hermes" / "bin" / "hermes"
 VAULT_MEMORY = Path(sys.executable).with_name("vault-memory")
 
 _CPU = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
@@ -36,9 +37,16 @@ def opencode() -> str:
     return _program(f"opencode-linux-{_CPU}/bin/opencode")
 
 
+def hermes() -> str:
+    return _existing(HERMES)
+
+
 def _program(path: str) -> str:
     """The native program itself: the packages' own scripts only look for it."""
-    program = INSTALLED / path
+    return _existing(INSTALLED / path)
+
+
+def _existing(program: Path) -> str:
     assert program.is_file(), f"{program} is not there; `make test-clients` installs it"
     return str(program)
 
@@ -48,11 +56,21 @@ PINNED = {
     "@openai/codex": codex,
     "@google/gemini-cli": gemini,
     "opencode-ai": opencode,
+    "hermes-agent": hermes,
 }
 
 
+def wanted_versions() -> dict[str, str]:
+    """The version of each package that npm or pip installs."""
+    folder = Path(__file__).parent
+    from_npm = json.loads((folder / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    lines = (folder / "hermes.txt").read_text(encoding="utf-8").splitlines()
+    from_pip = dict(line.split("==") for line in lines if "==" in line)
+    return from_npm | {name.partition("[")[0]: version for name, version in from_pip.items()}
+
+
 def main() -> None:
-    wanted = json.loads(Path(__file__).with_name("package.json").read_text(encoding="utf-8"))["dependencies"]
+    wanted = wanted_versions()
     for package, program in PINNED.items():
         place = program()
         command = [place] if isinstance(place, str) else list(place)
