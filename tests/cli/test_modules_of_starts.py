@@ -1,7 +1,6 @@
 """How many modules each short-lived command imports: the share of its start that a change can make longer."""
 
 import json
-import os
 import subprocess
 import sys
 

@@ -1,0 +1,69 @@
+"""The maker of small faults: each is one valid change, and the tests of a module are found."""
+
+import ast
+import sys
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(PROJECT / "tools"))
+
+from mutants import find_mutants, nearest_tests  # noqa: E402
+
+LAMP = '''"""A lamp."""
+
+
+def is_lit(oil: int, wick: bool = True) -> bool:
+    """Tells whether it burns."""
+    é = "é"
+    print(é)
+    if not wick:
+        raise ValueError(f"{oil + 1}")
+    return oil > 3 and wick
+'''
+
+
+def test_each_fault_changes_one_thing_and_nothing_else(tmp_path: Path):
+    module = tmp_path / "lamp.py"
+    module.write_text(LAMP, encoding="utf-8")
+
+    faults = {(mutant.kind, mutant.text(LAMP)) for mutant in find_mutants(module)}
+
+    assert faults == {
+        ("constant", LAMP.replace("= True", "= (False)")),
+        ("constant", LAMP.replace("oil > 3", "oil > (4)")),
+        ("removed", LAMP.replace('é = "é"', "pass")),
+        ("removed", LAMP.replace("print(é)", "pass")),
+        ("not", LAMP.replace("not wick", "(wick)")),
+        ("removed", LAMP.replace('raise ValueError(f"{oil + 1}")', "pass")),
+        ("comparison", LAMP.replace("oil > 3", "(oil >= 3)")),
+        ("and/or", LAMP.replace("oil > 3 and wick", "(oil > 3 or wick)")),
+    }
+    assert module.read_text(encoding="utf-8") == LAMP
+
+
+def test_a_module_with_a_fault_can_still_be_read_by_python():
+    module = PROJECT / "tools" / "mutants.py"
+    source = module.read_text(encoding="utf-8")
+
+    for mutant in list(find_mutants(module))[::3]:
+        ast.parse(mutant.text(source))
+
+
+def test_the_nearest_tests_are_those_that_use_the_module(tmp_path: Path):
+    files = {
+        "vault_memory/lamps/oil.py": "class OilCan: pass\n",
+        "tests/lamps/test_oil.py": "from vault_memory.lamps.oil import OilCan\n",
+        "tests/lamps/test_wick.py": "from vault_memory.lamps import wick\n",
+        "tests/test_house.py": "import vault_memory\n",
+        "tests/ships/test_hull.py": "from vault_memory.lamps import OilCan\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    nearest = nearest_tests(tmp_path / "vault_memory/lamps/oil.py", tmp_path)
+
+    assert nearest[0] == tmp_path / "tests/lamps/test_oil.py"
+    assert len(nearest) == 2
+    assert tmp_path / "tests/test_house.py" not in nearest
