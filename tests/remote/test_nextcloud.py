@@ -3,16 +3,18 @@
 import gc
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.exchange import Seen
-from tests.remote.servers.faults import Answer, Faulty, LoseAnswer, Rule, Script
+from tests.remote.servers.faults import NOT_FOUND, Answer, Faulty, LoseAnswer, Rule, Script
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 from tests.remote.wire import answer, wire
 from vault_memory.remote import (
     Account,
+    Earlier,
     Login,
     Nextcloud,
     NotUnderstood,
@@ -22,6 +24,7 @@ from vault_memory.remote import (
     RemoteChanged,
     RemoteFull,
     RemoteLocked,
+    RemoteMissing,
     RemoteUnreachable,
     Unauthorised,
     WebDav,
@@ -267,6 +270,41 @@ def test_a_403_of_two_creates_at_once_is_tried_once_more(nextcloud: FakeNextclou
 
 
 @pytest.mark.scenario("E94", "E95")
+def write_twice(remote: Nextcloud) -> Earlier:
+    """The note of two texts; returns the version of the first."""
+    first = remote.put("note.md", b"one", expected=None)
+    remote._sleep(3)
+    remote.put("note.md", b"second", expected=first.etag)
+    return min(remote.versions("note.md"), key=lambda version: version.modified)
+
+
+@pytest.mark.parametrize("status", [403, 404, 410])
+def test_only_the_server_itself_can_say_that_there_are_no_versions(
+    nextcloud: FakeNextcloud, clock: Clock, status: int
+) -> None:
+    script = Script()
+    remote = on(nextcloud, clock, script=script)
+    write_twice(remote)
+
+    assert remote.versions("note.md", fileid="9999") == ()
+    script.add(replace(NOT_FOUND, status=status), "PROPFIND", "/versions/")
+    with pytest.raises(NotUnderstood):
+        remote.versions("note.md")
+    assert len(remote.versions("note.md")) == 2
+
+
+def test_a_version_is_asked_for_again_when_a_proxy_calls_it_missing(nextcloud: FakeNextcloud, clock: Clock) -> None:
+    script = Script()
+    remote = on(nextcloud, clock, script=script)
+    version = write_twice(remote)
+
+    script.add(NOT_FOUND, "GET", "/versions/")
+    assert remote.get_version("note.md", version, max_bytes=99) == b"one"
+    script.add(NOT_FOUND, "GET", "/versions/", times=None)
+    with pytest.raises(RemoteMissing):
+        remote.get_version("note.md", version, max_bytes=99)
+
+
 def test_another_server_user_folder_or_backup_is_another_identity(nextcloud: FakeNextcloud, clock: Clock) -> None:
     nextcloud.other_client_mkcol("a")
     nextcloud.other_client_mkcol("b")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.remote.servers.direct import DirectAdapter
-from tests.remote.servers.faults import Answer, CutResponse, Faulty, Rule, Script
+from tests.remote.servers.faults import NOT_FOUND, Answer, CutResponse, Faulty, Rule, Script
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 from vault_memory.memory import ignored
 from vault_memory.remote import Account, Nextcloud, RemoteError
@@ -64,4 +64,14 @@ def test_when_any_step_of_it_fails_nothing_is_claimed(
         assert traits == remote.traits
         assert replace(traits, infinity=True, bulk=False) == Nextcloud.default_traits
     assert all(ignored(folder.partition("/")[0]) for folder in nextcloud.folders())
+    remote.close()
+
+
+@pytest.mark.parametrize(("times", "kept"), [(1, True), (None, False)])
+def test_versions_are_believed_in_unless_a_proxy_hides_them_always(
+    times: int | None, kept: bool, nextcloud: FakeNextcloud
+) -> None:
+    remote = on(nextcloud, Script([Rule(NOT_FOUND, "PROPFIND", "/versions/", times=times)]))
+
+    assert remote.probe().versions == kept
     remote.close()

@@ -1,10 +1,11 @@
 """Lines that runs of the crowd have lost, each told step by step: what everybody does until the line would be gone."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.remote.servers.faults import EMPTY_200, LoseAnswer, Meanwhile
+from tests.remote.servers.faults import EMPTY_200, NOT_FOUND, Answer, LoseAnswer, Meanwhile
 from tests.sync.clouded import bulk_upload
 from tests.sync.test_scenarios_servers import TEXT, Cloud
 
@@ -178,6 +179,32 @@ def test_a_line_stays_when_an_empty_answer_comes_in_place_of_an_earlier_version(
     cloud.script.add(EMPTY_200, "GET", "/versions/")
 
     cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
+
+
+def overtake_a_line_behind_a_proxy(cloud: Cloud, instead: Answer, method: str) -> None:
+    """The laptop writes over a line that it has not seen.
+
+    A proxy, not the server, answers its question for the versions.
+    """
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
+    cloud.script.add(instead, method, "/versions/")
+    cloud.laptop.turn()
+    assert instead in [fault for _, _, fault in cloud.script.happened]
+
+
+@pytest.mark.parametrize("status", [404, 410, 403])
+def test_a_line_stays_when_a_proxy_says_that_there_are_no_versions(cloud: Cloud, status: int):
+    overtake_a_line_behind_a_proxy(cloud, replace(NOT_FOUND, status=status), "PROPFIND")
+
+    assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
+
+
+def test_a_line_stays_when_a_proxy_says_that_a_version_is_gone(cloud: Cloud):
+    overtake_a_line_behind_a_proxy(cloud, NOT_FOUND, "GET")
 
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 

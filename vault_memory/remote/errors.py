@@ -144,6 +144,13 @@ class NotUnderstood(RemoteError):
         self.reason = reason
 
 
+class AnsweredByProxy(NotUnderstood):
+    """A refusal came that is not in the server's own form.
+
+    A proxy that cannot reach the server sends such pages.
+    """
+
+
 class OutcomeUnknown(RemoteError):
     """A write was sent and no clear answer came: it may have happened, in whole, in part or not at all."""
 

@@ -19,6 +19,7 @@ from vault_memory.remote import bulk
 from vault_memory.remote.answers import is_page, retry_after
 from vault_memory.remote.base import Earlier, Stored, Traits
 from vault_memory.remote.errors import (
+    AnsweredByProxy,
     NotUnderstood,
     OutcomeUnknown,
     ParentMissing,
@@ -171,7 +172,7 @@ class Nextcloud(WebDav):
             return ()
         target = f"{folder}/versions/{fileid or self.look(path).fileid}"
         try:
-            lines, _ = self.ask_for(_OF_VERSIONS, f"{target}/", path, "1")
+            lines, _ = self.ask_for(_OF_VERSIONS, f"{target}/", path, "1", action="versions")
         except (RemoteMissing, Refused):
             return ()
         found = (_earlier(line, target) for line in lines)
@@ -179,8 +180,13 @@ class Nextcloud(WebDav):
 
     def get_version(self, path: str, version: Earlier, *, max_bytes: int) -> bytes:
         """Its bytes."""
-        folder = self._beside("versions")
-        answer = self.exchange("download", f"{folder}/versions/{version.id}", path=path, cap=max_bytes)
+        target = f"{self._beside('versions')}/versions/{version.id}"
+        answer = self.exchange("download", target, path=path, cap=max_bytes)
+        if _is_by_proxy(answer):
+            # Fault: a proxy cannot reach the server for a moment and calls every address missing.
+            # The version would count as gone, and its lines would be lost.
+            # A proxy that replaces the server's own refusals gives the same answer twice.
+            answer = self.exchange("download", target, path=path, cap=max_bytes)
         if answer.status != 200:
             self.refuse("download", path, answer)
         if is_page(answer):
@@ -201,6 +207,11 @@ class Nextcloud(WebDav):
             raise RemoteBusy("the server is in maintenance", retry_after=_MAINTENANCE_WAIT, everywhere=True)
         if answer.status == 429 and retry_after(answer) is None:
             raise locked_out()
+        if action == "versions" and _is_by_proxy(answer):
+            # Fault: the refusal of a proxy counts as "no versions", and what a write of ours
+            # replaced on the server is never looked for.
+            reason = f"a proxy says that there are no versions (status {answer.status})"
+            raise AnsweredByProxy(reason, path=path)
         super().refuse(action, path, answer)
 
     def _announces_bulk(self) -> bool:
@@ -382,6 +393,12 @@ def locked_out() -> RemoteBusy:
         everywhere=True,
         hint="find the program that tries a wrong password, wait for half an hour, and try again",
     )
+
+
+def _is_by_proxy(answer: Answer) -> bool:
+    """Whether a proxy says that a thing is missing or forbidden. The server says so in XML."""
+    is_xml = "xml" in answer.header("Content-Type").lower()
+    return answer.status in (403, 404, 410) and not is_xml
 
 
 def _earlier(line: Line, target: str) -> Earlier | None:

@@ -8,7 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vault_memory.remote.base import Traits
-from vault_memory.remote.errors import NotUnderstood, Refused, RemoteChanged, RemoteError
+from vault_memory.remote.errors import (
+    AnsweredByProxy,
+    NotUnderstood,
+    Refused,
+    RemoteChanged,
+    RemoteError,
+)
 from vault_memory.remote.listing import listing
 
 if TYPE_CHECKING:
@@ -62,7 +68,7 @@ def _try_out(remote: "WebDav", scratch: str) -> Traits:
     )
     if traits.conditional_put and traits.etags:
         traits = replace(traits, conditional_put=_matches(remote, f"{scratch}/a.md"))
-    versions = bool(remote.versions(f"{scratch}/a.md"))
+    versions = _keeps_versions(remote, f"{scratch}/a.md")
     target = f"Destination: {remote.at.origin}{remote.at.target(f'{scratch}/b.md')}"
     moved = _succeeds(remote, "move", f"{scratch}/a.md", None, NOT_A_TAG, target, "Overwrite: F")
     left = f"{scratch}/b.md" if moved else f"{scratch}/a.md"
@@ -92,6 +98,16 @@ def _matches(remote: "WebDav", path: str) -> bool:
     except RemoteChanged:
         return False
     return True
+
+
+def _keeps_versions(remote: "WebDav", path: str) -> bool:
+    """Whether earlier bytes can be had. Asked twice: a proxy may miss the server for a moment."""
+    with suppress(AnsweredByProxy):
+        return bool(remote.versions(path))
+    try:
+        return bool(remote.versions(path))
+    except AnsweredByProxy:
+        return False  # a proxy that replaces each refusal of the server by a page of its own
 
 
 def _of_trees(remote: "WebDav", scratch: str) -> dict[str, bool]:

@@ -202,8 +202,13 @@ class WebDav:
         more += "" if path else self.root_props
         return self.ask_for(self.props + more, self.at.target(path, folder=folder), path, depth)
 
-    def ask_for(self, props: str, target: str, path: str, depth: str) -> tuple[tuple[Line, ...], int | None]:
-        """These properties of what a target names."""
+    def ask_for(
+        self, props: str, target: str, path: str, depth: str, *, action: str = "list"
+    ) -> tuple[tuple[Line, ...], int | None]:
+        """These properties of what a target names.
+
+        `action`: as what a refusal is reported.
+        """
         body = f'<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:oc="{OWNCLOUD}" xmlns:nc="{NEXTCLOUD}">'
         body += f"<d:prop>{props}"
         body += "</d:prop></d:propfind>"
@@ -217,7 +222,7 @@ class WebDav:
         if adds_slash(answer, target):
             answer = ask(f"{target}/")
         if answer.status != 207:
-            self.refuse("list", path, answer)
+            self.refuse(action, path, answer)
         if "xml" not in answer.header("Content-Type").lower():
             raise NotUnderstood("it is a page, not a listing", path=path)
         return tuple(reader.close()), seconds_of(answer.header("Date"))
