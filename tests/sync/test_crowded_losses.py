@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.servers.faults import EMPTY_200, NOT_FOUND, Answer, LoseAnswer, Meanwhile
+from tests.remote.servers.faults import EMPTY_200, NOT_FOUND, UNAVAILABLE, Answer, LoseAnswer, Meanwhile
 from tests.sync.clouded import bulk_upload
 from tests.sync.test_scenarios_servers import TEXT, Cloud
 
@@ -170,6 +170,28 @@ def test_a_line_stays_that_was_written_over_by_an_upload_which_killed_the_server
         cloud.clock.pass_by(3)
 
     assert {"- green", "- mine", "- same"} <= lines(cloud.together()["USER.md"])
+
+
+def test_a_line_stays_that_stands_at_the_time_of_our_upload_below_half_of_another(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", BLACK.encode())
+    cloud.laptop.turn()
+    cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
+    cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", skip=1)  # the look behind the upload
+    cloud.laptop.turn()
+    cloud.phone.turn()
+    cloud.phone.save("USER.md", f"{BLACK}- mine\n- phone\n")
+    ahead = cloud.fake.tree.file("USER.md").mtime
+    cloud.clock.pass_by(ahead - int(cloud.clock.seconds()))
+    stale = its(upon=f"{BLACK}- mine\n")
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", stale, mtime=ahead))
+    cloud.fake.kill_next_put_at(9)
+
+    cloud.phone.turn()
+    assert cloud.fake.tree.file("USER.md").versions[ahead] == stale
+    cloud.laptop.turn()
+
+    assert {"- black", "- mine", "- phone", "- its"} <= lines(cloud.together()["USER.md"])
 
 
 def test_a_line_stays_when_an_empty_answer_comes_in_place_of_an_earlier_version(cloud: Cloud):
