@@ -145,10 +145,7 @@ class NotUnderstood(RemoteError):
 
 
 class AnsweredByProxy(NotUnderstood):
-    """A refusal came that is not in the server's own form.
-
-    A proxy that cannot reach the server sends such pages.
-    """
+    """A proxy refused in place of the server: the answer is not in the server's own form."""
 
 
 class OutcomeUnknown(RemoteError):

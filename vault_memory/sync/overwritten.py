@@ -402,8 +402,8 @@ def candidates(one: Overwrite, versions: Sequence[Earlier], listed: Listed | Non
             continue
         if listed is None and version.modified < floor:
             continue
-        # A text that came to stand at the time of ours, which may lie ahead, shares its entry: the next write
-        # at another time wipes it out.
+        # Fault: our time may lie ahead. A text that comes to stand at that time shares the entry
+        # of ours, and the next write at another time wipes it out.
         is_at_ours = version.modified == one.ours_modified
         is_later = one.date + 1 < version.modified <= one.date + passed + 1
         if passed > SAME_PASS and one.date and is_later and not is_at_ours:
