@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from vault_memory.app import indexing
+
 PROJECT = Path(__file__).resolve().parent.parent
+SHORT_PATIENCE_SECONDS = 0.06
+"""Longer than a tick of the clock that file times come from, within which a note is read again and again"""
 
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("house", settings.get_profile("search"), derandomize=True)
@@ -34,6 +38,15 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
     return home
+
+
+@pytest.fixture(autouse=True)
+def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process, the second look at a note that was saved just now comes soon.
+
+    Processes of their own wait as long as for a person.
+    """
+    monkeypatch.setattr(indexing, "PATIENCE_SECONDS", SHORT_PATIENCE_SECONDS)
 
 
 @pytest.fixture
