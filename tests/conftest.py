@@ -1,8 +1,10 @@
 """What every test can rely on: a home of its own, so that nothing here touches a person's own state."""
 
 import os
+import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -10,12 +12,41 @@ from hypothesis import HealthCheck, settings
 from vault_memory.app import indexing
 
 PROJECT = Path(__file__).resolve().parent.parent
+FIRST_MOVING, MOVING = 1_000_000, 1_000_000_000
+"""Seeds that move begin where the pinned ones and those of the deep run have ended"""
 SHORT_PATIENCE_SECONDS = 0.06
 """Longer than a tick of the clock that file times come from, within which a note is read again and again"""
 
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("house", settings.get_profile("search"), derandomize=True)
 settings.load_profile("house")  # a commit that is green stays green; `make test-deep` searches elsewhere each time
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seeds-from", type=int, help="the first of the seeds that move; without it, any")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # A worker of a run takes the seeds of the process that started it, whose header names them.
+    if worker := getattr(config, "workerinput", None):
+        config.option.seeds_from = worker["seeds_from"]
+    elif config.option.seeds_from is None:
+        config.option.seeds_from = random.SystemRandom().randrange(FIRST_MOVING, FIRST_MOVING + MOVING)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["seeds_from"] = node.config.option.seeds_from
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"moving seeds: --seeds-from {config.option.seeds_from} takes the same again"
+
+
+@pytest.fixture(scope="session")
+def seeds_from(pytestconfig: pytest.Config) -> int:
+    """The first of the seeds that are others in each run."""
+    return int(pytestconfig.option.seeds_from)
 
 
 @pytest.fixture(scope="session")

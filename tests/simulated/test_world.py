@@ -20,6 +20,8 @@ from tests.simulated.world import live, run
 
 RUNS = 600
 PARTS = 6
+MOVING = 100
+"""Further lives, of which each run tells others"""
 DEEP = 100_000
 """Further lives, in the long run"""
 CATCH_WITHIN = 1000
@@ -45,6 +47,14 @@ def lives(seeds: range, make: Make) -> None:
 @pytest.mark.parametrize("first", range(0, RUNS, RUNS // PARTS))
 def test_nothing_is_lost_in_any_life_of_a_vault(first: int, tmp_path: Path) -> None:
     lives(range(first, first + RUNS // PARTS), real(tmp_path))
+
+
+def test_nothing_is_lost_in_lives_that_no_run_has_told(seeds_from: int, tmp_path: Path) -> None:
+    try:
+        lives(range(seeds_from, seeds_from + MOVING), real(tmp_path))
+    except AssertionError as error:
+        again = f"python -m pytest tests/simulated/test_world.py -k no_run_has_told --seeds-from {seeds_from}"
+        raise AssertionError(f"{error}\nagain: {again}") from error
 
 
 @pytest.mark.deep
