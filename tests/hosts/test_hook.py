@@ -20,7 +20,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.scenarios.outside import PROGRAM, Outside, at
+from tests.scenarios.outside import Outside, at
+from tests.warm import program
 from vault_memory.cli import main
 from vault_memory.hosts import run
 from vault_memory.hosts.answering import CUT, LONGEST, length
@@ -44,7 +45,7 @@ def hook(
     """One call, which must end with 0."""
     text = said if isinstance(said, bytes) else json.dumps(said).encode()
     done = subprocess.run(
-        [*PROGRAM, "hook", host, "--vault", str(outside.vault), "--user", "mira", *options],
+        [*program(), "hook", host, "--vault", str(outside.vault), "--user", "mira", *options],
         input=text, env=outside.environment | environment, cwd=outside.home, capture_output=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
