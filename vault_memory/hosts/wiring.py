@@ -139,6 +139,7 @@ def _openclaw(wire: Wire, environment: Mapping[str, str]) -> Plan:
     edit = _server(wire, ("mcp", "servers", NAME), strict=False)
     then = (
         "turn off its own memory, which it asks instead of ours: openclaw config set plugins.slots.memory none",
+        "name our tools in its first request: openclaw config set tools.toolSearch false",
         "restart the gateway: openclaw gateway restart",
         "see: openclaw mcp doctor --probe",
     )
