@@ -2,6 +2,7 @@
 #   make run [VAULT=/path]     watch a copy of the sample vault, or the folder named
 #   make test [WITH_TORCH=1]   every test; with CI or WITH_TORCH set, those of the large embedders too
 #   make test-clients          those with the real clients; needs npm, and a first run fetches 550 MB
+#   make test-clients-openclaw  the one that is too slow for each run
 #   make test-deep             the long ones
 #   make goldens               write the stored answers of tests/goldens again, for a change that is meant
 #   make check                 format, lint, types, import contracts, sizes and names, readability, generated pages
@@ -12,7 +13,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: run test test-clients test-deep test-installed check bench goldens bench-recall constraints docs clean editors servers
+.PHONY: run test test-clients test-clients-openclaw test-deep test-installed check bench goldens bench-recall constraints docs clean editors servers
 
 # The first Python on the path that is new enough and can make a virtual environment.
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -125,6 +126,15 @@ $(STAMPS)/clients: tests/clients/package.json tests/clients/package-lock.json $(
 	install || { echo "note: not all of it came; once more" >&2; rm -rf $(CLIENTS)/node_modules; install; }
 	@touch $@
 
+# What needs a newer Node.js than most systems have, which comes from npm as well.
+NEWER_NODE := build/newer_node
+$(STAMPS)/newer_node: tests/clients/newer_node.txt $(STAMPS)/dev
+	$(call say,installing OpenClaw and the MCP inspector into $(NEWER_NODE))
+	@rm -rf $(NEWER_NODE) && mkdir -p $(NEWER_NODE)
+	@case "$$(uname -m)" in x86_64) cpu=x64;; *) cpu=arm64;; esac; cd $(NEWER_NODE) && \
+		$(NPM_INSTALL) "node-linux-$$cpu@24.21.0" $$(cat $(CURDIR)/tests/clients/newer_node.txt)
+	@touch $@
+
 
 # --- What is done ------------------------------------------------------------------------------------------------
 
@@ -149,7 +159,12 @@ endif
 
 test-clients: $(STAMPS)/dev $(STAMPS)/clients
 	$(call say,running the tests with the real clients)
-	@$(BIN)/python -m pytest -m clients tests/clients --durations 5
+	@$(BIN)/python -m pytest -m clients tests/clients/test_clients.py --durations 5
+
+# By hand: OpenClaw needs 830 MB, a Node.js of its own, and minutes.
+test-clients-openclaw: $(STAMPS)/dev $(STAMPS)/newer_node
+	$(call say,running the tests with the real OpenClaw and the MCP inspector)
+	@$(BIN)/python -m pytest -m clients tests/clients/test_openclaw.py tests/clients/test_inspector.py --durations 5
 
 test-deep: $(TEST_STAMPS) editors servers
 	$(call say,running the long tests)

@@ -355,6 +355,51 @@ class Hermes(Client):
             yield say
 
 
+class OpenClaw(Client):
+    """Too slow for each run of the CI: a turn takes 15 seconds of CPU time."""
+
+    name = "openclaw"
+    files = (".openclaw/openclaw.json",)
+    allow = ()
+
+    def settle(self) -> None:
+        """A person's file with comments; OpenClaw itself writes it anew without them."""
+        self.write(
+            ".openclaw/openclaw.json",
+            f"""\
+{{
+  // the model of this machine
+  models: {{ providers: {{ scripted: {{
+    baseUrl: "{self.model.url}/v1", apiKey: "none", api: "openai-completions",
+    models: [{{ id: "scripted", name: "Scripted", contextWindow: 128000, maxTokens: 8000 }}],
+  }} }} }},
+  agents: {{ defaults: {{ model: "scripted/scripted", workspace: "{self.work}" }} }},
+}}
+""",
+        )
+
+    def own_check(self) -> str:
+        return self.run(*programs.openclaw(), "mcp", "doctor", "--probe")
+
+    def ask(self, prompt: str) -> str:
+        agent = ("agent", "--local", "--agent", "main")
+        return self.run(*programs.openclaw(), *agent, "--message", prompt)
+
+    def choose_ours(self) -> None:
+        """Do what `install` asks a person to do."""
+        for setting in (("plugins.slots.memory", "none"), ("tools.toolSearch", "false")):
+            self.run(*programs.openclaw(), "config", "set", *setting)
+
+    @contextmanager
+    def conversation(self) -> Iterator[Callable[[str], None]]:
+        """Each turn is a process of its own; the session of the agent goes on."""
+
+        def say(prompt: str) -> None:
+            self.ask(prompt)
+
+        yield say
+
+
 CLIENTS: tuple[type[Client], ...] = (ClaudeCode, Codex, GeminiCli, Opencode, Hermes)
 
 

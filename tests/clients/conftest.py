@@ -1,13 +1,17 @@
 """A client, a vault and a scripted model for each test."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from tests.clients.clients import CLIENTS, Client
 from tests.clients.model import Request, model
 from tests.clients.wires import Answer, Call, Say
+
+Started = TypeVar("Started", bound=Client)
 
 GREETING = "Good morning to you"
 REPLY = "Good morning, Mira."
@@ -43,16 +47,23 @@ def script(request: Request) -> Answer:
     return Say(HEARD)
 
 
-@pytest.fixture(params=CLIENTS, ids=lambda client: client.name)
-def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Client]:
-    """A client that knows nothing of us yet."""
-    home, vault = tmp_path / "home", tmp_path / "vault"
+@contextmanager
+def opened(kind: type[Started], folder: Path) -> Iterator[Started]:
+    """A client of this kind that knows nothing of us yet, with a vault and a model."""
+    home, vault = folder / "home", folder / "vault"
     home.mkdir()
     for name, text in NOTES.items():
         note = vault / name
         note.parent.mkdir(parents=True)
         note.write_text(text, encoding="utf-8")
     with model(script) as serving:
-        made: Client = request.param(home, vault, serving)
-        made.ours("index")
-        yield made
+        client = kind(home, vault, serving)
+        client.ours("index")
+        yield client
+
+
+@pytest.fixture(params=CLIENTS, ids=lambda client: client.name)
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Client]:
+    """Each client in its turn."""
+    with opened(request.param, tmp_path) as started:
+        yield started

@@ -14,6 +14,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[2]
 INSTALLED = PROJECT / "build" / "clients" / "node_modules"
 HERMES = PROJECT / "build" / "clients" / "hermes" / "bin" / "hermes"
+NEWER_NODE = PROJECT / "build" / "newer_node" / "node_modules"
 VAULT_MEMORY = Path(sys.executable).with_name("vault-memory")
 
 _CPU = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
@@ -41,13 +42,26 @@ def hermes() -> str:
     return _existing(HERMES)
 
 
+def openclaw() -> tuple[str, str]:
+    return _newer_node(), _existing(NEWER_NODE / "openclaw" / "openclaw.mjs")
+
+
+def inspector() -> tuple[str, str]:
+    """Returns the command of the MCP inspector."""
+    return _newer_node(), _existing(NEWER_NODE / ".bin" / "mcp-inspector")
+
+
+def _newer_node() -> str:
+    return _existing(NEWER_NODE / f"node-linux-{_CPU}" / "bin" / "node")
+
+
 def _program(path: str) -> str:
     """The native program itself: the packages' own scripts only look for it."""
     return _existing(INSTALLED / path)
 
 
 def _existing(program: Path) -> str:
-    assert program.is_file(), f"{program} is not there; `make test-clients` installs it"
+    assert program.is_file(), f"{program} is not there; `make test-clients` or `make test-clients-openclaw` installs it"
     return str(program)
 
 

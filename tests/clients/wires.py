@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 Body = Mapping[str, Any]
 USAGE = 10
+OPENCLAW_CONTEXT = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
 
 
 @dataclass(frozen=True)
@@ -214,13 +215,13 @@ class Chat:
         return [tool["function"]["name"] for tool in body.get("tools") or ()]
 
     def prompt(self, body: Body) -> str:
-        said = [message for message in body.get("messages") or () if message["role"] == "user"]
-        return "\n".join(texts(said[-1]["content"])) if said else ""
+        prompts = [message for message in body.get("messages") or () if _is_prompt(message)]
+        return "\n".join(texts(prompts[-1]["content"])) if prompts else ""
 
     def results(self, body: Body) -> list[str]:
         found: list[str] = []
         for message in reversed(body.get("messages") or ()):
-            if message["role"] == "user":
+            if _is_prompt(message):
                 break
             if message["role"] == "tool":
                 found.append("\n".join(texts(message.get("content"))))
@@ -249,6 +250,13 @@ class Chat:
             named=False,
         )
         return kind, raw + b"data: [DONE]\n\n"
+
+
+def _is_prompt(message: Mapping[str, Any]) -> bool:
+    """Whether the person said this; OpenClaw puts a message about itself behind it, in their name."""
+    if message["role"] != "user":
+        return False
+    return not any(text.startswith(OPENCLAW_CONTEXT) for text in texts(message["content"]))
 
 
 class Gemini:
