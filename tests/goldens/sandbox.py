@@ -4,21 +4,25 @@ import io
 import os
 import re
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from tests.goldens import product
 
 PROJECT = Path(__file__).resolve().parents[2]
-NOW = "2026-05-26T10:00:00+00:00"
-"""The time that every command takes for now: two days after the last note of the sample vault"""
+NOW = datetime(2026, 5, 26, 10, tzinfo=UTC)
+"""The time that the first command takes for now: two days after the last note of the sample vault"""
 
 TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?")
 TOKEN = re.compile(r"(?<![0-9A-Za-z])(?=[0-9a-f]*\d)[0-9a-f]{8,64}(?![0-9A-Za-z])")
+TURN = re.compile(r"(?<![\w-])mpm[0-9a-z]{11}(?![\w-])")
+"""The id of a turn that was recorded: its time, and some dice"""
 DURATIONS = (
     (re.compile(r'("seconds": )[\d.e-]+'), r"\1<SECONDS>"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:s|ms|seconds?)\b"), "<DURATION>"),
@@ -36,6 +40,7 @@ class Sandbox:
         self.home, self.vault, self.roots = (self.base / name for name in ("home", "vault", "state"))
         for folder in (self.home, self.vault):
             folder.mkdir(parents=True, exist_ok=True)
+        self.now = NOW
         self.settings: dict[str, str] = {}
         self._tokens: dict[str, str] = {}
 
@@ -79,9 +84,14 @@ class Sandbox:
             os.environ.update(variables)
             time.tzset()
 
+    def common(self) -> list[str]:
+        """Vault and time of a command. Each is a minute later than the last, so that lists by time have one order."""
+        self.now += timedelta(minutes=1)
+        return ["--vault", str(self.vault), "--now", self.now.isoformat()]
+
     def run(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
-        """Exit code, stdout and stderr of a command about this vault, at the fixed time."""
-        return self.bare("--vault", str(self.vault), "--now", NOW, *arguments, stdin=stdin)
+        """Exit code, stdout and stderr of a command about this vault, at its time."""
+        return self.bare(*self.common(), *arguments, stdin=stdin)
 
     def bare(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
         """The same with these arguments alone."""
@@ -103,6 +113,20 @@ class Sandbox:
             texts.append(stream.read())
         return code, texts[0], texts[1]
 
+    def process(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
+        """The same as `run`, in a process of its own. A server gets a request when it has answered the one before."""
+        command = [sys.executable, "-m", "vault_memory", *self.common(), *arguments]
+        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        running = subprocess.Popen(command, env=self.environment, cwd=self.home, text=True, **pipes)
+        lines = stdin.splitlines(keepends=True) if "mcp" in arguments else []
+        answers = []
+        for line in lines:
+            running.stdin.write(line)
+            running.stdin.flush()
+            answers.append(running.stdout.readline())
+        out, err = running.communicate("" if lines else stdin, timeout=120)
+        return running.returncode, "".join(answers) + out, err
+
     # --- Scrubbing ---
 
     def scrub(self, text: str) -> str:
@@ -112,14 +136,14 @@ class Sandbox:
             (self.roots, "<STATE>"),
             (self.home, "<HOME>"),
             (self.base, "<BASE>"),
-            (PROJECT, "<PROJECT>"),
             (Path(sys.executable).parent, "<BIN>"),
+            (PROJECT, "<PROJECT>"),
         ):
             text = text.replace(str(place), name)
         for pattern, name in DURATIONS:
             text = pattern.sub(name, text)
         text = TIME.sub(self._time, text)
-        return TOKEN.sub(self._token, text)
+        return TOKEN.sub(self._token, TURN.sub(self._token, text))
 
     def _time(self, match: re.Match[str]) -> str:
         """A time of these days came from the real clock; all others follow from the fixed time."""

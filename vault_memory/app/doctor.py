@@ -173,7 +173,7 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
         yield Check(
             "conflict copies",
             "warn",
-            f"{_some(listing.copies)} wait for you",
+            f"{_some(sorted(listing.copies))} wait for you",
             "`vault-memory conflicts` shows and settles them",
         )
     several = bots(listing.entries)

@@ -117,7 +117,7 @@ class Forgetter:
         """All files of the vault that are memory, with their bytes, read one by one."""
         listing = self._curator.folder.listing()
         found.remaining.update({path: why for path, why in listing.unknown.items() if self._kind(path)})
-        for path in [*listing.entries, *listing.copies]:
+        for path in [*sorted(listing.entries), *sorted(listing.copies)]:
             kind = self._kind(path)
             if not (kind and (audits if kind == "audit" else notes)):
                 continue
