@@ -25,7 +25,7 @@ class Arguments:
 
     def last(self, name: str) -> str:
         """The value of an option; empty when it is not there. Of several, the last counts."""
-        return self.all(name)[-1] if self.all(name) else ""
+        return ("", *self.all(name))[-1]
 
     def all(self, name: str) -> tuple[str, ...]:
         return self.options.get(name, ())

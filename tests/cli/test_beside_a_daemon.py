@@ -1,5 +1,6 @@
 """Ops beside a daemon, which carries them out, and without one: the same bytes, exit codes and notes."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -7,9 +8,47 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.outside import PROGRAM, Outside, at
+from vault_memory import cli
 
 NOTE = "Users/mira/wren/config/USER.md"
 TEXT = "# Mira\n\n## Boats\n\n- rows the heron boat\n- owns a red oar\n- owns a blue oar\n\n## Tea\n\n- likes tea\n"
+OPS = [
+    {"op": "append", "heading": "Boats", "line": "sails in June"},
+    {"op": "remove", "heading": "Boats", "match": "nothing of this kind"},
+    {"op": "unheard of"},
+    7,
+]
+QUESTIONS: list[list[str]] = [
+    ["search", "heron", "boat"],
+    ["search", "heron boat", "--json"],
+    ["search", "--json", "Who rows the heron boat?", "--user", "mira", "--limit", "1"],
+    ["search", "oar", "--user", "mira", "--channel", "harbour"],
+    ["search", "oar", "--user", "mira", "--channel", "harbour", "--private", "--quiet"],
+    ["search", "oar", "--why"],
+    ["search", "oar", "--why", "--json", "--kind", "user", "--kind=channel"],
+    ["search", "oar", "--since", "2020-01-01", "--until", "20300101", "--session", "s", "--topic", "", "--json"],
+    ["search", "nothing of this kind"],
+    ["search", "oar", "--since", "yesterday"],
+    ["search", "oar", "--limit", "0", "--json"],
+    ["search", "oar", "--limit", "many"],
+    ["search", "oar", "--mode", "none"],
+    ["search", "oar", "--now", "2026-01-31", "--json"],
+    ["search"],
+    ["search", "oar", "--unknown"],
+    ["search", "--", "-oar"],
+    ["search", "sails ‮ on\x1b", "--json"],
+    ["context", "Who rows?", "--user", "mira"],
+    ["context", "Who rows?", "--user", "mira", "--json", "--session", "s", "--confirmation", "the boat"],
+    ["context", "--user", "mira", "--channel", "harbour"],
+    ["context", "--user", "mira", "--channel", "harbour", "--private", "--budget", "10"],
+    ["context", "--all", "--quiet"],
+    ["context", "--all", "--user", "mira"],
+    ["context"],
+    ["context", "--json"],
+    ["context", "--purpose", "briefing", "--user", "mira"],
+    ["context", "--purpose", "none", "--user", "mira"],
+    ["context", "--budget", "-1", "--user", "mira", "--json"],
+]
 ID = re.compile(r"\b(?=[a-z]*\d)[0-9a-z]{6,24}\b")
 REVISION = "0" * 64
 COMMANDS: list[list[str]] = [
@@ -37,6 +76,12 @@ COMMANDS: list[list[str]] = [
     ["remove", NOTE, "Boats", "rows the heron", "--source", "tool"],
     ["replace", NOTE, "Tea", "likes tea", "likes coffee", "--json"],
     ["replace", NOTE, "Boats", "sails on", "which of them"],
+    ["apply", NOTE, "--ops", "ops.json", "--json"],
+    ["apply", NOTE, "--ops=ops.json", "--source", "tool"],
+    ["apply", NOTE, "--ops", "list.json", "--dry-run"],
+    ["apply", NOTE, "--ops", "broken.json"],
+    ["apply", NOTE, "--ops", "none.json", "--json"],
+    ["apply", NOTE, "--json"],
     ["append", NOTE, "Boats"],
     ["append", NOTE, "Boats", "x", "--source", "nobody"],
     ["append", NOTE, "Boats", "x", "--unknown", "--json"],
@@ -48,6 +93,9 @@ def filled(folder: Path) -> Outside:
     folder.mkdir()
     place = at(folder)
     place.write(NOTE, TEXT)
+    place.home.joinpath("ops.json").write_text(json.dumps({"ops": OPS}))
+    place.home.joinpath("list.json").write_text(json.dumps(OPS[:1]))
+    place.home.joinpath("broken.json").write_text("[{")
     place.quick = True
     place.ok("index", "--no-embed")
     return place
@@ -98,3 +146,27 @@ def test_what_a_command_changed_is_found_when_it_returns(tmp_path: Path):
     with place.daemon() as running:
         assert outcome(place, ["append", NOTE, "Boats", "the dinghy leaks"])[0] == 0
         assert running.finds("the dinghy leaks")
+
+
+def test_questions_are_answered_the_same_by_the_quick_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    place = filled(tmp_path / "place")
+    place.write("Users/tomas/wren/config/USER.md", "- sails ‮ on\x1b Sunday\n")
+    place.write("Channels/harbour/CHANNEL.md", "- the oar is blue\n")
+    with place.daemon():
+        found = [place.here(*question) for question in QUESTIONS]
+        monkeypatch.setattr(cli, "_light", lambda given: None)
+        expected = [place.here(*question) for question in QUESTIONS]
+
+    for question, one, other in zip(QUESTIONS, found, expected, strict=True):
+        assert one == other, question
+    assert {done.code for done in found} == {0, 2}
+
+
+def test_a_question_with_other_settings_is_answered_by_the_full_command(tmp_path: Path):
+    place = filled(tmp_path / "place")
+    place.home.joinpath("other.toml").write_text("[recall]\nenabled = true\n")
+    with place.daemon():
+        place.home.joinpath("broken.toml").write_text("[recall]\nmode = 7\n")
+
+        assert place.here("search", "heron", "--config", "other.toml").code == 0
+        assert place.here("search", "heron", "--config", "broken.toml").code != 0

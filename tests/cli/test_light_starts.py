@@ -109,6 +109,30 @@ def test_an_op_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
     assert not modules & {"click", "typing", "contextlib", "dataclasses", "pathlib", "inspect", "logging", "threading"}
 
 
+OF_QUESTIONS = {
+    "vault_memory.cli", "vault_memory.cli.light", "vault_memory.cli.questions", "vault_memory.cli.search_text",
+    "vault_memory.cli.terminal", "vault_memory.command_line", "vault_memory.daemon", "vault_memory.daemon.exchange",
+    "vault_memory.places",
+}  # fmt: skip
+OF_OPS = OF_QUESTIONS - {"vault_memory.cli.questions", "vault_memory.cli.search_text"} | {"vault_memory.cli.edit_text"}
+
+
+@pytest.mark.parametrize(
+    ("command", "rooms"),
+    [
+        (["search", "who trimmed the lamp?", "--why"], OF_QUESTIONS),
+        (["context", "lamp", "--user", "ann", "--json"], OF_QUESTIONS),
+        (["apply", "memory/a.md", "--ops", "-", "--quiet"], OF_OPS),
+    ],
+)
+def test_questions_and_ops_beside_a_daemon_load_next_to_nothing(lamp: Outside, command: list[str], rooms: set[str]):
+    with lamp.daemon():
+        modules = loaded(lamp, *command, text='[{"op": "add_heading", "heading": "Wicks", "lines": ["in the tin"]}]')
+
+    assert {name for name in modules if name.startswith("vault_memory.")} == rooms
+    assert not modules & {"click", "typing", "contextlib", "dataclasses", "pathlib", "inspect", "logging", "threading"}
+
+
 def test_a_host_gets_the_list_of_tools_before_anything_heavy_is_loaded(lamp: Outside):
     requests = [
         {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},

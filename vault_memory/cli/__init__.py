@@ -118,4 +118,8 @@ def _light(given: list[str]) -> int | None:
         return light.serve_mcp(rest)
     if name in light.OPS:
         return light.edit(name, rest)
+    if name in ("search", "context"):
+        from vault_memory.cli import questions
+
+        return questions.answer(name, rest)
     return None

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vault_memory.cli.options import Context
+from vault_memory.cli.search_text import belong_to_one_person
 from vault_memory.errors import UsageError
 
 MOST_NAMES = 8
@@ -30,7 +31,7 @@ def answer_context(
     with context.open() as memory, context.progress() as progress:
         if not scopes:
             scopes = asking.all_scopes(memory, progress)
-            if not everything and not _belong_to_one_person(scopes):
+            if not everything and not belong_to_one_person(scopes):
                 raise ContextNeedsName(scopes)
         return asking.context(memory, prompt, scopes=scopes, arguments=arguments, progress=progress)
 
@@ -47,13 +48,6 @@ class ContextNeedsName(UsageError):
             "`--all` gives the notes of everybody",
             scopes=list(scopes),
         )
-
-
-def _belong_to_one_person(scopes: Sequence[str]) -> bool:
-    """Whether nobody but one person can be meant, and no channel reads along."""
-    return sum(scope.startswith("user:") for scope in scopes) <= 1 and not any(
-        scope.startswith("channel:") for scope in scopes
-    )
 
 
 def ask_daemon(context: Context, call: str) -> dict[str, Any] | None:

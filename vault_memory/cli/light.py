@@ -8,7 +8,7 @@ import io
 import os
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from vault_memory.command_line import (
     END_SECONDS,
@@ -19,7 +19,7 @@ from vault_memory.command_line import (
     Arguments,
     NotPlain,
     parse,
-)  # fmt: skip
+)
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ OPS = {
     "add-heading": ("note", "heading"),
     "remove": ("note", "heading", "match"),
     "replace": ("note", "heading", "match", "line"),
+    "apply": ("note",),
 }
 """The arguments of each command"""
 
@@ -56,7 +57,7 @@ def place_of_command(given: Sequence[str]) -> int | None:
     return None
 
 
-def _plain(given: Sequence[str], values: Collection[str], flags: Collection[str]) -> Arguments | None:
+def plain(given: Sequence[str], values: Collection[str], flags: Collection[str]) -> Arguments | None:
     """The words of a command line that has only these options; None when anything else is in it."""
     try:
         return parse(given, values, flags)
@@ -70,15 +71,15 @@ def answer_hook(given: Sequence[str]) -> int:
     limit = HOOK_SECONDS
     payload = moment = None
     try:
-        words = _plain(given, HOOK_VALUES, HOOK_FLAGS)
-        socket = None if words is None else _socket_of(words)
+        words = plain(given, HOOK_VALUES, HOOK_FLAGS)
+        socket = None if words is None else socket_of(words)
         if words is not None and socket is not None:
             payload = sys.stdin.buffer.read(LARGEST_PAYLOAD + 1)
             moment = (time.time(), int.from_bytes(os.urandom(4), "big") >> 2)
             if b'"SessionEnd"' in payload:
                 limit = END_SECONDS
             seconds = limit / 2  # the other half is for an answer without the daemon
-            answer = _ask(words, socket, "hook", _event(given, payload, moment), seconds)
+            answer = ask(words, socket, "hook", _event(given, payload, moment), seconds)
             if answer is not None:
                 _write(answer["text"])
                 return 0
@@ -93,43 +94,60 @@ def answer_hook(given: Sequence[str]) -> int:
 def edit(command: str, given: Sequence[str]) -> int | None:
     """An op by hand, through the daemon; None when the full command has to carry it out."""
     # a line copied with its marker, `- such`, is an argument and no option
-    plain = [word[1:].lstrip(" \t") if word[:2] in ("- ", "-\t") else word for word in given]
-    words = _plain(plain, ("vault", "config", "source", "expected"), EDIT_FLAGS)
-    if words is None or sys.stdout is None or sys.stdout.isatty():
-        return None
-    op = _op(command, words.arguments)
-    socket = None if op is None else _socket_of(words)
-    expected, source = words.options.get("expected"), words.last("source") or "cli"
-    if op is None or socket is None or expected == ("",) or source not in ("cli", "tool"):
-        return None
-    dry_run = "dry-run" in words.options
-    asked = {
-        "note": words.arguments[0],
-        "ops": [op],
-        "source": source,
-        "expected": words.last("expected") or None,
-        "merge": "merge" in words.options,
-        "dry_run": dry_run,
-    }
+    rest = [word[1:].lstrip(" \t") if word[:2] in ("- ", "-\t") else word for word in given]
+    values = ("vault", "config", "source", "expected", *(("ops",) if command == "apply" else ()))
     try:
-        answer = _ask(words, socket, "apply", asked, EDIT_SECONDS)
+        words = parse(rest, values, EDIT_FLAGS)
+        socket = "" if sys.stdout.isatty() else socket_of(words)
+        answer = ask(words, socket, "apply", _edit_request(command, words), EDIT_SECONDS) if socket else None
     except KeyboardInterrupt:
         return 130
     except Exception:
         return None  # done twice, an op is refused or changes nothing
-    if answer is None:
-        return None
-    return _show_edit(words, answer, dry_run=dry_run)
+    return None if answer is None else _show_edit(words, answer, dry_run="dry-run" in words.options)
 
 
-def _op(command: str, arguments: Sequence[str]) -> "dict[str, Any] | None":
-    """The op of a command; None for the wrong number of arguments."""
+def _edit_request(command: str, words: Arguments) -> "dict[str, Any]":
+    """What the daemon is asked to do. Raises NotPlain when the full command has to look at it."""
+    source = words.last("source") or "cli"
+    if source not in ("cli", "tool") or words.options.get("expected") == ("",):
+        raise NotPlain(source)
+    return {
+        "note": words.arguments[0],
+        "ops": _ops_of_file(words) if command == "apply" else _op(command, words.arguments),
+        "source": source,
+        "expected": words.last("expected") or None,
+        "merge": "merge" in words.options,
+        "dry_run": "dry-run" in words.options,
+    }
+
+
+def _ops_of_file(words: Arguments) -> "list[Any]":
+    """The ops in a JSON file, `-` being standard input. Raises OSError, ValueError, and NotPlain for no list."""
+    import json
+
+    file = words.last("ops")
+    if file == "-":
+        raw = sys.stdin.buffer.read()
+        sys.stdin = io.TextIOWrapper(io.BytesIO(raw))  # the full command reads it again when it has to answer
+    else:
+        with open(file, "rb") as opened:
+            raw = opened.read()
+    payload = json.loads(raw)
+    ops = payload.get("ops") if isinstance(payload, dict) else payload
+    if not isinstance(ops, list) or len(words.arguments) != len(OPS["apply"]):
+        raise NotPlain(file)
+    return ops
+
+
+def _op(command: str, arguments: Sequence[str]) -> "list[Any]":
+    """The op of a command, alone in a list. Raises NotPlain for the wrong number of arguments."""
     names = OPS[command]
     if command == "add-heading" and len(arguments) > len(names):
-        return {"op": "add_heading", "heading": arguments[1], "lines": list(arguments[2:])}
+        return [{"op": "add_heading", "heading": arguments[1], "lines": list(arguments[2:])}]
     if command == "add-heading" or len(arguments) != len(names):
-        return None
-    return {"op": command, **dict(zip(names[1:], arguments[1:], strict=True))}
+        raise NotPlain(command)
+    return [{"op": command, **dict(zip(names[1:], arguments[1:], strict=True))}]
 
 
 def _show_edit(words: Arguments, answer: "dict[str, Any]", *, dry_run: bool) -> int:
@@ -137,28 +155,34 @@ def _show_edit(words: Arguments, answer: "dict[str, Any]", *, dry_run: bool) -> 
     from vault_memory.cli import edit_text
     from vault_memory.cli.terminal import escaped, json_text
 
-    as_json = "json" in words.options
+    if "json" in words.options:
+        text, remark = json_text(answer), ""
+    else:
+        text = escaped(edit_text.text_of(answer, lambda text, colour: text))
+        remark = edit_text.remark_of(answer, dry_run=dry_run)
+    code = show(words, f"{text}\n", [escaped(remark)] if remark else [])
+    return code or edit_text.exit_code_of(answer)
+
+
+def show(words: Arguments, text: str, remarks: Iterable[str]) -> int:
+    """Print an answer to stdout and remarks to stderr, as the full command does off a terminal.
+
+    Returns 0, or the exit code of what the system refused.
+    """
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # a name need not be UTF-8
-        if as_json:
-            _print(json_text(answer))
-        else:
-            _print(escaped(edit_text.text_of(answer, lambda text, colour: text)))
-            remark = edit_text.remark_of(answer, dry_run=dry_run)
-            if remark and "quiet" not in words.options and sys.stderr is not None:
-                print(escaped(remark), file=sys.stderr, flush=True)
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        if "quiet" not in words.options and sys.stderr is not None:
+            for remark in remarks:
+                print(remark, file=sys.stderr, flush=True)
     except OSError as error:
         from vault_memory.cli.options import Context
         from vault_memory.cli.root import fail_for_system
 
-        return fail_for_system(Context(json=as_json), error)
-    return edit_text.exit_code_of(answer)
-
-
-def _print(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+        return fail_for_system(Context(json="json" in words.options), error)
+    return 0
 
 
 def _event(given: Sequence[str], payload: bytes, moment: tuple[float, int]) -> "dict[str, Any]":
@@ -171,7 +195,7 @@ def _event(given: Sequence[str], payload: bytes, moment: tuple[float, int]) -> "
     }
 
 
-def _socket_of(words: Arguments) -> str | None:
+def socket_of(words: Arguments) -> str | None:
     """Where the daemon of the vault would listen; None when that cannot be told, or nothing is there."""
     vault = words.last("vault") or os.environ.get("VAULT_MEMORY_VAULT", "")
     if not vault:
@@ -189,7 +213,7 @@ def _socket_of(words: Arguments) -> str | None:
         return None
 
 
-def _ask(words: Arguments, socket: str, call: str, arguments: "dict[str, Any]", seconds: float) -> "Any":
+def ask(words: Arguments, socket: str, call: str, arguments: "dict[str, Any]", seconds: float) -> "Any":
     """What the daemon answers; None when it refuses, since the full command then says why.
 
     Raises NotAnswered.
@@ -215,7 +239,7 @@ def _write(text: str) -> None:
 
 def serve_mcp(given: Sequence[str]) -> int | None:
     """`mcp`; None when the full command line has to look at it."""
-    words = _plain(given, ("vault", "config", "user", "channel", "group"), ("json", "quiet", "private"))
+    words = plain(given, ("vault", "config", "user", "channel", "group"), ("json", "quiet", "private"))
     if words is None or words.arguments or os.isatty(0):
         return None
     vault = words.last("vault") or os.environ.get("VAULT_MEMORY_VAULT", "")

@@ -38,7 +38,12 @@ class EditCalls:
         """of the configuration file when it was read"""
 
     def table(self) -> dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
-        return {name: self._guarded(call) for name, call in self._calls.items()}
+        return {"setup": self._compare, **{name: self._guarded(call) for name, call in self._calls.items()}}
+
+    def _compare(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer a command that has the settings of this daemon. Raises OtherSetup."""
+        self._check(arguments.get("setup"))
+        return {}
 
     def _guarded(self, call: MemoryCall) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         lock = threading.Lock()

@@ -2,6 +2,7 @@
 
 import click
 
+from vault_memory.cli import search_text
 from vault_memory.cli.asking import answer_context
 from vault_memory.cli.commands.search import remark
 from vault_memory.cli.options import Context, common, named_scopes, private, scoped
@@ -52,6 +53,6 @@ def context(
     answer = answer_context(context, " ".join(prompt), scopes, arguments, everything=everything)
     context.emit(answer, lambda: answer["text"], verbatim=True)
     if not context.json:
-        for cut in answer["cut"]:
-            context.say(f"left out ({cut['kind']}): {cut['reason']}")
+        for line in search_text.cut_texts(answer):
+            context.say(line)
     remark(context, answer["freshness"])

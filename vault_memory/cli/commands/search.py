@@ -4,6 +4,8 @@ from typing import Any
 
 import click
 
+from vault_memory.cli import search_text
+from vault_memory.cli.asking import answer_search
 from vault_memory.cli.options import Context, common, day, named_scopes, private, scoped
 from vault_memory.cli.terminal import styled
 
@@ -38,45 +40,25 @@ def search(
     Words, a question or a whole prompt, in any language. Without a daemon it first reads what changed and searches
     by keywords. With --channel the answer is for all in the channel: --user opens a person's own notes with --private.
     """
-    from vault_memory.cli.asking import answer_search
-
     listed = {name: list(value) if isinstance(value, tuple) else value for name, value in filters.items()}
     arguments = {name: value for name, value in listed.items() if value}
     if context.now:
         arguments["now"] = context.now.isoformat()
     open_users = users if private or not channels else ()
     answer = answer_search(context, " ".join(query), named_scopes(open_users, channels, groups), arguments)
-    context.emit(answer, lambda: _human(answer))
+    context.emit(answer, lambda: search_text.hits_text(answer, _painted))
     for name in users if not open_users else ():
-        context.say(f"left out: what is {name}'s own, as others read the answer in a channel; --private includes it")
+        context.say(search_text.closed_text(name))
     remark(context, answer["freshness"])
-
-
-def _human(answer: dict[str, Any]) -> str:
-    blocks = [_block(hit) for hit in answer["hits"]] or ["nothing found"]
-    blocks += [f"left out by {name}: {count}" for name, count in answer.get("left_out", {}).items() if count]
-    return "\n\n".join(blocks)
-
-
-def _block(hit: dict[str, Any]) -> str:
-    first, last = hit["lines"]
-    place = f"{hit['note']}:{first}" + (f"-{last}" if last != first else "")
-    waits = "waits to be written" if hit.get("pending") else ""
-    about = [part for part in (hit["heading"], hit["date"], hit["scope"], waits) if part]
-    lines = [f"{styled(place, bold=True)}  {styled(' · '.join(about), dim=True)}  {hit['score']:.2f}"]
-    lines += ["  " + line for line in hit["text"].splitlines()]
-    if why := hit.get("why"):
-        terms = "  ".join(f"{name} {term:+.2f}" for name, term in why["terms"].items())
-        arms = ", ".join(f"{name} #{rank}" for name, rank in why["arms"].items())
-        lines.append(styled(f"  why: {terms}  ({arms})", dim=True))
-    return "\n".join(lines)
 
 
 def remark(context: Context, freshness: dict[str, Any]) -> None:
     """Say how fresh an answer is, when it is not wholly."""
     if context.json:
         return
-    if freshness["stale_files"]:
-        context.say(f"not up to date: {', '.join(freshness['stale_files'])}")
-    if freshness["semantic"] != "ready":
-        context.say(f"semantic: {freshness['semantic']} ({freshness['reason']})")
+    for line in search_text.freshness_texts(freshness):
+        context.say(line)
+
+
+def _painted(text: str, style: str) -> str:
+    return styled(text, bold=style == "bold" or None, dim=style == "dim" or None)
