@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.servers.faults import EMPTY_200, NOT_FOUND, UNAVAILABLE, Answer, LoseAnswer, Meanwhile
+from tests.remote.servers.faults import EMPTY_200, NOT_FOUND, UNAVAILABLE, Answer, Duplicate, LoseAnswer, Meanwhile
 from tests.sync.clouded import bulk_upload
 from tests.sync.test_scenarios_servers import TEXT, Cloud
 
@@ -281,3 +281,22 @@ def test_the_rest_of_an_upload_stays_when_another_device_renames_the_half_of_it(
         cloud.laptop.turn()
 
     assert {"- green", "- black", "- mine"} <= lines(cloud.together()["ann.md"])
+
+
+@pytest.mark.parametrize("written_upon", [True, False])
+def test_a_line_stays_when_a_proxy_sends_the_upload_over_it_a_second_time(cloud: Cloud, written_upon: bool):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
+    cloud.script.add(Duplicate(), "PUT")  # the second one is refused: the tag is that of the first one
+    cloud.laptop.turn()
+    assert "- its" not in lines(cloud.fake.files()["USER.md"])
+    if written_upon:
+        cloud.phone.turn()
+        cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
+        cloud.phone.turn()
+
+    cloud.clock.pass_by(3)
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])

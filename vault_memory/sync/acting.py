@@ -49,6 +49,7 @@ from vault_memory.sync.carrying import Carrying
 from vault_memory.sync.done import Done
 from vault_memory.sync.overwritten import UNTOLD, Overwritten
 from vault_memory.sync.refusals import Refusals, is_new_there
+from vault_memory.sync.repairing import may_have_arrived
 from vault_memory.sync.sides import Again, Sides
 from vault_memory.sync.trees import BaseDir, BaseFile
 from vault_memory.sync.uploading import TOGETHER, Uploading
@@ -133,7 +134,9 @@ class Acting:
         except (RemoteChanged, RemoteMissing, ParentMissing, FolderNotEmpty) as error:
             logger.info("%s; it is looked at anew", error.message)
             done.again.add(action.path)
-            self._unsent(action)
+            is_upload = isinstance(action, Upload | Merge)
+            if not (is_upload and isinstance(error, RemoteChanged) and may_have_arrived(self._sides, action.path)):
+                self._unsent(action)
         except (Refused, RemoteLocked, RemoteFull, NotUnderstood, OutcomeUnknown) as error:
             if isinstance(error, Refused) and error.lasting and is_new_there(action):
                 self._refusals.note(action, error.reason, now)

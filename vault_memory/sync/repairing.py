@@ -11,6 +11,7 @@ from vault_memory.remote import (
     Refused,
     RemoteBusy,
     RemoteChanged,
+    RemoteError,
     RemoteFull,
     RemoteLocked,
     RemoteMissing,
@@ -82,6 +83,34 @@ def _settle(sides: Sides, sent: Sent, done: Done, now: datetime) -> None:
         # The server may have kept a part of ours, or all of it, before somebody wrote what lies there now.
         sides.deliveries.lose(sent.path, sent.hash)
     sides.sent(sent.path)
+
+
+def may_have_arrived(sides: Sides, path: str) -> bool:
+    """Whether an upload that the server refused may stand there all the same, or may have stood there.
+
+    A proxy may send an upload twice: the first one is stored, and the second one is refused, for the tag has changed.
+    """
+    sent = next((sent for sent in sides.book.unsettled() if sent.path == path), None)
+    ours = sides.sent_bytes(sent.hash) if sent else None
+    if sent is None or ours is None:
+        return False
+    try:
+        there = sides.remote.get(path, max_bytes=sides.largest)
+        return ours.startswith(there.raw) or _is_among_versions(sides, sent, len(ours))
+    except (RemoteMissing, Refused):
+        return False
+    except RemoteError:
+        return True  # the next pass asks again
+
+
+def _is_among_versions(sides: Sides, sent: Sent, size: int) -> bool:
+    """Whether a version of this size came after the text that an upload was to replace."""
+    if not sides.remote.traits.versions:
+        return False
+    was, entry = sides.book.agreed(sent.path), sides.book.last_seen(sent.path)
+    floor = entry.modified if entry and entry.etag == sent.tag else 0
+    versions = sides.remote.versions(sent.path, fileid=was.remote_id if was else "")
+    return any(version.size == size and version.modified > floor for version in versions)
 
 
 def _remember(sides: Sides, sent: Sent, ours: bytes | None, there: Fetched, now: datetime) -> None:
