@@ -5,7 +5,15 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.sync.awareness import Step, has_read, items_of, join_records, without_torn
+from vault_memory.sync.awareness import (
+    Step,
+    has_read,
+    items_of,
+    join_records,
+    torn_end,
+    without_line,
+    without_torn,
+)
 
 
 @st.composite
@@ -80,3 +88,21 @@ def test_half_a_record_goes_where_the_whole_one_stands():
     joined = join_records([b'{"id": "1"}\n{"id": "22"}\n', b'{"id": "1"}\n{"id": "2\n{"id": "3"}\n'])
 
     assert sorted(joined.splitlines()) == [b'{"id": "1"}', b'{"id": "22"}', b'{"id": "3"}']
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, unique=True), st.data())
+def test_the_first_part_of_an_upload_says_no_line_that_the_whole_upload_does_not_say(numbers: list[int], data):
+    whole = b"".join(b"- line%dx\n" % number for number in numbers)
+    half = whole[: data.draw(st.integers(0, len(whole)))]
+
+    rest = without_line(half, torn_end(half, whole))
+
+    assert items_of(rest) <= items_of(whole)
+    assert whole.startswith(rest)
+
+
+def test_a_last_line_stays_that_a_later_text_does_not_begin_with():
+    assert torn_end(b"- tea\n- gre", b"- tea\n- black\n") == b""
+    assert torn_end(b"- tea\n- gre\n", b"- tea\n- green\n") == b""
+    assert torn_end(b"- tea\n- gre", b"- gre\n- green\n") == b""
+    assert without_line(b"- tea\n- gre", b"") == b"- tea\n- gre"

@@ -300,3 +300,26 @@ def test_a_line_stays_when_a_proxy_sends_the_upload_over_it_a_second_time(cloud:
     cloud.laptop.turn()
 
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_a_line_stays_that_another_device_has_read_only_the_first_part_of(cloud: Cloud, typed: bool):
+    cloud.agreed()
+    whole = TEXT.replace("- green", "- mine\n- green")
+    cloud.laptop.save("USER.md", whole)
+    cloud.fake.cut_next_put_short_at(len(whole) - 3)
+    cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/")
+    cloud.laptop.turn()
+    cloud.phone.turn()
+    assert cloud.phone.text("USER.md").endswith("- gre")
+    if typed:
+        cloud.phone.save("USER.md", cloud.phone.text("USER.md").replace("## Tea\n", "## Tea\n- phone\n"))
+    cloud.clock.pass_by(3)
+    cloud.laptop.turn()
+    cloud.fake.other_client_put("USER.md", cloud.fake.files()["USER.md"] + b"- its\n")
+
+    cloud.phone.turn()
+
+    texts = lines(cloud.together()["USER.md"])
+    assert {"- mine", "- green", "- its", *(["- phone"] if typed else [])} <= texts
+    assert "- gre" not in texts

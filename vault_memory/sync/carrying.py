@@ -8,7 +8,15 @@ from datetime import datetime
 from vault_memory.markdown import merge
 from vault_memory.remote import Fetched, RemoteMissing
 from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
-from vault_memory.sync.awareness import Step, has_read, items_of, join_records, without_torn
+from vault_memory.sync.awareness import (
+    Step,
+    has_read,
+    items_of,
+    join_records,
+    torn_end,
+    without_line,
+    without_torn,
+)
 from vault_memory.sync.book import Sent
 from vault_memory.sync.deliveries import Delivery
 from vault_memory.sync.done import Done
@@ -80,7 +88,11 @@ class Carrying:
         if not self._sides.deliveries.unnoticed(delivery, modified, now.timestamp()):
             return None
         texts = self._sides.versions_here(path)
-        if was.hash not in texts or items_of(texts[was.hash]) <= items_of(fetched.raw):
+        if was.hash not in texts:
+            return None
+        # This device may have read the first part of another one's upload: its last line is torn, not written.
+        torn = b"" if delivery.arrivals[0].by_us else torn_end(texts[was.hash], fetched.raw)
+        if items_of(without_line(texts[was.hash], torn)) <= items_of(fetched.raw):
             return None
         if revision_of(fetched.raw) in texts and fetched.checksum != revision_of(fetched.raw):
             return None
@@ -95,7 +107,7 @@ class Carrying:
         revisions = list(texts)
         candidates = [(one, _without_headings(texts[one])) for one in revisions[revisions.index(was.hash) :]]
         start = texts[nearest(_without_headings(fetched.raw), candidates) or was.hash]
-        return _Start(start, cut=b"" if delivery.whole else texts[was.hash])
+        return _Start(start, cut=b"" if delivery.whole else texts[was.hash], torn=torn)
 
     def _is_foreign(self, fetched: Fetched) -> bool:
         """Whether a program of another kind wrote a text: devices like this one send a checksum along."""
@@ -252,6 +264,8 @@ class _Start:
     raw: bytes | None
     cut: bytes = b""
     """an upload of ours of which the server may have kept the first part, upon which the other side wrote"""
+    torn: bytes = b""
+    """the last line of what is here, if that is the first part of an upload of another device"""
 
 
 def _added(start: _Start, mine: bytes, its: bytes, now: datetime) -> bytes | None:
@@ -263,6 +277,10 @@ def _added(start: _Start, mine: bytes, its: bytes, now: datetime) -> bytes | Non
     date = f"{now:%Y-%m-%d}"
     if start.cut:
         its = without_torn(its, start.cut, [start.raw or b""])
+    if start.torn and start.raw is not None:
+        # What the first part of an upload lacks was not removed by anybody here: only what it has in addition counts.
+        mine = without_line(mine, start.torn)
+        mine = merge(None, start.raw, mine, between_people=True, date=date).result or mine
     if start.raw is not None:
         its = merge(None, start.raw, its, between_people=True, date=date).result or its
     return merge(start.raw, mine, its, between_people=True, date=date).result
