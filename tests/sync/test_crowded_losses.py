@@ -123,6 +123,27 @@ def test_two_devices_that_write_in_one_second_lose_no_line_to_each_other(cloud: 
     assert {"- black", "- one", "- two"} <= lines(cloud.together()["USER.md"])
 
 
+def test_two_devices_that_write_in_one_second_lose_no_line_when_a_look_behind_comes_late(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_put("USER.md", BLACK.encode())
+    for device, lag in ((cloud.laptop, 7), (cloud.phone, 9)):
+        device.remote._lag = lag  # the text of the laptop gets the later time; both lie ahead of the server's clock
+        device.turn()
+    cloud.clock.pass_by(2)
+    cloud.laptop.save("USER.md", f"{BLACK}- one\n")
+    cloud.phone.save("USER.md", f"{BLACK}- two\n")
+    cloud.fake.race_next_put(lambda: cloud.phone.turn() and None)
+    cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", skip=1)
+    cloud.laptop.turn()
+    assert "- two" not in lines(cloud.fake.files()["USER.md"])
+    cloud.clock.pass_by(75)
+    cloud.phone.turn()
+
+    cloud.laptop.turn()
+
+    assert {"- black", "- one", "- two"} <= lines(cloud.together()["USER.md"])
+
+
 @pytest.mark.parametrize("answered", [True, False])
 def test_a_line_stays_that_an_upload_overtakes_after_the_server_gave_all_files_new_tags(cloud: Cloud, answered: bool):
     cloud.agreed()

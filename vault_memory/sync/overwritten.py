@@ -403,10 +403,10 @@ def candidates(one: Overwrite, versions: Sequence[Earlier], listed: Listed | Non
         if listed is None and version.modified < floor:
             continue
         # Fault: our time may lie ahead. A text that comes to stand at that time shares the entry
-        # of ours, and the next write at another time wipes it out.
-        is_at_ours = version.modified == one.ours_modified
-        is_later = one.date + 1 < version.modified <= one.date + passed + 1
-        if passed > SAME_PASS and one.date and is_later and not is_at_ours:
+        # of ours, and the next write at another time wipes it out. An earlier one may lie below ours.
+        latest = max(one.date + 1, one.ours_modified)
+        is_later = latest < version.modified <= one.date + passed + 1
+        if passed > SAME_PASS and one.date and is_later:
             continue  # others have written since
         chosen.append(version)
     return chosen
