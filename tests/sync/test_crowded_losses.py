@@ -344,3 +344,19 @@ def test_a_line_stays_that_another_device_has_read_only_the_first_part_of(cloud:
     texts = lines(cloud.together()["USER.md"])
     assert {"- mine", "- green", "- its", *(["- phone"] if typed else [])} <= texts
     assert "- gre" not in texts
+
+
+def test_a_note_that_a_listing_leaves_out_is_not_taken_for_the_first_part_of_an_upload(cloud: Cloud):
+    cloud.agreed()
+    cloud.fake.other_client_put("tea.md", b"- tea\n- more\n")
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.fake.list_omits_once("USER.md")
+    cloud.laptop.turn()
+    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
+    cloud.script.add(LoseAnswer(), "PUT")
+    cloud.laptop.turn()
+
+    cloud.clock.pass_by(75)
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])

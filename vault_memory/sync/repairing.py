@@ -96,6 +96,8 @@ def may_have_arrived(sides: Sides, path: str) -> bool:
         return False
     try:
         there = sides.remote.get(path, max_bytes=sides.largest)
+        if revision_of(there.raw) == hash_of(sides.book.agreed(path)):
+            return False  # a listing left it out, or only its tag is new; ours may begin with it
         return ours.startswith(there.raw) or _is_among_versions(sides, sent, len(ours))
     except (RemoteMissing, Refused):
         return False
