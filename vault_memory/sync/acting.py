@@ -134,8 +134,7 @@ class Acting:
         except (RemoteChanged, RemoteMissing, ParentMissing, FolderNotEmpty) as error:
             logger.info("%s; it is looked at anew", error.message)
             done.again.add(action.path)
-            is_upload = isinstance(action, Upload | Merge)
-            if not (is_upload and isinstance(error, RemoteChanged) and may_have_arrived(self._sides, action.path)):
+            if not may_have_arrived(self._sides, action.path):
                 self._unsent(action)
         except (Refused, RemoteLocked, RemoteFull, NotUnderstood, OutcomeUnknown) as error:
             if isinstance(error, Refused) and error.lasting and is_new_there(action):

@@ -61,17 +61,16 @@ def without_torn(raw: bytes, whole: bytes, older: Iterable[bytes]) -> bytes:
 
 def torn_end(raw: bytes, later: bytes) -> bytes:
     """The last line of a text that was read from an unfinished upload: a later text has the whole line. Else empty."""
-    lines = raw.splitlines()
-    if not lines or raw.endswith((b"\n", b"\r")) or not lines[-1].strip():
-        return b""
-    later_lines = later.splitlines()
-    is_torn = lines[-1] not in later_lines and any(line.startswith(lines[-1]) for line in later_lines)
-    return lines[-1] if is_torn else b""
+    last = raw.rpartition(b"\n")[2]
+    begins_a_line = b"\n" + last in b"\n" + later
+    is_torn = bool(last.strip()) and begins_a_line and last not in later.splitlines()
+    return last if is_torn else b""
 
 
 def without_line(raw: bytes, line: bytes) -> bytes:
-    """A text without a line, wherever it stands; the whole text for an empty line."""
-    return b"".join(part for part in raw.splitlines(keepends=True) if not line or part.rstrip(b"\r\n") != line)
+    """A text without the lines that are equal to this one."""
+    parts = raw.splitlines(keepends=True)
+    return b"".join(part for part in parts if part.rstrip(b"\r\n") != line)
 
 
 def join_records(texts: Sequence[bytes]) -> bytes:

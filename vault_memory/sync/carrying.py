@@ -91,8 +91,12 @@ class Carrying:
         if was.hash not in texts:
             return None
         # This device may have read the first part of another one's upload: its last line is torn, not written.
-        torn = b"" if delivery.arrivals[0].by_us else torn_end(texts[was.hash], fetched.raw)
-        if items_of(without_line(texts[was.hash], torn)) <= items_of(fetched.raw):
+        last = texts[was.hash]
+        torn = b""
+        if not delivery.arrivals[0].by_us:
+            torn = torn_end(last, fetched.raw)
+        own_items = items_of(without_line(last, torn))
+        if own_items <= items_of(fetched.raw):
             return None
         if revision_of(fetched.raw) in texts and fetched.checksum != revision_of(fetched.raw):
             return None
@@ -277,15 +281,19 @@ def _added(start: _Start, mine: bytes, its: bytes, now: datetime) -> bytes | Non
     date = f"{now:%Y-%m-%d}"
     if start.cut:
         its = without_torn(its, start.cut, [start.raw or b""])
-    if start.torn and start.raw is not None:
-        # What the first part of an upload lacks was not removed by anybody here: only what it has in addition counts.
-        mine = without_line(mine, start.torn)
-        mine = merge(None, start.raw, mine, between_people=True, date=date).result or mine
     if start.raw is not None:
-        its = merge(None, start.raw, its, between_people=True, date=date).result or its
+        its = _with_additions(start.raw, its, date)
+        if start.torn:
+            # What the first part of an upload lacks was not removed here: only what it has in addition counts.
+            mine = _with_additions(start.raw, without_line(mine, start.torn), date)
     return merge(start.raw, mine, its, between_people=True, date=date).result
 
 
 def _without_headings(raw: bytes) -> bytes:
     """What tells texts apart: a program that adds a line makes the heading above it anew."""
     return b"\n".join(line for line in raw.splitlines() if not line.startswith(b"#"))
+
+
+def _with_additions(start: bytes, text: bytes, date: str) -> bytes:
+    """A text of the past with what a later text has in addition."""
+    return merge(None, start, text, between_people=True, date=date).result or text

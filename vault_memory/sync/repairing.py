@@ -86,33 +86,35 @@ def _settle(sides: Sides, sent: Sent, done: Done, now: datetime) -> None:
 
 
 def may_have_arrived(sides: Sides, path: str) -> bool:
-    """Whether an upload that the server refused may stand there all the same, or may have stood there.
+    """Whether the server may have stored an upload although it refused it.
 
-    A proxy may send an upload twice: the first one is stored, and the second one is refused, for the tag has changed.
+    A proxy may send an upload twice: the server stores the first and refuses the second, for the tag has changed.
     """
     sent = next((sent for sent in sides.book.unsettled() if sent.path == path), None)
-    ours = sides.sent_bytes(sent.hash) if sent else None
-    if sent is None or ours is None:
+    if sent is None:
         return False
+    ours = sides.sent_bytes(sent.hash) or b""
     try:
         there = sides.remote.get(path, max_bytes=sides.largest)
-        if revision_of(there.raw) == hash_of(sides.book.agreed(path)):
-            return False  # a listing left it out, or only its tag is new; ours may begin with it
-        return ours.startswith(there.raw) or _is_among_versions(sides, sent, len(ours))
-    except (RemoteMissing, Refused):
-        return False
-    except RemoteError:
-        return True  # the next pass asks again
+        # A listing left it out, or only its tag is new. Ours may begin with it: that does not make it a part of ours.
+        is_base = revision_of(there.raw) == hash_of(sides.book.agreed(path))
+        is_ours = ours.startswith(there.raw)
+        if is_base:
+            return False
+        return is_ours or _is_among_versions(sides, sent, len(ours))
+    except RemoteError as error:
+        is_certain = isinstance(error, RemoteMissing | Refused)
+        return not is_certain  # else the next pass asks again
 
 
 def _is_among_versions(sides: Sides, sent: Sent, size: int) -> bool:
     """Whether a version of this size came after the text that an upload was to replace."""
-    if not sides.remote.traits.versions:
+    entry = sides.book.last_seen(sent.path)
+    if entry is None:
         return False
-    was, entry = sides.book.agreed(sent.path), sides.book.last_seen(sent.path)
-    floor = entry.modified if entry and entry.etag == sent.tag else 0
-    versions = sides.remote.versions(sent.path, fileid=was.remote_id if was else "")
-    return any(version.size == size and version.modified > floor for version in versions)
+    versions = sides.remote.versions(sent.path, fileid=entry.fileid)
+    newer_sizes = [version.size for version in versions if version.modified > entry.modified]
+    return size in newer_sizes
 
 
 def _remember(sides: Sides, sent: Sent, ours: bytes | None, there: Fetched, now: datetime) -> None:
