@@ -252,6 +252,23 @@ def test_a_line_stays_when_a_proxy_says_that_a_version_is_gone(cloud: Cloud):
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
 
+def test_a_line_stays_when_a_proxy_takes_its_upload_and_a_text_of_its_length_stands_there(cloud: Cloud):
+    cloud.agreed()
+    cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
+    cloud.script.add(EMPTY_200, "PUT")
+    write = Meanwhile(lambda: bulk_upload(cloud.fake, "USER.md", its("next")))
+    cloud.script.add(write, "PROPFIND", "USER.md")  # the question which tag the upload got
+    cloud.laptop.turn()
+    cloud.phone.turn()
+    cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
+    cloud.phone.turn()
+
+    cloud.clock.pass_by(61)
+    cloud.laptop.turn()
+
+    assert {"- green", "- mine", "- next", "- phone"} <= lines(cloud.together()["USER.md"])
+
+
 def test_a_new_note_arrives_at_the_path_of_one_that_was_renamed(cloud: Cloud):
     cloud.agreed()
     cloud.fake.other_client_move("USER.md", "ann.md")
