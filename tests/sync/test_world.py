@@ -23,8 +23,9 @@ def run(
     trouble: float = 0.0,
     cuts: bool = False,
     removals: bool = True,
+    clock: Clock | None = None,
 ) -> World:
-    clock = Clock()
+    clock = clock or Clock()
     server.clock = clock.seconds
     world = World(base, seed, lambda name: RamRemote(server), clock, trouble=trouble, cuts=cuts)
     if not removals:
@@ -35,10 +36,11 @@ def run(
     return world
 
 
-def any_run(base: Path, seed: int, steps: int = 300) -> World:
+def any_run(base: Path, seed: int, steps: int = 300, *, clock: Clock | None = None) -> World:
     """Of every two runs one is on a server with the traits of Nextcloud, of every four one leaves halves of uploads."""
     server = RamServer(traits=NEXTCLOUD if seed % 2 else PLAIN)
-    return run(base, seed, steps, server, trouble=0.0 if seed < 2 else 0.12, cuts=seed % 4 > 1, removals=seed % 5 > 0)
+    trouble, cuts, removals = 0.0 if seed < 2 else 0.12, seed % 4 > 1, seed % 5 > 0
+    return run(base, seed, steps, server, trouble=trouble, cuts=cuts, removals=removals, clock=clock)
 
 
 @pytest.mark.parametrize("seed", [*range(20), 173, 193, 233, 285, 305, 481])
