@@ -7,7 +7,7 @@ from benchmarks import vaults
 from benchmarks.place import Place
 from benchmarks.stand_in import StandIn
 from benchmarks.table import Row
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 
 LINES = 2_000
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vault_memory.brain.models import ModelFiles, installed_minilm
-from vault_memory.brain.onnx import OnnxEmbedder
+from vault_memory.models.embedding.model_files import ModelFiles, installed_minilm
+from vault_memory.models.embedding.onnx import OnnxEmbedder
 
 CHUNKS = 64
 LENGTH = 350

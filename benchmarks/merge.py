@@ -17,7 +17,7 @@ from benchmarks.table import Row
 from benchmarks.vaults import Words
 from tests.markdown.merge.oracle import Oracle
 from tests.markdown.merge.triples import Triple, triple
-from vault_memory.markdown import merge
+from vault_memory.markdown.merging.three_way import merge
 
 TRIPLES = 2_000
 FIRST = 500_000

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import vaults
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 
 USUAL: dict[str, str] = {}
 OFF = {"VAULT_MEMORY_EMBEDDING_KIND": "off"}

@@ -14,7 +14,7 @@ from benchmarks import vaults
 from benchmarks.place import Place
 from benchmarks.searching import _texts, floor
 from benchmarks.table import Row
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 
 UNITS = (600, 10_000, 600, 600, 600, 600, 600, 600, 600)
 """Chunks of eight persons and a channel"""

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vault_memory import VaultMemory
-from vault_memory.config import Config, Embedding, Layout, LayoutPattern
+from vault_memory.config.sections import Config, Embedding, Layout, LayoutPattern
 
 HITS = 20
 BUDGET = 4_000

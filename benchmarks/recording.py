@@ -10,7 +10,7 @@ from benchmarks.cost import cpu_seconds, median_process_cpu
 from benchmarks.place import OFF, Place, program
 from benchmarks.table import Row
 from benchmarks.writing import synced
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 
 CALLS = 400
 DAY = 2_000

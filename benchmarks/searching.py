@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from benchmarks import stand_in, vaults
 from benchmarks.place import Place
 from benchmarks.table import Row
-from vault_memory.app import VaultMemory
-from vault_memory.index import Index
-from vault_memory.memory import words
-from vault_memory.recall import Matrices
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.index.store import Index
+from vault_memory.index.vector_cache import Matrices
+from vault_memory.rules.search import tokens
 
 UNITS = (600, 10_000, *(4_440,) * 10)
 """Chunks of each of the 12 scopes"""
@@ -86,7 +86,7 @@ def _median_milliseconds(ask: Callable[[str], object], questions: Sequence[str])
 
 def floor(index: Index, question: str) -> int:
     """One query of the full text for any of the words, stop-words left out, over all scopes."""
-    expression = " OR ".join(f'"{word}"' for word in words.terms(question))
+    expression = " OR ".join(f'"{word}"' for word in tokens.terms(question))
     sql = "SELECT rowid, bm25(chunk_fts) AS score FROM chunk_fts WHERE chunk_fts MATCH ? ORDER BY score LIMIT 10"
     return len(index.connection.execute(sql, (expression,)).fetchall())
 

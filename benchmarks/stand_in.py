@@ -5,7 +5,8 @@ from array import array
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
-from vault_memory.index import Index, vectors
+from vault_memory.index import vectors
+from vault_memory.index.store import Index
 
 DIMENSIONS = 384
 

@@ -14,9 +14,12 @@ from benchmarks import vaults
 from benchmarks.place import Place
 from benchmarks.table import Row
 from tests.remote.servers import real
-from vault_memory.remote import Account, WebDav
-from vault_memory.sync import Settings, Sync
-from vault_memory.vault import Folder, Writer
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.webdav import WebDav
+from vault_memory.sync.engine import Sync
+from vault_memory.sync.settings import Settings
+from vault_memory.vault.reader import Folder
+from vault_memory.vault.write.writer import Writer
 
 NOTES = 1_000
 FOLDERS = 20

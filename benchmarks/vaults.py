@@ -142,7 +142,7 @@ def write(root: Path, count: int, *, seed: int = 1, scopes: Sequence[int] = tupl
 
 def write_units(root: Path, units: Sequence[int], *, seed: int = 1) -> None:
     """Write notes below `root` so that the n-th scope has about `units[n]` chunks."""
-    from vault_memory.markdown import chunk
+    from vault_memory.markdown.chunking.chunker import chunk
 
     words = Words(seed)
     for scope, wanted in enumerate(units):

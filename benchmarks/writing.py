@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.cost import cpu_seconds, process_cpu
 from benchmarks.place import OFF, Place, program
 from benchmarks.table import Row
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 
 ROUNDS = 15
 CALLS = 40

@@ -28,7 +28,7 @@ NOTICE = "<!-- Generated from the code by docs/generate.py; `make docs` writes i
 
 def command_line() -> str:
     """One section for each command, with its usage, options and what it says about itself."""
-    from vault_memory.cli import cli as root
+    from vault_memory.cli.root import cli as root
 
     out = [
         "# The command line",
@@ -211,8 +211,8 @@ def _code(kind: type[errors.VaultMemoryError]) -> str:
 
 def http_calls() -> str:
     """One section for each call, with its fields and what it answers."""
-    from vault_memory.web.document import document
-    from vault_memory.web.routes import ENDPOINTS
+    from vault_memory.http.openapi import document
+    from vault_memory.http.routes import ENDPOINTS
 
     told = document(ENDPOINTS)
     out = [

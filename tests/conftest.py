@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from vault_memory.app import indexing
+from vault_memory.ingest import lifecycle
 
 PROJECT = Path(__file__).resolve().parent.parent
 FIRST_MOVING, MOVING = 1_000_000, 1_000_000_000
@@ -77,7 +77,7 @@ def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Processes of their own wait as long as for a person.
     """
-    monkeypatch.setattr(indexing, "PATIENCE_SECONDS", SHORT_PATIENCE_SECONDS)
+    monkeypatch.setattr(lifecycle, "PATIENCE_SECONDS", SHORT_PATIENCE_SECONDS)
 
 
 @pytest.fixture

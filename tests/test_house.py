@@ -14,7 +14,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LONGEST_MODULE = 500
 VAGUE = {"base_classes", "common", "helper", "helpers", "manager", "misc", "service", "services", "util", "utils"}
-PURE = ("markdown", "memory")
+PURE = ("markdown", "rules")
 UNPURE_CALLS = {"open", "print", "input", "breakpoint"}
 CLOCKS = {"now", "today", "utcnow"}
 

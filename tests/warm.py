@@ -28,7 +28,7 @@ from typing import Any
 TELLS = "TESTS_WARM_TELLS"
 """In the environment: the number of an open file that is told the number of the process"""
 CLIENT = Path(__file__).with_name("warm_client.py")
-NOT_LOADED = ("vault_memory.__main__", "vault_memory.web", "vault_memory.mcp", "vault_memory.cli.commands.serve")
+NOT_LOADED = ("vault_memory.__main__", "vault_memory.http", "vault_memory.mcp", "vault_memory.cli.commands.serve")
 """Nobody who is tested with it needs these, and they are slow to load"""
 
 

@@ -5,32 +5,25 @@ All that a bot in Python needs has its name here, and is loaded when it is first
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
-    from vault_memory.app import (
-        ContextBlock,
-        Cut,
-        Ended,
-        Freshness,
-        IndexReport,
-        NoteInfo,
-        NoteText,
-        Part,
-        Recorded,
-        SearchAnswer,
-        VaultMemory,
-    )
-    from vault_memory.app.callers import Caller
-    from vault_memory.app.forgetting import Forgotten
-    from vault_memory.app.known import About, FactChange
-    from vault_memory.app.memory_tool import MemoryTool, ToolAnswer
-    from vault_memory.app.nights import Slept
-    from vault_memory.app.remembering import Remembered
-    from vault_memory.app.taking_back import TakenBack
-    from vault_memory.config import Config
-    from vault_memory.curate import Edit, NoteChanged
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.config.sections import Config
+    from vault_memory.context.blocks import ContextBlock, Cut, Part
+    from vault_memory.conversations.calls import Recorded
+    from vault_memory.edits.edit_errors import NoteChanged
+    from vault_memory.edits.edit_result import Edit
+    from vault_memory.edits.reports import Ended, IndexReport, NoteInfo, NoteText
     from vault_memory.errors import NoteNotFound, UsageError, VaultMemoryError, VaultUnreachable
-    from vault_memory.memory import Proposal, Record
-    from vault_memory.memory.facts import Fact
-    from vault_memory.recall import Hit
+    from vault_memory.facts.entity_info import About, FactChange
+    from vault_memory.forgetting.calls import Forgotten
+    from vault_memory.forgetting.retract import TakenBack
+    from vault_memory.learning.remember import Remembered
+    from vault_memory.learning.runner import Slept
+    from vault_memory.memory_tool.tool import MemoryTool, ToolAnswer
+    from vault_memory.rules.edits.audit_record import Proposal, Record
+    from vault_memory.rules.facts.fact import Fact
+    from vault_memory.rules.paths.caller import Caller
+    from vault_memory.search.freshness import Freshness, SearchAnswer
+    from vault_memory.search.results import Hit
 
 __version__ = "0.1.0.dev0"
 """As in pyproject.toml; read from here, because the metadata of packages takes 20 ms to load"""
@@ -70,19 +63,37 @@ __all__ = [
 ]
 
 _MODULES = {
-    **dict.fromkeys(("About", "FactChange"), "app.known"),
-    "Caller": "app.callers",
-    "Config": "config",
-    **dict.fromkeys(("Edit", "NoteChanged"), "curate"),
-    **dict.fromkeys(("NoteNotFound", "UsageError", "VaultMemoryError", "VaultUnreachable"), "errors"),
-    "Fact": "memory.facts",
-    "Forgotten": "app.forgetting",
-    "Hit": "recall",
-    **dict.fromkeys(("MemoryTool", "ToolAnswer"), "app.memory_tool"),
-    **dict.fromkeys(("Proposal", "Record"), "memory"),
-    "Remembered": "app.remembering",
-    "Slept": "app.nights",
-    "TakenBack": "app.taking_back",
+    "About": "facts.entity_info",
+    "Caller": "rules.paths.caller",
+    "Config": "config.sections",
+    "ContextBlock": "context.blocks",
+    "Cut": "context.blocks",
+    "Edit": "edits.edit_result",
+    "Ended": "edits.reports",
+    "Fact": "rules.facts.fact",
+    "FactChange": "facts.entity_info",
+    "Forgotten": "forgetting.calls",
+    "Freshness": "search.freshness",
+    "Hit": "search.results",
+    "IndexReport": "edits.reports",
+    "MemoryTool": "memory_tool.tool",
+    "NoteChanged": "edits.edit_errors",
+    "NoteInfo": "edits.reports",
+    "NoteNotFound": "errors",
+    "NoteText": "edits.reports",
+    "Part": "context.blocks",
+    "Proposal": "rules.edits.audit_record",
+    "Record": "rules.edits.audit_record",
+    "Recorded": "conversations.calls",
+    "Remembered": "learning.remember",
+    "SearchAnswer": "search.freshness",
+    "Slept": "learning.runner",
+    "TakenBack": "forgetting.retract",
+    "ToolAnswer": "memory_tool.tool",
+    "UsageError": "errors",
+    "VaultMemory": "api.vault_memory",
+    "VaultMemoryError": "errors",
+    "VaultUnreachable": "errors",
 }
 
 
@@ -91,7 +102,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"vault_memory.{_MODULES.get(name, 'app')}"), name)
+    return getattr(import_module(f"vault_memory.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

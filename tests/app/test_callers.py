@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vault_memory import Caller, UsageError, VaultMemory
-from vault_memory.memory import Layout
+from vault_memory.rules.paths.layout import Layout
 
 HERE = Layout(user="main")
 

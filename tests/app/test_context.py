@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vault_memory import VaultMemory, config
 from vault_memory.errors import UsageError
-from vault_memory.memory.quoting import CLOSING, FLAG, INTRO, NAME
+from vault_memory.rules.context.quoting import CLOSING, FLAG, INTRO, NAME
 
 NOW = datetime(2090, 6, 10, 12, tzinfo=UTC)
 OFF = config.Embedding(kind="off")

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.outside import Outside
-from vault_memory.app import VaultMemory
-from vault_memory.curate import Taken, TurnNotRecorded, dropped
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.conversations import drop_folder as dropped
+from vault_memory.conversations.drop_folder import Taken
+from vault_memory.edits.edit_errors import TurnNotRecorded
 
 
 @pytest.fixture

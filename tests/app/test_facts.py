@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from vault_memory import VaultMemory, config
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.index import facts as rows
-from vault_memory.markdown import parse
-from vault_memory.memory.facts import SINGLE, current, read_facts
+from vault_memory.index import fact_rows as rows
+from vault_memory.markdown.document import parse
+from vault_memory.rules.facts.fact import SINGLE, current, read_facts
 
 NOW = datetime(2090, 6, 1, 12, tzinfo=UTC)
 ALICE, BOB = "user:alice", "user:bob"

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import vault_memory.app.indexing
+import vault_memory.ingest.lifecycle
 from tests.ingest.histories import KINDS, QUERIES, apply, random_edits
 from vault_memory import VaultMemory
-from vault_memory.config import Config, Embedding
-from vault_memory.index import Index
+from vault_memory.config.sections import Config, Embedding
+from vault_memory.index.store import Index
 
 OFF = Config(embedding=Embedding(kind="off"))
 edits = st.lists(
@@ -23,7 +23,7 @@ edits = st.lists(
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch):
     """Nothing else writes here, so that the second look need not wait."""
-    monkeypatch.setattr(vault_memory.app.indexing, "PATIENCE_SECONDS", 0)
+    monkeypatch.setattr(vault_memory.ingest.lifecycle, "PATIENCE_SECONDS", 0)
 
 
 def lines_of(root, note):
@@ -66,7 +66,7 @@ def look_only_once(monkeypatch):
 
 def forget_what_is_stale(monkeypatch):
     monkeypatch.setattr(Index, "stale", lambda self: [])
-    monkeypatch.setattr("vault_memory.ingest.Ingest.look_again", lambda self, report, *, conclude_young: report)
+    monkeypatch.setattr("vault_memory.ingest.scan.Ingest.look_again", lambda self, report, *, conclude_young: report)
     return {}
 
 

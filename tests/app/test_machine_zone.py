@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scenarios.outside import Outside
-from vault_memory.app.machine_zone import SystemZone, local_zone
-from vault_memory.sleep import Schedule
+from vault_memory.config.machine_zone import SystemZone, local_zone
+from vault_memory.learning.schedule import Schedule
 
 FORMS = {
     "UTC0": 0, "<+03>-3": 3, "CET-1CEST": 1, "EST5EDT,M3.2.0,M11.1.0": -5, "<-0330>3:30": -3.5, "NZST-12NZDT": 12,

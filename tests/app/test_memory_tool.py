@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.scenarios.outside import Outside, until
-from vault_memory.app import VaultMemory
-from vault_memory.app.memory_tool import MemoryTool, ToolAnswer
+from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import UsageError
-from vault_memory.memory.quoting import FLAG
+from vault_memory.memory_tool.tool import MemoryTool, ToolAnswer
+from vault_memory.rules.context.quoting import FLAG
 
 FOLDER = "Users/alice/memories/"
 HEADER = "Here're the files and directories up to 2 levels deep in {}, excluding hidden items and node_modules:"

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.scenarios.outside import Outside
-from vault_memory.app import VaultMemory
-from vault_memory.app.memory_tool import MemoryTool
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.memory_tool.tool import MemoryTool
 
 FOLDER = "Users/alice/memories/"
 SECRET = "the treasure is under the pear tree"

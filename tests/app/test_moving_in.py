@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory, config
-from vault_memory.app.arriving import NoSource
-from vault_memory.database import ForeignDatabase, load_vector_functions
+from vault_memory.database.connection import load_vector_functions
+from vault_memory.database.read_only import ForeignDatabase
+from vault_memory.transfer.importer import NoSource
 
 NOW = datetime(2090, 6, 1, 12, tzinfo=UTC)
 OFF = config.Config(embedding=config.Embedding(kind="off"))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory, config
-from vault_memory.app.leaving import TargetInUse, TargetInVault
+from vault_memory.transfer.exporter import TargetInUse, TargetInVault
 
 NOW = datetime(2090, 6, 1, 12, tzinfo=UTC)
 ALICE = "Users/alice/bot/config/USER.md"

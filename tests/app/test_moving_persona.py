@@ -9,8 +9,8 @@ import pytest
 
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory, config
-from vault_memory.curate import NotCurated
-from vault_memory.vault import RealFiles
+from vault_memory.edits.edit_errors import NotCurated
+from vault_memory.vault.fs import RealFiles
 
 NOW = datetime(2090, 6, 1, 12, tzinfo=UTC)
 OFF = config.Config(embedding=config.Embedding(kind="off"))

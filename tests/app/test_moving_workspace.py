@@ -6,7 +6,7 @@ import pytest
 
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory, config
-from vault_memory.app.workspace import NoWorkspace
+from vault_memory.transfer.workspace import NoWorkspace
 
 NOW = datetime(2090, 6, 1, 12, tzinfo=UTC)
 OFF = config.Config(embedding=config.Embedding(kind="off"))

@@ -9,8 +9,9 @@ import pytest
 
 from tests.scenarios.index_dump import dump
 from tests.scenarios.outside import Outside, until
-from vault_memory.app import VaultMemory, contract
-from vault_memory.recall import Hit
+from vault_memory.api import json_contract
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.search.results import Hit
 
 ANN, BOB = "Users/ann/lantern/config/USER.md", "Users/bob/lantern/config/USER.md"
 NOTE = "# Me\n\n## Tea\n\n- green with the harbour master\n- white\n"
@@ -54,7 +55,7 @@ def test_a_line_that_waits_is_found_and_marked(memory: VaultMemory):
     assert hit.pending
     assert hit.scope == "user:ann"
     assert hit.lines == (7, 7)
-    assert contract.of_hit(hit)["pending"] is True
+    assert json_contract.of_hit(hit)["pending"] is True
     assert "lapsang" not in (memory.root / ANN).read_text()
 
 

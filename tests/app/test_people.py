@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scenarios.outside import Outside
-from vault_memory.app import VaultMemory
-from vault_memory.app.tokens import Tokens, TokenUnsafe
-from vault_memory.config import ServeToken
-from vault_memory.curate.people import NameTaken
-from vault_memory.memory import person_key
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config.sections import ServeToken
+from vault_memory.edits.people import NameTaken
+from vault_memory.http.tokens import Tokens, TokenUnsafe
+from vault_memory.rules.paths.filenames import person_key
 
 TWINS = (
     "Mira Lund",

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.scenarios.index_dump import dump
 from tests.scenarios.outside import Outside
-from vault_memory.app import VaultMemory
-from vault_memory.curate import TurnNotRecorded
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.edits.edit_errors import TurnNotRecorded
 from vault_memory.errors import UsageError, VaultUnreachable
-from vault_memory.memory import read_turns
+from vault_memory.rules.conversations.turn import read_turns
 
 NOON = datetime(2026, 4, 6, 12, 0, tzinfo=UTC)
 DAY = "2026-04-06.jsonl"

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import VaultUnreachable
-from vault_memory.vault import MARKER
+from vault_memory.vault.marker import NAME as MARKER
 
 _watched: list[tuple[str, list[str]]] = []
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.cloud import Cloud, running_cloud
-from vault_memory.app import SyncReport, VaultMemory
-from vault_memory.app.exchange import NoRemote, alone
-from vault_memory.app.password import PasswordUnsafe
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config.remote_password import PasswordUnsafe
 from vault_memory.errors import ConfigError
-from vault_memory.remote import RemoteBusy, RemoteUnreachable, Unauthorised
-from vault_memory.sync import AnotherClient
+from vault_memory.remote.remote_errors import RemoteBusy, RemoteUnreachable, Unauthorised
+from vault_memory.sync.connection import NoRemote, alone
+from vault_memory.sync.report import SyncReport
+from vault_memory.sync.sync_errors import AnotherClient
 
 
 @pytest.fixture

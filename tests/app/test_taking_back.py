@@ -6,10 +6,10 @@ import pytest
 
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
-from vault_memory.app.taking_back import NO_ITEM, SAID, WAITS, TakenBack, TooManyItems
-from vault_memory.curate import NoteChanged
+from vault_memory.edits.edit_errors import NoteChanged
 from vault_memory.errors import UsageError
-from vault_memory.memory import TextTooShort
+from vault_memory.forgetting.retract import NO_ITEM, SAID, WAITS, TakenBack, TooManyItems
+from vault_memory.rules.forgetting.matcher import TextTooShort
 
 ALICE = "Users/alice/memories/pets.md"
 BOB = "Users/bob/memories/pets.md"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
-from vault_memory.memory import read_turns
+from vault_memory.rules.conversations.turn import read_turns
 
 WORKERS, ROUNDS = 8, 2
 SCOPES = ("user:alice", "channel:harbour")

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from vault_memory import config
-from vault_memory.app.callers import Caller
-from vault_memory.app.tokens import Tokens, TokenUnsafe
-from vault_memory.config import ServeToken
+from vault_memory.config.sections import ServeToken
 from vault_memory.errors import ConfigError
+from vault_memory.http.tokens import Tokens, TokenUnsafe
+from vault_memory.rules.paths.caller import Caller
 
 MIRA = "mira-" + "a" * 40
 TOMAS = "tomas-" + "b" * 40

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.app.toml_table import with_table, without_table
+from vault_memory.config.toml_edit import with_table, without_table
 from vault_memory.errors import ConfigError
 
 FILE = """# mine

@@ -14,10 +14,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.app.unit_texts import Job, PathNotTaken, launchd_list, systemd_unit
-from vault_memory.app.units import NAME, Place, UnitNotOurs, UnitNotWritten, install, job_of, place_of, uninstall
-from vault_memory.brain.telemetry import OPT_OUTS
+from vault_memory.admin.service_templates import Job, PathNotTaken, launchd_list, systemd_unit
+from vault_memory.admin.service_units import (
+    NAME,
+    Place,
+    UnitNotOurs,
+    UnitNotWritten,
+    install,
+    job_of,
+    place_of,
+    uninstall,
+)
 from vault_memory.errors import UsageError, VaultUnreachable
+from vault_memory.models.telemetry import OPT_OUTS
 
 SYSTEMD = Path("/lib/systemd/systemd")
 VAULT_ID = "0123456789abcdef" * 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vault_memory import VaultMemory
-from vault_memory.config import Config, Embedding
+from vault_memory.config.sections import Config, Embedding
 from vault_memory.errors import BadPath, NoteNotFound, NoVault, UsageError, VaultUnreachable
 
 OFF = Config(embedding=Embedding(kind="off"))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.brain.models import ModelFiles, installed_minilm
-from vault_memory.brain.onnx import OnnxEmbedder
+from vault_memory.models.embedding.model_files import ModelFiles, installed_minilm
+from vault_memory.models.embedding.onnx import OnnxEmbedder
 
 Reply = Callable[[BaseHTTPRequestHandler], None]
 

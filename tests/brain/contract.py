@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.brain import Embedder
+from vault_memory.models.base import Embedder
 
 ODD = (
     *("", " ", "\0", "a\0b", "\ud800 half a pair", "\u202e turned round"),

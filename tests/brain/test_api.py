@@ -16,12 +16,14 @@ from typing import Any
 
 import pytest
 
-from vault_memory.brain import http, unit
-from vault_memory.brain.api import ApiEmbedder, embeddings_url, retry_after
-from vault_memory.brain.http import is_private
-from vault_memory.brain.secret import EMBEDDING
-from vault_memory.config import Config, Embedding, load
+from vault_memory.config import load
+from vault_memory.config.sections import Config, Embedding
 from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models import http_client
+from vault_memory.models.base import unit
+from vault_memory.models.credentials import EMBEDDING
+from vault_memory.models.embedding.openai_api import ApiEmbedder, embeddings_url, retry_after
+from vault_memory.models.http_client import is_private
 
 from .conftest import Reply, ScriptedServer, says
 from .contract import EmbedderContract, numbers
@@ -174,7 +176,7 @@ def test_a_bad_answer_is_told_in_words(server: ScriptedServer, reply: Reply, wor
 
 
 def test_an_endless_answer_is_cut_off(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vault_memory.brain.api.LARGEST", 1 << 20)
+    monkeypatch.setattr("vault_memory.models.embedding.openai_api.LARGEST", 1 << 20)
     server.script = [says(200, b" " * (2 << 20))]
 
     with pytest.raises(EmbedderUnavailable, match="longer than 1 MB"):
@@ -216,12 +218,12 @@ def test_a_silent_server_is_told_in_the_same_words_when_the_timer_comes_late(mon
         def __init__(self, interval: float, function: Any, arguments: Any) -> None:
             super().__init__(interval + 60, function, arguments)
 
-    monkeypatch.setattr(http, "threading", SimpleNamespace(Event=threading.Event, Timer=LateTimer))
+    monkeypatch.setattr(http_client, "threading", SimpleNamespace(Event=threading.Event, Timer=LateTimer))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         with (
-            pytest.raises(http.Unreachable, match=r"no answer within 0\.1 s"),
-            http.answer("GET", url, headers={}, timeout=0.1, deadline=0.1),
+            pytest.raises(http_client.Unreachable, match=r"no answer within 0\.1 s"),
+            http_client.answer("GET", url, headers={}, timeout=0.1, deadline=0.1),
         ):
             pass
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.brain import unit
-from vault_memory.brain.base import plain
+from vault_memory.models.base import plain, unit
 
 from .contract import numbers
 

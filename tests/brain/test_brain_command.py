@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from vault_memory.brain import load_brain
-from vault_memory.brain.brains import brain_trouble
-from vault_memory.brain.command import CommandBrain
-from vault_memory.config import Brain
+from vault_memory.config.sections import Brain
 from vault_memory.errors import BrainUnavailable
-from vault_memory.memory import Excerpt, Prompt, read_answer
+from vault_memory.models.llm.command import CommandBrain
+from vault_memory.models.llm.factory import brain_trouble, load_brain
+from vault_memory.rules.learning.extraction import read_answer
+from vault_memory.rules.learning.model_prompt import Excerpt, Prompt
 
 PROMPT = Prompt("extraction", "Read.", (), (Excerpt("t1", "I live in Porto.", "alice", own=True),))
 GOOD = '{"memories": [{"text": "Lives in Porto", "type": "identity", "topic": "personal", "evidence": ["t1"]}]}'

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.app import VaultMemory
-from vault_memory.brain import brain_trouble, instructions, load_brain
-from vault_memory.brain.templates import LARGEST, OURS
-from vault_memory.config import Brain, Config, Embedding, load
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config import load
+from vault_memory.config.sections import Brain, Config, Embedding
 from vault_memory.errors import BrainUnavailable, ConfigError
-from vault_memory.memory import Excerpt, Prompt, read_answer
-from vault_memory.memory.prompting import Role, filled
+from vault_memory.models.llm.factory import brain_trouble, load_brain
+from vault_memory.models.llm.templates import LARGEST, OURS, instructions
+from vault_memory.rules.learning.extraction import read_answer
+from vault_memory.rules.learning.model_prompt import Excerpt, Prompt, Role, filled
 
 from .scripted import ScriptedModel, Sent, learned, learns
 

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
-from vault_memory.brain import instructions, load_brain
-from vault_memory.brain.breaker import FAILURES, Breaker
-from vault_memory.brain.openai import OpenAIBrain
-from vault_memory.brain.secret import BRAIN
-from vault_memory.config import Brain, Config, load
+from vault_memory.config import load
+from vault_memory.config.sections import Brain, Config
 from vault_memory.errors import BrainUnavailable
-from vault_memory.memory import Excerpt, Prompt, read_answer
+from vault_memory.models.circuit_breaker import FAILURES, Breaker
+from vault_memory.models.credentials import BRAIN
+from vault_memory.models.llm.factory import load_brain
+from vault_memory.models.llm.openai import OpenAIBrain
+from vault_memory.models.llm.templates import instructions
+from vault_memory.rules.learning.extraction import read_answer
+from vault_memory.rules.learning.model_prompt import Excerpt, Prompt
 
 from .scripted import (
     ANOTHER_SCHEMA,

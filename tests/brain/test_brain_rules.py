@@ -7,12 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.brain import load_brain
-from vault_memory.brain.rules import RulesBrain, noticed
-from vault_memory.brain.sentences import sentences
-from vault_memory.brain.tables import FOLDER
-from vault_memory.config import Brain
-from vault_memory.memory import Excerpt, Prompt, read_answer
+from vault_memory.config.sections import Brain
+from vault_memory.models.llm.factory import load_brain
+from vault_memory.models.llm.phrase_rules import RulesBrain, noticed
+from vault_memory.models.llm.phrase_tables import FOLDER
+from vault_memory.models.llm.sentence_filter import sentences
+from vault_memory.rules.learning.extraction import read_answer
+from vault_memory.rules.learning.model_prompt import Excerpt, Prompt
 
 CASES = Path(__file__).parent / "phrases"
 

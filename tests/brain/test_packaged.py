@@ -11,10 +11,11 @@ from types import ModuleType
 import pytest
 
 from tests.conftest import PROJECT
-from vault_memory.app import VaultMemory
-from vault_memory.brain import load_embedder, packaged
-from vault_memory.brain.load import check_files
-from vault_memory.brain.packaged import (
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config.sections import Embedding
+from vault_memory.models.embedding import packaged
+from vault_memory.models.embedding.embedders import check_files, load_embedder
+from vault_memory.models.embedding.packaged import (
     E5_WEIGHTS,
     MINILM_TOKENIZER,
     MINILM_TORCH,
@@ -23,7 +24,6 @@ from vault_memory.brain.packaged import (
     Packaged,
     installed,
 )
-from vault_memory.config import Embedding
 
 ALL = (MINILM_WEIGHTS, MINILM_TOKENIZER, MINILM_TORCH, E5_WEIGHTS)
 Damage = Callable[[Packaged], Path]

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.brain import available, load_embedder
-from vault_memory.brain.onnx import OnnxEmbedder
-from vault_memory.config import Embedding
+from vault_memory.config.sections import Embedding
 from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.embedding.embedders import available, load_embedder
+from vault_memory.models.embedding.onnx import OnnxEmbedder
 
 from .contract import UnderstandingContract, cosine
 
 if not (os.environ.get("CI") or os.environ.get("WITH_TORCH")):
     pytest.skip("torch is large: CI or WITH_TORCH=1 runs these", allow_module_level=True)
 
-from vault_memory.brain.sentence import SentenceEmbedder
+from vault_memory.models.embedding.sentence_transformers import SentenceEmbedder
 
 TEXTS = (
     "The cat sat on the mat.",

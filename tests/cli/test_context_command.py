@@ -4,7 +4,7 @@ import pytest
 
 from tests.cli.test_contract import has
 from tests.scenarios.outside import Outside
-from vault_memory.memory.quoting import CLOSING, INTRO, NAME
+from vault_memory.rules.context.quoting import CLOSING, INTRO, NAME
 
 NOTES = {
     "Users/ann/bot/config/USER.md": "# Ann\n\n- Keeps bees\n",

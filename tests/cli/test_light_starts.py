@@ -18,16 +18,17 @@ except SystemExit as ended:
 print(*sys.modules, file=sys.stderr)
 """
 HEAVY = {"rich", "msgspec", "requests", "urllib3", "numpy", "watchdog", "markdown_it", "asyncio", "filelock"}
-WRITING = {"vault_memory.vault.write", "vault_memory.vault.journal", "vault_memory.curate.curator"}
-NIGHTS = {"vault_memory.sleep", "vault_memory.brain", "vault_memory.sync", "vault_memory.remote"}
+WRITING = {"vault_memory.vault.write.writer", "vault_memory.vault.write.journal", "vault_memory.edits.editor"}
+NIGHTS = {"vault_memory.learning.cycle", "vault_memory.models", "vault_memory.sync.engine", "vault_memory.remote"}
 ASKING = {
-    "vault_memory.recall",
-    "vault_memory.app.blocks",
-    "vault_memory.index.text",
-    "vault_memory.app.results",
+    "vault_memory.search.query",
+    "vault_memory.context.gather",
+    "vault_memory.context.blocks",
+    "vault_memory.index.fts_search",
+    "vault_memory.search.freshness",
     "vault_memory.ingest.scan",
 }
-FACTS = {"vault_memory.memory.facts", "vault_memory.memory.items"}
+FACTS = {"vault_memory.rules.facts.fact", "vault_memory.markdown.note_items"}
 NEVER = HEAVY | WRITING | NIGHTS
 NO_HOOK = {"click", "dataclasses", "inspect", "logging"}
 """They cost a hook a fifth of its time: `dataclasses` loads `inspect`, and compiles the methods of each class"""
@@ -67,7 +68,7 @@ def test_a_turn_is_recorded_without_what_searches(lamp: Outside):
 def test_a_search_loads_nothing_that_writes(lamp: Outside):
     modules = loaded(lamp, "search", "lamp")
 
-    assert not modules & (NEVER | FACTS | {"vault_memory.curate.transcripts", "vault_memory.index.vectors"})
+    assert not modules & (NEVER | FACTS | {"vault_memory.conversations.transcripts", "vault_memory.index.vectors"})
 
 
 def test_a_prompt_of_a_host_is_recorded_without_what_searches(lamp: Outside):
@@ -81,8 +82,8 @@ def test_at_the_start_of_a_conversation_nothing_is_loaded_that_looks_something_u
     said = {**SAID, "hook_event_name": "SessionStart"}
     modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said)
 
-    assert "vault_memory.recall.context" in modules
-    assert not modules & (NEVER | FACTS | NO_HOOK | {"vault_memory.recall.searching", "vault_memory.index.text"})
+    assert "vault_memory.context.gather" in modules
+    assert not modules & (NEVER | FACTS | NO_HOOK | {"vault_memory.search.query", "vault_memory.index.fts_search"})
 
 
 def test_a_hook_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
@@ -91,7 +92,7 @@ def test_a_hook_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
         modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said)
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
-        "vault_memory.cli", "vault_memory.cli.light", "vault_memory.daemon", "vault_memory.daemon.exchange",
+        "vault_memory.cli", "vault_memory.cli.quick_start", "vault_memory.daemon", "vault_memory.daemon.exchange",
         "vault_memory.command_line", "vault_memory.places",
     }  # fmt: skip
     assert not modules & {"typing", "contextlib", "dataclasses", "pathlib", "inspect", "logging", "threading"}
@@ -103,18 +104,26 @@ def test_an_op_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
         modules = loaded(lamp, "append", "memory/b.md", "Lamps", "the wick is in the tin", "--quiet")
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
-        "vault_memory.cli", "vault_memory.cli.edit_text", "vault_memory.cli.light", "vault_memory.cli.terminal",
-        "vault_memory.daemon", "vault_memory.daemon.exchange", "vault_memory.command_line", "vault_memory.places",
-    }  # fmt: skip
+        "vault_memory.cli",
+        "vault_memory.cli.edit_rendering",
+        "vault_memory.cli.quick_start",
+        "vault_memory.cli.terminal",
+        "vault_memory.daemon",
+        "vault_memory.daemon.exchange",
+        "vault_memory.command_line",
+        "vault_memory.places",
+    }
     assert not modules & {"click", "typing", "contextlib", "dataclasses", "pathlib", "inspect", "logging", "threading"}
 
 
 OF_QUESTIONS = {
-    "vault_memory.cli", "vault_memory.cli.light", "vault_memory.cli.questions", "vault_memory.cli.search_text",
+    "vault_memory.cli", "vault_memory.cli.quick_start", "vault_memory.cli.questions", "vault_memory.cli.search_text",
     "vault_memory.cli.terminal", "vault_memory.command_line", "vault_memory.daemon", "vault_memory.daemon.exchange",
     "vault_memory.places",
 }  # fmt: skip
-OF_OPS = OF_QUESTIONS - {"vault_memory.cli.questions", "vault_memory.cli.search_text"} | {"vault_memory.cli.edit_text"}
+OF_OPS = OF_QUESTIONS - {"vault_memory.cli.questions", "vault_memory.cli.search_text"} | {
+    "vault_memory.cli.edit_rendering"
+}
 
 
 @pytest.mark.parametrize(
@@ -144,7 +153,7 @@ def test_a_host_gets_the_list_of_tools_before_anything_heavy_is_loaded(lamp: Out
 
     assert {"vault_memory.mcp.stdio", "msgspec"} <= modules
     assert not modules & (NEVER - {"msgspec"} | FACTS | {"click", "mcp", "pydantic", "anyio", "logging", "json"})
-    assert not {name for name in modules if name.startswith(("vault_memory.app", "vault_memory.index"))}
+    assert not {name for name in modules if name.startswith(("vault_memory.api", "vault_memory.index"))}
 
 
 def test_settings_of_the_environment_need_no_converter(lamp: Outside):
@@ -152,7 +161,7 @@ def test_settings_of_the_environment_need_no_converter(lamp: Outside):
     settings = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
     modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said, **settings)
 
-    assert "vault_memory.recall.searching" in modules
+    assert "vault_memory.search.query" in modules
     assert not modules & (NEVER | FACTS | {"click"})
 
 
@@ -160,6 +169,6 @@ def test_the_help_loads_no_room_but_its_own(lamp: Outside):
     modules = loaded(lamp, "--help")
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
-        "vault_memory.command_line", "vault_memory.cli", "vault_memory.cli.light", "vault_memory.cli.options",
+        "vault_memory.command_line", "vault_memory.cli", "vault_memory.cli.quick_start", "vault_memory.cli.options",
         "vault_memory.cli.root", "vault_memory.cli.terminal", "vault_memory.errors",
     }  # fmt: skip

@@ -190,7 +190,7 @@ def test_ctrl_c_ends_a_command_without_a_traceback(tea: Outside, command: list[s
 
 INTERRUPTED = """
 import sys
-import vault_memory.app
+import vault_memory.api.vault_memory
 from vault_memory.cli import main
 
 class Presses:
@@ -200,7 +200,7 @@ class Presses:
     def __del__(self):
         raise KeyboardInterrupt
 
-vault_memory.app.VaultMemory.open = lambda *given, **named: {}
+vault_memory.api.vault_memory.VaultMemory.open = lambda *given, **named: {}
 sys.argv = ["vault-memory", "status"]
 main()
 """

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from vault_memory.curate import Curator, Edit
-from vault_memory.memory import Layout
-from vault_memory.vault import Folder
+from vault_memory.edits.edit_result import Edit
+from vault_memory.edits.editor import Curator
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.vault.reader import Folder
 
 AHEAD = timedelta(hours=1)
 

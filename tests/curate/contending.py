@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from tests.vault.write.people import backed_up, by_rename, in_place
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 
 NOTE = "USER.md"
 FIRST = "# Me\n\n## Tea\n\n- green\n\n## Boats\n\n- Sula\n"

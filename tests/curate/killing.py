@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from vault_memory.app import VaultMemory
-from vault_memory.vault import revision_of
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.vault.snapshots import revision_of
 
 NOTE, PAGE, AUDIT = "USER.md", "USER.INBOX.md", "USER.md.audit.jsonl"
 FIRST = "# Me\n\n## Tea\n\n- green\n\n## Boats\n\n- Sula\n"
@@ -109,7 +109,7 @@ def deciding(scene: Scene, began: int) -> None:
 
 
 def daemon(scene: Scene, began: int) -> None:
-    from vault_memory.daemon import Daemon
+    from vault_memory.daemon.loop import Daemon
 
     with scene.memory() as memory:
         Daemon(memory, tell=lambda change: None).run()

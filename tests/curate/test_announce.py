@@ -15,8 +15,8 @@ from tests.curate.conftest import Desk
 from tests.scenarios.outside import Outside, until
 from tests.scenarios.outside import outside as outside
 from vault_memory import config
-from vault_memory.app import VaultMemory
-from vault_memory.curate import Announcer
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.edits.notifier import Announcer
 
 SECRET = "spare key under the red gull"
 NOTE = "# Me\n\n## Tea\n\n- green\n"

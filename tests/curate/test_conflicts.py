@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.curate.conftest import Desk
-from vault_memory.curate import ConflictCopy, Conflicts, Resolved
+from vault_memory.edits.conflict_copies import Conflicts
+from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
 from vault_memory.errors import UsageError
-from vault_memory.memory import Layout
+from vault_memory.rules.paths.layout import Layout
 
 NEXTCLOUD = "USER (conflicted copy 2026-11-21 203312).md"
 ROOT = "# Me\n\n## Tea\n\n- green\n\n## Boats\n\nAll of them.\n"
@@ -416,9 +417,9 @@ SETTLING = """
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from vault_memory.curate import Conflicts, Curator
-from vault_memory.memory import Layout
-from vault_memory.vault import Folder
+from vault_memory.edits.conflict_copies import Conflicts; from vault_memory.edits.editor import Curator
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.vault.reader import Folder
 folder = Folder(sys.argv[1])
 curator = Curator(folder, Layout([]), Path(sys.argv[2]))
 print("ready", flush=True)

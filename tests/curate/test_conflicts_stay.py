@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.curate.conftest import Desk
-from vault_memory.curate import ConflictCopy, Conflicts, Resolved
-from vault_memory.curate.ancestors import lines_of
-from vault_memory.memory import Layout
+from vault_memory.edits.conflict_copies import Conflicts
+from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
+from vault_memory.edits.copy_ancestors import lines_of
+from vault_memory.rules.paths.layout import Layout
 
 COPY = "USER (conflicted copy 2026-11-21 203312).md"
 HORN = "# Me\n\n## Signals\n\n- channel 16 first, then a horn\n- flares under the bench\n\n## Boats\n\n- Sula\n"

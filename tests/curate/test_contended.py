@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import PROJECT
 from tests.curate.contending import FIRST, NOTE
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 
 PAGE = "USER.INBOX.md"
 

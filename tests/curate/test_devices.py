@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.curate.conftest import Desk
-from vault_memory.memory import Layout
-from vault_memory.vault import device_of, merge_records, own_log
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.vault.device_id import device_of, own_log
+from vault_memory.vault.jsonl_log import merge_records
 
 
 @pytest.fixture

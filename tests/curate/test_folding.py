@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.curate.ancestors import lines_of, possible_bases
-from vault_memory.curate.folding import fold, fold_log
+from vault_memory.edits.copy_ancestors import lines_of, possible_bases
+from vault_memory.edits.plans.merge_copy import fold, fold_log
 
 ROOT = b"## Tea\n\n- green\n- black\n\n## Boats\n\n- Sula\n"
 BEFORE = b"## Tea\n\n- green\n- black\n\n## Boats\n"

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.curate.conftest import Desk
-from vault_memory.curate import Forgetter, Forgetting
-from vault_memory.memory import Layout, Sought
-from vault_memory.vault import revision_of
+from vault_memory.forgetting.vault_files import Forgetter, Forgetting
+from vault_memory.rules.forgetting.matcher import Sought
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.vault.snapshots import revision_of
 
 TEXT = "green lantern"
 

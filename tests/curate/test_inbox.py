@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from tests.curate.conftest import Desk
-from vault_memory.curate import UnclearId
+from vault_memory.edits.edit_errors import UnclearId
 
 REMOVE = {"op": "remove", "heading": "Tea", "match": "green"}
 PAGE = "USER.INBOX.md"
@@ -205,9 +205,9 @@ DYING = """
     import os, signal, sys
     from datetime import UTC, datetime, timedelta
     from pathlib import Path
-    from vault_memory.curate import Curator
-    from vault_memory.memory import Layout
-    from vault_memory.vault import Folder
+    from vault_memory.edits.editor import Curator
+    from vault_memory.rules.paths.layout import Layout
+    from vault_memory.vault.reader import Folder
 
     curator = Curator(Folder(Path(sys.argv[1])), Layout([]), Path(sys.argv[2]))
     part, name = (curator.trail, "add") if sys.argv[3] == "recorded" else (curator.inbox, "show")

@@ -12,8 +12,9 @@ import pytest
 
 from tests.conftest import PROJECT
 from tests.curate.conftest import AHEAD, Desk
-from vault_memory.curate import Edit, lease
-from vault_memory.vault import Writer
+from vault_memory.edits import device_lease
+from vault_memory.edits.edit_result import Edit
+from vault_memory.vault.write.writer import Writer
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def named(desk: Desk, name: str) -> Desk:
 
 
 def file(desk: Desk) -> Path:
-    return desk.vault / lease.NAME
+    return desk.vault / device_lease.NAME
 
 
 def reasons(edit: Edit) -> list[str]:
@@ -76,7 +77,7 @@ def test_the_lease_of_a_device_that_is_gone_lapses(laptop: Desk, tablet: Desk) -
     tablet.append("matcha")
     assert reasons(laptop.append("gyokuro")) == ["other_device"]
 
-    laptop.ahead = AHEAD + timedelta(seconds=lease.LASTS + 1)
+    laptop.ahead = AHEAD + timedelta(seconds=device_lease.LASTS + 1)
     laptop.curator.tend(laptop.now)
 
     assert "- gyokuro" in laptop.text()
@@ -121,9 +122,9 @@ def test_of_many_who_ask_at_once_one_gets_the_lease(laptop: Desk, tmp_path: Path
     ask = """
 import sys, time
 from pathlib import Path
-from vault_memory.curate.lease import Lease
-from vault_memory.curate.trail import Trail
-from vault_memory.vault import Folder
+from vault_memory.edits.device_lease import Lease
+from vault_memory.edits.audit_log import Trail
+from vault_memory.vault.reader import Folder
 state = Path(sys.argv[2])
 trail = Trail(Folder(Path(sys.argv[1])), state)
 trail.meet(["somebody"])

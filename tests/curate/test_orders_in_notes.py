@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.curate.conftest import Desk
-from vault_memory.curate import NotCurated
+from vault_memory.edits.edit_errors import NotCurated
 from vault_memory.errors import BadPath
 
 PAGE = "USER.INBOX.md"

@@ -5,8 +5,8 @@ import shutil
 import pytest
 
 from tests.curate.conftest import Desk
-from vault_memory.curate import NotCurated, UnclearId
-from vault_memory.memory import NotUndoable
+from vault_memory.edits.edit_errors import NotCurated, UnclearId
+from vault_memory.rules.edits.undo import NotUndoable
 
 OPS = (
     {"op": "append", "heading": "Tea", "line": "black"},

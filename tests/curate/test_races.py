@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.curate.conftest import Desk
-from vault_memory.vault import Folder, Note
+from vault_memory.vault.reader import Folder, Note
 
 TEA = "# Me\n\n## Tea\n\n- green\n- white\n\n## Boats\n\n- Sula\n"
 
@@ -179,9 +179,9 @@ KILLED = """
     import os, signal, sys
     from datetime import UTC, datetime, timedelta
     from pathlib import Path
-    from vault_memory.curate import Curator
-    from vault_memory.memory import Layout
-    from vault_memory.vault import Folder
+    from vault_memory.edits.editor import Curator
+    from vault_memory.rules.paths.layout import Layout
+    from vault_memory.vault.reader import Folder
 
     vault, state, when = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
     curator = Curator(Folder(vault), Layout([]), state)
@@ -237,9 +237,9 @@ MANY = """
     import sys
     from datetime import UTC, datetime, timedelta
     from pathlib import Path
-    from vault_memory.curate import Curator
-    from vault_memory.memory import Layout
-    from vault_memory.vault import Folder
+    from vault_memory.edits.editor import Curator
+    from vault_memory.rules.paths.layout import Layout
+    from vault_memory.vault.reader import Folder
 
     vault, state, who = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
     curator = Curator(Folder(vault), Layout([]), state)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.curate.conftest import AHEAD, Desk
-from vault_memory.memory import Layout
-from vault_memory.vault import Folder
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.vault.reader import Folder
 
 
 def backup(folder: Path) -> Path:
@@ -232,7 +232,7 @@ def test_layouts_place_no_lease_and_no_state() -> None:
 def test_the_audit_of_the_note_itself_is_asked_before_a_verdict_on_it(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vault_memory.curate.restored.LATEST", 1)
+    monkeypatch.setattr("vault_memory.edits.backup_detection.LATEST", 1)
     desk.append("sencha", source="tool")
     seen(desk)
     desk.append("matcha", source="tool")

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.curate.conftest import Desk
-from vault_memory.curate import NotCurated, NoteChanged
+from vault_memory.edits.edit_errors import NotCurated, NoteChanged
 
 
 def sha(raw: bytes) -> str:

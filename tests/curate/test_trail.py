@@ -8,9 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.curate.trail import MOST_KNOWN, Trail
-from vault_memory.memory import Record
-from vault_memory.vault import Folder, append, lines_from_end
+from vault_memory.edits.audit_log import MOST_KNOWN, Trail
+from vault_memory.rules.edits.audit_record import Record
+from vault_memory.vault import jsonl_log
+from vault_memory.vault.jsonl_log import lines_from_end
+from vault_memory.vault.reader import Folder
 
 
 def line(number: int) -> bytes:
@@ -48,7 +50,7 @@ def test_whatever_becomes_of_a_file_it_is_read_as_it_stands(tmp_path, seed: int)
 @example([b"", b"", b""], 1)
 def test_a_log_read_from_its_end_has_the_same_lines(lines: list[bytes], block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(append, "TAIL", block)
+        patch.setattr(jsonl_log, "TAIL", block)
         read = list(lines_from_end(BytesIO(b"\n".join(lines))))
 
     assert [text for text in reversed(read) if text] == [text for text in lines if text]

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.outside import Outside, until, without_watches
-from vault_memory.app import VaultMemory
-from vault_memory.daemon import Change, Daemon, DaemonRefused, ask
-from vault_memory.daemon.barrier import GRACE_SECONDS, Barrier
-from vault_memory.daemon.client import BEHIND
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
+from vault_memory.daemon.loop import Change, Daemon
+from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
 
 NOTES = ("MEMORY.md", "memory/a.md", "memory/b.md", "memory/2026/c.md", "memory/2026/deep/d.md")
 
@@ -103,7 +103,7 @@ def slowly(change: Change) -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is, the daemon is waited for."""
-    monkeypatch.setattr("vault_memory.daemon.barrier.PATIENCE_SECONDS", 30.0)
+    monkeypatch.setattr("vault_memory.daemon.read_barrier.PATIENCE_SECONDS", 30.0)
 
 
 def search_here(outside: Outside) -> Callable[[str], dict]:
@@ -128,7 +128,7 @@ def test_the_test_notices_a_daemon_that_answers_at_once(outside: Outside, monkey
 
 
 def test_who_asks_a_daemon_that_does_not_catch_up_looks_without_it(outside: Outside, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("vault_memory.daemon.barrier.PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("vault_memory.daemon.read_barrier.PATIENCE_SECONDS", 0.2)
     outside.write("USER.md", "- tea\n")
     held, go_on = threading.Event(), threading.Event()
 

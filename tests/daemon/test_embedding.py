@@ -14,7 +14,7 @@ import pytest
 
 from tests.scenarios.index_dump import rows
 from tests.scenarios.outside import Outside, until
-from vault_memory.brain.models import installed_minilm
+from vault_memory.models.embedding.model_files import installed_minilm
 
 ONNX = {"VAULT_MEMORY_EMBEDDING_KIND": "onnx", "VAULT_MEMORY_EMBEDDING_RETRY_SECONDS": "0.3"}
 BATCH = 16

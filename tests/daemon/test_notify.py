@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.outside import Outside, until
-from vault_memory.daemon.notify import Notify
+from vault_memory.daemon.sd_notify import Notify
 
 WATCHDOG_SECONDS = 0.8
 

@@ -2,9 +2,11 @@
 
 import pytest
 
-from vault_memory.daemon.pace import IDLE_POLL, LONGEST, Pace, Resting
-from vault_memory.remote import RemoteBusy, RemoteUnreachable, Unauthorised
-from vault_memory.sync import BEING_SAVED, AnotherClient, Report
+from vault_memory.daemon.backoff import IDLE_POLL, LONGEST, Pace, Resting
+from vault_memory.remote.remote_errors import RemoteBusy, RemoteUnreachable, Unauthorised
+from vault_memory.sync.engine import Report
+from vault_memory.sync.observe.local_scan import BEING_SAVED
+from vault_memory.sync.sync_errors import AnotherClient
 
 QUIET = Report()
 POLL = 15.0

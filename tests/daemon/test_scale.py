@@ -15,8 +15,8 @@ import apsw
 import pytest
 
 from tests.scenarios.outside import Outside, until
-from vault_memory.app import VaultMemory
-from vault_memory.daemon.listening import LOOK_SECONDS
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon.conversation_upkeep import LOOK_SECONDS
 from vault_memory.daemon.loop import Daemon
 
 SMALL, LARGER = 200, 2_000

@@ -5,7 +5,8 @@ import threading
 import apsw
 import pytest
 
-from vault_memory.database import connect, load_vector_functions, migrate, version_of
+from vault_memory.database.connection import connect, load_vector_functions
+from vault_memory.database.migrations import migrate, version_of
 from vault_memory.errors import VaultMemoryError
 
 

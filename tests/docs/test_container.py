@@ -13,8 +13,8 @@ import pytest
 
 from tests.scenarios.outside import Outside, outside
 from vault_memory import config
-from vault_memory.brain.telemetry import OPT_OUTS
 from vault_memory.cli import COMMANDS
+from vault_memory.models.telemetry import OPT_OUTS
 
 __all__ = ["outside"]
 
@@ -86,7 +86,7 @@ def test_the_engine_gets_these_files_and_no_others():
     tracked = [one for one in listed.stdout.split("\0") if one]
 
     assert {one for one in tracked if is_sent(one)} == {one for one in tracked if one.split("/")[0] in copied}
-    for stray in (".venv/bin/python", "vault_memory/app/__pycache__/a.pyc", "sample_vault/.vault-memory", "notes.md"):
+    for stray in (".venv/bin/python", "vault_memory/api/__pycache__/a.pyc", "sample_vault/.vault-memory", "notes.md"):
         assert not is_sent(stray)
 
 

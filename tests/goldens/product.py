@@ -8,12 +8,12 @@ from typing import Any
 
 import vault_memory
 from vault_memory import Config, VaultMemory, VaultMemoryError
-from vault_memory.app.metrics import Metrics, as_text
+from vault_memory.api.metrics import Metrics, as_text
 from vault_memory.cli import COMMANDS, main
+from vault_memory.http.openapi import document
+from vault_memory.http.prometheus import Requests
+from vault_memory.http.routes import ENDPOINTS
 from vault_memory.mcp import listing
-from vault_memory.web.document import document
-from vault_memory.web.metrics import Requests
-from vault_memory.web.routes import ENDPOINTS
 
 __all__ = [
     "COMMANDS",

@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from tests.scenarios.outside import Outside, at
 from tests.warm import program
 from vault_memory.cli import main
-from vault_memory.hosts import run
-from vault_memory.hosts.answering import CUT, LONGEST, length
-from vault_memory.hosts.replies import MOST, replies
+from vault_memory.hosts.hook_command import run
+from vault_memory.hosts.hook_events import CUT, LONGEST, length
+from vault_memory.hosts.host_transcripts import MOST, replies
 
 PAYLOADS = Path(__file__).parent / "payloads"
 HOSTS = ("claude-code", "codex")
@@ -420,7 +420,7 @@ def test_a_locked_or_damaged_index_gives_nothing_and_loses_no_prompt(lived_in: O
 
 
 def test_a_host_that_says_nothing_is_not_waited_for(lived_in: Outside) -> None:
-    script = "import sys; from vault_memory.hosts import run; run(sys.argv[1:], seconds=0.5)"
+    script = "import sys; from vault_memory.hosts.hook_command import run; run(sys.argv[1:], seconds=0.5)"
     process = subprocess.Popen(
         [sys.executable, "-c", script, "codex", "--vault", str(lived_in.vault), "--user", "mira"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lived_in.environment, text=True,
@@ -435,7 +435,7 @@ def test_a_host_that_says_nothing_is_not_waited_for(lived_in: Outside) -> None:
 
 def test_a_prompt_is_kept_when_nothing_can_be_looked_up_in_time(lived_in: Outside) -> None:
     """A daemon that has been stopped takes the question and never answers."""
-    script = "import sys; from vault_memory.hosts import run; run(sys.argv[1:], seconds=2)"
+    script = "import sys; from vault_memory.hosts.hook_command import run; run(sys.argv[1:], seconds=2)"
     said = payload("codex", "user-prompt-submit")
     with lived_in.daemon() as running:
         os.kill(running.pid, signal.SIGSTOP)
@@ -506,12 +506,18 @@ def test_of_a_long_transcript_only_the_end_is_read(tmp_path: Path) -> None:
 
 def test_a_hook_is_no_heavier_than_a_search(lived_in: Outside) -> None:
     """The figure itself is measured by the benchmarks; here only that nothing heavy is loaded."""
-    script = "import sys\nfrom vault_memory.hosts import run\nrun(sys.argv[2:])\nprint(*sys.modules, file=sys.stderr)"
+    script = (
+        "import sys\nfrom vault_memory.hosts.hook_command import run\n"
+        "run(sys.argv[2:])\nprint(*sys.modules, file=sys.stderr)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script, "hook", "codex", "--vault", str(lived_in.vault), "--user", "mira"],
-        input=json.dumps(payload("codex", "session-start")), env=lived_in.environment, capture_output=True, text=True,
+        input=json.dumps(payload("codex", "session-start")),
+        env=lived_in.environment,
+        capture_output=True,
+        text=True,
         timeout=60,
-    )  # fmt: skip
+    )
 
     assert "rows the heron boat" in done.stdout
     assert not {"rich", "numpy", "onnxruntime", "mcp", "pydantic", "requests", "markdown_it"} & set(done.stderr.split())

@@ -16,7 +16,7 @@ from tests.hosts.test_hook import HOSTS, MINE, RECALL, hook, payload, turns
 from tests.scenarios.outside import Outside, at
 from vault_memory import VaultMemory
 from vault_memory.daemon.exchange import exchange, setup_of
-from vault_memory.hosts import hooking
+from vault_memory.hosts import hook_command
 
 EVENTS = ("session-start", "user-prompt-submit", "session-end")
 
@@ -76,7 +76,7 @@ def daemon_that_ends(place: Outside, *, records: bool) -> Iterator[list[dict[str
             requests.append(request)
             if records:
                 with VaultMemory.open(place.vault, environment=place.environment) as memory:
-                    hooking.serve(memory, request["arguments"])
+                    hook_command.serve(memory, request["arguments"])
 
     server = listening(place)
     thread = threading.Thread(target=take, daemon=True)

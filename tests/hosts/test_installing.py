@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from tests.hosts.test_json_text import OBJECTS
 from tests.scenarios.outside import Outside
-from vault_memory.hosts import json_text
-from vault_memory.hosts.wiring import EVENTS, HOSTS, Wire, plan
-from vault_memory.memory.quoting import INTRO
+from vault_memory.hosts import jsonc_edit
+from vault_memory.hosts.recipes import EVENTS, HOSTS, Wire, plan
+from vault_memory.rules.context.quoting import INTRO
 
 FILES = {
     "claude-code": (".claude/settings.json", ".claude.json"),
@@ -230,7 +230,7 @@ ALLOWED = {
 def says(outside: Outside, host: str, wanted: dict[str, Any]) -> bool:
     """Whether the host's first file says this, whatever else it says."""
     text = (outside.home / FILES[host][0]).read_text()
-    said: Any = tomllib.loads(text) if host == "codex" else json_text.read(text).plain()
+    said: Any = tomllib.loads(text) if host == "codex" else jsonc_edit.read(text).plain()
     return holds(said, wanted)
 
 

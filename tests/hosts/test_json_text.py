@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.hosts import json_text
-from vault_memory.hosts.json_text import NotJson, append, at, put, read, take
+from vault_memory.hosts import jsonc_edit
+from vault_memory.hosts.jsonc_edit import NotJson, append, at, put, read, take
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)
 LEAVES = st.none() | st.booleans() | st.integers(-1000, 1000) | st.floats(allow_nan=False, width=16) | TEXTS
@@ -143,6 +143,6 @@ def test_a_setting_of_another_kind_in_the_way_is_named_and_left_alone() -> None:
 @settings(max_examples=300)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        json_text.read(text)
+        jsonc_edit.read(text)
     except NotJson:
         return

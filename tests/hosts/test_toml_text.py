@@ -6,7 +6,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.hosts.toml_text import BEGIN, END, NotToml, checked, values, with_block, without_block, written
+from vault_memory.hosts.toml_block import (
+    BEGIN,
+    END,
+    NotToml,
+    checked,
+    values,
+    with_block,
+    without_block,
+    written,
+)
 
 HOOK = {"type": "command", "command": "/usr/bin/vault-memory hook codex --user mira", "timeout": 10}
 TABLES = [

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from vault_memory import VaultMemory
-from vault_memory.database import DatabaseError, is_damage
+from vault_memory.database.connection import DatabaseError, is_damage
 
 
 @pytest.fixture

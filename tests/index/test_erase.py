@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from vault_memory.index import Entry, Held, Index, State
-from vault_memory.index.erase import notes_holding, sweep, unused
-from vault_memory.ingest import embed_pending, forget_note
-from vault_memory.markdown import chunk
+from vault_memory.index.index_erase import notes_holding, sweep, unused
+from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.ingest.embed_pending import embed_pending
+from vault_memory.ingest.note import forget_note
+from vault_memory.markdown.chunking.chunker import chunk
 
 
 class Embedder:

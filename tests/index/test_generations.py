@@ -5,8 +5,10 @@ import threading
 import pytest
 
 from vault_memory.errors import IndexTooNew
-from vault_memory.index import RULES, Entry, Generations, Held, Index, State, vectors
-from vault_memory.markdown import chunk
+from vault_memory.index import vectors
+from vault_memory.index.generations import RULES, Generations
+from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.markdown.chunking.chunker import chunk
 
 
 def entry(path="a.md", raw=b"- the boat leaks\n"):

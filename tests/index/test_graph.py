@@ -7,11 +7,13 @@ from itertools import permutations
 import pytest
 
 from tests.recall.library import NOW
-from vault_memory.index import Entry, Held, Index, State, facts, filters
-from vault_memory.markdown import chunk, parse
-from vault_memory.memory.facts import read_facts
-from vault_memory.memory.relevance import Prompt
-from vault_memory.recall import search
+from vault_memory.index import fact_rows, filters
+from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.markdown.chunking.chunker import chunk
+from vault_memory.markdown.document import parse
+from vault_memory.rules.facts.fact import read_facts
+from vault_memory.rules.facts.relevance import Prompt
+from vault_memory.search.query import search
 
 SCOPES = ("user:alice", "user:alices", "user:Alice", "channel:alice", "group:main")
 
@@ -51,12 +53,12 @@ def everything(index: Index, asked: Sequence[str]) -> str:
     of_all = " ".join(map(secret, SCOPES))
     return str(
         [
-            facts.every(index.connection, ids),
-            facts.about(index.connection, ids, ["alice", "bob", *map(secret, SCOPES)]),
-            [facts.with_id(index.connection, ids, digit) for digit in "0123456789abcdef"],
-            facts.named(index.connection, ids, Prompt(f"alice bob {of_all}")),
-            facts.aliases(index.connection, ids),
-            [facts.meant(index.connection, ids, secret(scope)) - {secret(scope)} for scope in SCOPES],
+            fact_rows.every(index.connection, ids),
+            fact_rows.about(index.connection, ids, ["alice", "bob", *map(secret, SCOPES)]),
+            [fact_rows.with_id(index.connection, ids, digit) for digit in "0123456789abcdef"],
+            fact_rows.named(index.connection, ids, Prompt(f"alice bob {of_all}")),
+            fact_rows.aliases(index.connection, ids),
+            [fact_rows.meant(index.connection, ids, secret(scope)) - {secret(scope)} for scope in SCOPES],
             search(index, "where is Bob?", scopes=asked, now=NOW, limit=100).hits,
             search(index, "here", scopes=asked, now=NOW, limit=100, entity="bob").hits,
         ]
@@ -75,19 +77,27 @@ def test_nothing_of_the_graph_crosses_from_one_scope_to_another(index):
 
 def test_mentions_are_counted_in_their_scopes(index):
     for count in range(len(SCOPES) + 1):
-        found = facts.mentioned(index.connection, index.scope_ids(SCOPES[:count]), "bob")
+        found = fact_rows.mentioned(index.connection, index.scope_ids(SCOPES[:count]), "bob")
 
         assert sum(found.values()) == 2 * count
 
 
 def test_the_leak_would_show_if_rows_were_not_compared(index, monkeypatch):
-    monkeypatch.setattr(facts, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL")
+    monkeypatch.setattr(fact_rows, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL")
 
-    assert secret(SCOPES[1]) in str(facts.every(index.connection, index.scope_ids(SCOPES[:1])))
+    assert secret(SCOPES[1]) in str(fact_rows.every(index.connection, index.scope_ids(SCOPES[:1])))
 
 
 def test_the_scope_is_a_required_argument():
-    for function in (facts.every, facts.about, facts.with_id, facts.named, facts.meant, facts.aliases, facts.mentioned):
+    for function in (
+        fact_rows.every,
+        fact_rows.about,
+        fact_rows.with_id,
+        fact_rows.named,
+        fact_rows.meant,
+        fact_rows.aliases,
+        fact_rows.mentioned,
+    ):
         with pytest.raises(TypeError, match="scope_ids"):
             function(Index(":memory:").connection)
 
@@ -110,7 +120,7 @@ def test_a_prompt_names_what_stands_in_it_as_whole_words(prompt, found):
         "## acme corp\n- also_known_as: Acme\n- is_a: firm\n## Bob\n- lives_in: 北京\n- has: Ёлка\n- knows: Zoe\u0301\n"
     )
     put(index, "user:alice", page)
-    named = facts.named(index.connection, index.scope_ids(["user:alice"]), Prompt(prompt))
+    named = fact_rows.named(index.connection, index.scope_ids(["user:alice"]), Prompt(prompt))
 
     assert {Prompt(one).text for one in named} - {"acme"} == {Prompt(one).text for one in found}
 
@@ -119,7 +129,7 @@ def test_what_ended_a_fact_is_found_with_it():
     index = Index(":memory:")
     put(index, "user:alice", "## bob\n- works_at: Acme (since 2020-01-01)\n- works_at: Globex (since 2021-01-01)\n")
 
-    found = facts.about(index.connection, index.scope_ids(["user:alice"]), ["acme"])
+    found = fact_rows.about(index.connection, index.scope_ids(["user:alice"]), ["acme"])
 
     assert {fact.object for _, fact in found} == {"Acme", "Globex"}
     assert {fact.valid_from for _, fact in found} == {date(2020, 1, 1), date(2021, 1, 1)}

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vault_memory.index import Entry, Held, Index, State
 from vault_memory.index import slices as slices_module
 from vault_memory.index.slices import put_in_slices, remove_in_slices
-from vault_memory.markdown import chunk
+from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.markdown.chunking.chunker import chunk
 
 OTHER = "- a stork in the reeds\n- greets @mira\n"
 

@@ -3,8 +3,10 @@
 import pytest
 
 from tests.recall.library import library
-from vault_memory.index import Delta, Entry, Held, Index, State, text
-from vault_memory.markdown import chunk
+from vault_memory.index import fts_search as text
+from vault_memory.index.chunk_rows import Delta
+from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.markdown.chunking.chunker import chunk
 
 HELD = Held(1, 1, 1, 1, "r", State.SETTLED)
 

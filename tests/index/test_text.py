@@ -5,10 +5,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.recall.library import library, put
-from vault_memory.index import text
+from vault_memory.index import fts_search
 from vault_memory.index.filters import Filters
-from vault_memory.index.kept import MOST_ROWS, MOST_SCORES, Kept
-from vault_memory.memory import words
+from vault_memory.index.query_cache import MOST_ROWS, MOST_SCORES, Kept
+from vault_memory.rules.search import tokens
 
 SCOPE = "user:ann"
 NONE = Filters()
@@ -16,7 +16,7 @@ NONE = Filters()
 
 def find(index, *asked, filters=NONE, most=100):
     """The texts that have any of the words."""
-    found = text.find(index.connection, index.scope_ids([SCOPE]), asked, filters, most=most).found
+    found = fts_search.find(index.connection, index.scope_ids([SCOPE]), asked, filters, most=most).found
     rows = dict(index.connection.execute("SELECT id, text FROM chunk"))
     return sorted(rows[row[1]] for row in found.values())
 
@@ -76,7 +76,7 @@ def test_no_more_than_asked_for_are_found_and_the_best_of_them(index):
 
 
 def test_very_frequent_words_are_left_out_while_rarer_ones_remain(monkeypatch):
-    monkeypatch.setattr(text, "MOST_ROWS", 10)
+    monkeypatch.setattr(fts_search, "MOST_ROWS", 10)
     index = library({(SCOPE, "a.md"): "".join(f"- common {'rare' if at == 5 else at}\n" for at in range(50))})
 
     assert find(index, "common", "rare") == ["- common rare"]
@@ -90,7 +90,7 @@ def test_very_frequent_words_are_left_out_while_rarer_ones_remain(monkeypatch):
 @example("a\u0600b")
 def test_what_was_put_in_is_found_by_its_own_words(line):
     index = library({(SCOPE, "a.md"): f"- {line}\n"}, embedded=False)
-    asked = [word for word in words.words(line) if any(letter.isalnum() for letter in word)]
+    asked = [word for word in tokens.words(line) if any(letter.isalnum() for letter in word)]
 
     if asked and all(letter.isascii() or letter.isalpha() for letter in line):
         assert find(index, *asked)
@@ -118,9 +118,9 @@ def test_what_is_kept_of_a_search_is_forgotten_with_the_next_change():
     put(index, "a.md", SCOPE, "- red car\n- a line\n")
 
     assert find(index, "red", "car") == ["- red car"]
-    places = list(text.find(index.connection, ids, ["red"], NONE, most=9).found)
-    assert set(text.beside(index.connection, ids, [places[0] + 1, places[0] + 2], NONE)) == {places[0] + 1}
-    assert text.beside(index.connection, [], places, NONE) == {}
+    places = list(fts_search.find(index.connection, ids, ["red"], NONE, most=9).found)
+    assert set(fts_search.beside(index.connection, ids, [places[0] + 1, places[0] + 2], NONE)) == {places[0] + 1}
+    assert fts_search.beside(index.connection, [], places, NONE) == {}
 
 
 def test_what_is_kept_of_searches_has_an_end():

@@ -7,10 +7,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.ingest.histories import contents
-from vault_memory.index import Delta, Entry, Held, Index, State
-from vault_memory.index.told import LONG
-from vault_memory.markdown import chunk, parse
-from vault_memory.memory.facts import read_facts
+from vault_memory.index.chunk_rows import Delta
+from vault_memory.index.delta_cache import LONG
+from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.markdown.chunking.chunker import chunk
+from vault_memory.markdown.document import parse
+from vault_memory.rules.facts.fact import read_facts
 
 SECTIONS = [
     f"## person {number}\n\n" + "".join(f"- likes_{at}: thing {number} {at}\n" for at in range(20))

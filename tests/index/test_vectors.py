@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.recall.library import DIMENSIONS, MODEL, embed, embed_all, library, put
-from vault_memory.index import State, vectors
-from vault_memory.index.matrices import Matrices
-from vault_memory.ingest import embed_pending
-from vault_memory.memory import ranking
+from vault_memory.index import vectors
+from vault_memory.index.store import State
+from vault_memory.index.vector_cache import Matrices
+from vault_memory.ingest.embed_pending import embed_pending
+from vault_memory.rules.search import scoring
 
 SCOPES = ("user:ann", "user:ben")
 
@@ -56,7 +57,7 @@ def test_vectors_of_two_models_never_meet():
 
     likeness = vectors.like(index.connection, index.scope_ids(SCOPES), other, embed("tea"))
 
-    assert likeness.best(10, None, ranking.WEIGHTS) == []
+    assert likeness.best(10, None, scoring.WEIGHTS) == []
     assert vectors.missing_count(index.connection, other) == 1
 
 
@@ -65,7 +66,7 @@ def test_vectors_of_another_length_are_left_out():
     short = np.ones(4, dtype="<f4").tobytes()
 
     for matrices in (None, Matrices()):
-        assert like(index, short, matrices).best(10, None, ranking.WEIGHTS) == []
+        assert like(index, short, matrices).best(10, None, scoring.WEIGHTS) == []
 
 
 def test_vectors_without_a_chunk_are_kept_up_to_a_number():
@@ -119,7 +120,7 @@ def like(index, vector, matrices=None, scopes=SCOPES):
 
 def values(likeness, index):
     places = [
-        ranking.place(note, ordinal) for note, ordinal in index.connection.execute("SELECT note, ordinal FROM chunk")
+        scoring.place(note, ordinal) for note, ordinal in index.connection.execute("SELECT note, ordinal FROM chunk")
     ]
     return {place: pytest.approx(pair, abs=1e-5) for place, pair in likeness.at(places).items()}
 
@@ -144,17 +145,17 @@ def test_resident_vectors_follow_every_change_and_equal_those_of_the_file(edits,
             )
 
             assert values(plain, index) == resident.at(values(plain, index))
-            assert len(resident.best(100, None, ranking.WEIGHTS)) == len(plain.best(100, None, ranking.WEIGHTS))
+            assert len(resident.best(100, None, scoring.WEIGHTS)) == len(plain.best(100, None, scoring.WEIGHTS))
 
 
 def test_among_narrows_what_is_best():
     index = library({("user:ann", "a.md"): "- tea\n- milk\n- oak\n"})
     for matrices in (None, Matrices()):
         likeness = like(index, embed("tea"), matrices)
-        every = likeness.best(10, None, ranking.WEIGHTS)
+        every = likeness.best(10, None, scoring.WEIGHTS)
 
-        assert likeness.best(10, {every[1]}, ranking.WEIGHTS) == [every[1]]
-        assert likeness.best(10, set(), ranking.WEIGHTS) == []
+        assert likeness.best(10, {every[1]}, scoring.WEIGHTS) == [every[1]]
+        assert likeness.best(10, set(), scoring.WEIGHTS) == []
 
 
 def test_a_very_large_scope_is_kept_as_bits_and_its_best_are_exact():
@@ -162,12 +163,12 @@ def test_a_very_large_scope_is_kept_as_bits_and_its_best_are_exact():
     exact = like(index, embed("word5 and word35"))
     bits = like(index, embed("word5 and word35"), Matrices(most_floats=100, rescored=100))
 
-    wanted, found = (one.best(10, None, ranking.Weights(vector_beside=0)) for one in (exact, bits))
+    wanted, found = (one.best(10, None, scoring.Weights(vector_beside=0)) for one in (exact, bits))
     assert found[0] == wanted[0]
     assert len(set(found) & set(wanted)) >= 7
     assert bits.cosines(found[:1]) == {found[0]: pytest.approx(exact.cosines(found[:1])[found[0]], abs=1e-5)}
     assert (
-        len(like(index, embed("x"), Matrices(most_floats=100, rescored=5_000)).best(500, None, ranking.WEIGHTS)) == 400
+        len(like(index, embed("x"), Matrices(most_floats=100, rescored=5_000)).best(500, None, scoring.WEIGHTS)) == 400
     )
 
 
@@ -178,14 +179,14 @@ def test_over_many_chunks_the_best_and_those_that_words_found_are_exact():
     index = library(notes)
     query = embed("user ann 5 and 35")
     exact = like(index, query)
-    every = exact.best(400, None, ranking.WEIGHTS)
+    every = exact.best(400, None, scoring.WEIGHTS)
     matrices = Matrices(most_exact=100, rescored=100)
     model = vectors.find_model(index.connection, MODEL)
 
     some = matrices.like(index, index.scope_ids(SCOPES), model, query, every[-3:])
 
-    assert some.best(1, None, ranking.Weights(vector_beside=0)) == exact.best(1, None, ranking.Weights(vector_beside=0))
+    assert some.best(1, None, scoring.Weights(vector_beside=0)) == exact.best(1, None, scoring.Weights(vector_beside=0))
     assert some.cosines(every[-3:]) == pytest.approx(exact.cosines(every[-3:]), abs=1e-5)
     put(index, "new.md", SCOPES[0], "- a new line\n")
     embed_all(index)
-    assert len(matrices.like(index, index.scope_ids(SCOPES), model, query).best(500, None, ranking.WEIGHTS)) == 401
+    assert len(matrices.like(index, index.scope_ids(SCOPES), model, query).best(500, None, scoring.WEIGHTS)) == 401

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vault_memory.index import Index
-from vault_memory.ingest import Ingest
-from vault_memory.memory import Layout
-from vault_memory.recall import search
-from vault_memory.vault import Folder
+from vault_memory.index.store import Index
+from vault_memory.ingest.scan import Ingest
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.search.query import search
+from vault_memory.vault.reader import Folder
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 PATHS = (

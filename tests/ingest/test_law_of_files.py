@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import vault_memory.index.chunks
-import vault_memory.index.full_text
+import vault_memory.index.chunk_rows
+import vault_memory.index.fts_writer
 from tests.ingest.histories import KINDS, check_law, ingest_of, random_edits
-from vault_memory.index import Index
+from vault_memory.index.store import Index
 
 edits = st.lists(
     st.tuples(st.sampled_from(KINDS), st.integers(0, 999), st.integers(0, 999_999), st.integers(0, 999)), max_size=25
@@ -61,13 +61,15 @@ def test_many_kills_in_the_middle_of_a_scan_change_nothing(history, steps):
 
 
 def forget_to_remove_text(monkeypatch):
-    monkeypatch.setattr(vault_memory.index.full_text, "remove", lambda connection, ids: None)
+    monkeypatch.setattr(vault_memory.index.fts_writer, "remove", lambda connection, ids: None)
 
 
 def leave_lines_as_they_were(monkeypatch):
-    write = vault_memory.index.chunks._write
+    write = vault_memory.index.chunk_rows._write
     monkeypatch.setattr(
-        vault_memory.index.chunks, "_write", lambda connection, fresh, moved, gone: write(connection, fresh, [], gone)
+        vault_memory.index.chunk_rows,
+        "_write",
+        lambda connection, fresh, moved, gone: write(connection, fresh, [], gone),
     )
 
 

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.index import Held, State
-from vault_memory.ingest import plan_ingest, stamp
-from vault_memory.vault import Listing, Stat
+from vault_memory.index.store import Held, State
+from vault_memory.ingest.ingest_plan import plan_ingest, stamp
+from vault_memory.vault.listing import Listing, Stat
 
 FILE = Stat(10, 1, 1, 1, 1)
 OTHER = Stat(11, 2, 2, 1, 1)

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-import vault_memory.markdown.chunks
-from vault_memory.index import Index, State
-from vault_memory.ingest import Ingest
-from vault_memory.memory import Layout
-from vault_memory.vault import Folder
+import vault_memory.markdown.chunking.chunker
+from vault_memory.index.store import Index, State
+from vault_memory.ingest.scan import Ingest
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.vault.reader import Folder
 
 
 @pytest.fixture
@@ -157,10 +157,9 @@ def test_a_note_that_trips_over_a_fault_of_ours_costs_no_other(vault, ingest, mo
     scan, _ = ingest
     write(vault, "- newts\n", "memory/bad.md")
     good = write(vault, "- frogs\n")
-    chunk = vault_memory.markdown.chunks.chunk
+    chunk = vault_memory.markdown.chunking.chunker.chunk
     fault = {"chunk": lambda raw: chunk(raw) if b"newts" not in raw else 1 / 0}
-    for module in (vault_memory.markdown, vault_memory.markdown.chunks):
-        monkeypatch.setattr(module, "chunk", fault["chunk"], raising=False)
+    monkeypatch.setattr(vault_memory.markdown.chunking.chunker, "chunk", fault["chunk"])
 
     assert scan.scan().changed == (good,)
     assert "ZeroDivisionError" in scan.index.parked()["memory/bad.md"][0]

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.index import Index
-from vault_memory.ingest import Ingest, Sweep, plan_ingest
+from vault_memory.index.store import Index
 from vault_memory.ingest import sweep as sweeping
-from vault_memory.memory import Layout
-from vault_memory.vault import Folder
+from vault_memory.ingest.ingest_plan import plan_ingest
+from vault_memory.ingest.scan import Ingest
+from vault_memory.ingest.sweep import Sweep
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.vault.reader import Folder
 
 LATER_NS = 10_000_000_000
 

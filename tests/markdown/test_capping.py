@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.scenarios.test_hostile import HOSTILE
-from vault_memory.markdown import Chunk, chunk
-from vault_memory.markdown import capping as capping_module
-from vault_memory.markdown import chunks as chunks_module
-from vault_memory.markdown import outline as outline_module
-from vault_memory.markdown.cutting import CAP
+from vault_memory.markdown.blocks import outline as outline_module
+from vault_memory.markdown.chunking import chunk_limit as capping_module
+from vault_memory.markdown.chunking import chunker as chunks_module
+from vault_memory.markdown.chunking.chunk_text import Chunk
+from vault_memory.markdown.chunking.chunker import chunk
+from vault_memory.markdown.chunking.splitter import CAP
 
 SMALL = 12
 """The limit in these tests, so that short notes are above it"""

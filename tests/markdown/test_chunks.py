@@ -10,12 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.markdown.shapes import line_ends, notes, ordinary_notes, random_note
-from vault_memory.markdown import Chunk, chunk, embed_text, identity, parse, render
-from vault_memory.markdown import chunks as chunks_module
-from vault_memory.markdown import outline as outline_module
-from vault_memory.markdown.chunk_text import MARKER
-from vault_memory.markdown.cutting import CAP, cut
-from vault_memory.markdown.outline import outline
+from vault_memory.markdown.blocks import outline as outline_module
+from vault_memory.markdown.blocks.outline import outline
+from vault_memory.markdown.chunking import chunker as chunks_module
+from vault_memory.markdown.chunking.chunk_text import MARKER, Chunk, embed_text, identity
+from vault_memory.markdown.chunking.chunker import chunk
+from vault_memory.markdown.chunking.splitter import CAP, cut
+from vault_memory.markdown.document import parse, render
 
 long_texts = st.text(st.sampled_from("ab é日。.!? \n\t-\u200d\u0301"), max_size=3000)
 long_notes = st.lists(st.one_of(notes, long_texts, ordinary_notes), max_size=3).map("\n\n".join)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.markdown.shapes import notes, random_note
-from vault_memory.markdown import SectionedDoc, parse, render
 from vault_memory.markdown import document as document_module
+from vault_memory.markdown.document import SectionedDoc, parse, render
 
 FRAGMENTS = [
     *[b"\n", b"\r", b"\r\n", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\x0c", b"\t", b"  "],

@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.markdown.shapes import notes
-from vault_memory.markdown import ItemFields, normalised, parse_item, top_region
+from vault_memory.markdown.editable_region import top_region
+from vault_memory.markdown.items import ItemFields, normalised, parse_item
 
 
 def test_an_item_is_found_whole() -> None:

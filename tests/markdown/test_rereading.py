@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 
 from tests.markdown.shapes import lines as shaped_lines
 from tests.markdown.shapes import random_note
-from vault_memory.markdown import Chunk, chunk, parse, render, top_region
-from vault_memory.markdown.chunks import _Chunker, chunk_again
-from vault_memory.markdown.outline import LONG, _read_all, decode, front_matter_end, outline
-from vault_memory.markdown.rereading import reread
+from vault_memory.markdown.blocks.incremental import reread
+from vault_memory.markdown.blocks.outline import LONG, _read_all, decode, front_matter_end, outline
+from vault_memory.markdown.chunking.chunk_text import Chunk
+from vault_memory.markdown.chunking.chunker import _Chunker, chunk, chunk_again
+from vault_memory.markdown.document import parse, render
+from vault_memory.markdown.editable_region import top_region
 
 ANCHORS = [
     *["## x", "- a", "# y", "- b\n- c", "1. x\n2. y", "- p\n  q", "## ", "### z\n\n---\n", "```\n- no\n## no\n```"],

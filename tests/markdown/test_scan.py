@@ -14,11 +14,11 @@ from hypothesis import example, given, settings
 
 from tests.markdown.oracle import blocks_of
 from tests.markdown.shapes import line_ends, notes, ordinary_notes, random_note
-from vault_memory.markdown import scan as scan_module
-from vault_memory.markdown import scan_list as scan_list_module
-from vault_memory.markdown.block import BLANKS, Block
-from vault_memory.markdown.hand_over import HandOver
-from vault_memory.markdown.outline import decode, front_matter_end, read_blocks
+from vault_memory.markdown.blocks import list_scanner as scan_list_module
+from vault_memory.markdown.blocks import scanner as scan_module
+from vault_memory.markdown.blocks.fallback import HandOver
+from vault_memory.markdown.blocks.model import BLANKS, Block
+from vault_memory.markdown.blocks.outline import decode, front_matter_end, read_blocks
 
 VERSION = version("markdown-it-py")
 SOURCES = Path(sysconfig.get_path("data")) / "markdown-it-py" / f"markdown_it_py-{VERSION}.tar.gz"
@@ -166,7 +166,7 @@ def headings_need_no_blank(patch: pytest.MonkeyPatch) -> None:
 
 def the_last_line_is_dropped(patch: pytest.MonkeyPatch) -> None:
     whole: Any = scan_module.scan
-    patch.setattr("vault_memory.markdown.outline.scan", lambda lines, *rest: whole(lines[:-1] or lines, *rest))
+    patch.setattr("vault_memory.markdown.blocks.outline.scan", lambda lines, *rest: whole(lines[:-1] or lines, *rest))
 
 
 BROKEN: list[Broken] = [

@@ -14,10 +14,10 @@ from mcp.types import Tool
 from tests.mcp.vaults import ALICE, BOB, WORDS, answer, contents, pages, refusal, talk, words
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
-from vault_memory.app.callers import Caller
 from vault_memory.errors import VaultUnreachable
+from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.resources import ON_A_PAGE, uri_of
-from vault_memory.mcp.serving import Serving
+from vault_memory.rules.paths.caller import Caller
 
 CALLERS = {"alice": ALICE, "bob": BOB, "nobody": Caller("nobody"), "main": Caller("main"), "ali": Caller("ali", "har")}
 NAMES = ("alice", "bob", "harbour", "kitchen", "crew")

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.mcp.pipes import request
 from tests.mcp.vaults import ALICE
 from vault_memory import VaultMemory
-from vault_memory.mcp import lines, stdio
-from vault_memory.mcp.lines import TooLong, Writer, read_lines
+from vault_memory.mcp import json_lines, stdio
+from vault_memory.mcp.http_session import Serving
+from vault_memory.mcp.json_lines import TooLong, Writer, read_lines
 from vault_memory.mcp.protocol import Conversation
-from vault_memory.mcp.serving import Serving
 from vault_memory.mcp.stdio import Loop
 
 STATS = {"name": "memory_stats", "arguments": {}}
@@ -175,7 +175,7 @@ PIECES = st.lists(st.sampled_from([b"a", b"bcd", b"\n", b"\n\n", b"e" * 7, b"f" 
 @given(pieces=PIECES)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_lines_are_the_same_wherever_they_are_cut(pieces: list[bytes], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(lines, "LARGEST", 20)
+    monkeypatch.setattr(json_lines, "LARGEST", 20)
     whole = b"".join(pieces)
     expected = whole.split(b"\n")
     if not expected[-1]:

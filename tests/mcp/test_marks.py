@@ -16,8 +16,8 @@ from tests.mcp.pipes import hello, piped
 from tests.mcp.vaults import opened, talk, words
 from tests.scenarios.outside import Outside, at
 from vault_memory import VaultMemory
-from vault_memory.app import quotations
-from vault_memory.memory.quoting import FLAG, INTRO
+from vault_memory.rules.context import quotations
+from vault_memory.rules.context.quoting import FLAG, INTRO
 
 HOSTS = ("text", "structured", "both")
 MARK = re.compile(r"<(/?)vault-memory")

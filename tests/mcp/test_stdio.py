@@ -14,7 +14,7 @@ import pytest
 from tests.mcp.pipes import Pipe, hello, piped, request
 from tests.mcp.vaults import PLAN, fill
 from tests.scenarios.outside import PATIENCE_SECONDS, PROGRAM, Outside, at, until
-from vault_memory.mcp.lines import LARGEST
+from vault_memory.mcp.json_lines import LARGEST
 from vault_memory.mcp.protocol import HANDSHAKE_VERSIONS, STATELESS_VERSIONS, VERSION_KEY
 
 STATS = {"name": "memory_stats", "arguments": {}}
@@ -199,7 +199,7 @@ def test_stdout_carries_the_protocol_alone(place: Outside):
 STRAY = """
 import os, subprocess, sys
 from vault_memory import VaultMemory, Caller
-from vault_memory.mcp import serve
+from vault_memory.mcp.stdio import serve
 
 def open_vault():
     print("stray", flush=True)

@@ -12,13 +12,13 @@ from mcp import Client
 from tests.mcp.vaults import ALICE, BOB, PLAN, answer, call, refusal, talk, words
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
-from vault_memory.app.callers import Caller
 from vault_memory.errors import UsageError
-from vault_memory.mcp import calls, listing, resources
-from vault_memory.mcp.reading import LONGEST
-from vault_memory.mcp.serving import Serving
+from vault_memory.mcp import listing, resources, tool_calls
+from vault_memory.mcp.http_session import Serving
+from vault_memory.mcp.read_tools import LONGEST
 from vault_memory.mcp.tools import TOOLS
-from vault_memory.memory.quoting import FLAG, INTRO
+from vault_memory.rules.context.quoting import FLAG, INTRO
+from vault_memory.rules.paths.caller import Caller
 
 REVISION = "0" * 64
 USER = "Users/alice/lantern/config/USER.md"
@@ -328,7 +328,7 @@ def test_whatever_is_said_to_a_tool_it_answers_or_refuses_in_words(shelf: VaultM
     said = data.draw(st.dictionaries(known | st.text(max_size=4), JSON, max_size=4))
 
     if TOOLS[name].reads_only:
-        result = calls.call(Serving(shelf, ALICE), name, said)
+        result = tool_calls.call(Serving(shelf, ALICE), name, said)
         assert result.failed == result.text.startswith("error: ")
         assert not result.text.startswith("error: the memory cannot do this now")
     else:
@@ -395,7 +395,7 @@ def test_notes_that_read_like_orders_say_so(memory: VaultMemory, filled: Outside
 
 
 def test_every_tool_has_a_function_and_every_function_a_tool():
-    assert calls.FUNCTIONS.keys() == TOOLS.keys()
+    assert tool_calls.FUNCTIONS.keys() == TOOLS.keys()
 
 
 def test_both_transports_list_the_same_tools_and_speak_of_the_same_version(shelf: VaultMemory):

@@ -9,8 +9,8 @@ from mcp.types import CallToolResult
 
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
-from vault_memory.app.callers import Caller
-from vault_memory.mcp import server
+from vault_memory.mcp.sdk_server import server
+from vault_memory.rules.paths.caller import Caller
 
 WORDS = {
     "user:alice": "albatross",

@@ -6,29 +6,23 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.markdown import normalised, parse, render
-from vault_memory.memory import (
-    Append,
-    Ownership,
+from vault_memory.markdown.document import parse, render
+from vault_memory.markdown.items import normalised
+from vault_memory.markdown.note_items import item_id, items_of, resolve
+from vault_memory.rules.edits.apply_ops import apply_ops
+from vault_memory.rules.edits.audit_reader import read_line, read_record
+from vault_memory.rules.edits.audit_record import (
     Proposal,
     Record,
-    Rejected,
-    apply_ops,
-    item_id,
-    items_of,
-    lift,
     proposals_of,
     propose,
-    read_line,
-    read_record,
     record_run,
-    redact,
-    replay,
-    resolve,
     summary,
     union,
 )
-from vault_memory.memory.ownership import MANY
+from vault_memory.rules.edits.ops import Append, Rejected
+from vault_memory.rules.edits.ownership import MANY, Ownership, lift, replay
+from vault_memory.rules.forgetting.redact_audit import redact
 
 
 def run(raw, *ops, source="nightly", id="1", ts="2026-11-21T03:00:00+01:00"):

@@ -3,9 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.markdown import SectionedDoc, parse
-from vault_memory.memory import Done, Record, Seen, gone_back, judge, offered, replay
-from vault_memory.memory.ownership import Ownership
+from vault_memory.markdown.document import SectionedDoc, parse
+from vault_memory.rules.edits.audit_record import Done, Record
+from vault_memory.rules.edits.ownership import Ownership, replay
+from vault_memory.rules.edits.stale_save import Seen, gone_back, judge, offered
 
 WORDS = st.integers(0, 10**6)
 

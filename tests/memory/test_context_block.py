@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.memory.context import (
+from vault_memory.rules.context.assemble import (
     CUT_FIRST,
     ORDER,
     Piece,
@@ -15,7 +15,7 @@ from vault_memory.memory.context import (
     recalled,
     whole_note,
 )
-from vault_memory.memory.quoting import CLOSING, INTRO, NAME
+from vault_memory.rules.context.quoting import CLOSING, INTRO, NAME
 
 PIECES = st.builds(Piece, st.text("ab \n", max_size=30), st.integers(0, 3).map(float))
 QUOTATIONS = st.lists(

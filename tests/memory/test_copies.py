@@ -4,8 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.memory import conflict_copy, copy_of, ignored
-from vault_memory.vault import copy_name
+from vault_memory.rules.paths.conflict_names import conflict_copy, copy_of
+from vault_memory.rules.paths.filenames import ignored
+from vault_memory.vault.write.copy_file import copy_name
 
 NAMES = [
     ("a (conflicted copy 2026-11-21 203312).md", "Nextcloud", "2026-11-21 20:33:12"),

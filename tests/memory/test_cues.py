@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.memory import cues, dates, ranking
-from vault_memory.memory.dates import Days
+from vault_memory.rules.search import date_expressions, query_features, scoring
+from vault_memory.rules.search.date_expressions import Days
 
 NOW = datetime(2024, 6, 15, 12, 0)  # a Saturday
 
@@ -47,7 +47,7 @@ def days(first: str, last: str = "") -> Days:
     ],
 )
 def test_days_that_a_query_names(query, named):
-    assert list(dates.named(query, now=NOW)) == named
+    assert list(date_expressions.named(query, now=NOW)) == named
 
 
 @given(st.text())
@@ -55,7 +55,7 @@ def test_days_that_a_query_names(query, named):
 @example("0 ago ٣ may")
 def test_any_text_names_days_or_none(text):
     for at in (NOW, datetime.max, datetime.min):
-        for found in dates.named(text, now=at):
+        for found in date_expressions.named(text, now=at):
             assert found.first <= found.last
             found.near()
 
@@ -65,42 +65,42 @@ def test_any_text_names_days_or_none(text):
     ["When did it rain?", "Wann war das?", "Quand ?", "¿Cuándo?", "Когда?", "塔是什么时候建的", "いつですか", "언제"],
 )
 def test_a_question_for_a_time_is_known(query):
-    assert cues.asks_when(query)
-    assert not cues.asks_when("Who has the key? Whenever")
+    assert query_features.asks_when(query)
+    assert not query_features.asks_when("Who has the key? Whenever")
 
 
 @pytest.mark.parametrize("query", ["How many cats?", "Wie viele Katzen?", "Combien ?", "Сколько?", "有多少只猫", "กี่คน"])
 def test_a_question_for_a_number_is_known(query):
-    assert cues.asks_how_many(query)
-    assert not cues.asks_how_many("Who has the key?")
+    assert query_features.asks_how_many(query)
+    assert not query_features.asks_how_many("Who has the key?")
 
 
 @pytest.mark.parametrize("text", ["I went there last Friday", "seit 2019", "im Januar", "昨天下雨了", "вчера"])
 def test_a_text_places_itself_in_time(text):
-    assert cues.has_time_word(text)
-    assert not cues.has_time_word("I like tea")
+    assert query_features.has_time_word(text)
+    assert not query_features.has_time_word("I like tea")
 
 
 def test_a_number_in_a_block_id_is_no_number_of_the_text():
-    asked = cues.asked("How many cats?", ())
+    asked = query_features.asked("How many cats?", ())
 
-    assert cues.of_text("- three cats ^D1-3", asked, ranking.WEIGHTS) == {"number": ranking.WEIGHTS.number}
-    assert cues.of_text("- some cats ^D1-3", asked, ranking.WEIGHTS) == {}
-    assert cues.of_text("- dogs? ^D1-3", asked, ranking.WEIGHTS) == {"question": ranking.WEIGHTS.question}
+    assert query_features.of_text("- three cats ^D1-3", asked, scoring.WEIGHTS) == {"number": scoring.WEIGHTS.number}
+    assert query_features.of_text("- some cats ^D1-3", asked, scoring.WEIGHTS) == {}
+    assert query_features.of_text("- dogs? ^D1-3", asked, scoring.WEIGHTS) == {"question": scoring.WEIGHTS.question}
 
 
 def test_a_speaker_is_named_by_a_part_of_the_name():
-    asked = cues.asked("What did Ann's sister say?", ())
+    asked = query_features.asked("What did Ann's sister say?", ())
 
-    assert cues.names_speaker("Ann Lee", asked.names)
-    assert not cues.names_speaker("Anna", asked.names)
-    assert not cues.names_speaker("", asked.names)
+    assert query_features.names_speaker("Ann Lee", asked.names)
+    assert not query_features.names_speaker("Anna", asked.names)
+    assert not query_features.names_speaker("", asked.names)
 
 
 def test_prose_has_no_cues_of_conversations():
-    asked = cues.asked("When? How many?", ())
+    asked = query_features.asked("When? How many?", ())
 
-    assert cues.of_text("- 2 cats in 2023? ^a1", asked, ranking.PROSE) == {}
+    assert query_features.of_text("- 2 cats in 2023? ^a1", asked, scoring.PROSE) == {}
 
 
 @pytest.mark.parametrize(
@@ -114,15 +114,15 @@ def test_prose_has_no_cues_of_conversations():
     ],
 )
 def test_a_text_is_a_question_as_far_as_it_asks(text, part):
-    asked = cues.asked("the kettle", ())
+    asked = query_features.asked("the kettle", ())
 
-    assert cues.of_text(text, asked, ranking.WEIGHTS).get("question") == part
+    assert query_features.of_text(text, asked, scoring.WEIGHTS).get("question") == part
 
 
 def test_a_question_that_asks_the_query_again_counts_for_less():
-    asked = cues.asked("ladder", ())
-    weights = ranking.WEIGHTS
+    asked = query_features.asked("ladder", ())
+    weights = scoring.WEIGHTS
 
-    again = cues.of_text("- **Ann**: Where is the ladder? ^b1", asked, weights)
+    again = query_features.of_text("- **Ann**: Where is the ladder? ^b1", asked, weights)
 
     assert again == {"question": weights.question + weights.asked_again}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.memory.diffs import CONTEXT, lines_of, taken_back, unified
+from vault_memory.rules.edits.unified_diff import CONTEXT, lines_of, taken_back, unified
 
 lines = st.lists(st.sampled_from([b"", b"a", b"b", b"aa"]), max_size=24)
 edits = st.lists(st.tuples(st.integers(0, 24), st.integers(0, 3), lines.map(lambda few: few[:3])), max_size=3)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.markdown import parse
-from vault_memory.memory.entities import TYPES, Entities, Mention, extract, type_of, without_overlaps
-from vault_memory.memory.facts import Fact, read_facts
-from vault_memory.memory.relations import INVERSE, RELATIONSHIPS, strength, strengths, with_inverse
-from vault_memory.memory.relevance import relevant
+from vault_memory.markdown.document import parse
+from vault_memory.rules.facts.entities import TYPES, Entities, Mention, extract, type_of, without_overlaps
+from vault_memory.rules.facts.fact import Fact, read_facts
+from vault_memory.rules.facts.inference import INVERSE, RELATIONSHIPS, strength, strengths, with_inverse
+from vault_memory.rules.facts.relevance import relevant
 
 PAGE = b"""## acme corp
 - is_a: organization

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.memory import CUT, Excerpt, Prompt, read_answer
-from vault_memory.memory.extraction import LONGEST, MOST, NO_ROW, merged, problem
-from vault_memory.memory.prompting import filled
-from vault_memory.memory.shapes import KEYS, MOST_CHOICES, TOPICS, TYPES, schema
-from vault_memory.memory.words import shortened
+from vault_memory.rules.learning.answer_schema import KEYS, MOST_CHOICES, TOPICS, TYPES, schema
+from vault_memory.rules.learning.extraction import LONGEST, MOST, NO_ROW, merged, problem, read_answer
+from vault_memory.rules.learning.model_prompt import CUT, Excerpt, Prompt, filled
+from vault_memory.rules.search.tokens import shortened
 
 OWN = ("t1", "t2")
 GOOD: dict[str, Any] = {

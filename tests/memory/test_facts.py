@@ -7,19 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.markdown import parse, render
-from vault_memory.memory import apply_ops, as_json
-from vault_memory.memory.fact_changes import (
-    Change,
-    FactRules,
-    add_fact,
-    confirm_fact,
-    correct_fact,
-    delete_fact,
-    invalidate_fact,
-    is_writable,
-)
-from vault_memory.memory.facts import (
+from vault_memory.markdown.document import parse, render
+from vault_memory.rules.edits.apply_ops import apply_ops
+from vault_memory.rules.edits.ops import as_json
+from vault_memory.rules.facts.fact import (
     SINGLE,
     Fact,
     current,
@@ -29,6 +20,16 @@ from vault_memory.memory.facts import (
     read_facts,
     unread_lines,
     valid_on,
+)
+from vault_memory.rules.facts.fact_page import (
+    Change,
+    FactRules,
+    add_fact,
+    confirm_fact,
+    correct_fact,
+    delete_fact,
+    invalidate_fact,
+    is_writable,
 )
 
 TODAY = date(2026, 6, 1)

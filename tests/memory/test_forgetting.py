@@ -8,7 +8,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.scenarios.spellings import reads, spellings
-from vault_memory.memory import Sought, TextTooShort, cut_audit, cut_note, cut_transcript, read_line
+from vault_memory.rules.edits.audit_reader import read_line
+from vault_memory.rules.forgetting.matcher import Sought, TextTooShort
+from vault_memory.rules.forgetting.redact_notes import cut_audit, cut_note, cut_transcript
 
 LANTERN = Sought.of("Green Lantern")
 

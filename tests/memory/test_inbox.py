@@ -8,21 +8,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.markdown import parse
-from vault_memory.memory import (
-    AddHeading,
-    Append,
-    Remove,
-    Replace,
+from vault_memory.markdown.document import parse
+from vault_memory.markdown.note_items import items_of
+from vault_memory.rules.edits.audit_record import propose
+from vault_memory.rules.edits.inbox_page import (
     add_to_inbox,
     drop_from_inbox,
     expired,
-    items_of,
-    propose,
+    lines_for,
     read_inbox,
     strike_in_inbox,
 )
-from vault_memory.memory.inbox import lines_for
+from vault_memory.rules.edits.ops import AddHeading, Append, Remove, Replace
 
 FIRST = propose(
     "Users/mira/bot/config/USER.md", Remove("Preferences", "Likes morning briefings at 7am"), "said (ref:1402)"

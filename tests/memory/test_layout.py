@@ -7,19 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vault_memory.errors import BadPath, ConfigError
-from vault_memory.memory import (
-    KINDS,
-    Layout,
-    Pattern,
-    Place,
-    awkward,
-    bots,
-    clash_key,
-    clashes,
-    conflict_copy,
-    ignored,
-    inside,
-)
+from vault_memory.rules.paths.conflict_names import conflict_copy
+from vault_memory.rules.paths.filenames import awkward, clash_key, clashes, ignored, inside
+from vault_memory.rules.paths.layout import KINDS, Layout, Pattern, Place, bots
 
 LAYOUT = Layout()
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.markdown import parse, render, top_region
-from vault_memory.memory import Append, Rejected, apply_ops, as_json, read_op
+from vault_memory.markdown.document import parse, render
+from vault_memory.markdown.editable_region import top_region
+from vault_memory.rules.edits.apply_ops import apply_ops
+from vault_memory.rules.edits.ops import Append, Rejected, as_json, read_op
 
 CASES = re.findall(
     r"^## ([^\n]+)\n\n```note\n(.*?)```\n\n```ops\n(.*?)```\n\n```after\n(.*?)```\n\n([^\n]+)$",

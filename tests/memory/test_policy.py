@@ -7,23 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vault_memory.markdown import parse, render
-from vault_memory.memory import (
-    AddHeading,
-    Append,
-    Ownership,
-    Rules,
-    apply_ops,
-    decide,
-    fitted,
-    items_of,
-    lift,
-    propose,
-    record_run,
-    replay,
-    why_stale,
-)
-from vault_memory.memory.instructions import shaped_like_instruction
+from vault_memory.markdown.document import parse, render
+from vault_memory.markdown.note_items import items_of
+from vault_memory.rules.context.prompt_injection import shaped_like_instruction
+from vault_memory.rules.edits.apply_ops import apply_ops
+from vault_memory.rules.edits.audit_record import propose, record_run
+from vault_memory.rules.edits.ops import AddHeading, Append
+from vault_memory.rules.edits.ownership import Ownership, lift, replay
+from vault_memory.rules.edits.policy import Rules, decide, why_stale
+from vault_memory.rules.edits.rebase import fitted
 
 
 def append(line, heading="A"):

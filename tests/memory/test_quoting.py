@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.memory import quoting
-from vault_memory.memory.instructions import PATTERNS, beginnings, shaped_like_instruction
-from vault_memory.memory.quoting import CLOSING, FLAG, NAME, escaped, flagged, opening, quoted
-from vault_memory.memory.words import clean
+from vault_memory.rules.context import quoting
+from vault_memory.rules.context.prompt_injection import PATTERNS, beginnings, shaped_like_instruction
+from vault_memory.rules.context.quoting import CLOSING, FLAG, NAME, escaped, flagged, opening, quoted
+from vault_memory.rules.search.tokens import clean
 
 LESS = "<＜﹤‹〈⟨"
 SLASHES = "/／∕⁄⧸\\"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from vault_memory.memory import statements, words
+from vault_memory.rules.conversations import statements
+from vault_memory.rules.search import tokens
 
 EMPTY = """
 I don't know the gate code.
@@ -99,7 +100,7 @@ QUERY = "What is the gate code of the cottage?"
     ],
 )
 def test_a_turn_that_asks_the_same_repeats_the_query(turn: str) -> None:
-    assert statements.repeats(turn, frozenset(words.words(QUERY)))
+    assert statements.repeats(turn, frozenset(tokens.words(QUERY)))
 
 
 @pytest.mark.parametrize(
@@ -114,4 +115,4 @@ def test_a_turn_that_asks_the_same_repeats_the_query(turn: str) -> None:
     ],
 )
 def test_a_turn_that_says_something_else_does_not_repeat_the_query(turn: str) -> None:
-    assert not statements.repeats(turn, frozenset(words.words(QUERY)))
+    assert not statements.repeats(turn, frozenset(tokens.words(QUERY)))

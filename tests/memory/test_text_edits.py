@@ -3,11 +3,11 @@
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from vault_memory.memory.audit import Record
-from vault_memory.memory.authors import added, bots_lines, of_people, taken_away
-from vault_memory.memory.diffs import unified
-from vault_memory.memory.text_edits import Edited, Unfit, edit_text, text_of
-from vault_memory.memory.tool_paths import note_name, relative, shown_name
+from vault_memory.rules.edits.audit_record import Record
+from vault_memory.rules.edits.blame import added, bots_lines, of_people, taken_away
+from vault_memory.rules.edits.text_edits import Edited, Unfit, edit_text, text_of
+from vault_memory.rules.edits.unified_diff import unified
+from vault_memory.rules.memory_tool.tool_paths import note_name, relative, shown_name
 
 TEXTS = st.text(st.sampled_from("ab -#\n\r\t\u2028é"), max_size=40)
 

@@ -9,9 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vault_memory.errors import UsageError
-from vault_memory.markdown import CAP
-from vault_memory.memory import (
-    Layout,
+from vault_memory.markdown.chunking.splitter import CAP
+from vault_memory.rules.conversations.turn import (
     Turn,
     checked,
     new_id,
@@ -22,6 +21,7 @@ from vault_memory.memory import (
     turn_chunks,
     union_of_turns,
 )
+from vault_memory.rules.paths.layout import Layout
 
 NOON = datetime(2026, 4, 6, 12, 0, tzinfo=UTC)
 LAYOUT = Layout()

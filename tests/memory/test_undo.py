@@ -6,19 +6,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.markdown import parse, render
-from vault_memory.memory import (
-    NotUndoable,
-    apply_ops,
-    items_of,
-    propose,
-    read_line,
-    record_run,
-    redact,
-    undo,
-)
-from vault_memory.memory.diffs import taken_back, unified
-from vault_memory.memory.ops import Append
+from vault_memory.markdown.document import parse, render
+from vault_memory.markdown.note_items import items_of
+from vault_memory.rules.edits.apply_ops import apply_ops
+from vault_memory.rules.edits.audit_reader import read_line
+from vault_memory.rules.edits.audit_record import propose, record_run
+from vault_memory.rules.edits.ops import Append
+from vault_memory.rules.edits.undo import NotUndoable, undo
+from vault_memory.rules.edits.unified_diff import taken_back, unified
+from vault_memory.rules.forgetting.redact_audit import redact
 
 
 def run(raw, *ops, source="nightly", id="1"):

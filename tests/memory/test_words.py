@@ -4,19 +4,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.memory import words
+from vault_memory.rules.search import tokens
 
 
 def test_a_run_without_spaces_is_cut_into_pairs_and_its_last_letter():
-    assert words.words("東京都 tower") == ["東京", "京都", "都", "tower"]
+    assert tokens.words("東京都 tower") == ["東京", "京都", "都", "tower"]
 
 
 def test_a_run_of_one_stays():
-    assert words.words("a 東 b") == ["a", "東", "b"]
+    assert tokens.words("a 東 b") == ["a", "東", "b"]
 
 
 def test_text_with_letters_of_both_kinds_is_parted_between_them():
-    assert words.words("NFL联盟2024") == ["nfl", "联盟", "盟", "2024"]
+    assert tokens.words("NFL联盟2024") == ["nfl", "联盟", "盟", "2024"]
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,11 @@ def test_text_with_letters_of_both_kinds_is_parted_between_them():
     ],
 )
 def test_ways_of_writing_the_same_word_meet(written, typed):
-    assert words.words(written) == words.words(typed)
+    assert tokens.words(written) == tokens.words(typed)
 
 
 def test_words_of_hindi_are_not_broken_at_their_vowel_signs():
-    assert words.words("हिन्दी भाषा।") == ["हिन्दी", "भाषा"]
+    assert tokens.words("हिन्दी भाषा।") == ["हिन्दी", "भाषा"]
 
 
 @pytest.mark.parametrize(
@@ -49,31 +49,31 @@ def test_words_of_hindi_are_not_broken_at_their_vowel_signs():
     ],
 )
 def test_stop_words_are_left_out_unless_nothing_else_is_left(sentence, kept):
-    found = words.terms(sentence)
+    found = tokens.terms(sentence)
 
     assert set(found) >= set(kept) - {"候"}
     assert not {"the", "die", "das", "где"} & set(found) or sentence == "who is it?"
 
 
 def test_the_stop_words_of_one_language_are_words_of_another():
-    assert "die" in words.terms("how did the dog die?")
-    assert "die" not in words.terms("wo ist die Katze und der Hund?")
+    assert "die" in tokens.terms("how did the dog die?")
+    assert "die" not in tokens.terms("wo ist die Katze und der Hund?")
 
 
 def test_of_a_long_prompt_the_questions_are_asked():
     prompt = "I had a long day. My boss called. Where did I leave the keys? It rained. And who has the car?"
 
-    assert words.sentences(prompt) == ["Where did I leave the keys?", "And who has the car?"]
+    assert tokens.sentences(prompt) == ["Where did I leave the keys?", "And who has the car?"]
 
 
 def test_of_a_prompt_without_a_question_the_last_two_sentences_are_asked():
-    assert words.sentences("One. Two. Three.") == ["Two.", "Three."]
-    assert words.sentences("我在北京。他在上海。他们在哪里？") == ["他们在哪里？"]
+    assert tokens.sentences("One. Two. Three.") == ["Two.", "Three."]
+    assert tokens.sentences("我在北京。他在上海。他们在哪里？") == ["他们在哪里？"]
 
 
 def test_terms_are_bounded():
-    assert len(words.terms(" ".join(f"word{number}" for number in range(10_000)))) == words.MOST_TERMS
-    assert len(words.sentences("what? " * 10_000)) == words.MOST_SENTENCES
+    assert len(tokens.terms(" ".join(f"word{number}" for number in range(10_000)))) == tokens.MOST_TERMS
+    assert len(tokens.sentences("what? " * 10_000)) == tokens.MOST_SENTENCES
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=())))
@@ -82,7 +82,7 @@ def test_terms_are_bounded():
 @example("ก\u0e33")
 @example("İ")
 def test_any_text_has_words_that_can_be_stored(text):
-    for found in (words.words(text), words.terms(text), words.sentences(text), [words.normalise(text)]):
+    for found in (tokens.words(text), tokens.terms(text), tokens.sentences(text), [tokens.normalise(text)]):
         for word in found:
             word.encode("utf-8")
             assert "\x00" not in word
@@ -90,9 +90,9 @@ def test_any_text_has_words_that_can_be_stored(text):
 
 @given(st.text())
 def test_words_stay_what_they_are_when_normalised_again(text):
-    single = [word for word in words.words(text) if not words.is_run(word)]
+    single = [word for word in tokens.words(text) if not tokens.is_run(word)]
 
-    assert words.words(" ".join(single)) == single or any(not word.isascii() for word in single)
+    assert tokens.words(" ".join(single)) == single or any(not word.isascii() for word in single)
 
 
 @pytest.mark.parametrize(
@@ -110,4 +110,4 @@ def test_words_stay_what_they_are_when_normalised_again(text):
     ],
 )
 def test_an_entity_is_named_as_whole_words(entity, text, named):
-    assert words.names(entity, text) is named
+    assert tokens.names(entity, text) is named

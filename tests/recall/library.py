@@ -5,9 +5,10 @@ import struct
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from vault_memory.index import Entry, Held, Index, State, vectors
-from vault_memory.markdown import chunk
-from vault_memory.memory import words
+from vault_memory.index import vectors
+from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.markdown.chunking.chunker import chunk
+from vault_memory.rules.search import tokens
 
 NOW = datetime(2024, 6, 15, 12, 0)
 MODEL = "toy"
@@ -41,7 +42,7 @@ def embed_all(index: Index) -> None:
 def embed(text: str) -> bytes:
     """A text as a vector: each of its words points somewhere, the same words to the same place."""
     total = [1e-3] * DIMENSIONS
-    for word in words.words(text):
+    for word in tokens.words(text):
         for at, byte in enumerate(hashlib.sha256(word.encode()).digest()[:DIMENSIONS]):
             total[at] += byte - 127.5
     length = sum(value * value for value in total) ** 0.5

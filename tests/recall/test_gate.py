@@ -3,7 +3,7 @@
 import pytest
 
 from tests.recall.library import MODEL, NOW, embed, library, put
-from vault_memory.recall import search
+from vault_memory.search.query import search
 
 ME, OTHER = "user:me", "user:other"
 GARDEN = """# Garden

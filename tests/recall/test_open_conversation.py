@@ -12,8 +12,8 @@ import pytest
 
 from tests.recall.towns import VOCABULARY
 from vault_memory import VaultMemory
-from vault_memory.config import Config, Embedding
-from vault_memory.recall import MODES
+from vault_memory.config.sections import Config, Embedding
+from vault_memory.search.results import MODES
 
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 SCOPES = ["user:ann"]

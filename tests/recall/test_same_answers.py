@@ -8,15 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import vault_memory.index.matrices as module_of_matrices
+import vault_memory.index.vector_cache as module_of_matrices
 from tests.recall import towns
 from tests.recall.library import MODEL, embed, library, put
 from tests.recall.towns import Town, answers, bring_up_to_date, differences, scope_sets
-from vault_memory.index import RULES, Entry, Held, Index, State, text, volumes
+from vault_memory.index import fts_search, term_volumes
 from vault_memory.index.filters import chunks_in
+from vault_memory.index.generations import RULES
 from vault_memory.index.slices import put_in_slices, remove_in_slices
-from vault_memory.markdown import chunk
-from vault_memory.recall import MODES, Matrices, search
+from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.vector_cache import Matrices
+from vault_memory.markdown.chunking.chunker import chunk
+from vault_memory.search.query import search
+from vault_memory.search.results import MODES
 
 SEVERAL = tuple(scope_sets(tuple(towns.FOLDERS)))
 
@@ -86,8 +90,12 @@ def test_of_hits_that_are_equally_good_the_first_by_path_come(mode, matrices):
 
 def count_chunks_by_the_highest_id(monkeypatch):
     highest = "SELECT max(id), total(length(text)) FROM chunk"
-    monkeypatch.setattr(volumes, "of", lambda run, ids: volumes.Volume(*map(int, run.execute(highest).fetchone())))
-    monkeypatch.setattr(text, "within_scopes", lambda run, ids: f"scope : ({' OR '.join(f's{id_}' for id_ in ids)})")
+    monkeypatch.setattr(
+        term_volumes, "of", lambda run, ids: term_volumes.Volume(*map(int, run.execute(highest).fetchone()))
+    )
+    monkeypatch.setattr(
+        fts_search, "within_scopes", lambda run, ids: f"scope : ({' OR '.join(f's{id_}' for id_ in ids)})"
+    )
 
 
 def add_up_by_where_rows_stand(monkeypatch):
@@ -101,8 +109,10 @@ def add_up_by_where_rows_stand(monkeypatch):
 
 
 def count_other_peoples_chunks(monkeypatch):
-    monkeypatch.setattr(volumes, "of", lambda connection, ids: volumes.of_all(connection))
-    monkeypatch.setattr(text, "within_scopes", lambda run, ids: f"scope : ({' OR '.join(f's{id_}' for id_ in ids)})")
+    monkeypatch.setattr(term_volumes, "of", lambda connection, ids: term_volumes.of_all(connection))
+    monkeypatch.setattr(
+        fts_search, "within_scopes", lambda run, ids: f"scope : ({' OR '.join(f's{id_}' for id_ in ids)})"
+    )
 
 
 @pytest.mark.parametrize("break_it", [count_chunks_by_the_highest_id, add_up_by_where_rows_stand])
@@ -211,8 +221,8 @@ def test_the_words_of_a_turn_count_once_where_a_person_and_the_channel_are_asked
     [(chunks,)] = index.connection.execute(f"SELECT count(*) FROM chunk c WHERE {chunks_in(ids)}")
     [(turns,)] = index.connection.execute("SELECT count(*) FROM chunk WHERE also = ?", ids[1:])
 
-    assert volumes.of(index.connection, ids).chunks == chunks
-    one_by_one = [volumes.of(index.connection, [id_]).chunks for id_ in ids]
+    assert term_volumes.of(index.connection, ids).chunks == chunks
+    one_by_one = [term_volumes.of(index.connection, [id_]).chunks for id_ in ids]
     assert sum(one_by_one) == chunks + turns > chunks
     index.close()
 
@@ -222,14 +232,14 @@ def test_the_words_of_a_chunk_of_any_length_are_counted_as_fts5_counts_them(word
     index = Index(":memory:")
     run = index.connection.execute
     run("INSERT INTO chunk_fts(rowid, scope, heading, who, body) VALUES (1, 's1', '', 'ann', ?)", ("word " * words,))
-    volumes.add(index.connection, 1, [(1, None)])
+    term_volumes.add(index.connection, 1, [(1, None)])
 
-    assert volumes.of(index.connection, [1]) == (1, 2 + words)
+    assert term_volumes.of(index.connection, [1]) == (1, 2 + words)
     run("INSERT INTO chunk(id, note, scope, ordinal, first_line, last_line, identity, heading, who, topic, text)"
         " VALUES (1, 1, 1, 0, 1, 1, '', '', '', '', '')")  # fmt: skip
-    volumes.subtract(index.connection, [(1,)])
+    term_volumes.subtract(index.connection, [(1,)])
     assert run("SELECT * FROM volume WHERE scope > 0").fetchall() == []
-    assert volumes.of_all(index.connection).chunks == 0
+    assert term_volumes.of_all(index.connection).chunks == 0
 
 
 def test_an_index_of_an_older_version_is_counted_when_it_is_opened(tmp_path):

@@ -7,11 +7,16 @@ import pytest
 
 from tests.recall.library import MODEL, NOW, embed, library, put
 from vault_memory.errors import UsageError
-from vault_memory.index import Entry, Held, Index, State, filters, text, vectors
+from vault_memory.index import filters, fts_search, vectors
 from vault_memory.index.filters import Filters
-from vault_memory.index.kept import forget
-from vault_memory.memory import ranking, turn_chunks
-from vault_memory.recall import MODES, Matrices, hits, search
+from vault_memory.index.query_cache import forget
+from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.vector_cache import Matrices
+from vault_memory.rules.conversations.turn import turn_chunks
+from vault_memory.rules.search import scoring
+from vault_memory.search import hits
+from vault_memory.search.query import search
+from vault_memory.search.results import MODES
 
 SCOPES = (
     "user:alice",
@@ -44,7 +49,7 @@ def index():
 def of_places(index: Index, places: Iterable[int]) -> set[str]:
     """The scopes in which these places are."""
     owners = dict(index.connection.execute("SELECT n.id, s.name FROM note n JOIN scope s ON s.id = n.scope"))
-    return {owners[ranking.split(place)[0]] for place in places}
+    return {owners[scoring.split(place)[0]] for place in places}
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +75,7 @@ def by_search(index: Index, asked: Sequence[str], resident: Matrices | None) -> 
 def everywhere(index: Index) -> list[int]:
     """Every place there is, as if somebody had guessed it."""
     rows = index.connection.execute("SELECT note, ordinal FROM chunk")
-    return [ranking.place(note, ordinal) for note, ordinal in rows]
+    return [scoring.place(note, ordinal) for note, ordinal in rows]
 
 
 def by_vectors(index: Index, ids: Sequence[int], resident: Matrices | None) -> set[str]:
@@ -80,7 +85,7 @@ def by_vectors(index: Index, ids: Sequence[int], resident: Matrices | None) -> s
         likeness = resident.like(index, ids, model, embed("apple"))
     else:
         likeness = vectors.like(index.connection, ids, model, embed("apple"))
-    best = likeness.best(1000, None, ranking.WEIGHTS)
+    best = likeness.best(1000, None, scoring.WEIGHTS)
     return of_places(index, [*best, *likeness.at(everywhere(index))])
 
 
@@ -91,22 +96,23 @@ NONE = Filters()
 FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
     "text.find": lambda index, asked: of_places(
         index,
-        text.find(index.connection, index.scope_ids(asked), ["apple"], NONE, most=1000).found,
+        fts_search.find(index.connection, index.scope_ids(asked), ["apple"], NONE, most=1000).found,
     ),
     "text.find, narrowed": lambda index, asked: of_places(
         index,
-        text.find(
+        fts_search.find(
             index.connection, index.scope_ids(asked), ["apple"], Filters(kinds=frozenset({"note"})), most=9
         ).found,
     ),
     "text.beside": lambda index, asked: of_places(
-        index, text.beside(index.connection, index.scope_ids(asked), everywhere(index), NONE)
+        index, fts_search.beside(index.connection, index.scope_ids(asked), everywhere(index), NONE)
     ),
     "text.dated": lambda index, asked: of_places(
-        index, text.dated(index.connection, index.scope_ids(asked), [("2024-01-01", "2024-12-31")], NONE, most=1000)
+        index,
+        fts_search.dated(index.connection, index.scope_ids(asked), [("2024-01-01", "2024-12-31")], NONE, most=1000),
     ),
     "text.passing": lambda index, asked: of_places(
-        index, text.passing(index.connection, index.scope_ids(asked), Filters(topic="any"))
+        index, fts_search.passing(index.connection, index.scope_ids(asked), Filters(topic="any"))
     ),
     "vectors.like": lambda index, asked: by_vectors(index, index.scope_ids(asked), None),
     "Matrices.like": lambda index, asked: by_vectors(index, index.scope_ids(asked), kept),
@@ -131,7 +137,7 @@ def test_several_scopes_are_those_and_no_other(index, name):
 
 
 def break_match(monkeypatch):
-    monkeypatch.setattr(text, "within_scopes", lambda connection, scope_ids: "")
+    monkeypatch.setattr(fts_search, "within_scopes", lambda connection, scope_ids: "")
 
 
 def break_rows(monkeypatch):
@@ -162,7 +168,15 @@ def test_the_full_text_leaves_other_scopes_out_even_if_rows_were_not_compared(in
 
 
 def test_the_scope_is_a_required_argument_of_the_lowest_functions(index):
-    for function in (text.find, text.fetch, text.beside, text.dated, text.passing, text.count, vectors.like):
+    for function in (
+        fts_search.find,
+        fts_search.fetch,
+        fts_search.beside,
+        fts_search.dated,
+        fts_search.passing,
+        fts_search.count,
+        vectors.like,
+    ):
         with pytest.raises(TypeError, match="scope_ids"):
             function(index.connection)
     with pytest.raises(TypeError, match="scopes"):

@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 
 from tests.recall.library import MODEL, NOW, embed, embed_all, library, put
 from vault_memory.errors import UsageError
-from vault_memory.index import Index
-from vault_memory.recall import MODES, Matrices, excerpt, search
+from vault_memory.index.store import Index
+from vault_memory.index.vector_cache import Matrices
+from vault_memory.search.hits import excerpt
+from vault_memory.search.query import search
+from vault_memory.search.results import MODES
 
 SCOPE = "user:ann"
 NOTES = {

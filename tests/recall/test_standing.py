@@ -6,11 +6,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.markdown import chunk, parse
-from vault_memory.memory.facts import read_facts
-from vault_memory.recall import Hit
-from vault_memory.recall.standing import Authors, Notes
-from vault_memory.vault import Folder
+from vault_memory.context.live_notes import Authors, Notes
+from vault_memory.markdown.chunking.chunker import chunk
+from vault_memory.markdown.document import parse
+from vault_memory.rules.facts.fact import read_facts
+from vault_memory.search.results import Hit
+from vault_memory.vault.reader import Folder
 
 SAMPLE = Path(__file__).parent.parent.parent / "sample_vault"
 LINES = st.sampled_from(

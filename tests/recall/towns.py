@@ -15,11 +15,14 @@ from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-from vault_memory.index import Index, vectors
-from vault_memory.ingest import Ingest
-from vault_memory.memory import Layout, words
-from vault_memory.recall import Matrices, search
-from vault_memory.vault import Folder
+from vault_memory.index import vectors
+from vault_memory.index.store import Index
+from vault_memory.index.vector_cache import Matrices
+from vault_memory.ingest.scan import Ingest
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.rules.search import tokens
+from vault_memory.search.query import search
+from vault_memory.vault.reader import Folder
 
 NOW = datetime(2026, 6, 1, 12, 0)
 MODEL, DIMENSIONS = "toy", 32
@@ -188,7 +191,7 @@ def _direction(word: str) -> tuple[float, ...]:
 def embed(text: str) -> bytes:
     """A text as a vector: the sum of the directions of its words."""
     total = [1e-3] * DIMENSIONS
-    for word in words.words(text):
+    for word in tokens.words(text):
         total = [value + part for value, part in zip(total, _direction(word), strict=True)]
     length = sum(value * value for value in total) ** 0.5
     return struct.pack(f"<{DIMENSIONS}f", *(value / length for value in total))

@@ -5,7 +5,9 @@ import pytest
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.faults import Answer, Faulty, LoseAnswer, Rule, Script
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
-from vault_memory.remote import Account, Nextcloud, OutcomeUnknown, Refused, Unauthorised
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.nextcloud import Nextcloud
+from vault_memory.remote.remote_errors import OutcomeUnknown, Refused, Unauthorised
 
 FILES = [(f"{number}.md", b"- %d\n" % number) for number in range(6)]
 

@@ -11,8 +11,9 @@ import pytest
 import requests
 
 from tests.remote.wire import Wire, line, listing
-from vault_memory.remote import Account, RemoteUnreachable, WebDav
-from vault_memory.remote.transport import _not_sent
+from vault_memory.remote.http_transport import Account, _not_sent
+from vault_memory.remote.remote_errors import RemoteUnreachable
+from vault_memory.remote.webdav import WebDav
 
 ROOT = listing(line("/vault/", folder=True))
 

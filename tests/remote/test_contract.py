@@ -14,25 +14,22 @@ import pytest
 from tests.remote.servers import real
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
-from vault_memory.remote import (
-    Account,
-    Earlier,
+from vault_memory.remote import in_memory
+from vault_memory.remote.contract import Earlier, Remote, Traits
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.in_memory import RamRemote, RamServer
+from vault_memory.remote.nextcloud import Nextcloud
+from vault_memory.remote.remote_errors import (
     FolderNotEmpty,
-    Nextcloud,
     NotUnderstood,
     OutcomeUnknown,
     ParentMissing,
-    RamRemote,
-    RamServer,
     Refused,
-    Remote,
     RemoteChanged,
     RemoteMissing,
     RootMissing,
-    Traits,
-    WebDav,
 )
-from vault_memory.remote import ram as in_memory
+from vault_memory.remote.webdav import WebDav
 
 CARELESS = ("nginx", "rclone")
 NAMES = (

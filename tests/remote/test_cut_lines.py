@@ -7,7 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.remote.wire import DATE, ROOT, XML, answer, line, listing, multistatus, wire
-from vault_memory.remote import Fetched, NotUnderstood, OutcomeUnknown, RemoteError, RemoteUnreachable, WebDav
+from vault_memory.remote.contract import Fetched
+from vault_memory.remote.remote_errors import NotUnderstood, OutcomeUnknown, RemoteError, RemoteUnreachable
+from vault_memory.remote.webdav import WebDav
 
 LISTED = listing(ROOT, line("/vault/a.md"), line("/vault/sub/", folder=True))
 CHUNKED = (

@@ -14,8 +14,11 @@ from webdav3.client import Client
 
 from tests.remote.wire import ROOT, XML, answer, line, listing, multistatus, wire
 from vault_memory.errors import BadPath, ConfigError
-from vault_memory.remote import Account, Entry, NotUnderstood, RemoteError, RemoteUnreachable, WebDav
 from vault_memory.remote.address import Address, address
+from vault_memory.remote.contract import Entry
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.remote_errors import NotUnderstood, RemoteError, RemoteUnreachable
+from vault_memory.remote.webdav import WebDav
 
 SECRET = "petrel-9-lantern"
 
@@ -232,7 +235,7 @@ def test_an_endless_listing_ends_at_the_cap_without_filling_memory(announced: bo
 def test_the_addresses_at_which_clouds_keep_credentials_are_not_talked_to(monkeypatch: pytest.MonkeyPatch) -> None:
     with wire(listing(ROOT)) as server:
         host, port = server.origin.removeprefix("http://").split(":")
-        monkeypatch.setattr("vault_memory.remote.connections.CLOUD_METADATA", frozenset({host}))
+        monkeypatch.setattr("vault_memory.remote.http_adapter.CLOUD_METADATA", frozenset({host}))
         remote = WebDav(f"http://localhost:{port}/vault", Account("mira", SECRET))
         with pytest.raises(RemoteUnreachable, match="own network services"):
             remote.list()

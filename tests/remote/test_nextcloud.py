@@ -12,11 +12,11 @@ from tests.remote.servers.exchange import Seen
 from tests.remote.servers.faults import NOT_FOUND, Answer, Faulty, LoseAnswer, Rule, Script
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 from tests.remote.wire import answer, wire
-from vault_memory.remote import (
-    Account,
-    Earlier,
-    Login,
-    Nextcloud,
+from vault_memory.remote.contract import Earlier
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.login import Login
+from vault_memory.remote.nextcloud import Nextcloud
+from vault_memory.remote.remote_errors import (
     NotUnderstood,
     OutcomeUnknown,
     Refused,
@@ -27,8 +27,8 @@ from vault_memory.remote import (
     RemoteMissing,
     RemoteUnreachable,
     Unauthorised,
-    WebDav,
 )
+from vault_memory.remote.webdav import WebDav
 
 LONG = b"a line of a long note\n" * 2000
 

@@ -6,8 +6,12 @@ from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.remote.wire import HTML, answer, wire
 from vault_memory.errors import ConfigError
-from vault_memory.remote import Account, Nextcloud, RemoteUnreachable, WebDav, find, open_remote
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.nextcloud import Nextcloud
 from vault_memory.remote.nextcloud_links import read_link
+from vault_memory.remote.remote_errors import RemoteUnreachable
+from vault_memory.remote.remotes import find, open_remote
+from vault_memory.remote.webdav import WebDav
 
 SECRET = "petrel-9-lantern"
 

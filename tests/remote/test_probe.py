@@ -7,8 +7,10 @@ import pytest
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.faults import NOT_FOUND, Answer, CutResponse, Faulty, Rule, Script
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
-from vault_memory.memory import ignored
-from vault_memory.remote import Account, Nextcloud, RemoteError
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.nextcloud import Nextcloud
+from vault_memory.remote.remote_errors import RemoteError
+from vault_memory.rules.paths.filenames import ignored
 
 
 def on(fake: FakeNextcloud, script: Script) -> Nextcloud:

@@ -8,7 +8,10 @@ import pytest
 from tests.remote.servers import real
 from tests.remote.test_statuses import VERBS
 from tests.remote.wire import HTML, answer, line, listing, wire
-from vault_memory.remote import Account, NotUnderstood, RemoteChanged, Traits, WebDav
+from vault_memory.remote.contract import Traits
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.remote_errors import NotUnderstood, RemoteChanged
+from vault_memory.remote.webdav import WebDav
 
 MEGABYTE = 2**20
 

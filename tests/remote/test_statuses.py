@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.remote.wire import DATE, HTML, ROOT, XML, answer, line, listing, multistatus, wire
-from vault_memory.remote import (
+from vault_memory.remote.contract import Traits
+from vault_memory.remote.remote_errors import (
     NotUnderstood,
     OutcomeUnknown,
     ParentMissing,
@@ -19,10 +20,9 @@ from vault_memory.remote import (
     RemoteMissing,
     RemoteUnreachable,
     RootMissing,
-    Traits,
     Unauthorised,
-    WebDav,
 )
+from vault_memory.remote.webdav import WebDav
 
 LOGIN = b"<!DOCTYPE html><html><title>Log in</title></html>"
 

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 from tests.scenarios.outside import Outside
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 
 TEXT = "Zephyrine Ölkanne"
 WORDS = (b"zephyrin", "ölkann".encode(), b"olkann")

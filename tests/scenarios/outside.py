@@ -19,8 +19,7 @@ import pytest
 
 from tests.warm import program, started, tell
 from vault_memory.cli import main
-from vault_memory.daemon import DaemonRefused, ask
-from vault_memory.daemon.client import BEHIND
+from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
 
 PROGRAM = (sys.executable, "-m", "vault_memory")
 PATIENCE_SECONDS = 30.0

@@ -9,8 +9,8 @@ from tests.scenarios.cloud import running_cloud
 from tests.scenarios.index_dump import dump
 from tests.scenarios.outside import Outside, until
 from vault_memory import VaultMemory
-from vault_memory.app.reports import Check
-from vault_memory.vault import revision_of
+from vault_memory.edits.reports import Check
+from vault_memory.vault.snapshots import revision_of
 
 NOTE = "# Me\n\n## Tea\n\n- green\n"
 WAITING = "memory/waiting.md"

@@ -13,9 +13,9 @@ import pytest
 from tests.scenarios.forgotten import KEPT, TEXT, Everywhere, fill, says, traces, tree
 from tests.scenarios.index_dump import dump, rows
 from tests.scenarios.outside import Outside
-from vault_memory.brain.models import installed_minilm
-from vault_memory.memory import Cut
-from vault_memory.vault import erase as erasing
+from vault_memory.models.embedding.model_files import installed_minilm
+from vault_memory.rules.forgetting.redact_notes import Cut
+from vault_memory.vault.write import purge as erasing
 
 KIND = "onnx" if installed_minilm() else "off"
 
@@ -302,11 +302,11 @@ def test_what_is_not_taken_out_is_noticed(everywhere: Everywhere, monkeypatch: p
         case "history":
             monkeypatch.setattr(erasing, "erase", lambda means, eraser: erasing.look_through(means.journal, eraser))
         case "index":
-            monkeypatch.setattr("vault_memory.index.erase.sweep", lambda index: True)
+            monkeypatch.setattr("vault_memory.index.index_erase.sweep", lambda index: True)
         case "notes":
-            monkeypatch.setattr("vault_memory.curate.forget.Forgetter._rewrite", lambda *_: None)
+            monkeypatch.setattr("vault_memory.forgetting.vault_files.Forgetter._rewrite", lambda *_: None)
         case "audit":
-            monkeypatch.setattr("vault_memory.curate.forget.cut_audit", lambda raw, *_: Cut(raw))
+            monkeypatch.setattr("vault_memory.forgetting.vault_files.cut_audit", lambda raw, *_: Cut(raw))
 
     with everywhere.open() as memory:
         done = memory.forget(TEXT)

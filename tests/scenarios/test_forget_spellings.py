@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.scenarios.outside import Outside
 from tests.scenarios.spellings import reads, spellings
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 
 TEXT = "Zephyrine Ölkanne"
 READ = reads(TEXT)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.scenarios.index_dump import dump
 from tests.scenarios.outside import Outside, until
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 
 NAMES = (
     [f"memory/{name}.md" for name in "abcdefgh"]

@@ -11,10 +11,10 @@ from tests.mcp.vaults import answer
 from tests.scenarios.outside import Outside
 from tests.web.served import MIRA, serving
 from vault_memory import VaultMemory
-from vault_memory.app.callers import Caller
-from vault_memory.app.recording import JUST_NOW
-from vault_memory.daemon.server import Server
+from vault_memory.conversations.calls import JUST_NOW
+from vault_memory.daemon.socket_server import Server
 from vault_memory.errors import UsageError
+from vault_memory.rules.paths.caller import Caller
 
 ME = Caller("mira")
 NOTE = "Users/mira/memories/varnish.md"

@@ -11,11 +11,11 @@ import pytest
 
 from tests.scenarios.index_dump import dump
 from tests.scenarios.outside import Outside, until
-from vault_memory.memory import read_turns
+from vault_memory.rules.conversations.turn import read_turns
 
 TALKER = """
 import sys
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 
 with VaultMemory.open(sys.argv[1]) as memory:
     for number in range(int(sys.argv[4])):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.outside import Outside, Running, at, until
-from vault_memory.index import Entry, Held, Index, State
-from vault_memory.markdown import chunk
+from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.markdown.chunking.chunker import chunk
 
 SCOPES = {
     "user:alice": "Users/alice/memories/a.md",

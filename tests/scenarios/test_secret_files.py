@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.brain.scripted import ScriptedModel, learns
-from vault_memory.app import VaultMemory
-from vault_memory.app.password import password_of
-from vault_memory.app.tokens import Tokens
-from vault_memory.config import Brain, Config, Embedding, Remote, Serve, ServeToken, Talk, is_table
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config.remote_password import password_of
+from vault_memory.config.sections import Brain, Config, Embedding, Remote, Serve, ServeToken, Talk, is_table
 from vault_memory.errors import VaultMemoryError
-from vault_memory.web.metrics import Requests, metrics_route
-from vault_memory.web.talk import talk_routes
+from vault_memory.http.prometheus import Requests, metrics_route
+from vault_memory.http.talk_webhook import talk_routes
+from vault_memory.http.tokens import Tokens
 
 SECRET = "0123456789abcdef" * 4
 SERVER = "http://127.0.0.1:9/v1"

@@ -17,7 +17,7 @@ from tests.conftest import PROJECT
 from tests.scenarios.outside import PROGRAM, Outside
 from tests.web.served import serving
 from vault_memory import Caller, UsageError, VaultMemory
-from vault_memory.mcp import server
+from vault_memory.mcp.sdk_server import server
 
 GUIDE = PROJECT / "docs/guides/privacy-and-scopes.md"
 WORDS = {"ann": "albatross", "bo": "bittern", "quay": "cormorant", "crew": "egret", "global": "fulmar"}

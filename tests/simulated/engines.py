@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from tests.simulated.disk import NOTE, Disk
-from vault_memory.markdown import parse, render
-from vault_memory.memory import Record, apply_ops
+from vault_memory.markdown.document import parse, render
+from vault_memory.rules.edits.apply_ops import apply_ops
+from vault_memory.rules.edits.audit_record import Record
 
 
 class Engine(Protocol):

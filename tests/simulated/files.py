@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from vault_memory.vault.files import Found
+from vault_memory.vault.fs import Found
 
 Model = Literal["kill", "ext4-ordered", "ext4-writeback", "btrfs", "posix"]
 MODELS: tuple[Model, ...] = ("kill", "ext4-ordered", "ext4-writeback", "btrfs", "posix")

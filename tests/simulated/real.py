@@ -18,16 +18,21 @@ import apsw
 
 from tests.simulated.disk import AUDIT, NOTE, PAGE, Disk
 from tests.vault.write.world import EMPTY, TickingJournal
-from vault_memory.curate.curator import Curator
-from vault_memory.curate.errors import NotRecorded
-from vault_memory.curate.plan import Run
-from vault_memory.curate.trail import Trail
+from vault_memory.edits.audit_log import Trail
+from vault_memory.edits.edit_errors import NotRecorded
+from vault_memory.edits.editor import Curator
+from vault_memory.edits.plans.edit_plan import Run
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
-from vault_memory.memory import Layout, Record, read_line
-from vault_memory.vault import JournalUnavailable, Note, Stat, Writer
-from vault_memory.vault.gate import HOLD, half_saved
-from vault_memory.vault.means import Means
+from vault_memory.rules.edits.audit_reader import read_line
+from vault_memory.rules.edits.audit_record import Record
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.vault.listing import Stat
+from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Snapshots, revision_of
+from vault_memory.vault.write.journal import JournalUnavailable
+from vault_memory.vault.write.preconditions import HOLD, half_saved
+from vault_memory.vault.write.write_context import Means
+from vault_memory.vault.write.writer import Writer
 
 _QUIET = 0.3
 _LAYOUT = Layout()

@@ -21,8 +21,8 @@ from tests.brain.scripted import Asked, Sent, completion, learned
 from tests.brain.scripted import ScriptedModel as Model
 from tests.conftest import PROJECT
 from tests.warm import load
-from vault_memory.app import VaultMemory
-from vault_memory.sleep.steps import STEPS
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.learning.steps import STEPS
 
 NOW = datetime.fromisoformat("2026-05-26T03:05:00+00:00")
 SAID = (

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.brain.scripted import Asked, ScriptedModel, Sent, completion
-from vault_memory.memory import Turn
-from vault_memory.sleep.gather import gather
+from vault_memory.learning.unread_turns import gather
+from vault_memory.rules.conversations.turn import Turn
 
 FACTS = "Users/mira/lantern/config/FACTS.md"
 RULES = "Users/mira/lantern/config/RULES.md"

@@ -9,8 +9,9 @@ import pytest
 
 from tests.brain import scripted
 from tests.brain.scripted import Asked, ScriptedModel, Sent, completion, fails, learned, learns, learns_fenced, says
-from vault_memory.markdown import parse, parse_item
-from vault_memory.memory import items_of
+from vault_memory.markdown.document import parse
+from vault_memory.markdown.items import parse_item
+from vault_memory.markdown.note_items import items_of
 
 NOTE = "Users/mira/memories/2026-05-25.md"
 FACTS = "Users/mira/lantern/config/FACTS.md"

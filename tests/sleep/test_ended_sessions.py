@@ -7,10 +7,10 @@ import pytest
 from tests.brain.scripted import ScriptedModel, fails, learns, says
 from tests.scenarios.outside import until
 from tests.sleep.test_brains import NOTE, PROFILE, SCOPE, model
-from vault_memory.app import VaultMemory
-from vault_memory.curate import Sessions
-from vault_memory.daemon import nights
-from vault_memory.sleep import Shelf
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.conversations.sessions import Sessions
+from vault_memory.daemon import learning_thread
+from vault_memory.learning.checkpoint import Shelf
 
 NOON = datetime(2026, 5, 25, 12, 30, tzinfo=UTC)
 
@@ -153,19 +153,21 @@ def test_killed_in_the_midst_it_is_finished_by_whoever_comes_next(bedroom):
 
 
 def test_the_daemon_waits_longer_each_time_the_model_does_not_answer(bedroom, monkeypatch):
-    monkeypatch.setattr(nights, "FIRST_SECONDS", 1000.0)
+    monkeypatch.setattr(learning_thread, "FIRST_SECONDS", 1000.0)
     bedroom.sleep(now="2026-05-25T02:05+01:00")
     with model(bedroom, fails(500, "broken", Retry_After="0")) as asked:
         said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
         end(bedroom, "tea")
-        worker = nights.Nights(VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment))
+        worker = learning_thread.Nights(VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment))
         try:
             assert [worker._listen() for _ in range(3)] == [30.0, 60.0, 120.0]
             asked.script = [learns]
-            monkeypatch.setattr("vault_memory.brain.breaker._breakers", {})  # the rest it gives the server is over
-            assert worker._listen() == nights.ENDED_SECONDS
+            monkeypatch.setattr(
+                "vault_memory.models.circuit_breaker._breakers", {}
+            )  # the rest it gives the server is over
+            assert worker._listen() == learning_thread.ENDED_SECONDS
             count = len(asked.asked)
-            assert worker._listen() == nights.ENDED_SECONDS
+            assert worker._listen() == learning_thread.ENDED_SECONDS
             assert len(asked.asked) == count
         finally:
             worker.close()

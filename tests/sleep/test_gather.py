@@ -3,10 +3,10 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.memory import Turn
-from vault_memory.memory.prompting import CUT, Prompt
-from vault_memory.sleep.gather import ROOM, gather
-from vault_memory.sleep.packing import LEAST
+from vault_memory.learning.packing import LEAST
+from vault_memory.learning.unread_turns import ROOM, gather
+from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.learning.model_prompt import CUT, Prompt
 
 
 def turn(number, text="hello", *, session="s", source="talk", role="user", user="ann", origin="owner"):

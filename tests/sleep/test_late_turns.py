@@ -9,13 +9,17 @@ from tempfile import TemporaryDirectory
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.app import VaultMemory
-from vault_memory.curate import Devices, Transcripts
-from vault_memory.memory import Layout, Turn
-from vault_memory.sleep import Desk, Log, Night, Places, Shelf, Wanted
-from vault_memory.sleep.kept import Last
-from vault_memory.sleep.steps import end, gather_turns, state
-from vault_memory.vault import Folder
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.conversations.transcripts import Transcripts
+from vault_memory.learning.checkpoint import Last, Shelf
+from vault_memory.learning.cycle import Desk, Night, Wanted
+from vault_memory.learning.steps import end, gather_turns, state
+from vault_memory.learning.unread_turns import Log
+from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.rules.paths.scope_notes import Places
+from vault_memory.vault.devices import Devices
+from vault_memory.vault.reader import Folder
 
 SCOPE = "user:mira"
 FIRST = datetime(2026, 5, 1, 2, tzinfo=UTC)

@@ -237,7 +237,7 @@ def test_what_is_to_be_remembered_is_kept_at_once(bedroom):
 
 
 def test_a_summary_of_a_conversation_stands_in_the_note_of_its_day(bedroom):
-    from vault_memory.app import VaultMemory
+    from vault_memory.api.vault_memory import VaultMemory
 
     with VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory:
         edit = memory.append_summary(SCOPE, "# Talk\n\n- about ropes\nand *boats*\n", "2026-05-25T17:30:00+01:00")
@@ -248,7 +248,7 @@ def test_a_summary_of_a_conversation_stands_in_the_note_of_its_day(bedroom):
 
 
 def test_a_scope_without_nights_says_so(bedroom):
-    from vault_memory.app import VaultMemory
+    from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.errors import UsageError
 
     with VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.sleep import Schedule
+from vault_memory.learning.schedule import Schedule
 
 ZONES = sorted(available_timezones())
 THIRTY = [

@@ -14,15 +14,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.brain.scripted import ScriptedModel, says
-from vault_memory.app import VaultMemory, nights
-from vault_memory.app.nights import Sleep
-from vault_memory.brain.base import Answer
-from vault_memory.brain.rules import RulesBrain
-from vault_memory.memory import Turn
-from vault_memory.memory.prompting import Prompt
-from vault_memory.sleep import Night
-from vault_memory.sleep.gather import ROOM
-from vault_memory.sleep.steps import STEPS
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.learning import runner
+from vault_memory.learning.cycle import Night
+from vault_memory.learning.runner import Sleep
+from vault_memory.learning.steps import STEPS
+from vault_memory.learning.unread_turns import ROOM
+from vault_memory.models.base import Answer
+from vault_memory.models.llm.phrase_rules import RulesBrain
+from vault_memory.rules.conversations.turn import Turn
+from vault_memory.rules.learning.model_prompt import Prompt
 
 SCOPE = "user:mira"
 EVENING = datetime(2026, 5, 25, 18, tzinfo=UTC)
@@ -185,7 +186,7 @@ def test_a_long_night_without_news_is_one_idle_night(bedroom):
 
 
 def test_what_is_left_after_the_last_question_of_a_run_is_reported_and_read_by_the_next(bedroom, monkeypatch):
-    monkeypatch.setattr(nights, "MOST_ROUNDS", 2)
+    monkeypatch.setattr(runner, "MOST_ROUNDS", 2)
     for number in range(3):
         bedroom.say(f"{number} " + "x" * 30_000, at=f"18:0{number}")
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.scenarios.outside import Outside, until
-from vault_memory.app import VaultMemory
-from vault_memory.daemon import nights
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon import learning_thread
 
 PEOPLE = 200
 TURN = {"ts": "2026-11-21T20:00:00+00:00", "session": "s", "role": "user", "channel": "", "origin": "owner"}
@@ -59,9 +59,9 @@ def test_a_night_in_which_nothing_was_said_walks_the_vault_once(
 def test_a_daemon_lists_no_folder_until_a_night_begins_or_somebody_new_speaks(
     outside: Outside, people: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(nights, "FIRST_SECONDS", 0.0)
-    monkeypatch.setattr(nights, "LOOK_SECONDS", 0.02)
-    monkeypatch.setattr(nights, "ENDED_SECONDS", 0.02)
+    monkeypatch.setattr(learning_thread, "FIRST_SECONDS", 0.0)
+    monkeypatch.setattr(learning_thread, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(learning_thread, "ENDED_SECONDS", 0.02)
     listings = Listings(monkeypatch)
     with VaultMemory.open(people, environment=outside.environment) as memory:
         memory.index()
@@ -70,7 +70,7 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_somebody_new_speaks(
         monkeypatch.setattr(
             VaultMemory, "next_night", lambda *given: (looks.update(["none due"]), next_night(*given))[1]
         )
-        watched = nights.Nights(memory.fork())
+        watched = learning_thread.Nights(memory.fork())
         try:
             until(lambda: looks["none due"])
             before, turns = listings.of["nights"], _turns(watched)
@@ -86,6 +86,6 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_somebody_new_speaks(
             watched.close()
 
 
-def _turns(watched: nights.Nights) -> float:
+def _turns(watched: learning_thread.Nights) -> float:
     """How far the looks have come: a look that finds nothing puts the next one off."""
     return watched._next_night

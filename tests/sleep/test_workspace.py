@@ -6,8 +6,8 @@ import time
 import pytest
 
 from tests.scenarios.outside import Outside
-from vault_memory.memory import Layout
-from vault_memory.sleep import places_of, scopes_in
+from vault_memory.rules.paths.layout import Layout
+from vault_memory.rules.paths.scope_notes import places_of, scopes_in
 
 
 def test_in_a_workspace_the_night_writes_beside_what_is_there(outside: Outside):
@@ -66,9 +66,9 @@ def test_the_notes_of_one_scope_are_never_those_of_another():
 
 
 def test_two_thousand_turns_of_one_day_are_gathered_and_read_in_a_second(outside: Outside):
-    from vault_memory.app import VaultMemory
-    from vault_memory.memory.extraction import read_answer
-    from vault_memory.sleep.gather import gather
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.learning.unread_turns import gather
+    from vault_memory.rules.learning.extraction import read_answer
 
     usual = {"user": "ann", "channel": "", "origin": "owner", "source": "talk"}
     turns = [

@@ -10,7 +10,8 @@ from tests.remote.servers.exchange import App
 from tests.remote.servers.faults import Faulty, Script
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.sync.world import Ledger
-from vault_memory.remote import Account, Nextcloud
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.nextcloud import Nextcloud
 
 MINUTE = 60.0
 

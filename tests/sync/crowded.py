@@ -17,7 +17,7 @@ from tests.sync.clouded import MINUTE, Others, bulk_upload, connected, flaky
 from tests.sync.conftest import MEMORY
 from tests.sync.devices import Clock
 from tests.sync.world import IMPORTS, World, lines_of
-from vault_memory.sync.sweeping import QUIET_SECONDS, SAMPLE
+from vault_memory.sync.observe.etag_audit import QUIET_SECONDS, SAMPLE
 
 STEPS = 300
 STALE_SECONDS = 20.0

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from vault_memory.markdown import merge
-from vault_memory.remote import RamRemote, RamServer, Remote
-from vault_memory.sync import Report, Settings, Sync
-from vault_memory.vault import Folder, Writer
+from vault_memory.markdown.merging.three_way import merge
+from vault_memory.remote.contract import Remote
+from vault_memory.remote.in_memory import RamRemote, RamServer
+from vault_memory.sync.engine import Report, Sync
+from vault_memory.sync.settings import Settings
+from vault_memory.vault.reader import Folder
+from vault_memory.vault.write.writer import Writer
 
 AHEAD = timedelta(hours=1)
 """So that no file counts as saved just now"""

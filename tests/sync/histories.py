@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from tests.sync.pretend import Op, Planner, Settled, Side, World, check, do, ops_over, settle
-from vault_memory.sync import Settings, plan
+from vault_memory.sync.plan.planner import plan
+from vault_memory.sync.settings import Settings
 
 History = tuple[Op, ...]
 DELETES_ARE_MEANT = Settings(approve_deletes=True)

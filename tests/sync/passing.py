@@ -14,7 +14,9 @@ from pathlib import Path
 from tests.sync.devices import AHEAD, Clock, Device
 from tests.warm import load
 from vault_memory.errors import VaultMemoryError
-from vault_memory.remote import Account, Nextcloud, WebDav
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.nextcloud import Nextcloud
+from vault_memory.remote.webdav import WebDav
 
 CALM_PASSES = 1
 

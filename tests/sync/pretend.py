@@ -8,15 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from vault_memory.sync import (
+from vault_memory.sync.actions import (
     Action,
     Adopt,
-    BaseDir,
-    BaseFile,
     DeleteRemote,
-    Dir,
     Download,
-    File,
     ForgetBase,
     KeepBoth,
     Look,
@@ -26,18 +22,16 @@ from vault_memory.sync import (
     MoveBase,
     MoveLocal,
     MoveRemote,
-    Node,
-    Plan,
     Refresh,
     RemoveLocalDir,
     RemoveRemoteDir,
-    Settings,
     TrashLocal,
-    Tree,
     Upload,
-    batches,
-    plan,
 )
+from vault_memory.sync.plan.action_order import batches
+from vault_memory.sync.plan.planner import Plan, plan
+from vault_memory.sync.settings import Settings
+from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Node, Tree
 
 Text = frozenset[str]
 Planner = Callable[..., Plan]

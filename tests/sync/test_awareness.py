@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.sync.awareness import (
+from vault_memory.sync.plan.awareness import (
     Step,
     has_read,
     items_of,

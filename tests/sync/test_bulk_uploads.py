@@ -19,7 +19,7 @@ from tests.remote.servers.faults import (
 )
 from tests.sync.clouded import bulk_upload
 from tests.sync.test_scenarios_servers import Cloud
-from vault_memory.remote import RemoteBusy
+from vault_memory.remote.remote_errors import RemoteBusy
 
 BULK = "/dav/bulk"
 NOTES = {f"tea{number:02}.md": f"- tea {number}\n" for number in range(20)}

@@ -14,7 +14,9 @@ from tests.remote.servers.front import Front
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.remote.servers.real import Server
 from tests.sync.devices import Clock, Device
-from vault_memory.remote import Account, Nextcloud, WebDav
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.nextcloud import Nextcloud
+from vault_memory.remote.webdav import WebDav
 
 PATIENCE_SECONDS = 120
 AGED_SECONDS = 0.7

@@ -10,8 +10,8 @@ import pytest
 from tests.sync import crowded
 from tests.sync.conftest import MEMORY
 from tests.sync.crowded import in_a_crowd
-from vault_memory.sync.carrying import Carrying
-from vault_memory.sync.overwritten import Overwritten
+from vault_memory.sync.apply.overwrite_check import Overwritten
+from vault_memory.sync.apply.transfers import Carrying
 
 SEEDS = range(20)
 
@@ -36,11 +36,11 @@ def never_looks_behind(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_every_text_for_read(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("vault_memory.sync.carrying.has_read", lambda raw, steps: True)
+    patch.setattr("vault_memory.sync.apply.transfers.has_read", lambda raw, steps: True)
 
 
 def trusts_every_tag(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("vault_memory.sync.distant.hidden_writes", lambda *seen: frozenset())
+    patch.setattr("vault_memory.sync.observe.remote_scan.hidden_writes", lambda *seen: frozenset())
     never_looks_behind(patch)
 
 

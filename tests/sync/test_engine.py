@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.sync.devices import Device, pair
-from vault_memory.remote import RamServer
-from vault_memory.remote.ram import NEXTCLOUD, PLAIN
+from vault_memory.remote.in_memory import NEXTCLOUD, PLAIN, RamServer
 
 
 @pytest.fixture(params=["plain", "nextcloud"])

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from vault_memory.remote.base import Entry
-from vault_memory.sync import backups, sweeping
-from vault_memory.sync.book import FILE, Sent, open_book
-from vault_memory.sync.erasing import erase_names
+from vault_memory.remote.contract import Entry
+from vault_memory.sync.observe import etag_audit, server_backup
+from vault_memory.sync.state_db import FILE, Sent, open_book
+from vault_memory.sync.state_erase import erase_names
 from vault_memory.sync.trees import BaseFile
 
 OLD, OTHER = "memory/Zephyrine plan.md", "memory/plan.md"
@@ -22,8 +22,8 @@ def filled(state: Path, *, on_server: bool) -> None:
             book.send([Sent(path, "h", 1, "t")])
             for fact in ("delivery", "overwrote", "refused", "versions"):
                 book.say(f"{fact} {path}", {"path": path})
-        book.say(backups.FACT, {OLD: ["h1", "h2"], OTHER: ["h1", "h2"]})
-        book.say(sweeping.NEXT, OLD)
+        book.say(server_backup.FACT, {OLD: ["h1", "h2"], OTHER: ["h1", "h2"]})
+        book.say(etag_audit.NEXT, OLD)
         book.listed({path: entry(path) for path in ((OLD, OTHER) if on_server else (OTHER,))})
     book.close()
 
@@ -52,7 +52,7 @@ def test_a_name_that_neither_side_has_leaves_no_byte(tmp_path: Path):
     book = open_book(tmp_path)
     assert list(book.base()) == [OTHER]
     assert book.said(f"delivery {OTHER}") == {"path": OTHER}
-    assert book.said(backups.FACT) == {OTHER: ["h1", "h2"]}
+    assert book.said(server_backup.FACT) == {OTHER: ["h1", "h2"]}
     book.close()
 
 

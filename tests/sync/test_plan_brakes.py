@@ -4,29 +4,20 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from vault_memory.sync import (
+from vault_memory.sync.actions import (
     Action,
-    Base,
-    BaseDir,
-    BaseFile,
     DeleteRemote,
-    Dir,
     Download,
-    File,
     Look,
-    Plan,
     Refresh,
     RemoveRemoteDir,
-    Rewrite,
-    Settings,
     TrashLocal,
-    Tree,
     Upload,
-    fights,
-    missing,
-    plan,
-    stamp,
 )
+from vault_memory.sync.plan.planner import Plan, plan
+from vault_memory.sync.plan.safety_limits import Rewrite, fights, missing, stamp
+from vault_memory.sync.settings import Settings
+from vault_memory.sync.trees import Base, BaseDir, BaseFile, Dir, File, Tree
 
 
 def vault(files: int, folder: str = "") -> tuple[Base, dict[str, File | Dir], dict[str, File | Dir]]:

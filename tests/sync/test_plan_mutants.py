@@ -7,7 +7,7 @@ import pytest
 
 from tests.sync.histories import try_racing, try_random
 from tests.sync.pretend import Planner
-from vault_memory.sync import (
+from vault_memory.sync.actions import (
     Action,
     DeleteRemote,
     Download,
@@ -18,15 +18,12 @@ from vault_memory.sync import (
     Merge,
     MoveLocal,
     MoveRemote,
-    Plan,
     TrashLocal,
     Upload,
-    decide,
-    plan,
-    renames,
-    table,
 )
-from vault_memory.sync.table import Outcome
+from vault_memory.sync.plan import decision_table, per_path, renames
+from vault_memory.sync.plan.decision_table import Outcome
+from vault_memory.sync.plan.planner import Plan, plan
 
 SOON = 1_000
 """Within as many seeds"""
@@ -134,13 +131,13 @@ WRONG: list[tuple[str, tuple[str, str], Outcome]] = [
 def test_a_wrong_cell_is_caught_by_random_histories(
     was: str, cell: tuple[str, str], outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(table.TABLES[was], cell, ("wrong", outcome))  # type: ignore[index]
+    monkeypatch.setitem(decision_table.TABLES[was], cell, ("wrong", outcome))  # type: ignore[index]
 
     assert seeds_until_caught([lambda seed: try_random(seed, failing=0.0)]) is not None
 
 
 def test_a_planner_that_believes_tags_too_much_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decide, "unchanged", lambda was, node: node.hash in (None, was.hash))
+    monkeypatch.setattr(per_path, "unchanged", lambda was, node: node.hash in (None, was.hash))
 
     assert seeds_until_caught([lambda seed: try_random(seed, failing=0.0)]) is not None
 

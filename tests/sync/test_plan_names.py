@@ -5,10 +5,14 @@ import unicodedata
 import pytest
 
 from tests.sync.pretend import World, check, settle, write
-from vault_memory.memory import conflict_copy, ignored
-from vault_memory.sync import File, Names, Settings, Tree, Upload, plan
-from vault_memory.sync.names import beside, copy_of
-from vault_memory.sync.scope import junk
+from vault_memory.rules.paths.conflict_names import conflict_copy
+from vault_memory.rules.paths.filenames import ignored
+from vault_memory.sync.actions import Upload
+from vault_memory.sync.plan.name_clashes import beside, copy_of
+from vault_memory.sync.plan.planner import plan
+from vault_memory.sync.plan.sync_exclusions import junk
+from vault_memory.sync.settings import Names, Settings
+from vault_memory.sync.trees import File, Tree
 
 STAMP = "2026-11-21 203312"
 NFC, NFD = "K\u00f6ln.md", "Ko\u0308ln.md"

@@ -3,7 +3,10 @@
 import pytest
 
 from tests.sync.pretend import Settled, World, check, rename, settle, write
-from vault_memory.sync import BaseFile, Dir, File, MoveBase, MoveLocal, MoveRemote, Names, Plan, Settings, Tree, plan
+from vault_memory.sync.actions import MoveBase, MoveLocal, MoveRemote
+from vault_memory.sync.plan.planner import Plan, plan
+from vault_memory.sync.settings import Names, Settings
+from vault_memory.sync.trees import BaseFile, Dir, File, Tree
 
 ALL_MEANT = Settings(approve_deletes=True)
 

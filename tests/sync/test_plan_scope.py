@@ -5,24 +5,11 @@ from time import process_time
 import pytest
 
 from tests.sync.pretend import World, remove, rename, settle, write
-from vault_memory.sync import (
-    BaseDir,
-    BaseFile,
-    Dir,
-    Download,
-    File,
-    ForgetBase,
-    Link,
-    Merge,
-    Mode,
-    Node,
-    Settings,
-    Tree,
-    Unknown,
-    changes,
-    plan,
-)
-from vault_memory.sync.scope import matches
+from vault_memory.sync.actions import Download, ForgetBase, Merge, changes
+from vault_memory.sync.plan.planner import plan
+from vault_memory.sync.plan.sync_exclusions import matches
+from vault_memory.sync.settings import Mode, Settings
+from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Link, Node, Tree, Unknown
 
 KEEP = {"keep.md": BaseFile("k", "t0", "0", "0")}
 KEPT_HERE: dict[str, Node] = {"keep.md": File("k", id="0")}

@@ -5,23 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.sync.pretend import Side, Thing, World, check, settle
-from vault_memory.sync import (
-    Action,
-    Base,
-    BaseDir,
-    BaseFile,
-    Dir,
-    File,
-    KeepBoth,
-    Link,
-    Node,
-    Settings,
-    Special,
-    Tree,
-    Unknown,
-    plan,
-)
-from vault_memory.sync.table import Now, Was, cell
+from vault_memory.sync.actions import Action, KeepBoth
+from vault_memory.sync.plan.decision_table import Now, Was, cell
+from vault_memory.sync.plan.planner import plan
+from vault_memory.sync.settings import Settings
+from vault_memory.sync.trees import Base, BaseDir, BaseFile, Dir, File, Link, Node, Special, Tree, Unknown
 
 NOTE = "p.md"
 LETTERS: dict[Was, str] = {"file": "=≠-DL?", "none": "-FDL?", "dir": "=≠-FL?"}

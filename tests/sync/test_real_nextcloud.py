@@ -18,7 +18,9 @@ from tests.remote.servers.front import Front
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.sync.devices import Clock
 from tests.sync.world import Ledger, World
-from vault_memory.remote import Account, Nextcloud, find
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.nextcloud import Nextcloud
+from vault_memory.remote.remotes import find
 
 NAMES = ("VAULT_MEMORY_TEST_NEXTCLOUD_URL", "VAULT_MEMORY_TEST_NEXTCLOUD_USER", "VAULT_MEMORY_TEST_NEXTCLOUD_PASSWORD")
 UNNAMED = f"no Nextcloud is named by {', '.join(NAMES)}"

@@ -12,8 +12,10 @@ from tests.remote.servers.front import Front
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.sync.clouded import connected
 from tests.sync.devices import Clock, Device
-from vault_memory.remote import Account, Nextcloud, RamRemote, RamServer, Traits
-from vault_memory.remote.ram import PLAIN
+from vault_memory.remote.contract import Traits
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer
+from vault_memory.remote.nextcloud import Nextcloud
 
 NOTES = {f"{folder}{number}.md": f"- {folder} {number}\n" for folder in ("", "a/", "a/b/") for number in range(3)}
 LEVELS = replace(PLAIN, infinity=False)

@@ -11,8 +11,8 @@ from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.sync.clouded import connected
 from tests.sync.devices import Clock, Device
 from tests.sync.test_scenarios_servers import TEXT, Cloud
-from vault_memory.sync import Settings
-from vault_memory.vault import revision_of
+from vault_memory.sync.settings import Settings
+from vault_memory.vault.snapshots import revision_of
 
 
 @pytest.fixture

@@ -23,8 +23,10 @@ from tests.remote.servers.faults import (
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.sync.clouded import connected
 from tests.sync.devices import Clock, Device
-from vault_memory.remote import Nextcloud, RemoteBusy, RemoteError, RootMissing, Unauthorised
-from vault_memory.sync import Report, Settings
+from vault_memory.remote.nextcloud import Nextcloud
+from vault_memory.remote.remote_errors import RemoteBusy, RemoteError, RootMissing, Unauthorised
+from vault_memory.sync.engine import Report
+from vault_memory.sync.settings import Settings
 
 TEXT = "## Tea\n\n- green\n"
 

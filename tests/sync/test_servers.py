@@ -12,7 +12,9 @@ from tests.remote.servers.real import Server
 from tests.sync.clouded import Others, connected, flaky
 from tests.sync.devices import Clock, Device
 from tests.sync.world import World
-from vault_memory.remote import Account, Nextcloud, WebDav
+from vault_memory.remote.http_transport import Account
+from vault_memory.remote.nextcloud import Nextcloud
+from vault_memory.remote.webdav import WebDav
 
 REAL = ("apache-digest", "lighttpd", "sabre", "wsgidav")
 TAGS_AGE = 0.7

@@ -9,9 +9,10 @@ import pytest
 from tests.sync.conftest import MEMORY
 from tests.sync.devices import Clock
 from tests.sync.world import World
-from vault_memory.remote import RamRemote, RamServer, RemoteError, Stored
-from vault_memory.remote.ram import NEXTCLOUD, PLAIN
-from vault_memory.sync.carrying import Carrying
+from vault_memory.remote.contract import Stored
+from vault_memory.remote.in_memory import NEXTCLOUD, PLAIN, RamRemote, RamServer
+from vault_memory.remote.remote_errors import RemoteError
+from vault_memory.sync.apply.transfers import Carrying
 
 
 def run(
@@ -91,6 +92,6 @@ def test_a_sync_in_which_the_last_writer_wins_is_caught(monkeypatch: pytest.Monk
 def test_a_sync_that_believes_one_listing_is_caught(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("vault_memory.sync.engine.TWICE_SECONDS", -1.0)
     monkeypatch.setattr("vault_memory.sync.engine.MINUTE_SECONDS", -1.0)
-    monkeypatch.setattr("vault_memory.sync.carrying.Carrying._is_there", lambda self, path: False)
+    monkeypatch.setattr("vault_memory.sync.apply.transfers.Carrying._is_there", lambda self, path: False)
 
     assert caught(range(300, 340), removals=False) is not None

@@ -3,22 +3,24 @@
 import random
 from collections.abc import Callable, Mapping, Sequence
 
-from vault_memory.remote import (
+from vault_memory.remote.contract import (
     Earlier,
     Entry,
     Fetched,
     Identity,
     Listing,
+    Remote,
+    Stored,
+    Traffic,
+    Traits,
+)
+from vault_memory.remote.remote_errors import (
     NotUnderstood,
     OutcomeUnknown,
-    Remote,
     RemoteBusy,
     RemoteFull,
     RemoteLocked,
     RemoteUnreachable,
-    Stored,
-    Traffic,
-    Traits,
 )
 
 

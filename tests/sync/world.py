@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.sync.devices import Clock, Device
 from tests.sync.troubled import Troubled
 from vault_memory.errors import VaultMemoryError
-from vault_memory.remote import Remote
+from vault_memory.remote.contract import Remote
 
 NOTES = ("USER.md", "notes/tea.md", "notes/boats.md", "2026-04-01.md", "log.jsonl")
 HEADINGS = ("Tea", "Boats")
@@ -179,7 +179,7 @@ class World:
         """Writes a line through the writer, on what it has just read."""
         path = self.random.choice([path for path in NOTES if path.endswith(".md")])
         before = device.files().get(path)
-        from vault_memory.vault import revision_of
+        from vault_memory.vault.snapshots import revision_of
 
         assert device.writer is not None
         self.ledger.number += 1

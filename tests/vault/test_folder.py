@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from vault_memory.errors import BadPath, NoteNotFound, NoteUnreadable, VaultError, VaultUnreachable
-from vault_memory.memory import clashes
-from vault_memory.vault import Folder, Identity, NoteTooLarge, VaultTooNew, ensure_marker, read_marker
-from vault_memory.vault.openat import open_beneath, open_stepwise
+from vault_memory.rules.paths.filenames import clashes
+from vault_memory.vault.marker import VaultTooNew, ensure_marker, read_marker
+from vault_memory.vault.reader import Folder, Identity, NoteTooLarge
+from vault_memory.vault.safe_open import open_beneath, open_stepwise
 
 OPENERS = [open_beneath, open_stepwise]
 
@@ -200,7 +201,7 @@ def test_both_ways_of_opening_refuse_what_leads_out(vault, outside, opener):
 def test_a_folder_swapped_for_a_link_in_the_middle_of_a_pass_shows_nothing_from_outside(
     vault, outside, opener, monkeypatch
 ):
-    monkeypatch.setattr("vault_memory.vault.folder.open_beneath", opener)
+    monkeypatch.setattr("vault_memory.vault.reader.open_beneath", opener)
     (vault / "swap").mkdir()
     (vault / "swap/secret.md").write_bytes(b"inside\n")
     (vault / ".link").symlink_to(outside)
@@ -285,7 +286,7 @@ def test_a_very_deep_tree_is_listed_so_far_and_said_to_be_too_deep(large_vault, 
 
 @pytest.mark.scenario("F110")
 def test_a_very_wide_folder_is_listed_so_far_and_said_to_be_too_wide(vault, monkeypatch):
-    monkeypatch.setattr("vault_memory.vault.walk.MOST", 50)
+    monkeypatch.setattr("vault_memory.vault.listing.MOST", 50)
     for number in range(60):
         (vault / f"{number}.md").touch()
 
@@ -448,7 +449,7 @@ def test_a_vault_whose_disk_was_unmounted_is_unreachable_and_the_disk_can_be_unm
         import subprocess, sys
         from pathlib import Path
         from vault_memory.errors import VaultUnreachable
-        from vault_memory.vault import Folder, Identity, Watcher
+        from vault_memory.vault.reader import Folder, Identity; from vault_memory.vault.watch.watcher import Watcher
 
         root = Path(sys.argv[1])
         subprocess.run(["mount", "-t", "tmpfs", "none", str(root)], check=True)

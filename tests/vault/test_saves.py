@@ -13,7 +13,9 @@ import pytest
 
 from tests.editors import Editor, each_editor
 from vault_memory.errors import NoteNotFound
-from vault_memory.vault import Folder, Settled, Settling, Verdict, Watcher
+from vault_memory.vault.reader import Folder
+from vault_memory.vault.watch.debounce import Settled, Settling, Verdict
+from vault_memory.vault.watch.watcher import Watcher
 
 FIRST = b"# Boat\n\n- the Gull leaks\n- the mast is new\n"
 PATIENCE = 10.0

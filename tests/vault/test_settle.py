@@ -7,8 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.vault import Note, Settled, Settling, Stat, Verdict
-from vault_memory.vault.settle import APART, CAP, HOLD, QUIET
+from vault_memory.vault.listing import Stat
+from vault_memory.vault.reader import Note
+from vault_memory.vault.watch.debounce import APART, CAP, HOLD, QUIET, Settled, Settling, Verdict
 
 OLD = b"# Ann\n\n- likes tea\n- sails the Gull\n- lives in Lisbon\n"
 NEW = OLD + b"- plays the cello\n"

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.vault import Folder, Hints, Mark, Watcher, watchable
-from vault_memory.vault.mounts import file_system
+from vault_memory.vault.reader import Folder
+from vault_memory.vault.watch.change_queue import Hints, Mark
+from vault_memory.vault.watch.mounts import file_system, watchable
+from vault_memory.vault.watch.watcher import Watcher
 
 PATIENCE = 10.0
 
@@ -218,7 +220,7 @@ def test_a_mark_is_not_forgotten_when_the_thread_that_watches_ends(vault, watchi
 LIMITED = """
     import sys, time
     from pathlib import Path
-    from vault_memory.vault import Watcher
+    from vault_memory.vault.watch.watcher import Watcher
 
     root, limit = Path(sys.argv[1]), Path("/proc/sys/user") / sys.argv[2]
     before = limit.read_text()
@@ -278,7 +280,7 @@ def test_without_inotify_instances_left_it_polls_and_says_so_and_recovers(vault,
 
 COVERED = """
     import subprocess, sys
-    from vault_memory.vault import Watcher
+    from vault_memory.vault.watch.watcher import Watcher
 
     watcher = Watcher(sys.argv[1], sweep_seconds=0.2)
     watcher.start()
@@ -458,7 +460,7 @@ def compare(vault: Path, watcher: Watcher, before: dict) -> None:
 def test_changes_without_events_are_found_by_the_sweep_and_after_the_third_it_polls_and_says_so(
     vault, watching, monkeypatch
 ):
-    monkeypatch.setattr("vault_memory.vault.watch._PATIENCE", 0.05)
+    monkeypatch.setattr("vault_memory.vault.watch.watcher._PATIENCE", 0.05)
     watcher = watching(vault, sweep_seconds=0.2, poll_seconds=0.1)
     known = Folder(vault).listing().entries
     rearmed = []
@@ -479,7 +481,7 @@ def test_changes_without_events_are_found_by_the_sweep_and_after_the_third_it_po
 
 
 def test_an_event_that_comes_before_or_after_the_sweep_is_no_sign_of_deafness(vault, watching, monkeypatch):
-    monkeypatch.setattr("vault_memory.vault.watch._PATIENCE", 0.05)
+    monkeypatch.setattr("vault_memory.vault.watch.watcher._PATIENCE", 0.05)
     watcher = watching(vault, sweep_seconds=0.2)
     hints_until(watcher, lambda hints: hints.sweep)
 
@@ -496,7 +498,7 @@ def test_an_event_that_comes_before_or_after_the_sweep_is_no_sign_of_deafness(va
 
 
 def test_what_a_rescan_was_asked_for_is_not_missed_when_the_next_sweep_finds_it(vault, watching, monkeypatch):
-    monkeypatch.setattr("vault_memory.vault.watch._PATIENCE", 0.05)
+    monkeypatch.setattr("vault_memory.vault.watch.watcher._PATIENCE", 0.05)
     watcher = watching(vault)
 
     watcher.note_missed("memory/boat.md")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import PROJECT
 from tests.web.served import Served, serving
-from vault_memory.app import VaultMemory
+from vault_memory.api.vault_memory import VaultMemory
 
 
 def opened(folder: Path, stack: ExitStack) -> VaultMemory:

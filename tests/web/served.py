@@ -11,13 +11,13 @@ import httpx
 from starlette.types import ASGIApp
 
 from tests.scenarios.outside import until
-from vault_memory.app import VaultMemory
-from vault_memory.app.callers import Caller
-from vault_memory.app.tokens import Tokens
-from vault_memory.config import Serve
-from vault_memory.web import application, at_address, at_socket
-from vault_memory.web.connections import Limits
-from vault_memory.web.listening import Server
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config.sections import Serve
+from vault_memory.http.application import application
+from vault_memory.http.connections import Limits
+from vault_memory.http.listen import Server, at_address, at_socket
+from vault_memory.http.tokens import Tokens
+from vault_memory.rules.paths.caller import Caller
 
 MIRA = "mira-" + "a" * 40
 TOMAS = "tomas-" + "b" * 40

@@ -9,8 +9,9 @@ from urllib.parse import quote
 import pytest
 
 from tests.web.served import MIRA, TOMAS, Served
-from vault_memory.app import VaultMemory, contract, telling
-from vault_memory.app.callers import Caller
+from vault_memory.api import facts_json, json_contract
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.rules.paths.caller import Caller
 
 Serve = Callable[..., Served]
 SCOPES = ["user:mira"]
@@ -21,14 +22,14 @@ def test_search_and_context_and_facts_are_those_of_the_person(served: Served, sa
     client = served.client(MIRA)
     key = {"query": "where is the spare key?", "limit": 3}
 
-    assert client.post("/v1/search", json=key).json() == contract.of_search(
+    assert client.post("/v1/search", json=key).json() == json_contract.of_search(
         sample.search(key["query"], scopes=SCOPES, limit=3)
     )
-    assert client.post("/v1/context", json={"prompt": "the spare key", "budget": 2000}).json() == contract.of_context(
-        sample.context("the spare key", scopes=SCOPES, budget=2000)
-    )
-    assert client.get("/v1/facts").json() == telling.of_facts(sample.facts(scopes=SCOPES))
-    assert client.get("/v1/facts", params={"entity": "Tomas"}).json() == telling.of_facts(
+    assert client.post(
+        "/v1/context", json={"prompt": "the spare key", "budget": 2000}
+    ).json() == json_contract.of_context(sample.context("the spare key", scopes=SCOPES, budget=2000))
+    assert client.get("/v1/facts").json() == facts_json.of_facts(sample.facts(scopes=SCOPES))
+    assert client.get("/v1/facts", params={"entity": "Tomas"}).json() == facts_json.of_facts(
         sample.facts(scopes=SCOPES, entity="Tomas")
     )
 
@@ -49,11 +50,11 @@ def test_the_list_names_the_notes_that_can_be_read_and_no_other(served: Served, 
 
     listed = client.get("/v1/notes").json()
 
-    assert listed == contract.of_notes(sample.notes(SCOPES))
+    assert listed == json_contract.of_notes(sample.notes(SCOPES))
     for one in listed["notes"]:
         answer = client.get(f"/v1/notes/{quote(one['note'])}").json()
         assert (answer["note"], answer["revision"]) == (one["note"], one["revision"])
-    assert client.get(f"/v1/notes/{quote(NOTE, safe='')}").json() == contract.of_note(sample.read(NOTE))
+    assert client.get(f"/v1/notes/{quote(NOTE, safe='')}").json() == json_contract.of_note(sample.read(NOTE))
 
 
 def test_what_is_said_is_found_at_once_and_held_for_the_night(memory: VaultMemory, serve: Serve):

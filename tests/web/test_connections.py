@@ -17,10 +17,10 @@ from tests.scenarios.outside import outside as outside
 from tests.web.served import MIRA, Served
 from tests.web.test_serve import serve as serve_process
 from tests.web.test_serve import token_for
-from vault_memory.app import VaultMemory
-from vault_memory.web import acceptor, door
-from vault_memory.web.acceptor import limits_of_process
-from vault_memory.web.connections import Limits
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.http import acceptor, auth
+from vault_memory.http.acceptor import limits_of_process
+from vault_memory.http.connections import Limits
 
 Serve = Callable[..., Served]
 HEAD = b"Host: localhost\r\n"
@@ -128,7 +128,7 @@ def test_a_body_that_goes_on_after_its_refusal_does_not_hold_its_place(
 def test_a_body_that_is_sent_forever_with_a_token_is_refused_in_time(
     memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(door, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(auth, "PATIENCE_SECONDS", 0.3)
     url = serve(memory, limits=Limits(body_seconds=0.6)).url
     head = b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON + b"Content-Length: 100000\r\n\r\n"
     connection = strangers(url).connect(head)
@@ -213,7 +213,7 @@ def test_where_every_place_is_an_upload_the_next_one_is_told_to_wait(
 def test_all_bodies_together_fit_into_the_memory_that_is_set_for_them(
     memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(door, "MOST_BUFFERED", 40_000)
+    monkeypatch.setattr(auth, "MOST_BUFFERED", 40_000)
     server = serve(memory, max_body_bytes=10_000)
     crowd = strangers(server.url)
     length = b"Content-Length: 10000\r\n\r\n"
@@ -233,7 +233,7 @@ def test_all_bodies_together_fit_into_the_memory_that_is_set_for_them(
 def test_bodies_of_strangers_take_no_memory_from_those_with_a_token(
     memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(door, "MOST_BUFFERED", 40_000)
+    monkeypatch.setattr(auth, "MOST_BUFFERED", 40_000)
     server = serve(memory, max_body_bytes=10_000)
     crowd = strangers(server.url)
     stranger = server.client(None, **{"content-type": "application/json"})

@@ -10,9 +10,9 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.web.served import CALLERS, MIRA, TOMAS, Served, serving
-from vault_memory.app import VaultMemory
-from vault_memory.app.callers import Caller
-from vault_memory.web.gate import host_name
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.http.origin_check import host_name
+from vault_memory.rules.paths.caller import Caller
 
 Serve = Callable[..., Served]
 

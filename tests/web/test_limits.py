@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.web.limits import MOST_KNOWN, Pace
+from vault_memory.http.rate_limit import MOST_KNOWN, Pace
 
 PAUSES = st.lists(st.floats(min_value=0, max_value=90, allow_nan=False), max_size=60)
 

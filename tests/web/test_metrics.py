@@ -15,11 +15,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.conftest import PROJECT
 from tests.scenarios.outside import Outside, at
 from tests.web.served import MIRA, TOMAS, Served
-from vault_memory.app import VaultMemory
-from vault_memory.app.callers import Caller
-from vault_memory.app.metrics import LOOK_SECONDS, Family, Metrics, Sample, as_text
-from vault_memory.app.tokens import TokenUnsafe
-from vault_memory.web import metrics as of_web
+from vault_memory.api.metrics import LOOK_SECONDS, Family, Metrics, Sample, as_text
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.http import prometheus as of_web
+from vault_memory.http.tokens import TokenUnsafe
+from vault_memory.rules.paths.caller import Caller
 
 TOKEN = "numbers-" + "c" * 32
 LINE = re.compile(

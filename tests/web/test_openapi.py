@@ -11,11 +11,11 @@ from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
 from tests.web.served import CALLERS, MIRA, Served, serving
-from vault_memory.app import VaultMemory
-from vault_memory.app.tokens import Tokens
-from vault_memory.web import application
-from vault_memory.web.document import document
-from vault_memory.web.routes import ENDPOINTS
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.http.application import application
+from vault_memory.http.openapi import document
+from vault_memory.http.routes import ENDPOINTS
+from vault_memory.http.tokens import Tokens
 
 MODES = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
 OPEN = {"health", "document"}

@@ -12,10 +12,10 @@ import pytest
 
 from tests.web.conftest import opened
 from tests.web.served import MIRA, TOMAS, Served, serving
-from vault_memory.app import VaultMemory
-from vault_memory.app.callers import Caller
-from vault_memory.web.document import document
-from vault_memory.web.routes import ENDPOINTS
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.http.openapi import document
+from vault_memory.http.routes import ENDPOINTS
+from vault_memory.rules.paths.caller import Caller
 
 DOCUMENT = document(ENDPOINTS)
 ROUTES = {

@@ -16,7 +16,7 @@ import pytest
 
 from tests.scenarios.outside import PATIENCE_SECONDS, Outside, until
 from tests.scenarios.outside import outside as outside
-from vault_memory.web import at_socket
+from vault_memory.http.listen import at_socket
 
 NOTE = "Users/mira/memories/2026-05-01.md"
 

@@ -17,11 +17,11 @@ from hypothesis import settings as tried
 from hypothesis import strategies as st
 
 from tests.web.served import Served, serving
-from vault_memory.app import VaultMemory
-from vault_memory.app.talk import REMEMBERED, RoomUnknown
-from vault_memory.config import Config, Embedding, Talk, TalkPerson, TalkRoom
-from vault_memory.web.talk import TalkSecretUnsafe, talk_routes
-from vault_memory.web.talk_events import Garbled, read_event, rendered
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config.sections import Config, Embedding, Talk, TalkPerson, TalkRoom
+from vault_memory.http.talk_webhook import TalkSecretUnsafe, talk_routes
+from vault_memory.talk.activity_streams import Garbled, read_event, rendered
+from vault_memory.talk.recorder import REMEMBERED, RoomUnknown
 
 SECRET = "s" * 20 + "0123456789abcdef" * 4
 RANDOM = "Zq4/" * 16

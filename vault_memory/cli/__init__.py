@@ -13,29 +13,29 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "cli", "main"]
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("vaults", "Make a vault with example notes, or take a folder as one."),
+    "init": ("init", "Make a vault with example notes, or take a folder as one."),
     "demo": ("demo", "Show the whole loop once, on a copy of the sample vault."),
     "run": ("run", "Watch the vault and keep its index fresh, until stopped."),
-    "index": ("indexing", "Bring the index up to date with the notes."),
+    "index": ("index", "Bring the index up to date with the notes."),
     "search": ("search", "Find the lines that answer a question."),
     "context": ("context", "Print what a bot's prompt gets of the memory."),
     "read": ("notes", "Print a note as it is now, with its revision."),
     "notes": ("notes", "List the notes that search reads."),
-    "append": ("ops", "Add an item to a section of a note."),
-    "add-heading": ("ops", "Add a section with its items to a note."),
-    "remove": ("ops", "Remove one item of a section."),
-    "replace": ("ops", "Rewrite one item of a section."),
-    "apply": ("ops", "Carry out ops from a JSON file."),
-    "log": ("past", "Show what was changed, by whom, when and why."),
-    "undo": ("past", "Take back what one record of the log did."),
-    "history": ("past", "List the versions of a note that are kept."),
-    "restore": ("past", "Put a version of a note there again."),
+    "append": ("edit", "Add an item to a section of a note."),
+    "add-heading": ("edit", "Add a section with its items to a note."),
+    "remove": ("edit", "Remove one item of a section."),
+    "replace": ("edit", "Rewrite one item of a section."),
+    "apply": ("edit", "Carry out ops from a JSON file."),
+    "log": ("history", "Show what was changed, by whom, when and why."),
+    "undo": ("history", "Take back what one record of the log did."),
+    "history": ("history", "List the versions of a note that are kept."),
+    "restore": ("history", "Put a version of a note there again."),
     "forget": ("forget", "Take a text out of everything that is kept, and make sure."),
-    "record": ("talk", "Record what somebody said, or the bot."),
-    "end-session": ("talk", "Say that a conversation is over."),
+    "record": ("record", "Record what somebody said, or the bot."),
+    "end-session": ("record", "Say that a conversation is over."),
     "sleep": ("sleep", "Learn from what was said since the last night."),
     "remember": ("sleep", "Keep a text for good, at once."),
-    "inbox": ("past", "List what waits for your decision, approve or reject it."),
+    "inbox": ("history", "List what waits for your decision, approve or reject it."),
     "conflicts": ("conflicts", "List copies that sync programs left beside notes, merge or discard them."),
     "sync": ("sync", "Bring the vault and its remote in step."),
     "remote": ("remote", "Set up the Nextcloud or WebDAV folder to keep in step with."),
@@ -48,16 +48,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "invalidate": ("facts", "Strike a fact through that is no longer so."),
     "delete-fact": ("facts", "Take a fact off its page."),
     "confirm": ("facts", "Say that a fact is so."),
-    "import": ("moving", "Take in what another system knew."),
-    "export": ("moving", "Write all that is known as files and JSON Lines."),
+    "import": ("transfer", "Take in what another system knew."),
+    "export": ("transfer", "Write all that is known as files and JSON Lines."),
     "install": ("hosts", "Plug the vault into a program that people talk to."),
     "hook": ("hosts", "Answer one event of such a program, which comes on standard input."),
     "mcp": ("mcp", "Give a model the memory of one person as MCP tools, over standard input and output."),
     "serve": ("serve", "Answer bots over HTTP, each with a token of its own."),
-    "service": ("units", "Let systemd or launchd keep the daemon running."),
-    "status": ("state", "Say what is indexed, watched and fresh."),
-    "stats": ("state", "Count notes and chunks by kind and scope."),
-    "doctor": ("state", "Look for everything that could be wrong."),
+    "service": ("service_command", "Let systemd or launchd keep the daemon running."),
+    "status": ("status", "Say what is indexed, watched and fresh."),
+    "stats": ("status", "Count notes and chunks by kind and scope."),
+    "doctor": ("status", "Look for everything that could be wrong."),
 }
 """Name → the module below `vault_memory.cli.commands` that has it, and its line in the help."""
 
@@ -105,19 +105,19 @@ def _unraisable(what: "sys.UnraisableHookArgs") -> None:
 
 def _light(given: list[str]) -> int | None:
     """The exit code of a command that needs no click; None when this is not such a command."""
-    from vault_memory.cli import light
+    from vault_memory.cli import quick_start
 
-    place = light.place_of_command(given)
+    place = quick_start.place_of_command(given)
     if place is None:
         return None
     name, rest = given[place], given[:place] + given[place + 1 :]
     if name == "hook":
         # before anything else can fail: an exit code of it would stop the bot
-        return light.answer_hook(rest)
+        return quick_start.answer_hook(rest)
     if name == "mcp":
-        return light.serve_mcp(rest)
-    if name in light.OPS:
-        return light.edit(name, rest)
+        return quick_start.serve_mcp(rest)
+    if name in quick_start.OPS:
+        return quick_start.edit(name, rest)
     if name in ("search", "context"):
         from vault_memory.cli import questions
 

@@ -16,8 +16,8 @@ from vault_memory.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from vault_memory.app import VaultMemory
-    from vault_memory.app.indexing import Progress
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.ingest.lifecycle import Progress
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,7 +35,7 @@ class Context:
 
     def open(self) -> "VaultMemory":
         """The vault that is meant."""
-        from vault_memory.app import VaultMemory
+        from vault_memory.api.vault_memory import VaultMemory
 
         return VaultMemory.open(self.vault, self.config)
 
@@ -80,7 +80,7 @@ class Context:
         """A bar on stderr for what takes over a second; nothing off a terminal."""
         if self.quiet or self.json or sys.stderr is None or not sys.stderr.isatty():
             return nullcontext()
-        from vault_memory.cli.progress import bar
+        from vault_memory.cli.progress_bar import bar
 
         return bar()
 

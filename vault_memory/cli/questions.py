@@ -7,7 +7,7 @@ command line is not plain.
 import sys
 from collections.abc import Callable, Sequence
 
-from vault_memory.cli import light, search_text
+from vault_memory.cli import quick_start, search_text
 from vault_memory.cli.terminal import escaped, json_text
 from vault_memory.command_line import Arguments, parse
 from vault_memory.daemon.exchange import exchange
@@ -46,7 +46,7 @@ def answer(command: str, given: Sequence[str]) -> int | None:
     except Exception:
         # A question changes nothing, so the full command may ask it again and say what is wrong.
         return None
-    return light.show(words, text, map(escaped, remarks))
+    return quick_start.show(words, text, map(escaped, remarks))
 
 
 def _search(given: Sequence[str]) -> Printed:
@@ -122,8 +122,8 @@ def _shown(
 
 def _daemon(words: Arguments) -> Daemon:
     """Asks the daemon that has the settings of this command. Raises Unanswered when there is none."""
-    socket = light.socket_of(words) or ""
-    if sys.stdout.isatty() or light.ask(words, socket, "setup", {}, SECONDS) is None:
+    socket = quick_start.socket_of(words) or ""
+    if sys.stdout.isatty() or quick_start.ask(words, socket, "setup", {}, SECONDS) is None:
         raise Unanswered
 
     def ask(call: str, arguments: "dict[str, Any]") -> "dict[str, Any]":

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vault_memory.vault import Mark, watchable
+from vault_memory.vault.watch.change_queue import Mark
+from vault_memory.vault.watch.mounts import watchable
 
 if TYPE_CHECKING:
-    from vault_memory.vault.inotify import FolderEvents
+    from vault_memory.vault.watch.inotify import FolderEvents
 
 
 class DropEvents:
@@ -29,7 +30,7 @@ class DropEvents:
         """Listen, where the system and the folder's disk offer that."""
         if sys.platform != "linux" or watchable(self._folder):
             return
-        from vault_memory.vault.inotify import FolderEvents
+        from vault_memory.vault.watch.inotify import FolderEvents
 
         try:
             events = FolderEvents(self._folder, self)

@@ -7,30 +7,35 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.app import VaultMemory
-from vault_memory.daemon.barrier import GRACE_SECONDS, Barrier
-from vault_memory.daemon.calls import Calls
-from vault_memory.daemon.edits import EditCalls, MemoryCall
-from vault_memory.daemon.embedding import Embedding
-from vault_memory.daemon.keeping import Keeping
-from vault_memory.daemon.large_notes import LargeNotes
-from vault_memory.daemon.listening import Listening
-from vault_memory.daemon.lock import DaemonLock
-from vault_memory.daemon.nights import Nights
-from vault_memory.daemon.notify import Notify
-from vault_memory.daemon.server import Server
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.daemon.conversation_upkeep import Listening
+from vault_memory.daemon.daemon_lock import DaemonLock
+from vault_memory.daemon.edit_requests import EditCalls, MemoryCall
+from vault_memory.daemon.edit_upkeep import Keeping
+from vault_memory.daemon.embedding_thread import Embedding
+from vault_memory.daemon.handlers import Calls
+from vault_memory.daemon.large_note_upkeep import LargeNotes
+from vault_memory.daemon.learning_thread import Nights
+from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
+from vault_memory.daemon.sd_notify import Notify
+from vault_memory.daemon.socket_server import Server
 from vault_memory.daemon.stop_request import StopRequest
-from vault_memory.daemon.sweeping import Sweeping
-from vault_memory.daemon.syncing import Syncing
-from vault_memory.database import DatabaseError
+from vault_memory.daemon.sweep_pace import Sweeping
+from vault_memory.daemon.sync_thread import Syncing
+from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import NoteUnreadable, VaultMemoryError
-from vault_memory.index import Delta, Index, State
-from vault_memory.ingest import Ingest, forget_note
-from vault_memory.ingest.large import is_heavy
-from vault_memory.vault import Hints, Identity, Note, NoteTooLarge, Settled, Settling, Verdict, Watcher
+from vault_memory.index.chunk_rows import Delta
+from vault_memory.index.store import Index, State
+from vault_memory.ingest.large_notes import is_heavy
+from vault_memory.ingest.note import forget_note
+from vault_memory.ingest.scan import Ingest
+from vault_memory.vault.reader import Identity, Note, NoteTooLarge
+from vault_memory.vault.watch.change_queue import Hints
+from vault_memory.vault.watch.debounce import Settled, Settling, Verdict
+from vault_memory.vault.watch.watcher import Watcher
 
 if TYPE_CHECKING:
-    from vault_memory.curate import Resolved
+    from vault_memory.edits.conflict_copy import Resolved
 
 logger = logging.getLogger(__name__)
 

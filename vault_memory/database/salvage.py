@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vault_memory.database.connection import Connection
-from vault_memory.database.pages import StoredRecord, Value, read_records
+from vault_memory.database.page_reader import StoredRecord, Value, read_records
 
 Check = Callable[[Mapping[str, Value]], bool]
 """Returns whether a row, by column, is one that the program could have written"""

@@ -7,10 +7,10 @@ words look frequent, and the note that answers it would seem to say little.
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from vault_memory.database import Connection
-from vault_memory.index import volumes
+from vault_memory.database.connection import Connection
+from vault_memory.index import term_volumes
 from vault_memory.index.filters import chunks_in
-from vault_memory.memory.words import words
+from vault_memory.rules.search.tokens import words
 
 TRANSCRIPT = "transcript"
 
@@ -22,14 +22,14 @@ class Exclusion(NamedTuple):
     repetitions: frozenset[int] = frozenset()
     """Those of them whose words still speak for the chunks beside them: the answer to a question
     that was asked before stands beside it, and often has none of its words"""
-    volume: volumes.Volume = volumes.Volume(0, 0)
+    volume: term_volumes.Volume = term_volumes.Volume(0, 0)
 
     def __bool__(self) -> bool:
         return bool(self.ids)
 
-    def rest_of(self, volume: volumes.Volume) -> volumes.Volume:
+    def rest_of(self, volume: term_volumes.Volume) -> term_volumes.Volume:
         """Return the volume without these chunks."""
-        return volumes.Volume(volume.chunks - self.volume.chunks, volume.words - self.volume.words)
+        return term_volumes.Volume(volume.chunks - self.volume.chunks, volume.words - self.volume.words)
 
 
 def exclusion(
@@ -48,8 +48,8 @@ def exclusion(
             (_as_json(ids),),
         )
     )
-    total = sum(map(volumes.words_of, sizes.values()))
-    return Exclusion(frozenset(sizes), repetitions, volumes.Volume(len(sizes), total))
+    total = sum(map(term_volumes.words_of, sizes.values()))
+    return Exclusion(frozenset(sizes), repetitions, term_volumes.Volume(len(sizes), total))
 
 
 def turns_of(connection: Connection, scope_ids: Sequence[int], heading: str) -> set[int]:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
-from vault_memory.database import Connection
-from vault_memory.memory import words
+from vault_memory.database.connection import Connection
+from vault_memory.rules.search import tokens
 
 
 class Filters(NamedTuple):
@@ -31,7 +31,7 @@ class Filters(NamedTuple):
         conditions, values = "", list[object]()
         if self.topic is not None:
             conditions += " AND (c.topic = '' OR c.topic = ? COLLATE NOCASE)"
-            values.append(words.clean(self.topic))
+            values.append(tokens.clean(self.topic))
         if self.since is not None:
             conditions += " AND c.date >= ?"
             values.append(self.since.isoformat())
@@ -40,7 +40,7 @@ class Filters(NamedTuple):
             values.append(self.until.isoformat())
         if self.kinds:
             conditions += f" AND c.note IN (SELECT id FROM note WHERE kind IN {marks(self.kinds)})"
-            values += sorted(map(words.clean, self.kinds))
+            values += sorted(map(tokens.clean, self.kinds))
         if self.entity is not None:
             asked = " OR ".join(["names(?, c.heading, c.who, c.text)"] * len(self.entity_names))
             conditions += f" AND ({asked})"
@@ -50,7 +50,7 @@ class Filters(NamedTuple):
     @property
     def entity_names(self) -> list[str]:
         """All names of the entity that is asked for."""
-        return [] if self.entity is None else [words.clean(name) for name in (self.entity, *self.also)]
+        return [] if self.entity is None else [tokens.clean(name) for name in (self.entity, *self.also)]
 
     def prepare(self, connection: Connection) -> None:
         """Give the connection what `where` asks of it. The full text only knows stems: `Wills` would be `will`."""
@@ -59,7 +59,7 @@ class Filters(NamedTuple):
 
 
 def _names(*values: Any) -> bool:
-    return words.names(*values)
+    return tokens.names(*values)
 
 
 def chunks_in(scope_ids: Iterable[int]) -> str:

@@ -9,9 +9,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from vault_memory.database import DatabaseDamaged, DatabaseError, is_damage
+from vault_memory.database.connection import DatabaseDamaged, DatabaseError, is_damage
 from vault_memory.errors import IndexTooNew, VaultMemoryError
-from vault_memory.index.bulk import bulk_load
+from vault_memory.index.bulk_load import bulk_load
 from vault_memory.index.schema import STEPS
 from vault_memory.index.store import Index
 

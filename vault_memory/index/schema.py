@@ -5,8 +5,9 @@ same text in two notes shares. `vector` is keyed by identity and model, so a mov
 is never embedded twice, and vectors of two models never meet.
 """
 
-from vault_memory.database import Connection, Migration
-from vault_memory.index import facts, volumes
+from vault_memory.database.connection import Connection
+from vault_memory.database.migrations import Migration
+from vault_memory.index import fact_rows, term_volumes
 
 ANALYSIS = "1"
 """Stamp of how text becomes words; another one means a new generation of the index"""
@@ -75,13 +76,13 @@ def _own_turns(connection: Connection) -> None:
 
 def _graph(connection: Connection) -> None:
     """What pages of facts say, and whom notes mention."""
-    connection.execute(facts.TABLES)
+    connection.execute(fact_rows.TABLES)
 
 
 def _volumes(connection: Connection) -> None:
     """How much the scopes have, by which words are weighed."""
-    connection.execute(volumes.TABLES)
-    volumes.fill(connection)
+    connection.execute(term_volumes.TABLES)
+    term_volumes.fill(connection)
     # A daemon of an older version may still write to this file, and counts nothing: build a new file.
     connection.execute("DELETE FROM meta WHERE key = 'rules'")
 

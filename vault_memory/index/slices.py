@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TypeVar
 
-from vault_memory.index import chunks, facts
-from vault_memory.index.chunks import Delta
+from vault_memory.index import chunk_rows, fact_rows
+from vault_memory.index.chunk_rows import Delta
 from vault_memory.index.store import Entry, Held, Index, State
 
 SLICE = 200
@@ -38,19 +38,19 @@ def put_in_slices(index: Index, entry: Entry) -> Iterator[Delta]:
     yield Delta()
     try:
         with _note(index, entry.path, mark) as note:
-            change = chunks.compare(index.connection, note, entry.chunks, entry.date, index.other_scopes(entry))
+            change = chunk_rows.compare(index.connection, note, entry.chunks, entry.date, index.other_scopes(entry))
         yield Delta(kept=change.kept)
         for gone in _sliced(change.gone):
             with _note(index, entry.path, mark):
-                chunks.remove(index.connection, gone)
+                chunk_rows.remove(index.connection, gone)
             yield Delta(removed=len(gone))
         for moved in _sliced(change.moved):
             with _note(index, entry.path, mark):
-                chunks.move(index.connection, moved)
+                chunk_rows.move(index.connection, moved)
             yield Delta()
         for added in _sliced(change.added):
             with _note(index, entry.path, mark) as note:
-                chunks.add(index.connection, note, index.scope_id(entry.scope), added)
+                chunk_rows.add(index.connection, note, index.scope_id(entry.scope), added)
             yield Delta(added=len(added))
         with _note(index, entry.path, mark):
             index.finish_marked(entry)
@@ -69,10 +69,10 @@ def remove_in_slices(index: Index, path: str) -> Iterator[Delta]:
     try:
         for _ in count():
             with _note(index, path, mark) as note:
-                gone = chunks.last_ids(index.connection, note, SLICE)
-                chunks.remove(index.connection, gone)
+                gone = chunk_rows.last_ids(index.connection, note, SLICE)
+                chunk_rows.remove(index.connection, gone)
                 if len(gone) < SLICE:
-                    facts.remove(index.connection, note)
+                    fact_rows.remove(index.connection, note)
                     index.remove(path)
             yield Delta(removed=len(gone))
             if len(gone) < SLICE:

@@ -7,16 +7,18 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.database import Connection, DatabaseUnwritable, change_counter, connect, migrate, version_of
+from vault_memory.database.connection import Connection, DatabaseUnwritable, change_counter, connect
+from vault_memory.database.migrations import migrate, version_of
 from vault_memory.errors import IndexTooNew
-from vault_memory.index import chunks, facts
-from vault_memory.index.chunks import Delta
+from vault_memory.index import chunk_rows as chunks
+from vault_memory.index import fact_rows as facts
+from vault_memory.index.chunk_rows import Delta
+from vault_memory.index.delta_cache import Told, chunk_span
 from vault_memory.index.schema import STEPS
-from vault_memory.index.told import Told, chunk_span
 
 if TYPE_CHECKING:
-    from vault_memory.markdown import Chunk
-    from vault_memory.memory.facts import Fact
+    from vault_memory.markdown.chunking.chunk_text import Chunk
+    from vault_memory.rules.facts.fact import Fact
 
 
 GROWS_BACK = "rebuild it with `vault-memory index --rebuild` (the notes are not touched)"

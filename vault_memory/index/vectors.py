@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import nlargest
 from typing import Protocol
 
-from vault_memory.database import Connection, load_vector_functions
-from vault_memory.index.chunks import SEPARATOR
+from vault_memory.database.connection import Connection, load_vector_functions
+from vault_memory.index.chunk_rows import SEPARATOR
 from vault_memory.index.filters import chunks_in, notes_with
-from vault_memory.memory import ranking
-from vault_memory.memory.ranking import Weights
+from vault_memory.rules.search import scoring
+from vault_memory.rules.search.scoring import Weights
 
 MOST_ORPHANS = 20_000
 """Vectors that no chunk uses are kept for a text that comes back, so many"""
@@ -50,7 +50,7 @@ def missing_count(connection: Connection, model: int) -> int:
 
 def pending(connection: Connection, model: int, limit: int) -> list[tuple[bytes, str]]:
     """Up to `limit` chunks without a vector of this model, newest notes first: (identity, exact embed text)."""
-    from vault_memory.markdown import embed_text  # only here: a search needs none of it
+    from vault_memory.markdown.chunking.chunk_text import embed_text  # only here: a search needs none of it
 
     rows = connection.execute(
         "SELECT chunk.identity, chunk.heading, chunk.who, chunk.text" + _MISSING + " ORDER BY chunk.id DESC LIMIT ?",
@@ -113,8 +113,8 @@ class Listed:
         """`places` in rising order."""
         self._places = places
         self._cosines = cosines
-        means = ranking.means_beside(places, cosines)
-        own, beside = ranking.scaled(cosines), ranking.scaled(means)
+        means = scoring.means_beside(places, cosines)
+        own, beside = scoring.scaled(cosines), scoring.scaled(means)
         self._values = [(own(cosine), beside(mean)) for cosine, mean in zip(cosines, means, strict=True)]
 
     def best(self, most: int, among: Collection[int] | None, weights: Weights) -> list[int]:
@@ -154,7 +154,7 @@ def like(connection: Connection, scope_ids: Sequence[int], model: int, vector: b
         ORDER BY c.note, c.ordinal""",
         (vector, model, len(vector)),
     )
-    found = [(ranking.place(note, ordinal), cosine or 0.0) for note, ordinal, cosine in rows]
+    found = [(scoring.place(note, ordinal), cosine or 0.0) for note, ordinal, cosine in rows]
     return Listed([place for place, _ in found], [cosine for _, cosine in found])
 
 

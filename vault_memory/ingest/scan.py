@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
-from vault_memory.index import Delta, Entry, Held, Index, State
-from vault_memory.ingest.crumbs import EndedTwice, forget_crumb, reading
-from vault_memory.ingest.notes import entry_of, forget_note, held_of, ingest_entries, ingest_note, largest
-from vault_memory.ingest.plan import plan_ingest, stamp
+from vault_memory.index.chunk_rows import Delta
+from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.ingest.crash_guard import EndedTwice, forget_crumb, reading
+from vault_memory.ingest.ingest_plan import plan_ingest, stamp
+from vault_memory.ingest.note import entry_of, forget_note, held_of, ingest_entries, ingest_note, largest
 from vault_memory.logs import Logger
-from vault_memory.memory import Layout, Place
-from vault_memory.vault import Folder, Listing, Note, NoteTooLarge, Stat
+from vault_memory.rules.paths.layout import Layout, Place
+from vault_memory.vault.listing import Listing, Stat
+from vault_memory.vault.reader import Folder, Note, NoteTooLarge
 
 logger = Logger(__name__)
 

@@ -8,11 +8,11 @@ slices anything may happen: a note that comes behind the sweep was announced by 
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from vault_memory.index import Held, State
-from vault_memory.ingest.plan import stamp
+from vault_memory.index.store import Held, State
+from vault_memory.ingest.ingest_plan import stamp
 from vault_memory.ingest.scan import Ingest
-from vault_memory.memory import conflict_copy
-from vault_memory.vault import DEEPEST, SUFFIXES
+from vault_memory.rules.paths.conflict_names import conflict_copy
+from vault_memory.vault.listing import DEEPEST, SUFFIXES
 
 SLICE = 250
 """Notes that are compared in one slice"""

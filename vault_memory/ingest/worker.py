@@ -14,8 +14,8 @@ from contextlib import suppress
 from typing import IO, Any
 
 from vault_memory.errors import VaultMemoryError
-from vault_memory.ingest.notes import Parts, parts_of
-from vault_memory.memory import Place
+from vault_memory.ingest.note import Parts, parts_of
+from vault_memory.rules.paths.layout import Place
 
 BUDGET_SECONDS = 10
 """Of CPU time, for one note"""

@@ -1,22 +1,19 @@
 """Markdown as bytes: sections, items and chunks of a note, and three-way merge. Pure: no files, no clock.
 
-Nothing is loaded until it is used: a search in an index that is up to date reads no Markdown.
+Each public name is loaded when it is first asked for: a search in an index that is up to date reads no Markdown.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-from vault_memory.markdown.block import CHUNKING
-
+TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
-    from vault_memory.markdown.chunk_text import Chunk, embed_text, identity
-    from vault_memory.markdown.chunks import chunk
-    from vault_memory.markdown.cutting import CAP, Piece, cut
+    from vault_memory.markdown.blocks.model import CHUNKING
+    from vault_memory.markdown.chunking.chunk_text import Chunk, embed_text, identity
+    from vault_memory.markdown.chunking.chunker import chunk
+    from vault_memory.markdown.chunking.splitter import CAP, Piece, cut
     from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
+    from vault_memory.markdown.editable_region import Region, item_marker, top_region
     from vault_memory.markdown.items import Item, ItemFields, normalised, parse_item
-    from vault_memory.markdown.merging import Conflict, Merged, merge
-    from vault_memory.markdown.merging.likeness import LIKE, alike, likeness, made_of, words_in
-    from vault_memory.markdown.region import Region, item_marker, top_region
+    from vault_memory.markdown.merging.similarity import LIKE, alike, likeness, made_of, words_in
+    from vault_memory.markdown.merging.three_way import Conflict, Merged, merge
 
 __all__ = [
     "CAP",
@@ -50,19 +47,42 @@ __all__ = [
 ]
 
 _MODULES = {
-    "chunk": "chunks",
-    **dict.fromkeys(("Chunk", "embed_text", "identity"), "chunk_text"),
-    **dict.fromkeys(("CAP", "Piece", "cut"), "cutting"),
-    **dict.fromkeys(("Section", "SectionedDoc", "is_text", "parse", "render"), "document"),
-    **dict.fromkeys(("Item", "ItemFields", "normalised", "parse_item"), "items"),
-    **dict.fromkeys(("Conflict", "Merged", "merge"), "merging"),
-    **dict.fromkeys(("LIKE", "alike", "likeness", "made_of", "words_in"), "merging.likeness"),
-    **dict.fromkeys(("Region", "item_marker", "top_region"), "region"),
+    "CAP": "chunking.splitter",
+    "CHUNKING": "blocks.model",
+    "Chunk": "chunking.chunk_text",
+    "Conflict": "merging.three_way",
+    "Item": "items",
+    "ItemFields": "items",
+    "LIKE": "merging.similarity",
+    "Merged": "merging.three_way",
+    "Piece": "chunking.splitter",
+    "Region": "editable_region",
+    "Section": "document",
+    "SectionedDoc": "document",
+    "alike": "merging.similarity",
+    "chunk": "chunking.chunker",
+    "cut": "chunking.splitter",
+    "embed_text": "chunking.chunk_text",
+    "identity": "chunking.chunk_text",
+    "is_text": "document",
+    "item_marker": "editable_region",
+    "likeness": "merging.similarity",
+    "made_of": "merging.similarity",
+    "merge": "merging.three_way",
+    "normalised": "items",
+    "parse": "document",
+    "parse_item": "items",
+    "render": "document",
+    "top_region": "editable_region",
+    "words_in": "merging.similarity",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        globals()[name] = found = getattr(import_module(f"vault_memory.markdown.{_MODULES[name]}"), name)
-        return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"vault_memory.markdown.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -5,7 +5,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from vault_memory.markdown.outline import MOST, Outline, outline
+from vault_memory.markdown.blocks.outline import MOST, Outline, outline
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _BOM = b"\xef\xbb\xbf"

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vault_memory.markdown.chunk_text import BLOCK_ID, MARKER
+from vault_memory.markdown.chunking.chunk_text import BLOCK_ID, MARKER
 
 _NESTED = re.compile(r"\n[ \t]+(?:[-*+]|\d{1,9}[.)])[ \t]")
 _TYPE = re.compile(r"\[([^\W\d_][\w -]{1,39})\](?![(\[:])[ \t]*")

@@ -14,7 +14,7 @@ from vault_memory.mcp import listing
 from vault_memory.mcp.tools import TOOLS
 
 if TYPE_CHECKING:
-    from vault_memory.mcp.serving import Serving
+    from vault_memory.mcp.http_session import Serving
 
 Json = dict[str, Any]
 Id = str | int
@@ -139,7 +139,7 @@ class Conversation:
             return {"content": [{"type": "text", "text": text}], "isError": True}
         from dataclasses import replace
 
-        from vault_memory.mcp import results
+        from vault_memory.mcp import protocol_results as results
 
         serving = replace(serving, session=_named_session(params))
         return results.of_call(serving, asked.name, asked.arguments or {})
@@ -157,7 +157,7 @@ class Conversation:
             serving = self._serving()
         except VaultMemoryError as error:
             raise ProtocolError(code_of(error), _opening_error(error)) from None
-        from vault_memory.mcp import results
+        from vault_memory.mcp import protocol_results as results
 
         try:
             return ask(results, serving)
@@ -174,7 +174,7 @@ def _opening_error(error: VaultMemoryError) -> str:
     """Why the vault cannot be opened, without a folder of the machine."""
     from pathlib import Path
 
-    from vault_memory.app.hiding import placeless
+    from vault_memory.api.redact_paths import placeless
 
     text = error.message + (f"\n\nhint: {error.hint}" if error.hint else "")
     return placeless(text, [str(Path.home())])

@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-from vault_memory.app import NoteInfo, NoteText, contract, quotations
+from vault_memory.api import json_contract
+from vault_memory.edits.reports import NoteInfo, NoteText
 from vault_memory.errors import BadPath, UsageError
+from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.listing import LIKE_MARKDOWN, LIKE_TURNS, SCHEME, TEMPLATE
-from vault_memory.mcp.serving import Serving
-from vault_memory.memory import inside
+from vault_memory.rules.context import quotations
+from vault_memory.rules.paths.filenames import inside
 
 ON_A_PAGE = 200
 
@@ -51,7 +53,7 @@ def read(serving: Serving, uri: str) -> NoteText:
     if found is None:
         raise ResourceUnknown(uri)
     count = len(quotations.lines_of(found.text)) if found.text else 0
-    answer = contract.of_note(found) | {"lines": [min(1, count), count], "total_lines": count}
+    answer = json_contract.of_note(found) | {"lines": [min(1, count), count], "total_lines": count}
     return replace(found, text=quotations.of_note(answer).text)
 
 

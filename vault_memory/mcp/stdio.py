@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.mcp.lines import LARGEST, TooLong, Writer, decode, read_lines
+from vault_memory.mcp.json_lines import LARGEST, TooLong, Writer, decode, read_lines
 from vault_memory.mcp.protocol import (
     BUSY,
     INTERNAL_ERROR,
@@ -26,9 +26,9 @@ from vault_memory.mcp.protocol import (
 )
 
 if TYPE_CHECKING:
-    from vault_memory.app import VaultMemory
-    from vault_memory.app.callers import Caller
-    from vault_memory.mcp.serving import Serving
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.mcp.http_session import Serving
+    from vault_memory.rules.paths.caller import Caller
 
 MOST_THREADS = 8
 MOST_WAITING = 1000
@@ -88,7 +88,7 @@ class _Vault:
         """Raises VaultMemoryError."""
         with self._lock:
             if self._serving is None:
-                from vault_memory.mcp.serving import Serving
+                from vault_memory.mcp.http_session import Serving
 
                 self._serving = Serving(self._open(), self._caller())
             return self._serving

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from vault_memory.errors import UsageError
-from vault_memory.mcp import arguments, shapes
+from vault_memory.mcp import output_schemas, tool_arguments
 
 INSTRUCTIONS = """\
 This is the long-term memory of the person you are talking with: Markdown notes that they read and edit by hand. In a
@@ -41,17 +41,17 @@ class Tool(msgspec.Struct, frozen=True):
     title: str
     description: str
     takes: type[msgspec.Struct]
-    gives: shapes.Schema
+    gives: output_schemas.Schema
     reads_only: bool = True
     destroys: bool = False
     """whether it may take away or rewrite what is remembered"""
     search_hint: str = ""
     """words by which a host finds the tool; a tool with them belongs into the first request of a conversation"""
 
-    def schema(self) -> shapes.Schema:
+    def schema(self) -> output_schemas.Schema:
         """Of its arguments."""
         whole = msgspec.json.schema(self.takes)
-        schema: shapes.Schema = _with_types(whole["$defs"][self.takes.__name__])
+        schema: output_schemas.Schema = _with_types(whole["$defs"][self.takes.__name__])
         return {name: value for name, value in schema.items() if name != "title"}
 
     def read(self, said: Mapping[str, Any]) -> msgspec.Struct:
@@ -76,24 +76,24 @@ _EVERY = (
         "memory_search",
         "Search the memory",
         "Finds lines in the person's notes and in what was said before, best first, with note, lines and date.",
-        arguments.Search,
-        shapes.FOUND,
+        tool_arguments.Search,
+        output_schemas.FOUND,
         search_hint="search the person's long-term memory, notes and earlier conversations",
     ),
     Tool(
         "memory_get",
         "Read a note",
         "Reads a note, or some lines of it, with its revision. A note that is not there is an empty text.",
-        arguments.Get,
-        shapes.NOTE,
+        tool_arguments.Get,
+        output_schemas.NOTE,
     ),
     Tool(
         "memory_context",
         "What belongs into this conversation",
         "Gives what should be known when answering a message: who the person is, facts, rules, the last days, and what "
         "was said or noted about this before. Call it first.",
-        arguments.Context,
-        shapes.CONTEXT,
+        tool_arguments.Context,
+        output_schemas.CONTEXT,
         search_hint="what is known of this person: preferences, facts, rules, the last days",
     ),
     Tool(
@@ -101,8 +101,8 @@ _EVERY = (
         "Remember",
         "Keeps one sentence for good. A wish such as `always …` or `never …` becomes a rule. What is known already is "
         "not added again.",
-        arguments.Remember,
-        shapes.REMEMBERED,
+        tool_arguments.Remember,
+        output_schemas.REMEMBERED,
         reads_only=False,
         search_hint="remember a lasting fact, wish or preference of the person",
     ),
@@ -111,8 +111,8 @@ _EVERY = (
         "Correct a fact",
         "Puts what is right in the place of a fact that was wrong from the start. An id that is unknown or means "
         "several facts changes nothing, and lists candidates. What a person wrote is proposed to them.",
-        arguments.Correct,
-        shapes.CHANGED,
+        tool_arguments.Correct,
+        output_schemas.CHANGED,
         reads_only=False,
         destroys=True,
     ),
@@ -120,8 +120,8 @@ _EVERY = (
         "memory_confirm",
         "Confirm a fact",
         "Notes that the person says a fact is so, which keeps it from fading. Ids as in memory_correct.",
-        arguments.Confirm,
-        shapes.CHANGED,
+        tool_arguments.Confirm,
+        output_schemas.CHANGED,
         reads_only=False,
     ),
     Tool(
@@ -130,8 +130,8 @@ _EVERY = (
         "Removes the list items that say `text`, or one fact by its id; says how many were removed, and where. What a "
         "person wrote is proposed to them in INBOX. Each removal is recorded and can be undone: to purge something for "
         "good, history and transcripts included, the person runs `vault-memory forget` themselves.",
-        arguments.Forget,
-        shapes.TAKEN_BACK,
+        tool_arguments.Forget,
+        output_schemas.TAKEN_BACK,
         reads_only=False,
         destroys=True,
     ),
@@ -139,15 +139,15 @@ _EVERY = (
         "memory_entity",
         "Who or what is this",
         "Tells what is known of a person or thing: kind, aliases, facts with their ids, relationships, mentions.",
-        arguments.Entity,
-        shapes.ABOUT,
+        tool_arguments.Entity,
+        output_schemas.ABOUT,
     ),
     Tool(
         "memory_stats",
         "What there is",
         "Counts this person's notes by kind.",
-        arguments.Stats,
-        shapes.STATS,
+        tool_arguments.Stats,
+        output_schemas.STATS,
     ),
 )  # fmt: skip
 TOOLS = {tool.name: tool for tool in _EVERY}

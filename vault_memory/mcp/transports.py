@@ -7,9 +7,9 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from vault_memory.app import VaultMemory
-from vault_memory.app.callers import Caller
-from vault_memory.mcp.handlers import server
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.mcp.sdk_server import server
+from vault_memory.rules.paths.caller import Caller
 
 LARGEST_BODY = 1 << 20
 """In bytes, of a request"""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from vault_memory.errors import BadPath, ConfigError
-from vault_memory.memory import inside
-from vault_memory.remote.errors import Refused
+from vault_memory.remote.remote_errors import Refused
+from vault_memory.rules.paths.filenames import inside
 
 _PORTS = {"http": 80, "https": 443}
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from vault_memory.remote.address import Address, address
-from vault_memory.remote.answers import refuse, retry_after, unreachable
-from vault_memory.remote.errors import NotUnderstood
+from vault_memory.remote.http_transport import Account, Answer, NoAnswer, NotSent, Transport
 from vault_memory.remote.nextcloud import locked_out
 from vault_memory.remote.nextcloud_links import read_link, refused
-from vault_memory.remote.transport import Account, Answer, NoAnswer, NotSent, Transport
+from vault_memory.remote.remote_errors import NotUnderstood
+from vault_memory.remote.status_errors import refuse, retry_after, unreachable
 
 _DEADLINE = 30.0
 

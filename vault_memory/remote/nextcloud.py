@@ -15,10 +15,12 @@ from functools import cached_property
 from typing import NoReturn
 from urllib.parse import quote, unquote
 
-from vault_memory.remote import bulk
-from vault_memory.remote.answers import is_page, retry_after
-from vault_memory.remote.base import Earlier, Stored, Traits
-from vault_memory.remote.errors import (
+from vault_memory.remote import bulk_upload
+from vault_memory.remote.capabilities import is_scratch
+from vault_memory.remote.contract import Earlier, Stored, Traits
+from vault_memory.remote.http_transport import Answer, is_redirect
+from vault_memory.remote.propfind_parser import DAV, NEXTCLOUD, Line
+from vault_memory.remote.remote_errors import (
     AnsweredByProxy,
     NotUnderstood,
     OutcomeUnknown,
@@ -29,10 +31,8 @@ from vault_memory.remote.errors import (
     RemoteError,
     RemoteMissing,
 )
-from vault_memory.remote.listing import seconds_of
-from vault_memory.remote.multistatus import DAV, NEXTCLOUD, Line
-from vault_memory.remote.probe import is_scratch
-from vault_memory.remote.transport import Answer, is_redirect
+from vault_memory.remote.remote_listing import seconds_of
+from vault_memory.remote.status_errors import is_page, retry_after
 from vault_memory.remote.webdav import BINARY, WebDav, tag_of
 
 logger = logging.getLogger(__name__)
@@ -131,19 +131,19 @@ class Nextcloud(WebDav):
         if place is None:
             raise Refused("", "the address does not tell where many files at once go")
         target, folder = place
-        parts = [bulk.Part(path, f"{folder}/{path}", raw) for path, raw in files if self.refuses(path) is None]
-        parts = [part for part in parts if bulk.fits(part.name)]
+        parts = [bulk_upload.Part(path, f"{folder}/{path}", raw) for path, raw in files if self.refuses(path) is None]
+        parts = [part for part in parts if bulk_upload.fits(part.name)]
         if not parts:
             return {}
         modified = self.clock - _LEAST_LAG - self._lag if self.clock else 0
         boundary = secrets.token_hex(16)
         content_type = f"Content-Type: multipart/related; boundary={boundary}"
-        answer = self.exchange("bulk", target, bulk.body(parts, boundary, modified), (content_type,))
-        if answer.status in bulk.REFUSALS or is_redirect(answer.status):
+        answer = self.exchange("bulk", target, bulk_upload.body(parts, boundary, modified), (content_type,))
+        if answer.status in bulk_upload.REFUSALS or is_redirect(answer.status):
             raise Refused("", f"status {answer.status}")
         if answer.status not in (200, 400):
             self.refuse("bulk", "", answer)
-        results = bulk.results(answer.body)
+        results = bulk_upload.results(answer.body)
         if results is None:
             raise OutcomeUnknown("", f"status {answer.status}, and no answer for each file")
         # The parts behind a damaged one (400) were not looked at. After 200, a part without an answer is a riddle.
@@ -234,11 +234,11 @@ class Nextcloud(WebDav):
         place = re.match(r"(.*/remote\.php/dav)/files/[^/]+(/.*)?$", self.at.base)
         return (f"{quote(place[1])}/bulk", place[2] or "") if place else None
 
-    def _stored_in_bulk(self, result: bulk.Result, answer: Answer) -> Stored:
+    def _stored_in_bulk(self, result: bulk_upload.Result, answer: Answer) -> Stored:
         date = seconds_of(answer.header("Date")) or 0
         return Stored(etag=result.etag, fileid=_bare_id(result.fileid), date=date)
 
-    def _replaced_in_bulk(self, stored: Sequence[tuple[bulk.Part, Stored]], modified: int) -> dict[str, Stored]:
+    def _replaced_in_bulk(self, stored: Sequence[tuple[bulk_upload.Part, Stored]], modified: int) -> dict[str, Stored]:
         """Mark the files that another client had made after the listing: the request wrote over them.
 
         The server numbers files in the order in which they are made. So once one file of the request is proven new
@@ -247,7 +247,7 @@ class Nextcloud(WebDav):
         marked: dict[str, Stored] = {}
         looks, highest, has_new, listed = 0, 0, False, 0
         for part, answer in stored:
-            number = bulk.number_of(answer)
+            number = bulk_upload.number_of(answer)
             if has_new:
                 is_new = number > highest
             else:
@@ -260,7 +260,7 @@ class Nextcloud(WebDav):
             return marked
         return {path: replace(answer, modified=modified) for path, answer in marked.items()}
 
-    def _time_if_new(self, part: bulk.Part, answer: Stored) -> int:
+    def _time_if_new(self, part: bulk_upload.Part, answer: Stored) -> int:
         """The time that the server lists for a file which has no earlier bytes; 0 when that is not certain."""
         try:
             versions = self.versions(part.path, fileid=answer.fileid)

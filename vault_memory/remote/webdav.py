@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from vault_memory.remote.address import address
-from vault_memory.remote.answers import SUCCESSES, WRITES, adds_slash, is_page, refuse, unreachable
-from vault_memory.remote.base import Earlier, Entry, Fetched, Identity, Listing, Stored, Traffic, Traits
-from vault_memory.remote.errors import (
+from vault_memory.remote.capabilities import probe, tidy
+from vault_memory.remote.contract import Earlier, Entry, Fetched, Identity, Listing, Stored, Traffic, Traits
+from vault_memory.remote.http_transport import Account, Answer, NoAnswer, NotSent, Transport
+from vault_memory.remote.propfind_parser import DAV, LARGEST, NEXTCLOUD, OWNCLOUD, Line, Reader
+from vault_memory.remote.remote_errors import (
     FolderNotEmpty,
     NotUnderstood,
     OutcomeUnknown,
@@ -20,10 +22,8 @@ from vault_memory.remote.errors import (
     RootMissing,
     Unauthorised,
 )
-from vault_memory.remote.listing import etag_of, is_old, listing, lone, seconds_of, sha256_of
-from vault_memory.remote.multistatus import DAV, LARGEST, NEXTCLOUD, OWNCLOUD, Line, Reader
-from vault_memory.remote.probe import probe, tidy
-from vault_memory.remote.transport import Account, Answer, NoAnswer, NotSent, Transport
+from vault_memory.remote.remote_listing import etag_of, is_old, listing, lone, seconds_of, sha256_of
+from vault_memory.remote.status_errors import SUCCESSES, WRITES, adds_slash, is_page, refuse, unreachable
 
 if TYPE_CHECKING:
     from requests.adapters import BaseAdapter

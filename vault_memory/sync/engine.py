@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from vault_memory.markdown import SectionedDoc, normalised, parse
-from vault_memory.remote import Remote
-from vault_memory.sync import brakes
-from vault_memory.sync.acting import Acting, Progress, untold
+from vault_memory.markdown.document import SectionedDoc, parse
+from vault_memory.markdown.items import normalised
+from vault_memory.remote.contract import Remote
 from vault_memory.sync.actions import (
     Action,
     Adopt,
@@ -28,23 +27,25 @@ from vault_memory.sync.actions import (
     Upload,
     changes,
 )
-from vault_memory.sync.backups import Backups, GoneBack
-from vault_memory.sync.book import Book, open_book
-from vault_memory.sync.disk import Disk
-from vault_memory.sync.distant import ROOT_TAG, Distant, There, nodes_of
-from vault_memory.sync.done import ANEW, Done
-from vault_memory.sync.errors import AnotherClient
-from vault_memory.sync.local import BEING_SAVED, Here, Local
-from vault_memory.sync.meeting import Meeting
-from vault_memory.sync.plan import Plan, plan
-from vault_memory.sync.refusals import Refusals
-from vault_memory.sync.repairing import repair
-from vault_memory.sync.scope import excluded
+from vault_memory.sync.apply.executor import Acting, Progress, untold
+from vault_memory.sync.apply.interrupted_uploads import repair
+from vault_memory.sync.apply.local_renames import Disk
+from vault_memory.sync.apply.progress import ANEW, Done
+from vault_memory.sync.apply.refused_uploads import Refusals
+from vault_memory.sync.apply.session import Sides, Writing
+from vault_memory.sync.observe.etag_audit import sweep
+from vault_memory.sync.observe.local_scan import BEING_SAVED, Here, Local
+from vault_memory.sync.observe.remote_scan import ROOT_TAG, Distant, There, nodes_of
+from vault_memory.sync.observe.server_backup import Backups, GoneBack
+from vault_memory.sync.observe.server_identity import Meeting
+from vault_memory.sync.plan import safety_limits
+from vault_memory.sync.plan.planner import Plan, plan
+from vault_memory.sync.plan.sync_exclusions import excluded
 from vault_memory.sync.settings import Names, Settings
-from vault_memory.sync.sides import Sides, Writing
-from vault_memory.sync.sweeping import sweep
+from vault_memory.sync.state_db import Book, open_book
+from vault_memory.sync.sync_errors import AnotherClient
 from vault_memory.sync.trees import Base, BaseFile, BaseNode, File, Node, Tree, Unknown, ancestors
-from vault_memory.vault import Folder
+from vault_memory.vault.reader import Folder
 
 logger = logging.getLogger(__name__)
 
@@ -254,10 +255,10 @@ class Sync:
                 "gone_back": frozenset(gone.texts),
                 "restored_before": gone.before,
                 "must_exist": frozenset(path for path in base if self._must_exist(path)),
-                "fights": brakes.fights(self.book.rewrites(at), at),
+                "fights": safety_limits.fights(self.book.rewrites(at), at),
                 "alike": self._alike(base, here.nodes),
                 "remote_names": Names(folds_unicode=self._remote.traits.normalises_names, refuses=self._remote.refuses),
-                "stamp": brakes.stamp(now, datetime.fromisoformat(last) if isinstance(last, str) else None),
+                "stamp": safety_limits.stamp(now, datetime.fromisoformat(last) if isinstance(last, str) else None),
             }
         )
         return plan(base, local, gone.remote, settings), base, gone, local

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from vault_memory.memory import conflict_copy
-from vault_memory.vault.journal import By, Journal
+from vault_memory.rules.paths.conflict_names import conflict_copy
+from vault_memory.vault.write.journal import By, Journal
 
 ALL_FOR = 24 * 3600.0
 KEPT_FOR = 90 * 24 * 3600.0

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from vault_memory.markdown import merge
+from vault_memory.markdown.merging.three_way import merge
 
 PAGE = Path(__file__).with_name("cases.md").read_text(encoding="utf-8")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from vault_memory.markdown import merge
+from vault_memory.markdown.merging.three_way import merge
 
 COUNT = 2_000
 BETWEEN = b"\n\n"

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from tests.markdown.merge.triples import triple
 from tests.markdown.shapes import notes, ordinary_notes, random_note
-from vault_memory.markdown import Merged, merge, normalised, parse
-from vault_memory.markdown.merging.page import read_page
+from vault_memory.markdown.document import parse
+from vault_memory.markdown.items import normalised
+from vault_memory.markdown.merging.parsed_note import read_page
+from vault_memory.markdown.merging.three_way import Merged, merge
 
 DATE = "2026-11-21"
 MARK = re.compile(r" ?⚠ \(other device, 2026-11-21\)")

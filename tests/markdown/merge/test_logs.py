@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.markdown import merge
+from vault_memory.markdown.merging.three_way import merge
 
 BASE = b"## Log\n\n- 09:00 up\n"
 

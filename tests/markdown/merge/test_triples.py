@@ -7,7 +7,7 @@ import pytest
 
 from tests.markdown.merge.oracle import Oracle
 from tests.markdown.merge.triples import Triple, triple
-from vault_memory.markdown import Merged, merge
+from vault_memory.markdown.merging.three_way import Merged, merge
 
 EVERY_DAY, IN_DEPTH = 20_000, 1_000_000
 AT_ONCE = 2_500

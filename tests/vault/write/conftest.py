@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.vault.write.lines import merge_lines
-from vault_memory.vault.write import Writer
+from vault_memory.vault.write.writer import Writer
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.vault.write.lines import merge_lines
-from vault_memory.vault.append import append_record, read_records
+from vault_memory.vault.jsonl_log import append_record, read_records
 from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.write import Writer
+from vault_memory.vault.write.writer import Writer
 
 NOTE, AUDIT = "USER.md", "USER.md.audit.jsonl"
 FIRST = b"- first\n"

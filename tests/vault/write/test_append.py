@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from tests.conftest import PROJECT
 from vault_memory.errors import BadPath
-from vault_memory.vault.append import append_record, merge_records, read_records
+from vault_memory.vault.jsonl_log import append_record, merge_records, read_records
 
 LOG = "Users/ann/transcripts/2026-11-21.jsonl"
 
 APPENDERS = """
 import os, random, signal, sys
-from vault_memory.vault.append import append_record
+from vault_memory.vault.jsonl_log import append_record
 
 root, processes, records, kills = sys.argv[1], *map(int, sys.argv[2:])
 dice = random.Random(kills)

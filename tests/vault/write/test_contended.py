@@ -14,7 +14,7 @@ from tests.conftest import PROJECT
 from tests.vault.write.lines import merge_lines
 from tests.vault.write.people import STYLES
 from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.write import Writer, Written
+from vault_memory.vault.write.writer import Writer, Written
 
 NOTE = "USER.md"
 

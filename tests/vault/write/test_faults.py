@@ -8,8 +8,8 @@ from tests.simulated.files import Crash, SimulatedFiles
 from tests.vault.write.templates import NEW, NOTE, OLD, TEMPLATES, Template, begin, plan_human, write
 from tests.vault.write.test_crashes import check, trace_of
 from tests.vault.write.world import World
-from vault_memory.vault.journal import JournalUnavailable
-from vault_memory.vault.reasons import WORDS
+from vault_memory.vault.write.journal import JournalUnavailable
+from vault_memory.vault.write.wait_reasons import WORDS
 
 NEVER_FAIL = ("close", "commit", "alone")
 

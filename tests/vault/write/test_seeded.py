@@ -9,7 +9,7 @@ import pytest
 from tests.simulated.files import Crash, SimulatedFiles
 from tests.vault.write.templates import NOTE, OLD, TEMPLATES, begin
 from tests.vault.write.world import World
-from vault_memory.vault.journal import JournalUnavailable
+from vault_memory.vault.write.journal import JournalUnavailable
 
 WRITES = 5
 

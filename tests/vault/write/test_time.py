@@ -10,7 +10,7 @@ from tests.simulated.files import SimulatedFiles
 from tests.vault.write.lines import note
 from tests.vault.write.templates import NEW, NOTE, OLD, TEMPLATES, begin, write
 from tests.vault.write.test_meanwhile import calls
-from vault_memory.vault.write import Writer
+from vault_memory.vault.write.writer import Writer
 
 DAY = 86400.0
 LEAPS = {"3 days asleep": 3 * DAY, "10 years on": 3650 * DAY, "a year back": -365 * DAY, "an hour back": -3600.0}

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.vault.write.lines import note
 from tests.vault.write.test_write import names, now, put
 from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.write import Writer
+from vault_memory.vault.write.writer import Writer
 
 OLD = note("a", "b")
 

@@ -11,12 +11,13 @@ import pytest
 
 from tests.vault.write.lines import merge_lines, note
 from vault_memory.errors import BadPath
-from vault_memory.memory import conflict_copy, ignored
-from vault_memory.vault.files import RealFiles
-from vault_memory.vault.journal import FILE
+from vault_memory.rules.paths.conflict_names import conflict_copy
+from vault_memory.rules.paths.filenames import ignored
+from vault_memory.vault.fs import RealFiles
 from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.swap import temporary
-from vault_memory.vault.write import Writer, Written
+from vault_memory.vault.write.atomic_swap import temporary
+from vault_memory.vault.write.journal import FILE
+from vault_memory.vault.write.writer import Writer, Written
 
 OLD, NEW = note("a", "b"), note("a", "b", "bot")
 

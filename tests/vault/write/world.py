@@ -9,10 +9,10 @@ import apsw
 
 from tests.simulated.files import Crash, Model, SimulatedFiles
 from tests.vault.write.lines import merge_lines
-from vault_memory.vault.journal import Journal, JournalUnavailable
-from vault_memory.vault.means import Means
 from vault_memory.vault.snapshots import Snapshots, revision_of
-from vault_memory.vault.write import Writer, Written
+from vault_memory.vault.write.journal import Journal, JournalUnavailable
+from vault_memory.vault.write.write_context import Means
+from vault_memory.vault.write.writer import Writer, Written
 
 RECORD = b'{"id": "of the audit"}'
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.options import Context, common, named_scopes, scoped
-from vault_memory.cli.showing import PENDING, coloured_diff
+from vault_memory.cli.rendering import PENDING, coloured_diff
 from vault_memory.cli.terminal import styled
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from vault_memory.app.reports import ThrownNote
-    from vault_memory.curate import ConflictCopy, Resolved
+    from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
+    from vault_memory.edits.reports import ThrownNote
 
 NEEDS_A_PERSON = 5
 _WOULD = {
@@ -59,7 +59,7 @@ def conflicts(
     if not ids and not (everything and action == "merge"):
         more = ", or `--all`" if action == "merge" else ""
         raise UsageError(f"`conflicts {action}` needs an id{more}", hint="`vault-memory conflicts` lists them")
-    from vault_memory.app import contract
+    from vault_memory.api import json_contract
 
     with context.open() as memory:
         if action == "merge":
@@ -69,7 +69,7 @@ def conflicts(
         else:
             done = memory.discard_conflicts(ids, dry_run=dry_run, now=context.now)
     context.emit(
-        contract.of_resolved(done), lambda: "\n".join(_done_lines(done, action, both)) or "there are no copies"
+        json_contract.of_resolved(done), lambda: "\n".join(_done_lines(done, action, both)) or "there are no copies"
     )
     if dry_run and not context.json:
         context.say("nothing was written")
@@ -77,13 +77,13 @@ def conflicts(
 
 
 def _list(context: Context, scopes: Sequence[str], diff: bool) -> int:
-    from vault_memory.app import contract
+    from vault_memory.api import json_contract
 
     with context.open() as memory:
         copies = memory.conflicts(scopes or None)
     shown = diff or sys.stdout.isatty()
     context.emit(
-        contract.of_conflicts(copies),
+        json_contract.of_conflicts(copies),
         lambda: "\n".join(line for copy in copies for line in _copy_lines(copy, shown)) or "no conflict copies",
     )
     return 0
@@ -150,18 +150,20 @@ def trash(context: Context, action: str | None, thrown_id: str | None) -> int:
 
     A note that has another under its name by now comes back beside it.
     """
-    from vault_memory.app import contract
+    from vault_memory.api import json_contract
 
     if action and not thrown_id:
         raise UsageError("`trash restore` needs an id", hint="`vault-memory trash` lists them")
     with context.open() as memory:
         if thrown_id is None:
             thrown = memory.trash()
-            context.emit(contract.of_trash(thrown), lambda: "\n".join(map(_thrown, thrown)) or "the trash is empty")
+            context.emit(
+                json_contract.of_trash(thrown), lambda: "\n".join(map(_thrown, thrown)) or "the trash is empty"
+            )
             return 0
         back = memory.untrash(thrown_id, now=context.now)
     why = f" ({back.why})" if back.why else ""
-    context.emit(contract.of_trash([back]), lambda: f"{back.outcome}: {back.note}{why}")
+    context.emit(json_contract.of_trash([back]), lambda: f"{back.outcome}: {back.note}{why}")
     return PENDING if back.outcome == "pending" else 0
 
 

@@ -3,8 +3,8 @@
 import click
 
 from vault_memory.cli import search_text
-from vault_memory.cli.asking import answer_context
 from vault_memory.cli.commands.search import remark
+from vault_memory.cli.daemon_or_local import answer_context
 from vault_memory.cli.options import Context, common, named_scopes, private, scoped
 from vault_memory.errors import UsageError
 

@@ -38,7 +38,7 @@ def demo(context: Context) -> None:
     Starts a daemon, asks a question, edits a note with a real editor, asks for what was written, records what is said
     in a conversation, and asks for that; then a night passes, and what was learned stands in notes.
     """
-    from vault_memory.app.examples import make_vault
+    from vault_memory.admin.init_vault import make_vault
 
     with tempfile.TemporaryDirectory(prefix="vault-memory-demo-") as name:
         vault = Path(name) / "vault"

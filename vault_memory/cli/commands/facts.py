@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from vault_memory.cli.options import Context, common, day, named_scopes, scoped
-from vault_memory.cli.showing import emit_edit, exit_code_of
+from vault_memory.cli.rendering import emit_edit, exit_code_of
 from vault_memory.cli.terminal import styled
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from vault_memory.app import VaultMemory
-    from vault_memory.app.known import FactChange
-    from vault_memory.memory.facts import Fact
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.facts.entity_info import FactChange
+    from vault_memory.rules.facts.fact import Fact
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -59,11 +59,11 @@ def changing(function: Function) -> Function:
 @click.pass_obj
 def facts(context: Context, entity: str | None, on: str | None, scopes: list[str]) -> None:
     """List the facts that hold now, with their ids."""
-    from vault_memory.app import telling
+    from vault_memory.api import facts_json
 
     with context.open() as memory:
         found = memory.facts(scopes=scopes or memory.scopes(), entity=entity, on=_day(on), now=context.now)
-    context.emit(telling.of_facts(found), lambda: _listed(found))
+    context.emit(facts_json.of_facts(found), lambda: _listed(found))
 
 
 @click.command()
@@ -73,11 +73,11 @@ def facts(context: Context, entity: str | None, on: str | None, scopes: list[str
 @click.pass_obj
 def timeline(context: Context, entity: str, scopes: list[str]) -> None:
     """List all that is or was known of ENTITY, the oldest first."""
-    from vault_memory.app import telling
+    from vault_memory.api import facts_json
 
     with context.open() as memory:
         found = memory.timeline(entity, scopes=scopes or memory.scopes(), now=context.now)
-    context.emit(telling.of_facts(found), lambda: _listed(found))
+    context.emit(facts_json.of_facts(found), lambda: _listed(found))
 
 
 @click.command()
@@ -87,7 +87,7 @@ def timeline(context: Context, entity: str, scopes: list[str]) -> None:
 @click.pass_obj
 def entity(context: Context, name: str, scopes: list[str]) -> None:
     """Show who or what NAME is: aliases, facts, relationships, and where it is mentioned."""
-    from vault_memory.app import telling
+    from vault_memory.api import facts_json
 
     with context.open() as memory:
         found = memory.entity(name, scopes=scopes or memory.scopes(), now=context.now)
@@ -100,7 +100,7 @@ def entity(context: Context, name: str, scopes: list[str]) -> None:
         lines += [f"{hit.note}:{hit.lines[0]}  {hit.text.splitlines()[0]}" for hit in found.hits if hit.text]
         return "\n".join(lines)
 
-    context.emit(telling.of_about(found), human)
+    context.emit(facts_json.of_about(found), human)
 
 
 @click.command("add-fact")
@@ -201,9 +201,9 @@ def _by_id(context: Context, call: str, fact_id: str, scopes: Sequence[str], dry
 
 def _emit(context: Context, change: "FactChange", dry_run: bool) -> int:
     if context.json:
-        from vault_memory.app import telling
+        from vault_memory.api import facts_json
 
-        context.emit(telling.of_change(change), str)
+        context.emit(facts_json.of_change(change), str)
     else:
         context.line(f"{change.outcome}: {change.id} in {change.note}")
         emit_edit(context, change.edit, dry_run=dry_run)

@@ -10,7 +10,7 @@ from vault_memory.cli.options import Context, common, named_scopes, scoped
 from vault_memory.errors import CannotAsk
 
 if TYPE_CHECKING:
-    from vault_memory.app.forgetting import Forgotten
+    from vault_memory.forgetting.calls import Forgotten
 
 
 @click.command()
@@ -60,9 +60,9 @@ def _agreed(context: Context, found: "Forgotten") -> bool:
 
 def _told(context: Context, forgotten: "Forgotten") -> int:
     """The answer; 1 when it is still somewhere after it was to be taken out."""
-    from vault_memory.app import contract
+    from vault_memory.api import json_contract
 
-    context.emit(contract.of_forgotten(forgotten), lambda: "\n".join(_lines(forgotten)))
+    context.emit(json_contract.of_forgotten(forgotten), lambda: "\n".join(_lines(forgotten)))
     return 1 if forgotten.remaining and forgotten.receipt else 0
 
 

@@ -13,8 +13,9 @@ from vault_memory.cli.options import Context, common, private
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from vault_memory.app import VaultMemory
-    from vault_memory.hosts import Changed, Plan, Wire
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.hosts.installer import Changed
+    from vault_memory.hosts.recipes import Plan, Wire
 
 
 @click.command()
@@ -36,7 +37,7 @@ def hook(
     session. It ends with 0 whatever happens, and then
     prints nothing; why stands in `hook.log` of the state folder. `install` has hosts call it.
     """
-    from vault_memory.hosts import run
+    from vault_memory.hosts.hook_command import run
 
     given = {"vault": context.vault, "config": context.config, "user": user, "channel": channel}
     words = [word for name, value in given.items() if value for word in (f"--{name}", value)]
@@ -70,7 +71,7 @@ def install(
     Its configuration is changed where it must be, with a backup beside it; all else in it stays as it is. To do it
     again changes nothing; to do it without `--allow` takes back what that allowed.
     """
-    from vault_memory import hosts
+    from vault_memory.hosts import installer, recipes
 
     with context.open() as memory:
         if not uninstall:
@@ -78,8 +79,8 @@ def install(
                 memory.refresh(progress)  # a hook has no time to read a whole vault
         wire = _wire(context, memory, user, channel, uninstall=uninstall)
         wire = replace(wire, private=private, allow=allow and not uninstall)
-        plan = hosts.plan(host, wire, os.environ)
-        act = hosts.uninstall if uninstall else hosts.install
+        plan = recipes.plan(host, wire, os.environ)
+        act = installer.uninstall if uninstall else installer.install
         changed = act(plan, memory.state.path, now=context.now or datetime.now(UTC), dry_run=dry_run)
     then = plan.then if any(one.changed for one in changed) and not uninstall and not dry_run else ()
     files = [{"path": one.file, "changed": one.changed, "backup": one.backup, "diff": one.diff} for one in changed]
@@ -88,7 +89,7 @@ def install(
 
 
 def _wire(context: Context, memory: "VaultMemory", user: str | None, channel: str | None, *, uninstall: bool) -> "Wire":
-    from vault_memory.hosts import Wire
+    from vault_memory.hosts.recipes import Wire
 
     vault = Path(os.path.abspath(memory.root))
     config = Path(os.path.abspath(context.config)) if context.config else None

@@ -20,7 +20,7 @@ def mcp(context: Context, user: str | None, channel: str, groups: tuple[str, ...
 
     Nothing that the client says opens anybody else's notes. Over HTTP, `serve` offers the same at /mcp.
     """
-    from vault_memory.app.callers import Caller
+    from vault_memory.rules.paths.caller import Caller
 
     if not user:
         raise UsageError("`mcp` needs to know whose memory it serves", hint="name the person with `--user NAME`")
@@ -28,7 +28,7 @@ def mcp(context: Context, user: str | None, channel: str, groups: tuple[str, ...
         if any("\ud800" <= letter <= "\udfff" for letter in name):
             raise UsageError(f"{name!r} is no name: it is not valid UTF-8", hint="write it as its folder is named")
     caller = Caller(user, channel, groups, private)
-    from vault_memory.mcp import serve
+    from vault_memory.mcp.stdio import serve
 
     memory = context.open()  # here and not at the first call: what is wrong with it is told at once
     if sys.stdin.isatty():

@@ -12,12 +12,12 @@ from vault_memory.cli.options import Context, common, named_scopes, scoped
 @click.pass_obj
 def read(context: Context, note: str, revision: str | None) -> None:
     """Print NOTE (a path relative to the vault) as it is now; its revision goes to stderr."""
-    from vault_memory.app import contract
+    from vault_memory.api import json_contract
 
     with context.open() as memory:
         found = memory.read_version(note, revision) if revision else memory.read(note)
     if context.json:
-        context.emit(contract.of_note(found), str)
+        context.emit(json_contract.of_note(found), str)
         return
     context.text(found.text)
     context.say(f"{found.note}  revision {found.revision}")
@@ -29,13 +29,13 @@ def read(context: Context, note: str, revision: str | None) -> None:
 @click.pass_obj
 def notes(context: Context, users: tuple[str, ...], channels: tuple[str, ...], groups: tuple[str, ...]) -> None:
     """List the notes that search reads."""
-    from vault_memory.app import contract
+    from vault_memory.api import json_contract
 
     scopes = named_scopes(users, channels, groups)
     with context.open() as memory:
         found = memory.notes(scopes or None)
     width = max((len(note.note) for note in found), default=0)
     context.emit(
-        contract.of_notes(found),
+        json_contract.of_notes(found),
         lambda: "\n".join(f"{note.note:<{width}}  {note.kind:<10}  {note.scope}" for note in found) or "no notes",
     )

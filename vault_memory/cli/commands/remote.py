@@ -10,9 +10,9 @@ from vault_memory.cli.options import Context, common
 from vault_memory.errors import CannotAsk, UsageError
 
 if TYPE_CHECKING:
-    from vault_memory.app import VaultMemory
-    from vault_memory.app.remotes import Tried
-    from vault_memory.config import Remote
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.config.sections import Remote
+    from vault_memory.sync.setup import Tried
 
 
 @click.command()
@@ -51,14 +51,14 @@ def remote(context: Context, /, action: str, url: str | None, **options: Any) ->
         if action == "add":
             return _add(context, memory, str(url), options)
         if action == "test":
-            from vault_memory.app.remotes import test
+            from vault_memory.sync.setup import test
 
             tried = test(memory)
             context.emit(tried.as_json(), lambda: "\n".join(_tried(tried)))
         elif action == "status":
             _status(context, memory)
         else:
-            from vault_memory.app.remotes import remove
+            from vault_memory.sync.setup import remove
 
             url = memory.config.remote.url
             remove(memory)
@@ -67,23 +67,23 @@ def remote(context: Context, /, action: str, url: str | None, **options: Any) ->
 
 
 def _add(context: Context, memory: "VaultMemory", url: str, options: Mapping[str, Any]) -> int:
-    from vault_memory.app import remotes
+    from vault_memory.sync import setup
 
     wanted = _wanted(memory.config.remote, options)
     if options["login"]:
-        granted = remotes.log_in(url, wanted, lambda page: context.say(f"open this page and say yes there:\n  {page}"))
+        granted = setup.log_in(url, wanted, lambda page: context.say(f"open this page and say yes there:\n  {page}"))
         found, password = granted.url, granted.password
         wanted = wanted._replace(user=granted.user, password_file="")
     else:
         if not wanted.user and sys.stdin.isatty():
             wanted = wanted._replace(user=click.prompt("User", err=True))
-        found, password = remotes.find_remote(url, wanted), ""
-    is_question = remotes.is_account_root(found) and found.rstrip("/") != url.rstrip("/")
+        found, password = setup.find_remote(url, wanted), ""
+    is_question = setup.is_account_root(found) and found.rstrip("/") != url.rstrip("/")
     if options["folder"] or is_question:
-        found = remotes.below(found, options["folder"] or _folder(memory, found))
+        found = setup.below(found, options["folder"] or _folder(memory, found))
     if not (options["login"] or wanted.password_file):
         wanted, password = _password(memory, wanted)
-    tried = remotes.add(memory, wanted._replace(url=found), password)
+    tried = setup.add(memory, wanted._replace(url=found), password)
     context.emit(tried.as_json(), lambda: "\n".join(_tried(tried)))
     if not context.json:
         context.say("next: `vault-memory sync --dry-run` shows what would be done; `vault-memory run` syncs by itself")
@@ -114,7 +114,7 @@ def _folder(memory: "VaultMemory", found: str) -> str:
 
 def _password(memory: "VaultMemory", wanted: "Remote") -> "tuple[Remote, str]":
     """The password if it is to be stored; nothing if it comes from the service manager or the environment."""
-    from vault_memory.app.password import PasswordUnsafe, password_of
+    from vault_memory.config.remote_password import PasswordUnsafe, password_of
 
     try:
         if password_of(wanted, memory.environment, memory.root) or not wanted.user:
@@ -130,14 +130,14 @@ def _password(memory: "VaultMemory", wanted: "Remote") -> "tuple[Remote, str]":
 
 
 def _status(context: Context, memory: "VaultMemory") -> None:
-    from vault_memory.app.exchange import NoRemote
-    from vault_memory.daemon import ask
+    from vault_memory.daemon.client import ask
+    from vault_memory.sync.connection import NoRemote
 
     asked = ask(memory.state.socket, "status", {}) if memory.config.remote.url else None
     found = (asked or {}).get("sync") or memory.sync_status()
     if found is None:
         raise NoRemote
-    from vault_memory.cli.commands.state import told
+    from vault_memory.cli.commands.status import told
 
     context.emit(found, lambda: "\n".join(told(found)))
 

@@ -9,8 +9,8 @@ import click
 from vault_memory.cli.options import Context, common
 
 if TYPE_CHECKING:
-    from vault_memory.curate import Resolved
-    from vault_memory.daemon import Change
+    from vault_memory.daemon.loop import Change
+    from vault_memory.edits.conflict_copy import Resolved
 
 
 @click.command()
@@ -22,8 +22,8 @@ def run(context: Context) -> None:
     Prints a line for each note that changed: its chunks added and removed, and the milliseconds it took. Prints a line
     for each conflict copy that was merged or thrown away.
     """
-    from vault_memory.daemon import Daemon, Stopping
-    from vault_memory.hosts.hooking import serve
+    from vault_memory.daemon.loop import Daemon, Stopping
+    from vault_memory.hosts.hook_command import serve
 
     with context.open() as memory:
         daemon = Daemon(

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from vault_memory.cli import search_text
-from vault_memory.cli.asking import answer_search
+from vault_memory.cli.daemon_or_local import answer_search
 from vault_memory.cli.options import Context, common, day, named_scopes, private, scoped
 from vault_memory.cli.terminal import styled
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vault_memory.cli.extras import has, need
+from vault_memory.cli.optional_dependencies import has, need
 from vault_memory.cli.options import Context, common, private
 from vault_memory.errors import ConfigError, UsageError
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from vault_memory.app import VaultMemory
-    from vault_memory.app.callers import Caller
-    from vault_memory.config import Serve
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.config.sections import Serve
+    from vault_memory.rules.paths.caller import Caller
 
 LOOPBACK = ("127.", "::1", "localhost")
 
@@ -80,7 +80,7 @@ def _settings(configured: "Serve", host: str | None, port: int | None, path: str
 
 
 def _local(user: str | None, channel: str, groups: Sequence[str], *, private: bool) -> "Caller | None":
-    from vault_memory.app.callers import Caller
+    from vault_memory.rules.paths.caller import Caller
 
     if user is None and not channel and not groups:
         return None
@@ -88,9 +88,10 @@ def _local(user: str | None, channel: str, groups: Sequence[str], *, private: bo
 
 
 def _serve(context: Context, memory: "VaultMemory", settings: "Serve", local: "Caller | None") -> None:
-    from vault_memory.app.tokens import Tokens
-    from vault_memory.curate.people import refuse_twin
-    from vault_memory.web import application, listen
+    from vault_memory.edits.people import refuse_twin
+    from vault_memory.http.application import application
+    from vault_memory.http.listen import listen
+    from vault_memory.http.tokens import Tokens
 
     tokens = Tokens.load(settings.tokens, root=memory.root)
     for row in settings.tokens:
@@ -109,13 +110,13 @@ def _mounted(memory: "VaultMemory") -> "dict[str, ASGIApp]":
     """Besides the calls under /v1: MCP, where its extra is installed."""
     if not has("mcp"):
         return {}
-    from vault_memory import mcp
+    from vault_memory.mcp.transports import application
 
-    return {"/mcp": mcp.application(memory)}
+    return {"/mcp": application(memory)}
 
 
 def _listening(settings: "Serve") -> "tuple[socket.socket, str]":
-    from vault_memory.web import at_address, at_socket
+    from vault_memory.http.listen import at_address, at_socket
 
     if settings.socket:
         path = Path(settings.socket).expanduser()
@@ -131,7 +132,7 @@ def _make_token(
     """A file that only its owner can read, and the lines that name it; the token itself is not shown."""
     import secrets
 
-    from vault_memory.vault import MARKER
+    from vault_memory.vault.marker import NAME as MARKER
 
     if not user:
         raise UsageError("a token opens the notes of a person", hint="name them with `--user NAME`")

@@ -11,9 +11,9 @@ from vault_memory.cli.options import Context, common
 from vault_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from vault_memory.app import VaultMemory
-    from vault_memory.app.sync_report import Remark, SyncReport
-    from vault_memory.sync import Report
+    from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.sync.engine import Report
+    from vault_memory.sync.report import Remark, SyncReport
 
 NEEDS_A_PERSON = 5
 LATER = 75
@@ -51,7 +51,7 @@ def sync(
     with context.open() as memory:
         if not (once or dry_run or approve_deletes or approve_restore or refuse_restore):
             return _go_on(context, memory)
-        from vault_memory.app.sync_report import as_json
+        from vault_memory.sync.report import as_json
 
         with context.progress() as progress:
             report = memory.sync(
@@ -72,8 +72,8 @@ def sync(
 
 def _go_on(context: Context, memory: "VaultMemory") -> int:
     """In the foreground, or by the daemon that runs."""
-    from vault_memory.app.exchange import NoRemote
-    from vault_memory.daemon import ask
+    from vault_memory.daemon.client import ask
+    from vault_memory.sync.connection import NoRemote
 
     if not memory.config.remote.url:
         raise NoRemote
@@ -81,8 +81,8 @@ def _go_on(context: Context, memory: "VaultMemory") -> int:
     if answer is not None:
         context.emit(answer, lambda: f"the daemon syncs: {_told(answer['sync'])}")
         return 0
-    from vault_memory.daemon.syncing import Syncing
-    from vault_memory.vault import Watcher
+    from vault_memory.daemon.sync_thread import Syncing
+    from vault_memory.vault.watch.watcher import Watcher
 
     memory.exchange()
     memory.end_exchange()
@@ -148,7 +148,7 @@ def _lines(report: "SyncReport", dry_run: bool) -> Iterator[str]:
 
 def _ways_out(report: "SyncReport") -> Iterator[str]:
     """How a person answers what is held."""
-    from vault_memory.sync import OLDER
+    from vault_memory.sync.plan.safety_limits import OLDER
 
     earlier = [one for one in report.held if one.reason.endswith(OLDER)]
     if len(earlier) < len(report.held):

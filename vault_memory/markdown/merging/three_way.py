@@ -6,13 +6,13 @@ and what has no safe answer is None: then the caller keeps both in a copy. Any b
 
 from dataclasses import dataclass
 
-from vault_memory.markdown.merging import checks
-from vault_memory.markdown.merging.fields import Kind
-from vault_memory.markdown.merging.front import merge_front
-from vault_memory.markdown.merging.lines import merge_lines
-from vault_memory.markdown.merging.page import Page, majority_newline, read_page
-from vault_memory.markdown.merging.structure import Structure
-from vault_memory.markdown.merging.writing import write
+from vault_memory.markdown.merging import invariants
+from vault_memory.markdown.merging.block_merge import Kind
+from vault_memory.markdown.merging.front_matter import merge_front
+from vault_memory.markdown.merging.line_merge import merge_lines
+from vault_memory.markdown.merging.merged_text import write
+from vault_memory.markdown.merging.parsed_note import Page, majority_newline, read_page
+from vault_memory.markdown.merging.structural import Structure
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ def _by_structure(
     items = [[unit.text for unit in page.units if unit.kind == "item"] for page in pages[1:]]
     kept = [piece.text for piece in pieces if piece.kind == "item" and piece.thread >= 0]
     whole = (
-        checks.nothing_is_lost(base, ours, theirs, result, (conflict.other for conflict in conflicts))
-        and checks.nothing_is_twice(items[0], items[1], kept)
-        and checks.is_no_larger(ours, theirs, result, _allowance(conflicts, mark))
+        invariants.nothing_is_lost(base, ours, theirs, result, (conflict.other for conflict in conflicts))
+        and invariants.nothing_is_twice(items[0], items[1], kept)
+        and invariants.is_no_larger(ours, theirs, result, _allowance(conflicts, mark))
     )
     return Merged(result, tuple(conflicts)) if whole else Merged(None)
 
@@ -96,5 +96,5 @@ def _by_lines(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
     if lines and not theirs.endswith((b"\n", b"\r")):
         lines[-1] = lines[-1].rstrip(b"\r\n")
     result = b"".join(lines)
-    whole = checks.nothing_is_lost(base, ours, theirs, result, ())
+    whole = invariants.nothing_is_lost(base, ours, theirs, result, ())
     return Merged(result) if whole else Merged(None)

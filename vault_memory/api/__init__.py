@@ -1,0 +1,1 @@
+"""The public class VaultMemory and the JSON contract of its answers."""

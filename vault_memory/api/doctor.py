@@ -1,0 +1,279 @@
+"""What `doctor` looks at. Each check is a sentence with a state, and a way out where there is one."""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from vault_memory.database.connection import DatabaseError, quick_check
+from vault_memory.edits.people import people_in, twins
+from vault_memory.edits.reports import Check
+from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
+from vault_memory.ingest.crash_guard import ENDED_TWICE
+from vault_memory.rules.paths.filenames import awkward, clashes
+from vault_memory.rules.paths.layout import bots
+
+if TYPE_CHECKING:
+    from vault_memory.api.vault_memory import VaultMemory
+
+SEVERAL = 3
+"""Notes that must have gone back before it is remarkable: one or two are somebody's second thoughts"""
+SHOWN = 5
+"""Names listed in one sentence"""
+LATELY_SECONDS = 7 * 86_400
+JOURNAL_CHECK, SYNC_CHECK = "journal", "sync state"
+_INDEX_CHECKS = {"index", "index equals notes"}
+_MENDED = {JOURNAL_CHECK, SYNC_CHECK, *_INDEX_CHECKS}
+"""Checks whose failure `doctor --fix` mends"""
+
+
+def examine(memory: "VaultMemory", *, fix: bool) -> list[Check]:
+    """All checks in order. With `fix`, an index that is damaged or differs from the notes is built anew.
+
+    A damaged journal is read as far as it can be, and a damaged sync state is begun anew.
+    """
+    checks = [check for look in _LOOKS for check in _guarded(look, memory)]
+    broken = {check.name: check.reason for check in checks if check.state == "fail" and check.name in _MENDED}
+    if not (fix and broken):
+        return checks
+    if JOURNAL_CHECK in broken:
+        memory.repair_journal(broken[JOURNAL_CHECK])
+    if SYNC_CHECK in broken:
+        memory.begin_sync_state_anew()
+    if broken.keys() & _INDEX_CHECKS:
+        memory.indexing.update(rebuild=True)
+    return [check for look in _LOOKS for check in _guarded(look, memory)]
+
+
+def _guarded(look: Callable[["VaultMemory"], Iterator[Check]], memory: "VaultMemory") -> Iterator[Check]:
+    try:
+        yield from look(memory)
+    except VaultMemoryError as error:
+        yield Check(_name(look), "fail", error.message, error.hint)
+    except DatabaseError as error:
+        yield Check(_name(look), "fail", f"the database says: {error}", "vault-memory doctor --fix")
+
+
+def _name(look: Callable[["VaultMemory"], Iterator[Check]]) -> str:
+    return look.__name__.strip("_").replace("_", " ")
+
+
+def _vault(memory: "VaultMemory") -> Iterator[Check]:
+    memory.folder.check_identity(memory.indexing.marker.vault)
+    yield Check("vault", "ok", f"{memory.root} is vault {memory.indexing.marker.vault}", "")
+
+
+def _state_folder(memory: "VaultMemory") -> Iterator[Check]:
+    mode = stat.S_IMODE(os.stat(memory.state.path).st_mode)
+    if mode & 0o077:
+        yield Check("state folder", "warn", f"{memory.state.path} is open to others", f"chmod 700 {memory.state.path}")
+    else:
+        yield Check("state folder", "ok", f"{memory.state.path} is private", "")
+
+
+def _index(memory: "VaultMemory") -> Iterator[Check]:
+    index = memory.indexing.index()
+    verdict = str(index.connection.pragma("quick_check"))
+    if verdict != "ok":
+        yield Check("index", "fail", f"the database is damaged: {verdict}", "vault-memory doctor --fix")
+        return
+    notes, chunks = index.counts()
+    yield Check("index", "ok", f"{notes} notes, {chunks} chunks, generation {memory.indexing.generations.current}", "")
+
+
+def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
+    """The databases that cannot be built anew from the notes, and what was put aside of them."""
+    files = {JOURNAL_CHECK: memory.state.journal, SYNC_CHECK: memory.state.sync_state}
+    for name, file in files.items():
+        if not file.exists():
+            continue
+        verdict = quick_check(file)
+        if verdict == "ok":
+            yield Check(name, "ok", f"every page of `{file.name}` can be read", "")
+        else:
+            yield Check(name, "fail", f"`{file.name}` is damaged: {verdict}", "vault-memory doctor --fix")
+    for name, file in files.items():
+        for aside in sorted(file.parent.glob(f"{file.name}.damaged-*")):
+            if not aside.name.endswith(("-wal", "-shm")):
+                yield Check(
+                    name, "warn", f"it was damaged once; the damaged file is kept: {aside}",
+                    "look through `vault-memory history NOTE`; delete the file when you miss nothing",
+                )  # fmt: skip
+
+
+def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
+    memory.indexing.refresh()
+    index = memory.indexing.index()
+    differing = []
+    for path, held in index.held().items():
+        try:
+            if memory.folder.read(path).revision != held.revision:
+                differing.append(path)
+        except (NoteNotFound, NoteUnreadable):
+            differing.append(path)
+    if differing:
+        yield Check("index equals notes", "fail", f"differs for {_some(differing)}", "vault-memory doctor --fix")
+    else:
+        yield Check("index equals notes", "ok", "every note was read and compared by its SHA-256", "")
+
+
+def _parked(memory: "VaultMemory") -> Iterator[Check]:
+    for path, (reason, _) in memory.indexing.index().parked().items():
+        fix = f"vault-memory index {path}" if reason == ENDED_TWICE else "split it into smaller notes"
+        yield Check("parked", "warn", f"`{path}` is not read: {reason}", fix)
+
+
+def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
+    """Lines on pages of facts that state none: they are kept, and nothing knows of them."""
+    from vault_memory.markdown.document import parse
+    from vault_memory.rules.facts.fact import unread_lines
+
+    for path in memory.indexing.index().held():
+        place = memory.layout.place(path)
+        if place is not None and place.kind == "facts":
+            odd = unread_lines(parse(memory.folder.read(path).raw))
+            if odd:
+                yield Check(
+                    "facts", "warn", f"{len(odd)} lines of `{path}` state no fact: {_some(odd)}",
+                    "a fact is written as `- predicate: object (since 2026-01-31)` below a heading with its subject",
+                )  # fmt: skip
+
+
+def _past(memory: "VaultMemory") -> Iterator[Check]:
+    """Was the vault put back from a backup? Was the audit edited?"""
+    older = memory.went_back()
+    if len(older) >= SEVERAL:
+        yield Check(
+            "earlier versions", "warn",
+            f"{len(older)} notes went back to earlier versions, and stand so: {_some(sorted(older))}",
+            "the newer ones are kept: `vault-memory history NOTE` lists them, `vault-memory restore NOTE REVISION`"
+            " brings one back",
+        )  # fmt: skip
+    for note, bad in memory.gaps().items():
+        what = f"{bad} lines are no records" if bad else "records were taken out"
+        yield Check(
+            "audit", "warn", f"the audit of `{note}` has a gap: {what}",
+            "what is missing cannot be undone from the audit; `vault-memory history` shows the versions that are kept",
+        )  # fmt: skip
+
+
+def _names(memory: "VaultMemory") -> Iterator[Check]:
+    listing = memory.folder.listing()
+    for group in clashes(listing.entries):
+        yield Check("names", "warn", f"{_some(list(group))} are one name on some systems", "rename all but one")
+    for people in twins((*people_in(memory.root), *_users(memory))):
+        yield Check("names", "warn", f"the people {_some(list(people))} cannot be told apart", "rename all but one")
+    for path in listing.entries:
+        if reason := awkward(path.rpartition("/")[2]):
+            yield Check("names", "warn", f"`{path}`: {reason}", "rename it")
+    for path, reason in listing.unknown.items():
+        yield Check("names", "warn", f"`{path}` cannot be looked at: {reason}", "")
+    if listing.copies:
+        yield Check(
+            "conflict copies",
+            "warn",
+            f"{_some(sorted(listing.copies))} wait for you",
+            "`vault-memory conflicts` shows and settles them",
+        )
+    several = bots(listing.entries)
+    if len(several) > 1 and not memory.config.layout.bot:
+        yield Check("bots", "warn", f"folders of {_some(sorted(several))} are all read", "set `bot` in [layout]")
+
+
+def _users(memory: "VaultMemory") -> Iterator[str]:
+    """People who are named by tokens, or by the layout if notes of theirs lie at the top of the vault."""
+    yield from (token.user for token in memory.config.serve.tokens)
+    if (memory.root / "USER.md").exists():
+        yield memory.layout.user
+
+
+def _embedder(memory: "VaultMemory") -> Iterator[Check]:
+    from vault_memory.models.embedding.embedders import available, check_files
+
+    if memory.config.embedding.kind == "off":
+        yield Check("embedder", "ok", "switched off: search works by keywords", "")
+    elif reason := available(memory.config.embedding):
+        is_local = memory.config.embedding.kind != "api"
+        fix = "pip install 'vault-memory[onnx]'" if is_local else "see [embedding]"
+        yield Check("embedder", "warn", f"search works by keywords only: {reason}", fix)
+    else:
+        check_files(memory.config.embedding, vault=memory.root)
+        yield Check("embedder", "ok", f"{memory.config.embedding.kind}, model {memory.config.embedding.model}", "")
+
+
+def _brain(memory: "VaultMemory") -> Iterator[Check]:
+    from vault_memory.models.llm.factory import brain_trouble
+
+    settings = memory.config.brain
+    if settings.kind == "rules":
+        yield Check("brain", "ok", "no language model: what is worth remembering is found by phrases", "")
+    elif reason := brain_trouble(settings, vault=memory.root):
+        yield Check("brain", "warn", f"phrases stand in for the language model: {reason}", "see [brain]")
+    else:
+        yield Check("brain", "ok", f"{settings.kind} answers", "")
+
+
+def _watcher(memory: "VaultMemory") -> Iterator[Check]:
+    from vault_memory.vault.watch.mounts import watchable
+
+    if reason := watchable(memory.root):
+        yield Check("watcher", "warn", f"changes are found by polling: {reason}", "")
+    else:
+        yield Check("watcher", "ok", "the system tells of changes", "")
+
+
+def _sync(memory: "VaultMemory") -> Iterator[Check]:
+    """What is known of the sync on this side; the server is not asked."""
+    remote = memory.config.remote
+    if not remote.url:
+        yield Check("sync", "ok", "no remote is set up", "")
+        return
+    from vault_memory.config.remote_password import password_of
+    from vault_memory.sync.engine import refuse_others
+    from vault_memory.sync.status import read_standing
+
+    refuse_others(memory.root)
+    password_of(remote, memory.environment, memory.root)
+    standing = read_standing(memory.state.path)
+    for error in standing.errors:
+        about = f"`{error.path}`: " if error.path else ""
+        yield Check("sync", "warn", f"{about}{error.reason}", "vault-memory remote test")
+    if standing.held:
+        yield Check("sync", "warn", standing.held[0].reason, "look, then `vault-memory sync --approve-deletes`")
+    if not (standing.errors or standing.held):
+        last = f"last in step {standing.last_good}" if standing.last_good else "not synced yet"
+        yield Check("sync", "ok", f"{remote.url}: {last}", "")
+
+
+def _hooks(memory: "VaultMemory") -> Iterator[Check]:
+    """Whether a hook gave nothing lately; its host says nothing of that."""
+    log = memory.state.hook_log
+    with suppress(OSError):
+        if time.time() - log.stat().st_mtime < LATELY_SECONDS:
+            last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
+            yield Check("hooks", "warn", f"a hook gave nothing lately: {''.join(last)}", f"see {log}")
+
+
+_LOOKS = (
+    _vault,
+    _state_folder,
+    _index,
+    _other_databases,
+    _index_equals_notes,
+    _parked,
+    _fact_lines,
+    _past,
+    _names,
+    _embedder,
+    _brain,
+    _watcher,
+    _sync,
+    _hooks,
+)
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:SHOWN])
+    return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -1,0 +1,58 @@
+"""What the commands that ask need of the daemon: a question goes to it when one runs, and is answered here when not."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vault_memory.cli.options import Context
+from vault_memory.cli.search_text import belong_to_one_person
+from vault_memory.errors import UsageError
+
+MOST_NAMES = 8
+"""Persons and channels that an error lists"""
+
+
+def answer_search(context: Context, query: str, scopes: Sequence[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Search through the daemon, else by itself; no scopes means all of the vault, as an explicit list."""
+    from vault_memory.daemon import query_or_local
+
+    with context.open() as memory, context.progress() as progress:
+        return query_or_local.search(memory, query, scopes=scopes or None, arguments=arguments, progress=progress)
+
+
+def answer_context(
+    context: Context, prompt: str, scopes: Sequence[str], arguments: Mapping[str, Any], *, everything: bool
+) -> dict[str, Any]:
+    """The memory block for a prompt; `everything` means all of the vault.
+
+    Without names it is the memory of the only person. Raises ContextNeedsName where that is not clear.
+    """
+    from vault_memory.daemon import query_or_local
+
+    with context.open() as memory, context.progress() as progress:
+        if not scopes:
+            scopes = query_or_local.all_scopes(memory, progress)
+            if not everything and not belong_to_one_person(scopes):
+                raise ContextNeedsName(scopes)
+        return query_or_local.context(memory, prompt, scopes=scopes, arguments=arguments, progress=progress)
+
+
+class ContextNeedsName(UsageError):
+    """Nothing says whose memory a prompt is to get, and the vault knows several persons or a channel."""
+
+    def __init__(self, scopes: Sequence[str]) -> None:
+        known = [scope for scope in scopes if not scope.startswith("group:")]
+        names = ", ".join(known[:MOST_NAMES]) + (", …" if len(known) > MOST_NAMES else "")
+        super().__init__(
+            f"it is not clear whose memory `context` should give: this vault knows {names}",
+            hint="name a person with `--user NAME` or a place with `--channel NAME` or `--group NAME`; "
+            "`--all` gives the notes of everybody",
+            scopes=list(scopes),
+        )
+
+
+def ask_daemon(context: Context, call: str) -> dict[str, Any] | None:
+    """What the daemon of this vault answers; None when none runs."""
+    from vault_memory.daemon.client import ask
+
+    with context.open() as memory:
+        return ask(memory.state.socket, call, {})

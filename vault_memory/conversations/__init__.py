@@ -1,0 +1,1 @@
+"""What people and the bot say: transcripts, sessions, the drop folder, and the calls that record."""

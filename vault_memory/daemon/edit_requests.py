@@ -1,0 +1,104 @@
+"""Calls that change the vault, carried out by the daemon for a command that loads nothing itself.
+
+A command means the same here only if it would run with the same settings: what differs is refused, and the command
+then runs by itself.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.api import json_contract
+from vault_memory.daemon.exchange import setup_of
+from vault_memory.errors import UsageError, VaultMemoryError
+
+if TYPE_CHECKING:
+    from vault_memory.api.vault_memory import VaultMemory
+
+MemoryCall = Callable[["VaultMemory", Mapping[str, Any]], dict[str, Any]]
+"""A call of a face, such as a hook, with the memory that it works on"""
+
+
+class OtherSetup(VaultMemoryError):
+    """The command runs with other settings than the daemon."""
+
+
+class EditCalls:
+    """The table of calls. Each has a connection to the index of its own, and runs once at a time.
+
+    Fault this guards against: an op waits for a note that is being saved, and a hook waits for the op.
+    """
+
+    def __init__(self, memory: "VaultMemory", more: Mapping[str, MemoryCall]) -> None:
+        self._origin = memory
+        self._calls: dict[str, MemoryCall] = {"apply": _apply, **more}
+        self._config = _stamp(memory.config_file)
+        """of the configuration file when it was read"""
+
+    def table(self) -> dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
+        return {"setup": self._compare, **{name: self._guarded(call) for name, call in self._calls.items()}}
+
+    def _compare(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer a command that has the settings of this daemon. Raises OtherSetup."""
+        self._check(arguments.get("setup"))
+        return {}
+
+    def _guarded(self, call: MemoryCall) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+        lock = threading.Lock()
+        opened: list[VaultMemory] = []  # for the first call: many vaults are only searched
+
+        def answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
+            self._check(arguments.get("setup"))
+            with lock:
+                if not opened:
+                    opened.append(self._origin.fork())
+                return call(opened[0], arguments)
+
+        return answer
+
+    def _check(self, setup: object) -> None:
+        """Raises OtherSetup when the command would not do here what it does by itself."""
+        memory = self._origin
+        if not isinstance(setup, dict):
+            raise UsageError("a change needs the settings of the command")
+        root = os.stat(memory.root)
+        own = {**setup_of(memory.environment), "vault": [root.st_dev, root.st_ino]}
+        config = setup.get("config") or os.path.realpath(memory.state.config_file)
+        if {name: setup.get(name) for name in own} != own or config != _named(memory.config_file):
+            raise OtherSetup("the daemon runs with other settings", hint="run the command by itself")
+        # a file that was changed since the daemon began applies to commands at once
+        if _stamp(memory.config_file) != self._config:
+            raise OtherSetup("the configuration has changed", hint="start the daemon again")
+
+
+def _apply(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]:
+    from datetime import datetime
+
+    now = arguments.get("now")
+    edit = memory.apply(
+        arguments["note"],
+        arguments["ops"],
+        source=arguments["source"],
+        expected=arguments["expected"],
+        merge=arguments["merge"],
+        dry_run=arguments["dry_run"],
+        now=datetime.fromisoformat(now) if now else None,
+    )
+    return json_contract.of_edit(edit)
+
+
+def _named(file: Path | None) -> str:
+    return os.path.realpath(file) if file is not None else ""
+
+
+def _stamp(file: Path | None) -> tuple[int, int, int] | None:
+    """What changes when a file does; None when there is none."""
+    if file is None:
+        return None
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

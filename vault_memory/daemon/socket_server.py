@@ -1,0 +1,130 @@
+"""Answers other processes over the private socket, with the index that is fresh and the model that is warm."""
+
+import json
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from vault_memory.daemon.client import short_name
+from vault_memory.daemon.daemon_lock import inode_of
+from vault_memory.daemon.exchange import LONGEST_REQUEST
+from vault_memory.errors import UsageError, VaultMemoryError
+
+logger = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 5.0
+"""For a client to say what it wants, and to take the answer"""
+PAUSE_SECONDS = 0.5
+"""After a client could not be let in"""
+MOST_CLIENTS = 64
+"""Who are answered at once; others wait for their turn"""
+QUIET_SECONDS = 60.0
+"""Between two lines in the log about clients that cannot be let in"""
+
+Call = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+class Server:
+    """Listens until it is closed; each client has a thread for its one question."""
+
+    def __init__(self, path: Path, calls: Mapping[str, Call]) -> None:
+        self.path = path
+        self._calls = calls
+        self._closed = threading.Event()
+        self._places = threading.BoundedSemaphore(MOST_CLIENTS)
+        self._next_warning = 0.0
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        path.unlink(missing_ok=True)  # the lock says that nobody else listens
+        before = os.umask(0o177)
+        try:
+            with short_name(path) as name:
+                self._socket.bind(name)
+        finally:
+            os.umask(before)
+        self._socket.listen(64)
+        self._inode = inode_of(path)
+        self._thread = threading.Thread(target=self._accept, name="server", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._closed.set()
+        if inode_of(self.path) == self._inode:  # else another daemon listens there, in a new state folder
+            self.path.unlink(missing_ok=True)
+        self._socket.close()
+
+    def _accept(self) -> None:
+        while not self._closed.is_set():
+            if not self._places.acquire(timeout=PAUSE_SECONDS):
+                continue
+            try:
+                connection, _ = self._socket.accept()
+            except OSError as error:  # closed; or out of files, which passes
+                self._places.release()
+                if not self._closed.wait(PAUSE_SECONDS):
+                    self._warn(error)
+                continue
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _warn(self, error: OSError) -> None:
+        """Once a minute: without descriptors each attempt fails, and lines about it fill the disk."""
+        now = time.monotonic()
+        if now >= self._next_warning:
+            self._next_warning = now + QUIET_SECONDS
+            logger.warning("no client can be answered: %s", error)
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            with connection:
+                line = _line(connection)
+                connection.settimeout(PATIENCE_SECONDS)
+                connection.sendall(json.dumps(self._answer(line)).encode() + b"\n")
+        except OSError as error:
+            logger.info("a client went away: %s", error)
+        finally:
+            self._places.release()
+
+    def _answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            call, arguments = self._understood(line)
+            return call(arguments)
+        except VaultMemoryError as error:
+            return {"error": {**error.as_json(), "exit_code": error.exit_code}}
+        except Exception as error:
+            logger.exception("a call failed")
+            return {"error": {"code": "internal", "message": f"the daemon failed: {error}", "hint": "see its log"}}
+
+    def _understood(self, line: bytes) -> tuple[Call, dict[str, Any]]:
+        try:
+            request = json.loads(line)
+            name, arguments = str(request["call"]), request["arguments"]
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise UsageError(f"the request is not understood: {error}") from None
+        if name not in self._calls:
+            raise UsageError(f"the daemon knows no call `{name}`", hint="is it of the same version?")
+        if not isinstance(arguments, dict):
+            raise UsageError("the arguments of a call are an object")
+        return self._calls[name], arguments
+
+
+def _line(connection: socket.socket) -> bytes:
+    """What a client asks. The deadline is for the whole line: a byte now and then does not hold a place for ever.
+
+    Raises OSError.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    received = bytearray()
+    while b"\n" not in received and len(received) < LONGEST_REQUEST:
+        connection.settimeout(max(0.001, deadline - time.monotonic()))
+        block = connection.recv(65_536)
+        if not block:
+            break
+        received += block
+        if time.monotonic() > deadline:
+            raise TimeoutError("the request did not arrive in time")
+    line, end, _ = received.partition(b"\n")
+    return bytes(line + end)

@@ -1,0 +1,1 @@
+"""Facts about people and things: the calls that read and change them."""

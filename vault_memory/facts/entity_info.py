@@ -1,0 +1,176 @@
+"""Facts as the calls of VaultMemory give them back, and how they are made of what the index holds.
+
+Apart from the calls, so that a program which asks for no fact loads none of it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING
+
+from vault_memory.edits.edit_errors import UnclearId
+from vault_memory.errors import UsageError
+from vault_memory.rules.facts.entities import Entities, Entity
+from vault_memory.rules.facts.fact import (
+    Fact,
+    begins,
+    current,
+    folded,
+    folded_facts,
+    identified,
+    snake_case,
+    valid_on,
+)
+from vault_memory.rules.facts.fact_page import FactRules, is_writable
+from vault_memory.rules.facts.inference import Strength, strengths, with_inverse
+from vault_memory.rules.facts.relevance import Prompt, relevant
+
+if TYPE_CHECKING:
+    from vault_memory.edits.edit_result import Edit
+    from vault_memory.search.results import Hit
+
+__all__ = [
+    "About",
+    "Entities",
+    "Fact",
+    "FactChange",
+    "FactRules",
+    "Prompt",
+    "UnclearFact",
+    "about",
+    "about_these",
+    "by_scope",
+    "check",
+    "folded",
+    "held_on",
+    "holding",
+    "identified",
+    "in_time",
+    "relevant",
+    "told",
+    "unclear",
+    "with_inverse",
+]
+
+MOST_CANDIDATES = 10
+
+
+class UnclearFact(UnclearId):
+    """An id that stands for no fact, or for several; nothing was changed."""
+
+    def __init__(self, given: str, candidates: Sequence[Fact], *, several: bool) -> None:
+        super().__init__(
+            "fact", given, [fact.id for fact in candidates], "`vault-memory facts` lists them with their ids"
+        )
+        said = "\n".join(f"  {fact.id}  {in_words(fact)}" for fact in candidates)
+        if several:
+            self.message = f"{given!r} may be any of these facts:\n{said}"
+        else:
+            self.message = f"there is no fact {given!r}" + (f"; there are\n{said}" if said else "")
+        self.args = (self.message,)
+        self.details["facts"] = [in_words(fact) for fact in candidates]
+
+    @property
+    def code(self) -> str:
+        return "unclear_id"
+
+
+@dataclass(frozen=True, slots=True)
+class FactChange:
+    """What became of a fact that was stated or changed."""
+
+    outcome: str
+    """added, duplicate, refined, superseded; corrected, invalidated, deleted, confirmed; proposed, rejected, pending"""
+    id: str
+    note: str
+    edit: "Edit"
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is known of somebody or something."""
+
+    name: str
+    type: str
+    aliases: tuple[str, ...]
+    summary: str
+    facts: tuple[Fact, ...]
+    """with those that follow the other way round, which stand on no page and have no `text`"""
+    relationships: tuple[Strength, ...]
+    mentions: int
+    """in how many chunks of notes it is named"""
+    hits: "tuple[Hit, ...]"
+
+
+def in_words(fact: Fact) -> str:
+    """A fact on one line."""
+    return f"{fact.subject} · {fact.line()}"
+
+
+def holding(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
+    """Those that hold on a day, each scope by itself."""
+    return [fact for group in by_scope(facts) for fact in current(group, day, single)]
+
+
+def held_on(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
+    """Those that held on a day, by what is known now, each scope by itself."""
+    return [fact for group in by_scope(facts) for fact in valid_on(group, day, single)]
+
+
+def in_time(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
+    """All, the oldest first, as they hold or no longer hold on a day."""
+    told = [fact for group in by_scope(facts) for fact in folded_facts(group, day, single)]
+    return sorted(told, key=lambda fact: (begins(fact), fact.valid_until or date.max))
+
+
+def about(entity: Entity, facts: tuple[Fact, ...], mentions: int, hits: "tuple[Hit, ...]", today: date) -> About:
+    return About(
+        entity.name, entity.type, entity.aliases, entity.summary, facts, tuple(strengths(facts, today)), mentions, hits
+    )
+
+
+def told(edit: "Edit", note: str, fact_id: str) -> FactChange:
+    """From the remark of the op that a wish ended in."""
+    from vault_memory.edits.plans.fact_edits import ABOUT
+
+    for done in reversed(edit.applied):
+        about, _, rest = done.remark.partition(" ")
+        if about == ABOUT:
+            id_, _, outcome = rest.partition(" ")
+            return FactChange(outcome, id_, note, edit)
+    waits: Mapping[bool, str] = {bool(edit.pending): "pending", bool(edit.proposed): "proposed"}
+    return FactChange(waits.get(True, "rejected"), fact_id, note, edit)
+
+
+def by_scope(facts: Iterable[Fact]) -> list[list[Fact]]:
+    groups: dict[str, list[Fact]] = {}
+    for fact in facts:
+        groups.setdefault(fact.scope, []).append(fact)
+    return list(groups.values())
+
+
+def about_these(facts: Iterable[Fact], keys: set[str]) -> list[Fact]:
+    return [fact for fact in facts if not keys.isdisjoint((folded(fact.subject), folded(fact.object)))]
+
+
+def check(fact: Fact) -> None:
+    """Raise UsageError for what cannot stand on a page of facts."""
+    if not all(part.strip() for part in (fact.subject, fact.predicate, fact.object)):
+        raise UsageError("a fact has a subject, a predicate and an object", hint="such as alice works_at Acme")
+    if fact.valid_from and fact.valid_until and fact.valid_from > fact.valid_until:
+        raise UsageError(f"a fact cannot end on {fact.valid_until}, before it begins", hint="give the days in order")
+    if not 0 <= fact.confidence <= 1:
+        raise UsageError(f"a confidence is from 0 to 1, not {fact.confidence:g}")
+    line = replace(fact, predicate=snake_case(fact.predicate), object=" ".join(fact.object.split()))
+    if not is_writable(identified(line)):
+        raise UsageError(
+            f"{line.line()!r} cannot be told apart from other text on a page of facts",
+            hint="a predicate is one word such as works_at; an object is a name or a short phrase",
+        )
+
+
+def unclear(given: str, everything: Sequence[Fact]) -> UnclearFact:
+    """Of an id that stands for no fact: those that the words of it may mean, else some of all."""
+    wanted = Prompt(given).text
+    near = [fact for fact in everything if Prompt(f"{fact.subject} {fact.object}").names(wanted)]
+    return UnclearFact(given, (near or everything)[:MOST_CANDIDATES], several=False)

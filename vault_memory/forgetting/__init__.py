@@ -1,0 +1,1 @@
+"""Takes texts out of everything that is kept, and checks that nothing is left."""

@@ -1,0 +1,121 @@
+"""`/metrics` in the text format of Prometheus, for whoever looks after the machine, and the counting of requests.
+
+Bots have no business there: the numbers are of everybody's memory. It has a token of its own, and without one it is
+only there for whoever may come without a token, which is the owner of the Unix socket.
+"""
+
+import hmac
+import time
+from collections import defaultdict
+from collections.abc import Collection
+from pathlib import Path
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from vault_memory.api.metrics import Family, Metrics, Sample, as_text
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.http.responses import HEADERS, refusal
+from vault_memory.http.tokens import token_in
+
+PATH = "/metrics"
+FORMAT = "text/plain; version=0.0.4; charset=utf-8"
+METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}
+
+
+class Requests:
+    """How many came, what became of them, and how long they took: by the path of the call, not by what was asked."""
+
+    def __init__(self) -> None:
+        self._count: dict[tuple[str, str, str], int] = defaultdict(int)
+        self._seconds: dict[str, tuple[int, float]] = defaultdict(lambda: (0, 0.0))
+
+    def took(self, path: str, method: str, status: int, seconds: float) -> None:
+        self._count[path, method, str(status)] += 1
+        count, before = self._seconds[path]
+        self._seconds[path] = (count + 1, before + seconds)
+
+    def families(self) -> list[Family]:
+        by_status = tuple(
+            Sample(count, {"path": path, "method": method, "status": status})
+            for (path, method, status), count in sorted(self._count.items())
+        )
+        times = []
+        for path, (count, seconds) in sorted(self._seconds.items()):
+            times += [Sample(seconds, {"path": path}, "_sum"), Sample(count, {"path": path}, "_count")]
+        return [
+            Family("http_requests_total", "counter", "Requests that were answered", by_status),
+            Family("http_request_seconds", "summary", "How long their answers took", tuple(times)),
+        ]
+
+
+class Counting:
+    """Stands before the gate, so that those who are sent away are counted, too."""
+
+    def __init__(self, app: ASGIApp, requests: Requests, paths: Collection[str]) -> None:
+        self._app, self._requests = app, requests
+        self._exact = {path for path in paths if "{" not in path}
+        self._below = sorted({path.partition("{")[0]: path for path in paths if "{" in path}.items(), reverse=True)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 500
+
+        async def told(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, told)
+        finally:
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self._requests.took(self._known(scope["path"]), method, status, time.perf_counter() - began)
+
+    def _known(self, path: str) -> str:
+        """The path as the table of routes has it: what stands in it is nobody's business, and there is no end of it."""
+        if path in self._exact:
+            return path
+        return next((known for start, known in self._below if path.startswith(start)), "other")
+
+
+def metrics_route(memory: VaultMemory, requests: Requests, token_file: str, *, for_local: bool) -> list[Route]:
+    """The route, with a door of its own; none when nobody could pass. Raises TokenUnsafe."""
+    setting = "serve.metrics_token_file"
+    token = token_in(Path(token_file).expanduser(), setting, memory.root) if token_file else ""
+    if not token and not for_local:
+        return []
+    metrics = Metrics(memory, lambda: _vitals(memory))
+
+    async def answer(request: Request) -> Response:
+        if not _may(request.headers.getlist("authorization"), token, for_local=for_local):
+            hint = f"send the token of `{setting}` as `Authorization: Bearer TOKEN`"
+            return refusal(401, "unauthorised", "the numbers have a token of their own", hint, CHALLENGE)
+        families = await anyio.to_thread.run_sync(metrics.families)
+        return Response(as_text([*families, *requests.families()]), 200, HEADERS, FORMAT)
+
+    return [Route(PATH, answer, methods=["GET"])]
+
+
+CHALLENGE = {"www-authenticate": 'Bearer realm="vault-memory metrics"'}
+
+
+def _may(said: list[str], token: str, *, for_local: bool) -> bool:
+    if not said:
+        return for_local
+    scheme, _, bearer = said[0].partition(" ")
+    given = bearer.strip().encode("utf-8", "surrogatepass")
+    right = hmac.compare_digest(given, token.encode()) and bool(token)
+    return right and len(said) == 1 and scheme.lower() == "bearer"
+
+
+def _vitals(memory: VaultMemory) -> dict[str, object] | None:
+    from vault_memory.daemon.client import ask
+
+    return ask(memory.state.socket, "vitals", {})

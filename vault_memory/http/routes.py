@@ -1,0 +1,78 @@
+"""The table of routes: which path is which call, what it takes and what it gives back."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from vault_memory.api.vault_memory import VaultMemory
+from vault_memory.config.sections import Serve
+from vault_memory.http import http_handlers, request_models
+from vault_memory.http.prometheus import Requests, metrics_route
+from vault_memory.http.responses import reply
+from vault_memory.http.talk_webhook import talk_routes
+from vault_memory.rules.paths.caller import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One call over HTTP."""
+
+    method: str
+    path: str
+    """Names in braces are fields of what it takes; such a field may hold `/`"""
+    name: str
+    summary: str
+    call: Callable[[VaultMemory, Caller, Any], Mapping[str, Any]]
+    takes: type[Struct]
+    gives: str
+    """The name of a schema among the answers"""
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/v1/context", "context", "The memory block for a prompt",
+             http_handlers.context, request_models.Context, "ContextBlock"),
+    Endpoint("POST", "/v1/search", "search", "Find the lines that answer a question",
+             http_handlers.search, request_models.Search, "Found"),
+    Endpoint("POST", "/v1/turns", "record_turn", "Record what was said; search finds it at once",
+             http_handlers.turns, request_models.Turn, "Recorded"),
+    Endpoint("POST", "/v1/sessions/end", "end_session", "Say that a conversation is over",
+             http_handlers.end_session, request_models.Session, "Ended"),
+    Endpoint("POST", "/v1/remember", "remember", "Keep a text for good, at once",
+             http_handlers.remember, request_models.Remember, "Remembered"),
+    Endpoint("GET", "/v1/notes", "list_notes", "List the notes that search reads",
+             http_handlers.notes, request_models.Nothing, "Notes"),
+    Endpoint("GET", "/v1/notes/{note}", "read_note", "One note as it is now, with its revision",
+             http_handlers.note, request_models.Note, "NoteText"),
+    Endpoint("GET", "/v1/facts", "list_facts", "List the facts that hold now",
+             http_handlers.facts, request_models.Facts, "Known"),
+)  # fmt: skip
+"""All that need a token"""
+
+
+def with_own_door(memory: VaultMemory, serve: Serve, requests: Requests, *, for_local: bool) -> list[Route]:
+    """The paths that need no token of ours: they are open, or have a door of their own, which they bring along.
+
+    The gate stands before them, too, and so does the limit of a body. They are named by exact paths. `for_local`:
+    somebody may come without a token.
+    """
+    return [
+        Route("/healthz", _health, methods=["GET"]),
+        Route("/openapi.json", _document, methods=["GET"]),
+        *talk_routes(memory, memory.config.talk),
+        *metrics_route(memory, requests, serve.metrics_token_file, for_local=for_local),
+    ]
+
+
+async def _health(request: Request) -> Response:
+    return reply({"ok": True})
+
+
+async def _document(request: Request) -> Response:
+    from vault_memory.http.openapi import document
+
+    return reply(document(ENDPOINTS))

@@ -1,0 +1,34 @@
+"""What of the chunks goes into FTS5. Whoever writes needs no more of the full text than this; see `text`."""
+
+from collections.abc import Sequence
+
+from vault_memory.database.connection import Connection
+from vault_memory.index import term_volumes
+from vault_memory.index.term_volumes import Scopes
+from vault_memory.rules.search.tokens import normalise
+
+
+def add(connection: Connection, first_id: int, rows: Sequence[tuple[Scopes, str, str, str]]) -> None:
+    """Make chunks searchable: (scope and other scope, heading path joined by U+001F, who, text).
+
+    Their ids follow one another, from `first_id` on.
+    """
+    connection.executemany(
+        "INSERT INTO chunk_fts(rowid, scope, heading, who, body) VALUES (?, ?, ?, ?, ?)",
+        (
+            (id_, _tokens(scopes), normalise(heading.replace("\x1f", " ")), normalise(who), normalise(body))
+            for id_, (scopes, heading, who, body) in enumerate(rows, first_id)
+        ),
+    )
+    term_volumes.add(connection, first_id, [row[0] for row in rows])
+
+
+def _tokens(scopes: Scopes) -> str:
+    scope, also = scopes
+    return f"s{scope:d}" if also is None else f"s{scope:d} s{also:d}"
+
+
+def remove(connection: Connection, ids: Sequence[tuple[int]]) -> None:
+    """Take chunks out of the full text, while their rows are still there."""
+    term_volumes.subtract(connection, ids)
+    connection.executemany("DELETE FROM chunk_fts WHERE rowid = ?", ids)

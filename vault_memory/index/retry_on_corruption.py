@@ -1,0 +1,31 @@
+"""Calls that survive a damaged index: it can always be built anew from the notes."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from vault_memory.database.connection import DatabaseError, DatabaseUnwritable, is_damage, reason_unwritable
+
+Call = TypeVar("Call", bound=Callable[..., Any])
+
+
+def mended(call: Call) -> Call:
+    """A call that takes the lock; when the index turns out to be damaged, it is built anew and the call made again.
+
+    When the index cannot be written now, the call raises DatabaseUnwritable.
+    """
+
+    @wraps(call)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with self._lock:
+            try:
+                return call(self, *args, **kwargs)
+            except DatabaseError as error:
+                if reason := reason_unwritable(error):
+                    raise DatabaseUnwritable("the index", reason) from None
+                if not is_damage(error):
+                    raise
+                self.indexing.recover(error)
+                return call(self, *args, **kwargs)
+
+    return cast(Call, run)

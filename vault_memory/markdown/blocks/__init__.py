@@ -1,0 +1,1 @@
+"""Finds the blocks of a note: headings, lists, fences, paragraphs."""

@@ -1,0 +1,1 @@
+"""Cuts a note into the chunks that search finds."""

@@ -1,0 +1,53 @@
+"""Calls of tools: the function behind each, and what comes back of it."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vault_memory.errors import VaultMemoryError
+from vault_memory.mcp import read_tools, write_tools
+from vault_memory.mcp.http_session import Serving
+from vault_memory.mcp.tools import TOOLS, ToolUnknown
+
+logger = logging.getLogger(__name__)
+
+FUNCTIONS: Mapping[str, Callable[[Serving, Any], tuple[dict[str, Any], str]]] = {
+    "memory_search": read_tools.search,
+    "memory_get": read_tools.get,
+    "memory_context": read_tools.context,
+    "memory_remember": write_tools.remember,
+    "memory_correct": write_tools.correct,
+    "memory_confirm": write_tools.confirm,
+    "memory_forget": write_tools.forget,
+    "memory_entity": read_tools.entity,
+    "memory_stats": read_tools.stats,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An answer of the JSON contract, and its text for a model; or only the words of an error."""
+
+    text: str
+    answer: dict[str, Any] | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.answer is None
+
+
+def call(serving: Serving, name: str, said: Mapping[str, Any]) -> Result:
+    """Call a tool for somebody. What goes wrong comes back in words. Raises only ToolUnknown."""
+    tool = TOOLS.get(name)
+    if tool is None:
+        raise ToolUnknown(name)
+    try:
+        answer, text = FUNCTIONS[name](serving, tool.read(said))
+    except VaultMemoryError as error:
+        return Result(f"error: {serving.told(error)}")
+    except Exception as error:
+        # what it says may be text of a note, which belongs into no log that nobody asked for
+        logger.error("%s failed: %s", name, type(error).__name__, exc_info=logger.isEnabledFor(logging.INFO))
+        return Result("error: the memory cannot do this now\n\nhint: try again later; the server's log says why")
+    return Result(text, answer)

@@ -1,0 +1,1 @@
+"""Embedders: turn texts into vectors."""

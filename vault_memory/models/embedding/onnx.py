@@ -1,0 +1,126 @@
+"""Vectors by onnxruntime, in this process, without torch.
+
+One text at a time: a batch padded to its longest text is slower on a CPU and takes gigabytes.
+"""
+
+import ctypes
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.base import plain, unit
+from vault_memory.models.embedding.fingerprint import file_sha256, fingerprint
+from vault_memory.models.embedding.model_files import ModelFiles
+
+if TYPE_CHECKING:
+    import onnxruntime
+    import tokenizers
+
+MANY = 16
+"""After so many texts the working memory goes back to the system (2 ms); threads that embed side by side pile it up."""
+
+HINT = "pip install 'vault-memory[onnx]'"
+
+
+class OnnxEmbedder:
+    """A model from an ``.onnx`` file and its ``tokenizer.json``."""
+
+    def __init__(self, files: ModelFiles, *, threads: int = 1) -> None:
+        self.name = f"onnx {files.name}"
+        self._files = files
+        self._embedded = 0
+        self._tokenizer = _tokenizer(files)
+        self._session = _session(files.model, threads)
+        self._inputs = [given.name for given in self._session.get_inputs()]
+        self._output = _output(self._session)
+        give_memory_back()
+        self.dimensions = len(self._vector("one word")) // 4
+        self.fingerprint = fingerprint(
+            "onnx",
+            file_sha256(files.model),
+            file_sha256(files.tokenizer),
+            files.max_tokens,
+            files.pooling,
+            files.query_prefix,
+            files.passage_prefix,
+            self.dimensions,
+        )
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
+        prefix = self._files.query_prefix if query else self._files.passage_prefix
+        vectors = [self._vector(prefix + text) for text in texts]
+        self._embedded += len(texts)
+        if self._embedded >= MANY:
+            self._embedded = 0
+            give_memory_back()
+        return vectors
+
+    def _vector(self, text: str) -> bytes:
+        import numpy
+
+        words = self._tokenizer.encode(plain(text))
+        ids = numpy.array([words.ids], dtype=numpy.int64)
+        given = {"input_ids": ids, "attention_mask": numpy.ones_like(ids), "token_type_ids": numpy.zeros_like(ids)}
+        try:
+            out: Any = self._session.run([self._output], {name: given[name] for name in self._inputs})[0]
+        except Exception as error:
+            raise EmbedderUnavailable(f"the model `{self._files.model}` fails: {_first_line(error)}") from None
+        if out.ndim == 3:
+            out = out[:, 0] if self._files.pooling == "cls" else out.mean(axis=1, dtype=numpy.float64)
+        return unit(out[0].tolist())
+
+
+def give_memory_back() -> None:
+    """Return freed memory to the system, where the C library can: glibc keeps the 60 MB that loading MiniLM frees."""
+    if os.name == "posix" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
+        trim(0)
+
+
+def _tokenizer(files: ModelFiles) -> "tokenizers.Tokenizer":
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise EmbedderUnavailable("the package `tokenizers` is not installed", hint=HINT) from None
+    try:
+        tokenizer = Tokenizer.from_file(str(files.tokenizer))
+    except Exception as error:
+        raise _broken(files.tokenizer, error) from None
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(files.max_tokens)
+    return tokenizer
+
+
+def _session(model: Path, threads: int) -> "onnxruntime.InferenceSession":
+    try:
+        import onnxruntime
+    except ImportError:
+        raise EmbedderUnavailable("the package `onnxruntime` is not installed", hint=HINT) from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = max(1, threads)
+    options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False  # an arena never shrinks, and one pattern per text length is kept for ever
+    options.enable_mem_pattern = False
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting costs no processor time
+    options.log_severity_level = 4
+    try:
+        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise _broken(model, error) from None
+
+
+def _output(session: "onnxruntime.InferenceSession") -> str:
+    names = [output.name for output in session.get_outputs()]
+    return next((name for name in ("last_hidden_state", "token_embeddings") if name in names), str(names[0]))
+
+
+def _broken(path: Path, error: Exception) -> EmbedderUnavailable:
+    return EmbedderUnavailable(
+        f"`{path}` is not a model that can be loaded: {_first_line(error)}",
+        hint="fetch or install the model again; until then search goes by keywords",
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,83 @@
+"""Vectors by sentence-transformers on the processor: any model it knows, at the price of torch."""
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.base import plain, unit
+from vault_memory.models.embedding.fingerprint import fingerprint
+from vault_memory.models.embedding.packaged import MINILM_TOKENIZER, MINILM_TORCH, installed, verify
+
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+HINT = "pip install 'vault-memory[vectors]'"
+
+
+class SentenceEmbedder:
+    """A sentence-transformers model, from a folder or by its name on the hub."""
+
+    def __init__(self, model: str, *, threads: int = 1) -> None:
+        self.name = f"sentence {model}"
+        self._lock = threading.Lock()
+        self._model = _load(_source(model), threads)
+        self.dimensions = len(self._vector("one word", query=False)) // 4
+        self.fingerprint = fingerprint("sentence", _weights_sha256(self._model), _rules(self._model), self.dimensions)
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
+        return [self._vector(text, query=query) for text in texts]
+
+    def _vector(self, text: str, *, query: bool) -> bytes:
+        encode = self._model.encode_query if query else self._model.encode_document
+        with self._lock:  # its tokenizer is set up anew for each call
+            return unit(encode(plain(text), show_progress_bar=False).tolist())
+
+
+def _source(model: str) -> str:
+    """A folder or a hub name; ``minilm`` is the installed weights when there are any. Raises ModelDamaged."""
+    if model != "minilm":
+        return {"multilingual": "intfloat/multilingual-e5-small"}.get(model, model)
+    weights = installed(MINILM_TORCH)
+    if weights is None:
+        return MINILM
+    verify((MINILM_TORCH, MINILM_TOKENIZER))
+    return str(weights.parent)
+
+
+def _load(source: str, threads: int) -> Any:
+    try:
+        import torch
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+    except ImportError as error:
+        raise EmbedderUnavailable(f"sentence-transformers cannot be loaded: {error}", hint=HINT) from None
+    torch.set_num_threads(max(1, threads))
+    logging.disable_progress_bar()
+    try:
+        model = SentenceTransformer(source, device="cpu")
+    except Exception as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        raise EmbedderUnavailable(
+            f"`{source}` cannot be loaded by sentence-transformers: {first}",
+            hint="name a folder with the model in it, or a hub name while there is a network",
+        ) from None
+    return model.eval()
+
+
+def _weights_sha256(model: Any) -> str:
+    """Over the weights as loaded: the same from a folder and from the hub."""
+    import torch
+
+    digest = hashlib.sha256()
+    for name, weight in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tuple(weight.shape)} {weight.dtype}\n".encode())
+        digest.update(weight.detach().contiguous().view(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def _rules(model: Any) -> str:
+    """What else decides a vector: tokenizer, length, pooling, prompts."""
+    tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
+    words = tokenizer.to_str() if tokenizer is not None else sorted(model.tokenizer.get_vocab().items())
+    parts = [repr(part.get_config_dict()) for part in model.children() if hasattr(part, "get_config_dict")]
+    return fingerprint(words, model.max_seq_length, parts, sorted(model.prompts.items()))

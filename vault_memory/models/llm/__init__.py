@@ -1,0 +1,1 @@
+"""Language models: decide what in a conversation is worth remembering."""

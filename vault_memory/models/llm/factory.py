@@ -1,0 +1,83 @@
+"""From the configuration to a brain. Behind each model stand the rules: they answer when it cannot."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from vault_memory.errors import BrainUnavailable
+from vault_memory.models.base import Answer, Brain
+from vault_memory.models.llm.phrase_rules import RulesBrain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vault_memory.config.sections import Brain as Settings
+    from vault_memory.rules.learning.model_prompt import Prompt, Role
+
+
+class BackedBrain:
+    """A model, and the rules for when it has no answer; the answer says which of them gave it, and why."""
+
+    def __init__(self, model: Brain, rules: Brain) -> None:
+        self._model, self._rules = model, rules
+        self.name = model.name
+
+    def answer(self, prompt: "Prompt") -> Answer:
+        try:
+            return self._model.answer(prompt)
+        except BrainUnavailable as error:
+            instead = self._rules.answer(prompt)
+            return Answer(instead.text, instead.rung, instead.model, error.message)
+
+
+def load_brain(
+    settings: "Settings",
+    role: "Role",
+    *,
+    backed: bool = True,
+    environment: Mapping[str, str] | None = None,
+    vault: "Path | None" = None,
+) -> Brain:
+    """The brain for a role. Not `backed`: a model that cannot answer raises `BrainUnavailable` then.
+
+    Raises it at once when the configuration names no model that could ever answer. `vault` is the
+    folder that must not hold the key's file.
+    """
+    if settings.kind == "rules":
+        return RulesBrain()
+    model = _model(settings, role, os.environ if environment is None else environment, vault)
+    return BackedBrain(model, RulesBrain()) if backed else model
+
+
+def brain_trouble(settings: "Settings", *, seconds: float = 5.0, vault: "Path | None" = None) -> str:
+    """Why the brain that is configured could not answer now, or nothing. A server is asked for its models."""
+    try:
+        for role in ("extraction", "curation"):
+            if settings.kind != "rules":
+                _model(settings, role, os.environ, vault)
+    except BrainUnavailable as error:
+        return error.message
+    match settings.kind:
+        case "command":
+            from shutil import which
+
+            return "" if which(settings.command[0]) else f"there is no program `{settings.command[0]}`"
+        case "openai":
+            from vault_memory.models.llm.openai import reachable
+
+            return reachable(settings, seconds=seconds, vault=vault)
+    return ""
+
+
+def _model(settings: "Settings", role: "Role", environment: Mapping[str, str], vault: "Path | None") -> Brain:
+    if settings.kind == "command":
+        from vault_memory.models.llm.command import CommandBrain
+
+        return CommandBrain(settings, environment)
+    from vault_memory.models.llm.openai import OpenAIBrain
+
+    named = settings.extraction_model if role == "extraction" else settings.curation_model
+    model = named or settings.model
+    if not model:
+        raise BrainUnavailable("`brain.model` is not set", hint="name a model that the server has")
+    return OpenAIBrain(settings, model, vault=vault)

@@ -1,0 +1,258 @@
+"""A remote in memory: the model all others are measured by, and a server for trying things out without one."""
+
+import hashlib
+import threading
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import time
+
+from vault_memory.remote.contract import Earlier, Entry, Fetched, Identity, Listing, Stored, Traffic, Traits
+from vault_memory.remote.remote_errors import (
+    FolderNotEmpty,
+    NotUnderstood,
+    ParentMissing,
+    Refused,
+    RemoteChanged,
+    RemoteMissing,
+    RootMissing,
+)
+
+PLAIN = Traits(conditional_move=True, infinity=True)
+NEXTCLOUD = Traits(
+    conditional_move=True,
+    recursive_etags=True,
+    fileids=True,
+    checksums=True,
+    normalises_names=True,
+    infinity=True,
+    versions=True,
+)
+
+
+@dataclass(slots=True)
+class _Node:
+    number: int
+    raw: bytes | None
+    """None for a folder"""
+    etag: str = ""
+    modified: int = 0
+    versions: list[tuple[int, bytes]] = field(default_factory=list)
+    """What was written over, and when it had been written, the oldest first"""
+
+
+@dataclass(slots=True)
+class RamServer:
+    """What several remotes can share, as devices share a server."""
+
+    traits: Traits = PLAIN
+    clock: Callable[[], float] = time
+    fingerprint: str = ""
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    _nodes: dict[str, _Node] = field(default_factory=dict)
+    _count: int = 0
+
+    def __post_init__(self) -> None:
+        self._nodes[""] = self._node(None)
+
+    def _node(self, raw: bytes | None) -> _Node:
+        self._count += 1
+        return _Node(self._count, raw, self._tag(), int(self.clock()))
+
+    def _tag(self) -> str:
+        self._count += 1
+        return f'"{self._count:x}"'
+
+
+class RamRemote:
+    """One device's view of a RamServer."""
+
+    def __init__(self, server: RamServer | None = None, *, user: str = "ram") -> None:
+        self.server = server or RamServer()
+        self.traits = self.server.traits
+        self.traffic = Traffic()
+        self._user = user
+
+    def identity(self, root: Entry | None = None) -> Identity:
+        if root is not None:
+            return Identity("ram:", self._user, root.fileid, root.fingerprint)
+        with self._request():
+            root = self._entry("")
+            return Identity("ram:", self._user, root.fileid, self.server.fingerprint)
+
+    def list(self, folder: str = "", *, deep: bool = False) -> Listing:
+        with self._request():
+            key = self._key(folder)
+            if self._find(key).raw is not None:
+                raise NotUnderstood("it is a file, not a folder", path=folder)
+            below = [path for path in self.server._nodes if path != key and _is_below(path, key)]
+            chosen = (path for path in below if deep or _parent(path) == key)
+            return Listing(self._entry(key), tuple(self._entry(path) for path in sorted(chosen)))
+
+    def look(self, path: str) -> Entry:
+        with self._request():
+            return self._entry(self._key(path))
+
+    def get(self, path: str, *, max_bytes: int) -> Fetched:
+        with self._request():
+            node = self._find(self._key(path))
+            if node.raw is None:
+                raise NotUnderstood("it is a folder, not a file", path=path)
+            if len(node.raw) > max_bytes:
+                raise NotUnderstood(f"the answer is longer than {max_bytes} bytes", path=path)
+            self.traffic.received += len(node.raw)
+            return Fetched(node.raw, node.etag)
+
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
+        with self._request():
+            self.traffic.sent += len(raw)
+            key = self._key(path)
+            node = self.server._nodes.get(key)
+            self._need_parent(key)
+            if (node.etag if node and node.raw is not None else None) != expected or (node and node.raw is None):
+                raise RemoteChanged(path)
+            if node is None:
+                self.server._nodes[key] = self.server._node(raw)
+            else:
+                node.versions.append((node.modified, node.raw or b""))
+                node.raw, node.etag, node.modified = raw, self.server._tag(), int(self.server.clock())
+            return self._touched(key)
+
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, Stored | None]:
+        raise Refused("", "it does not take many files in one request")
+
+    def delete(self, path: str, *, expected: str) -> None:
+        with self._request():
+            key = self._key(path)
+            node = self._find(key)
+            if node.raw is None or node.etag != expected:
+                raise RemoteChanged(path)
+            del self.server._nodes[key]
+            self._touch(_parent(key))
+
+    def move(self, path: str, to: str, *, expected: str | None) -> Stored:
+        with self._request():
+            key, target = self._key(path), self._key(to)
+            node = self._find(key)
+            if _is_below(target, key):
+                raise Refused(path, "it cannot be moved into itself")
+            if expected is not None and node.etag != expected:
+                raise RemoteChanged(path)
+            self._need_parent(target)
+            if target in self.server._nodes:
+                raise RemoteChanged(to)
+            for old in [old for old in self.server._nodes if _is_below(old, key)]:
+                self.server._nodes[target + old[len(key) :]] = self.server._nodes.pop(old)
+            self._touch(_parent(key))
+            return self._touched(target)
+
+    def mkcol(self, path: str) -> Stored:
+        with self._request():
+            key = self._key(path)
+            if key in self.server._nodes:
+                raise RemoteChanged(path)
+            self._need_parent(key)
+            self.server._nodes[key] = self.server._node(None)
+            return self._touched(key)
+
+    def rmcol(self, path: str) -> None:
+        with self._request():
+            key = self._key(path)
+            if key == "":
+                raise Refused(path, "it is the folder of everything")
+            if self._find(key).raw is not None:
+                raise RemoteChanged(path)
+            if any(_parent(other) == key for other in self.server._nodes if other):
+                raise FolderNotEmpty(path)
+            del self.server._nodes[key]
+            self._touch(_parent(key))
+
+    def versions(self, path: str, *, fileid: str = "") -> tuple[Earlier, ...]:
+        with self._request():
+            return tuple(reversed([Earlier(str(at), *one) for at, one in enumerate(self._sizes(path))]))
+
+    def get_version(self, path: str, version: Earlier, *, max_bytes: int) -> bytes:
+        with self._request():
+            kept = self._kept(path)
+            if not version.id.isdecimal() or int(version.id) >= len(kept):
+                raise RemoteMissing(path)
+            return kept[int(version.id)][1]
+
+    def _sizes(self, path: str) -> Iterator[tuple[int, int]]:
+        return ((modified, len(raw)) for modified, raw in self._kept(path))
+
+    def _kept(self, path: str) -> Sequence[tuple[int, bytes]]:
+        """The bytes of now at the end."""
+        node = self.server._nodes.get(self._key(path))
+        if node is None or node.raw is None or not self.traits.versions:
+            return ()
+        return (*node.versions, (node.modified, node.raw))
+
+    def refuses(self, path: str) -> str | None:
+        return None
+
+    def probe(self) -> Traits:
+        with self._request():
+            return self.traits
+
+    def tidy(self) -> None:
+        """Nothing is ever left here."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    @contextmanager
+    def _request(self) -> Iterator[None]:
+        with self.server.lock:
+            self.traffic.requests += 1
+            yield
+
+    def _key(self, path: str) -> str:
+        return unicodedata.normalize("NFC", path) if self.traits.normalises_names else path
+
+    def _find(self, key: str) -> _Node:
+        node = self.server._nodes.get(key)
+        if node is None:
+            raise RemoteMissing(key) if key else RootMissing("ram:")
+        return node
+
+    def _need_parent(self, key: str) -> None:
+        parent = self.server._nodes.get(_parent(key))
+        if parent is None or parent.raw is not None:
+            raise ParentMissing(key)
+
+    def _entry(self, key: str) -> Entry:
+        node = self._find(key)
+        raw = node.raw
+        return Entry(
+            path=key,
+            is_folder=raw is None,
+            etag=node.etag if raw is not None or self.traits.recursive_etags else "",
+            size=len(raw or b""),
+            modified=node.modified,
+            fileid=str(node.number) if self.traits.fileids else "",
+            checksum=hashlib.sha256(raw).hexdigest() if raw is not None and self.traits.checksums else "",
+            fingerprint="" if key else self.server.fingerprint,
+        )
+
+    def _touched(self, key: str) -> Stored:
+        self._touch(_parent(key))
+        entry = self._entry(key)
+        return Stored(entry.etag, entry.fileid, entry.checksum, confirmed=True, modified=entry.modified)
+
+    def _touch(self, folder: str) -> None:
+        while self.traits.recursive_etags:
+            self.server._nodes[folder].etag = self.server._tag()
+            if not folder:
+                break
+            folder = _parent(folder)
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Whether it is that folder, or in it."""
+    return not folder or path == folder or path.startswith(f"{folder}/")

@@ -1,0 +1,1 @@
+"""The rules of a bot's memory. Pure: no files, no clocks."""

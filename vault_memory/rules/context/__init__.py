@@ -1,0 +1,1 @@
+"""Rules of a prompt's context: order, quoting, and which text is an instruction."""

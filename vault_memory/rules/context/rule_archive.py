@@ -1,0 +1,28 @@
+"""The archive in RULES.md: rules under its heading hold no more. Prompts leave them out; the note keeps them."""
+
+ARCHIVED = "Archived"
+"""The section of RULES.md for rules that hold no more"""
+
+
+def is_archive(heading: str) -> bool:
+    """Whether rules under this heading hold no more."""
+    return heading.strip().casefold() == ARCHIVED.casefold()
+
+
+def without_archive(text: str) -> str:
+    """A page of rules without the archive and all that stands below its heading; line ends are ``\\n``."""
+    if ARCHIVED.casefold() not in text.casefold():
+        return text
+    from vault_memory.markdown.blocks.outline import outline  # only here: most pages have no archive
+
+    lines = text.split("\n")
+    headings = [block for block in outline(text.encode()).blocks if block.kind == "heading"]
+    edges = [*(block.first for block in headings), len(lines)]
+    kept = lines[: edges[0]]
+    archive_level = 0
+    for block, end in zip(headings, edges[1:], strict=True):
+        if archive_level and block.level > archive_level:
+            continue
+        archive_level = block.level if is_archive(block.name) else 0
+        kept += [] if archive_level else lines[block.first : end]
+    return "\n".join(kept)

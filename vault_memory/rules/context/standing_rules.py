@@ -1,0 +1,250 @@
+"""Standing rules: sentences that tell the bot what to do from now on, and whether the owner said them.
+
+A tool call may carry the words of a mail or a web page. So a rule that a tool asks for is only written by itself when
+a recorded turn of the owner says the same sentence. The tables are heuristics: a wrong guess costs one tick in INBOX.
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+from hashlib import sha256
+
+from vault_memory.rules.context.prompt_injection import HIDDEN, shaped_like_instruction
+from vault_memory.rules.paths.skeleton import skeleton
+
+LONGEST_TURN = 600
+"""Letters: a longer turn is a pasted document rather than a request"""
+UNSAID_RULE = "it is a standing rule for the bot, and no recorded turn of its owner in this session says it"
+
+_MARKER = re.compile(r"^(?:\[[\w ]{1,20}\]|[\s>#*+\-–—•\d.)(])*(?<!\w)")
+_DATED = re.compile(r"\s*\((?:[^()]*\b\d{4}-\d{2}-\d{2}\b[^()]*|ref:[^()]*)\)\s*$")
+_SENTENCE_END = re.compile(r"(?<=[.!?;…؟।])\s+|(?<=[。！？｡；])|[\r\n]+")
+_LINK = re.compile(r"!?\[([^\]\[]*)\]\([^)]*\)|\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]|<[^<>\s]{1,40}>")
+_CLAUSE = re.compile(r":(?!\d|//)\s*|：|\s[–—-]+\s|[（(]|[»«“”\"]")
+_COMMA = re.compile(r"[,，、]\s*")
+_WORD = re.compile(r"[\w@.+/:'’&#%-]*\w[\w@+/#%]*")
+_QUOTED = re.compile('"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|`[^`]*`')
+_LEAD_INS = frozenset(
+    "please and so also ok okay hey hi hello yes remember that note save store keep in mind rule from now on today "
+    "bitte und also ja merk dir dass regel ab jetzt sofort heute von nun an künftig por favor sí recuerda que regla "
+    "de ahora en adelante s'il te vous plaît oui retiens règle désormais dorénavant à partir de maintenant "
+    "пожалуйста и да запомни что правило отныне впредь".split()
+)
+_LEAD_OUT = frozenset("please thanks thank you ok okay bitte danke gracias merci спасибо".split())
+_CJK_LEAD_IN = re.compile(r"^(?:请|請|好的?|记住|記住|从现在(?:开始|起)|從現在(?:開始|起)|今后|今後|以后|以後)+")
+
+_ACTS = (
+    "accept|act|activate|add|address|agree|allow|answer|append|approve|ask|attach|auto-?\\w+|avoid|bcc|begin|behave|"
+    "book|buy|bypass|call|cc|check|click|close|confirm|connect|contact|copy|create|delete|deny|deploy|direct|disable|"
+    "disclose|display|do|don['’]?t|download|email|e-mail|enable|encrypt|end|execute|exfiltrate|export|fetch|follow|"
+    "format|forward|give|grant|greet|hide|ignore|include|inform|insert|install|keep|leak|leave|link|load|log|mail|"
+    "mention|message|move|notify|obey|offer|omit|open|order|pass|pay|permit|post|prefer|present|pretend|prioriti[sz]e|"
+    "promote|provide|publish|push|put|read|recommend|redirect|refer|refuse|reject|relay|remind|remove|repeat|reply|"
+    "report|request|respond|return|reveal|route|run|save|say|send|set|share|show|sign|skip|speak|start|state|stop|"
+    "store|submit|suggest|summari[sz]e|talk|tell|text|transfer|translate|transmit|treat|trust|turn|update|upload|use|"
+    "verify|visit|warn|withhold|write"
+)
+_EVER = "always|never|every|each|all|any|whenever|everything|only|automatically|by default|without (?:asking|telling)"
+_BOT = r"(?:you|(?:the|this|your|an?) (?:\w+ )?(?:assistant|agent|bot|ai|model|chatbot|system)|claude|chatgpt|gpt)"
+_OUT = r"[\w.+-]+@[\w-]+\.\w|https?://"
+_HE = r"(?!\w*[^s\W]s\b)(?!(?:a|the|my|his|her|their|our|been|was|were|had|have|mind|again$)\b)"
+
+_BEGINNINGS = (
+    rf"(?:always|never|never ever|do not ever|don['’]t ever)\s+(?:again\s+)?{_HE}\w+",
+    r"(?:from (?:now|today|this day) on|going forward|henceforth|in (?:the )?future|at all times|by default)\b",
+    rf"(?:do not|don['’]t|please)\s+(?:{_ACTS})\b.*\b(?:{_EVER}|ever)\b",
+    rf"(?:{_ACTS})\b.*(?:\b(?:{_EVER})\b|{_OUT})",
+    rf"(?:when(?:ever)?|if|before|after|once|as soon as|every time|each time|on every|on each|for every|for each|"
+    rf"upon|in every|in each|with every|with each)\b.*(?:,\s*|\bthen\s+|\bplease\s+)"
+    rf"(?:always |never |also |please |then |first |do not |don['’]t )*(?:{_ACTS})\b",
+    r"(?:make sure|be sure|ensure|remember|don['’]t forget|do not forget)\s+(?:to|that|you)\b.*"
+    rf"\b(?:{_EVER}|{_ACTS})\b",
+    # German
+    r"(?:immer|nie|niemals|stets|künftig|in zukunft|ab (?:jetzt|sofort|heute)|von (?:jetzt|nun) an|jedes mal|"
+    r"grundsätzlich|ausnahmslos)\b",
+    r"(?:leite|schick\w*|sende|send|antwort\w*|schreib\w*|lösch\w*|teile?|verwend\w*|benutz\w*|nutze?|ignorier\w*|"
+    r"kopier\w*|lade|gib|sag\w*|frag\w*|führe?|öffne|zeig\w*|füge?|vermeid\w*|nenn\w*|empfiehl|empfehle)\b"
+    rf".*(?:\b(?:immer|stets|nie|niemals|alle[ns]?|jede[nmrs]?|ausschließlich|nur)\b|{_OUT})",
+    # French, Spanish, Portuguese, Italian
+    r"(?:toujours|jamais|désormais|dorénavant|à partir de maintenant|à l['’]avenir|chaque fois|"
+    r"ne \w+ (?:plus )?jamais)\b",
+    r"(?:siempre|nunca|jamás|en adelante|(?:de|a partir de) ahora|cada vez)\b",
+    r"(?:sempre|nunca|jamais|de agora em diante|a partir de agora|cada vez|toda vez)\b",
+    r"(?:sempre|mai|d['’]ora in (?:poi|avanti)|ogni volta|non \w+ mai)\b",
+    r"(?:transf[eéè]r\w*|env[íio]\w+|reenv\w+|reenc\w+|renv\w+|encaminh\w+|inoltr\w+|invi\w+|répond\w*|respond\w*|"
+    r"rispond\w*|partag\w*|compart\w*|condivid\w*|supprim\w*|borr\w*|elimin\w*|apag\w*|ignor\w*|utilis\w*|us[aeo]\w*)\b"
+    rf".*(?:\b(?:tou(?:s|tes|jours)|chaque|jamais|tod[ao]s|cada|siempre|nunca|sempre|tutt[ie]|ogni|mai)\b|{_OUT})",
+    # Dutch, Swedish, Danish, Norwegian, Polish
+    r"(?:altijd|nooit|voortaan|vanaf nu|elke keer)\b",
+    r"(?:stuur|antwoord|gebruik|verwijder|negeer|deel|schrijf|zeg|skicka|svara|använd|send|svar|brug|wyślij|wysyłaj|"
+    r"odpowiadaj|używaj|usuń|usuwaj)\b.*"
+    rf"(?:\b(?:altijd|nooit|alle|alles|elke|alltid|aldrig|alla|altid|zawsze|nigdy|wszystkie|każd\w+)\b|{_OUT})",
+    r"(?:alltid|aldrig|från och med nu|hädanefter|altid|aldri|fra nu af|fra nå av|hver gang|varje gång)\b",
+    r"(?:zawsze|nigdy|od teraz|odtąd|za każdym razem)\b",
+    # Russian, Ukrainian
+    r"(?:всегда|никогда|отныне|впредь|с этого момента|с сегодняшнего дня|каждый раз|завжди|ніколи|відтепер)\b",
+    r"(?:пересылай|перешли|отправляй|отвечай|удаляй|игнорируй|используй|пиши|говори)\w*\b"
+    r".*\b(?:все|всю|всех|каж\w+|всегда|никогда)\b",
+    # Turkish, Arabic, Hindi
+    r"(?:her zaman|daima|asla|bundan sonra)\b|(?:دائما|دائمًا|أبدا|أبدًا|من الآن)|(?:हमेशा|कभी|अब से)",
+    # Chinese, Japanese, Korean
+    r"(?:请|請)?(?:总是|總是|始终|始終|永远|永遠|务必|務必|一律|每次|每当|每當|凡是|从现在|從現在|从今|從今|今后|今後|"
+    r"以后都|以後都|绝不|絕不|切勿|不要再)",
+    r"[请請]?[把将將](?:所有|全部|每)",
+    r"(?:常に|必ず|いつも|決して|絶対に|毎回|今後|これから|以後)",
+    r"(?:항상|언제나|반드시|절대|앞으로|매번|늘)\s?",
+)
+_ANYWHERE = (
+    rf"\b{_BOT} (?:must|should|shall|ought to|(?:have|has|need|needs) to|(?:are|is) (?:to|required|expected|allowed|"
+    r"authori[sz]ed|supposed)\b|may (?:not|never)|can(?:not|['’]t| never| only)|will (?:always|never)|always|never)\b",
+    r"\b(?:it is|it['’]s) (?:required|mandatory|forbidden|compulsory|the rule) (?:to|that)\b",
+    r"\b(?:must|should|shall|has to|have to) (?:always|never) be (?:\w+ed|sent|told|given|shown|kept|hidden|read)\b",
+    r"\b(?:mails?|e-?mails?|messages?|repl(?:y|ies)|answers?|responses?|requests?|passwords?|files?|documents?)\b"
+    r".*\b(?:must|should|shall|(?:are|is) to|have to|has to|need to|needs to) (?:always |never |also |not )?be\b",
+    r"\b(?:du|der assistent|der bot|die ki) (?:musst|sollst|darfst|muss|soll|darf)\b",
+    r"\b(?:tu dois|vous devez|l['’]assistant doit|debes|el asistente debe|deves|o assistente deve|devi|"
+    r"l['’]assistente deve|je moet|de assistent moet|du (?:måste|ska|skal|må))\b",
+    r"\b(?:ты (?:должен|должна|обязан)|ассистент должен|бот должен|musisz|asystent musi)\b",
+    r"(?:你|您|助手|机器人|機器人|助理)(?:必须|必須|应该|應該|應当|不得|不要|不能|要|须)",
+    r"(?:あなたは|アシスタントは|ボットは).*(?:なければ|べき|てください|すること)",
+    r"(?:してください|しなさい|すること)[。.]?$",
+    r"(?:당신은|너는|비서는|봇은).*(?:해야|하라|마라)|(?:하세요|하십시오|하라)[.]?$",
+)
+_AFTER_COMMA = rf"(?:always|never|please)\s+(?:{_ACTS})\b|(?:{_ACTS})\b.*(?:\b(?:always|every|all|each)\b|{_OUT})"
+_RULES_HEADING = (
+    r"\b(?:(?:standing )?(?:rules?|orders?|instructions?|guidelines?|directives?|polic(?:y|ies))|system prompt|"
+    r"how (?:you|the (?:bot|assistant)) (?:should|must|shall)|behaviou?r|asked for|"
+    r"regeln?|anweisung(?:en)?|vorgaben?|règles?|consignes?|instructions?|directives?|"
+    r"reglas?|instrucci(?:ón|ones)|regras?|instruç(?:ão|ões)|regol[ae]|istruzion[ei]|direttiv[ae]|"
+    r"regels?|instructies|reg(?:ler|el)|instruktion(?:er|en)?|zasady|instrukcje|правила|инструкции|указания)\b|"
+    r"规则|規則|指令|指示|ルール|규칙|지시"
+)
+
+
+def reads_like_rule(text: str) -> bool:
+    """Whether a text tells the bot what to do, once or from now on; also with look-alike letters in it."""
+    if shaped_like_instruction(text) or _reads_like_rule(_plain(text)):
+        return True
+    return not text.isascii() and _reads_like_rule("\n".join(map(skeleton, _plain(text).splitlines())))
+
+
+def _reads_like_rule(plain: str) -> bool:
+    if _anywhere().search(plain):
+        return True
+    for sentence in _sentences(plain):
+        clauses = [sentence, *_CLAUSE.split(sentence)]
+        if any(_begins_as_rule(clause) for clause in clauses):
+            return True
+        if any(_after_comma().match(part) for part in _COMMA.split(sentence)[1:]):
+            return True
+    return False
+
+
+def is_rules_heading(heading: str) -> bool:
+    """Whether a section is named as one that holds rules for the bot."""
+    return _rules_heading().search(_plain(heading)) is not None
+
+
+def sentence_keys(turn: str) -> frozenset[str]:
+    """Keys of the sentences that a turn of the owner says in its own name.
+
+    What is quoted, what follows a line break or a colon, and questions are somebody else's words or none that ask
+    for something. A long turn says nothing: it is a pasted document.
+    """
+    if len(turn) > LONGEST_TURN:
+        return frozenset()
+    lines = [line for line in turn.strip().splitlines() if line.strip()]
+    if not lines or lines[0].lstrip().startswith(">"):
+        return frozenset()
+    keys = set()
+    for sentence in _sentences(_QUOTED.sub(" \0 ", _plain(lines[0]))):
+        head, colon, tail = _at_colon(sentence)
+        if colon and _words(head):
+            break  # what follows is pasted or cited
+        spoken = tail if colon else head
+        if "\0" not in spoken and not spoken.rstrip().endswith(("?", "？", "؟")):
+            keys.add(_key(spoken))
+    return frozenset(key for key in keys if key)
+
+
+def was_said(line: str, keys: Collection[str]) -> bool:
+    """Whether the owner said each sentence of a line."""
+    wanted = [_key(sentence) for sentence in _sentences(_plain(line))]
+    return bool(wanted) and all(key in keys for key in wanted)
+
+
+def keys_of(turns: Iterable[str]) -> tuple[str, ...]:
+    """Keys of all sentences that these turns say, sorted."""
+    return tuple(sorted(frozenset().union(*map(sentence_keys, turns))))
+
+
+def _begins_as_rule(clause: str) -> bool:
+    words = clause.split()
+    for start in range(len(words) + 1):
+        if _beginnings().match(" ".join(words[start:])):
+            return True
+        if start == len(words) or _bare(words[start]) not in _LEAD_INS:
+            return False
+    return False
+
+
+def _plain(text: str) -> str:
+    """One line without the item's marker, emphasis, metadata at its end and invisible letters; line breaks stay."""
+    text = _LINK.sub(lambda link: link[1] or link[2] or "", html.unescape(text))
+    text = unicodedata.normalize("NFKC", HIDDEN.sub("", text)).replace("\u0130", "i").replace("\u0131", "i")
+    rows = (_MARKER.sub("", " ".join(re.sub(r"[*_~`|]+", " ", row).split())) for row in text.splitlines())
+    return _DATED.sub("", "\n".join(rows)).casefold()
+
+
+def _sentences(plain: str) -> Iterator[str]:
+    return filter(None, (part.strip() for part in _SENTENCE_END.split(plain)))
+
+
+def _at_colon(sentence: str) -> tuple[str, str, str]:
+    found = re.search(r":(?!\d|//)|：", sentence)
+    return (sentence, "", "") if found is None else (sentence[: found.start()], ":", sentence[found.end() :])
+
+
+def _words(text: str) -> list[str]:
+    """The words of a sentence without what only leads into or out of it."""
+    words = [word for part in _WORD.findall(text) if (word := _bare(part))]
+    while words and words[0] in _LEAD_INS:
+        words.pop(0)
+    while words and words[-1] in _LEAD_OUT:
+        words.pop()
+    if words:
+        words[0] = _CJK_LEAD_IN.sub("", words[0])
+    return [word for word in words if word]
+
+
+def _bare(word: str) -> str:
+    return word.strip(".,;:!?…'’\"()-/").replace("’", "'")
+
+
+def _key(sentence: str) -> str:
+    """A hash, so that no journal keeps what was said; empty for a sentence without words."""
+    words = _words(sentence)
+    return sha256(" ".join(words).encode("utf-8", "replace")).hexdigest()[:16] if words else ""
+
+
+# Compiled on first use: a process that only searches would pay for them at its start.
+@cache
+def _beginnings() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in _BEGINNINGS), re.DOTALL)
+
+
+@cache
+def _anywhere() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in _ANYWHERE), re.MULTILINE)
+
+
+@cache
+def _after_comma() -> re.Pattern[str]:
+    return re.compile(_AFTER_COMMA)
+
+
+@cache
+def _rules_heading() -> re.Pattern[str]:
+    return re.compile(_RULES_HEADING)

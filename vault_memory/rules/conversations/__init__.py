@@ -1,0 +1,1 @@
+"""Rules of conversations: turns, and what they state."""

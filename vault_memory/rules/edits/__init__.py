@@ -1,0 +1,1 @@
+"""Rules of edits: ops, policy, ownership, audit records, undo."""

@@ -1,0 +1,1 @@
+"""Rules of facts: their lines, entities, and what follows from them."""

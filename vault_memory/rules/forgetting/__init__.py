@@ -1,0 +1,1 @@
+"""Rules of forgetting: what matches a text, and what is cut out."""

@@ -1,0 +1,1 @@
+"""Rules of the memory tool: its paths and its answers."""

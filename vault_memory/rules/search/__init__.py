@@ -1,0 +1,1 @@
+"""Rules of search: tokens, query features, scores."""

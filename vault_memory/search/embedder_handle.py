@@ -1,0 +1,67 @@
+"""The embedder's life: absent until somebody warms it, then kept; broken means keywords, and is tried again."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from vault_memory.config.sections import Embedding
+from vault_memory.errors import VaultMemoryError
+
+if TYPE_CHECKING:
+    from vault_memory.models.base import Embedder
+
+Notify = Callable[[str, int, int], None]
+
+
+class Semantic:
+    """Holds at most one embedder. Any thread may ask; loading happens in the thread that calls `warm`."""
+
+    def __init__(self, config: Embedding, cache: Path, *, reason: str, vault: Path) -> None:
+        self._config = config
+        self._vault = vault
+        self.cache = cache
+        self._lock = threading.Lock()
+        self._tried = float("-inf")
+        self.embedder: Embedder | None = None
+        self.reason = "switched off" if config.kind == "off" else reason
+        self.loading = False
+
+    @property
+    def state(self) -> Literal["ready", "warming", "off"]:
+        """ready here means that a query can be embedded; whether all notes are is for the index to say."""
+        if self.embedder is not None:
+            return "ready"
+        return "warming" if self.loading else "off"
+
+    def warm(self, progress: Notify | None = None) -> "Embedder | None":
+        """Load the embedder if it is not there. None, and `reason`, when there is none to be had now."""
+        with self._lock:
+            if self.embedder is not None or self._config.kind == "off":
+                return self.embedder
+            if time.monotonic() - self._tried < self._config.retry_seconds:
+                return None
+            self._load(progress)
+            return self.embedder
+
+    def drop(self, reason: str) -> None:
+        """The embedder failed: go on without it, and try again in a while."""
+        with self._lock:
+            self.embedder = None
+            self.reason = reason
+            self._tried = time.monotonic()
+
+    def _load(self, progress: Notify | None) -> None:
+        from vault_memory.models.embedding.embedders import load_embedder
+
+        self.loading = True
+        self.reason = "the model is being loaded"
+        try:
+            self.embedder = load_embedder(self._config, cache=self.cache, progress=progress, vault=self._vault)
+            self.reason = "" if self.embedder else "switched off"
+        except VaultMemoryError as error:
+            self.reason = error.message
+            self._tried = time.monotonic()
+        finally:
+            self.loading = False

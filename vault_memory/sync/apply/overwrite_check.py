@@ -1,0 +1,412 @@
+"""Texts that a write of ours replaced on the server before anybody here had seen them: they lie in its versions.
+
+Two writes can pass one precondition at once, and a second write in a second, or with the time of the first, leaves
+the tag as it was. Where the server keeps versions, they tell; what is found there becomes the other side's edit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from operator import itemgetter
+
+from vault_memory.errors import VaultError
+from vault_memory.markdown.merging.three_way import merge
+from vault_memory.remote.contract import Earlier, Fetched, Stored
+from vault_memory.remote.remote_errors import (
+    NotUnderstood,
+    Refused,
+    RemoteBusy,
+    RemoteChanged,
+    RemoteLocked,
+    RemoteMissing,
+)
+from vault_memory.sync.apply.progress import ANEW, Done
+from vault_memory.sync.apply.session import RECORDS, SHORT, TEXT, Again, Sides
+from vault_memory.sync.apply.unproven_uploads import Delivery
+from vault_memory.sync.plan.awareness import join_records
+from vault_memory.sync.plan.name_clashes import beside
+from vault_memory.sync.plan.safety_limits import stamp
+from vault_memory.sync.trees import BaseFile
+from vault_memory.vault.reader import Note
+from vault_memory.vault.snapshots import revision_of
+from vault_memory.vault.version_distance import nearest
+
+DEEPEST = 12
+"""Versions on the server that are looked at"""
+LATELY = 3
+"""Seconds in which the times of several writes need not tell their order"""
+NOTHING = BaseFile("", "")
+"""What a file replaced that was to be a new one"""
+OLDER = 60
+"""Versions here that the other one may have started from"""
+GIVE_UP_SECONDS = 24 * 3600.0
+REST_SECONDS = 600.0
+"""So long no other write goes over one that cannot be looked behind"""
+SAME_PASS = 1.0
+"""A look so many seconds after the write is not late"""
+_FACT = "overwrote "
+_LISTED = "versions "
+JOINED = "another program wrote it on the server at the same moment as this device; both texts are in it now"
+ASIDE = "another program wrote it on the server at the same moment as this device; what that was is `{copy}`"
+LEFT = "this device wrote over a text that another program had just stored; it lies in the server's versions"
+UNTOLD = (
+    "another program wrote it on the server at the same moment as this device. The two are merged; the server keeps "
+    "no earlier versions, so nobody can tell whether a third text was lost"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """A write of ours over a file whose bytes we believed to know."""
+
+    path: str
+    fileid: str
+    base: str
+    """the hash of what we believed to replace"""
+    size: int
+    modified: int
+    """of that, as last listed; 0 when that is not known"""
+    ours: str
+    ours_size: int
+    young: bool
+    """whether something speaks for another writer: then nothing is taken for known by its size and time"""
+    at: float
+    writes: tuple[tuple[str, str], ...] = ()
+    """when there were several, those of us between the two, the newest first: what each wrote, and over what"""
+    ours_modified: int = 0
+    """the time that our write gave the file; 0 when that is not known"""
+    date: int = 0
+    """the server's clock when our write was done; 0 when that is not known"""
+    crossed: bool = False
+    """whether somebody else wrote the file within the last minute"""
+    unseen: tuple[tuple[int, str], ...] = ()
+    """texts that a look has read before it broke off: the times and revisions of their versions"""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The versions of a file as they were listed while one text was the last."""
+
+    revision: str
+    """of that text"""
+    sizes: dict[str, int]
+    """by id"""
+    modified: int = 0
+    """the time that the server gave that text; 0 when it is not known"""
+
+
+class Overwritten:
+    """For one vault and one remote."""
+
+    def __init__(self, sides: Sides) -> None:
+        self._sides = sides
+
+    def suspects(self, now: datetime) -> frozenset[str]:
+        """Paths whose tags other bytes may stand behind, and those that somebody else has just written."""
+        rewrites = self._sides.book.rewrites(now.timestamp())
+        return self._sides.book.racy() | self._sides.young | {one.path for one in rewrites if one.by == "them"}
+
+    def remember(
+        self, was: BaseFile, stored: Stored, path: str, raw: bytes, now: datetime, *, young: bool, tag: str = ""
+    ) -> None:
+        """A write has replaced what `was` there; before it is recorded as agreed on.
+
+        `tag`: under which that was listed last, if the server has given it another one.
+        """
+        if not self._sides.remote.traits.versions:
+            return
+        known = self._sides.book.last_seen(path)
+        is_known = known is not None and known.etag in (was.tag, tag or was.tag)
+        listed = self._listed(path, was.hash)
+        size, modified = (known.size, known.modified) if known and is_known else (-1, listed.modified if listed else 0)
+        crossed = path in self.suspects(now)
+        made = Overwrite(
+            path, stored.fileid or was.remote_id, was.hash, size, modified,
+            revision_of(raw), len(raw), young or crossed, now.timestamp(),
+            ours_modified=stored.modified, date=stored.date, crossed=crossed,
+        )  # fmt: skip
+        before = self._sides.book.said(_FACT + path)
+        if isinstance(before, dict) and path.endswith((*TEXT, *RECORDS)):  # not yet looked behind: both at once
+            first = {name: before[name] for name in ("base", "size", "modified", "at")}
+            first["unseen"] = before.get("unseen", ())
+            older = before.get("writes") or [(before["ours"], before["base"])]
+            made = replace(made, young=True, writes=((made.ours, made.base), *map(tuple, older)), **first)
+        self._sides.book.say(_FACT + path, asdict(made))
+
+    def begin(self, path: str, revision: str) -> None:
+        """A file is new on the server: what lies in its versions, be it older or not, was never here."""
+        if self._sides.remote.traits.versions:
+            self._sides.book.say(_LISTED + path, asdict(Listed(revision, {})))
+
+    def list_before(self, path: str, now: datetime) -> None:
+        """Before a text that somebody else has just stored is written over: which versions are there already?
+
+        Clients give files what times they like. Only such a list tells which versions came in between.
+        """
+        was = self._sides.book.agreed(path)
+        if not (self._sides.remote.traits.versions and isinstance(was, BaseFile)):
+            return
+        if self._listed(path, was.hash) is None:
+            versions = self._sides.remote.versions(path, fileid=was.remote_id)
+            entry = self._sides.book.last_seen(path)
+            modified = entry.modified if entry and entry.etag == was.tag else 0
+            self._remember_listed(path, was.hash, versions, modified)
+
+    def is_next(self, path: str, was: BaseFile, delivery: Delivery, fetched: Fetched) -> bool:
+        """Whether a device like this one wrote a text upon the last one that is known here.
+
+        Only such a device sends such a checksum. It has read what its text replaced; the versions tell which that is.
+        """
+        listed = self._listed(path, was.hash)
+        if not 0 < delivery.modified < fetched.modified:
+            return False  # a device gives its text a later time than that of the text that it replaces
+        if listed is None or fetched.checksum != revision_of(fetched.raw):
+            return False
+        known = {(delivery.modified, delivery.size), (fetched.modified, len(fetched.raw))}
+        versions = self._sides.remote.versions(path, fileid=was.remote_id)
+        return bool(versions) and all(
+            (version.modified, version.size) in known or listed.sizes.get(version.id) == version.size
+            for version in versions
+        )
+
+    def search(self, done: Done, now: datetime, *, only: str | None = None) -> dict[str, str]:
+        """Look behind all writes of which it is not known yet what they replaced, or behind that of one path.
+
+        Returns the paths that rest until that is done, with the reasons: the next write could wipe it out.
+        """
+        rest: dict[str, str] = {}
+        for name, fact in self._sides.book.facts(_FACT).items():
+            one = Overwrite(**fact)
+            age = now.timestamp() - one.at
+            if only not in (None, one.path):
+                continue
+            try:
+                self._look(one, done, now)
+            except Again:
+                done.again.add(one.path)
+                rest[one.path] = ANEW
+                continue
+            except (RemoteLocked, RemoteBusy, NotUnderstood) as error:
+                if getattr(error, "everywhere", False):
+                    raise
+                if age < GIVE_UP_SECONDS:
+                    done.again.add(one.path)
+                    if age < REST_SECONDS:
+                        rest[one.path] = error.message
+                    continue
+            except (RemoteMissing, Refused):
+                pass
+            except (VaultError, OSError) as error:
+                done.failed[one.path] = str(error)
+                continue
+            with self._sides.book.writing():
+                self._sides.book.unsay(name)
+        return rest
+
+    def _look(self, one: Overwrite, done: Done, now: datetime) -> None:
+        versions = self._sides.remote.versions(one.path, fileid=one.fileid)
+        unseen = self._unseen(one, versions, now)  # first of all: the next write could wipe it out
+        if (size := short_size(one, versions)) is not None:
+            self._send_again(one, size, done, now)
+            versions = self._sides.remote.versions(one.path, fileid=one.fileid)
+            more = self._unseen(one, versions, now)  # what passed together with the second upload
+            unseen += [raw for raw in more if raw not in unseen]
+        if versions:
+            self._sides.deliveries.confirm(one.path, one.ours, versions[0].size, versions[0].modified)
+        if unseen and not self._sides.writes_here:
+            done.notes.append((one.path, LEFT))
+        elif unseen and one.path.endswith((*TEXT, *RECORDS)):
+            note = self._sides.local.read(one.path)
+            if isinstance(note, Note):
+                self._join(one, note, unseen, done, now)
+            else:
+                self._aside(one, unseen, done, now)
+        elif unseen:
+            self._aside(one, unseen, done, now)
+        self._remember_listed(one.path, one.ours, versions, one.ours_modified)
+
+    def _send_again(self, one: Overwrite, size: int, done: Done, now: datetime) -> None:
+        """The server kept the first part of our text: put the whole one over it before anybody builds upon that."""
+        was, note = self._sides.book.agreed(one.path), self._sides.local.read(one.path)
+        if not (isinstance(was, BaseFile) and isinstance(note, Note) and was.hash == note.revision == one.ours):
+            return
+        try:
+            if not self._sides.send_again(note, was.tag, now):
+                done.failed[one.path] = SHORT.format(kept=size, whole=one.ours_size)
+        except RemoteChanged:
+            self._sides.sent(one.path)
+            done.again.add(one.path)  # somebody has already written upon the first part
+
+    def _remember_listed(self, path: str, revision: str, versions: Sequence[Earlier], modified: int) -> None:
+        """What comes in addition, as long as the text of now is the last one, was written over it."""
+        listed = Listed(revision, {version.id: version.size for version in versions}, modified)
+        with self._sides.book.writing():
+            self._sides.book.say(_LISTED + path, asdict(listed))
+
+    def _listed(self, path: str, revision: str) -> "Listed | None":
+        """The versions up to a text that was the last one when they were listed; None when they were not."""
+        fact = self._sides.book.said(_LISTED + path)
+        if not isinstance(fact, dict) or fact["revision"] != revision or "sizes" not in fact:
+            return None
+        return Listed(**fact)
+
+    def _unseen(self, one: Overwrite, versions: Sequence[Earlier], now: datetime) -> list[bytes]:
+        """What lay between the text that we replaced and ours and was never here, the oldest first."""
+        listed = self._listed(one.path, one.base)
+        unseen = self._read_before(one)
+        seen = [revision for revision in self._seen(one) if revision not in unseen]
+        floor = earliest(one)
+        reaches_base = floor > 0 or listed is not None or one.base == NOTHING.hash
+        for version in candidates(one, versions, listed, passed=now.timestamp() - one.at)[:DEEPEST]:
+            try:
+                raw = self._sides.remote.get_version(one.path, version, max_bytes=self._sides.largest)
+            except RemoteMissing:
+                # The content of now is listed and cannot be had here; what expired has nothing to tell.
+                continue
+            revision = revision_of(raw)
+            if revision == one.base and listed is None and floor in (0, one.modified):
+                reaches_base = True
+                break  # what follows is older
+            is_base = version.modified == one.modified
+            is_old = listed is not None and not is_base and listed.sizes.get(version.id) == len(raw) != version.size
+            if not is_old and revision not in (*seen, *unseen) and not self._is_beginning(raw, seen):
+                unseen[revision] = (version.modified, raw)
+                self._keep_unseen(one, unseen, raw, now)
+        if not reaches_base:
+            return []
+        oldest_first = [*reversed(unseen.values())]
+        return [raw for _, raw in sorted(oldest_first, key=itemgetter(0))]
+
+    def _read_before(self, one: Overwrite) -> dict[str, tuple[int, bytes]]:
+        """Unseen texts that an earlier look has read, by revision, each with the time of its version."""
+        texts = ((modified, revision, self._sides.sent_bytes(revision)) for modified, revision in one.unseen)
+        return {revision: (modified, raw) for modified, revision, raw in texts if raw is not None}
+
+    def _keep_unseen(self, one: Overwrite, unseen: dict[str, tuple[int, bytes]], raw: bytes, now: datetime) -> None:
+        """Keep a text at once: when this look breaks off, the server may not have it any more for the next one.
+
+        A server lets most versions of one moment go, and a further write in a second replaces the version of it.
+        """
+        if not one.path.endswith((*TEXT, *RECORDS)):
+            return
+        self._sides.keep(one.path, raw, now, by="sync")
+        revisions = tuple((modified, revision) for revision, (modified, _) in unseen.items())
+        with self._sides.book.writing():
+            self._sides.book.say(_FACT + one.path, asdict(replace(one, unseen=revisions)))
+
+    def _seen(self, one: Overwrite) -> list[str]:
+        """Revisions that were here, the latest first."""
+        ours = [one.ours, one.base, *(revision for write in one.writes for revision in write)]
+        with self._sides.writing() as writer:
+            chain = [version.revision for version in writer.snapshots.chain(one.path)]
+        return [*dict.fromkeys((*ours, *chain))]
+
+    def _is_beginning(self, raw: bytes, seen: Sequence[str]) -> bool:
+        """Whether it is the first part of a text that was here: an upload that was cut off left it."""
+        texts = map(self._sides.sent_bytes, seen[:OLDER])
+        return any(text is not None and text.startswith(raw) for text in texts)
+
+    def _join(self, one: Overwrite, note: Note, unseen: Sequence[bytes], done: Done, now: datetime) -> None:
+        """All in one, here; it goes up with the next pass."""
+        joined = note.raw
+        for its in unseen:
+            whole = self._joined(one, joined, its, now)
+            if whole is None:
+                self._aside(one, unseen, done, now)
+                return
+            joined = whole
+        if joined != note.raw and self._sides.put(one.path, joined, note.revision, now) == "copied":
+            raise Again
+        for its in unseen:
+            self._sides.keep(one.path, its, now, by="sync")
+        self._sides.keep(one.path, joined, now)
+        done.merged.append(one.path)
+        done.acted += 1
+        done.notes.append((one.path, JOINED))
+
+    def _joined(self, one: Overwrite, mine: bytes, its: bytes, now: datetime) -> bytes | None:
+        """Two texts in one. Some clients ask for no precondition: then theirs may start from an older version."""
+        if one.path.endswith(RECORDS):
+            return join_records([mine, its])
+        with self._sides.writing() as writer:
+            snapshots = writer.snapshots
+            chain = [*dict.fromkeys(version.revision for version in snapshots.chain(one.path))]
+            # What came here after the text that we replaced is nobody's start: what it has in addition is not removed.
+            older = chain[chain.index(one.base) :] if one.base in chain else []
+            texts = {revision: snapshots.bytes_of(revision) or b"" for revision in (one.base, *older[:OLDER])}
+        start = nearest(its, texts.items()) or one.base
+        base = None if start == NOTHING.hash else texts[start]
+        if base is not None:
+            # It may be older than what we replaced: some clients ask for no precondition. Then what it lacks came
+            # later, and was not removed; only what it has in addition counts.
+            its = merge(None, base, its, between_people=True, date=f"{now:%Y-%m-%d}").result or its
+        return merge(base, mine, its, between_people=True, date=f"{now:%Y-%m-%d}").result
+
+    def _aside(self, one: Overwrite, unseen: Sequence[bytes], done: Done, now: datetime) -> None:
+        for its in unseen:
+            taken = {*self._sides.book.hashes(), *self._sides.book.base(), *done.conflicts}
+            copy = beside(one.path, f"memory copy {stamp(now, None)} server", taken)
+            if self._sides.put(copy, its, None, now) == "copied":
+                raise Again
+            done.conflicts.append(copy)
+            done.acted += 1
+            done.notes.append((one.path, ASIDE.format(copy=copy)))
+
+
+def has_time_of_its_own(one: Overwrite) -> bool:
+    """Whether our write has a time at which nobody else can have written since the server was asked."""
+    if one.base == NOTHING.hash:
+        return False  # a file that another client made may have any time, by chance that of ours
+    return one.ours_modified != one.modified and 0 < one.ours_modified < one.date - 1
+
+
+def earliest(one: Overwrite) -> int:
+    """The earliest time of a text that was written after the one that we replaced; 0 when that is not known.
+
+    A text of the last seconds may have got a time in the future, so that what came after it is listed as older.
+    """
+    if one.base == NOTHING.hash:
+        return 0  # clients give new files old times; all that another client put there was never here
+    if not one.date:
+        return one.modified
+    lately = one.date - LATELY
+    return min(one.modified or lately, lately) if one.modified == 0 or one.modified >= lately else one.modified
+
+
+def short_size(one: Overwrite, versions: Sequence[Earlier]) -> int | None:
+    """How long the text is that has the time of our write, if the server kept only a part of it."""
+    if not one.ours_modified or one.ours_modified == one.modified:
+        return None
+    sizes = (version.size for version in versions if version.modified == one.ours_modified)
+    return next((size for size in sizes if size < one.ours_size), None)
+
+
+def candidates(one: Overwrite, versions: Sequence[Earlier], listed: Listed | None, *, passed: float) -> list[Earlier]:
+    """Versions that may hold a text that nobody here has seen, the newest first.
+
+    `listed`: what was there before our write, where that is known. `passed`: seconds since our write.
+    """
+    chosen = []
+    floor = earliest(one)
+    for version in versions:
+        is_base = version.modified == one.modified
+        is_ours = (version.size, version.modified) == (one.ours_size, one.ours_modified)
+        if is_ours and has_time_of_its_own(one) and not one.crossed:
+            continue  # nothing shares its entry
+        if is_base and version.size == one.size and not one.young:
+            if listed is None and floor == one.modified:
+                break  # what follows is older
+            continue
+        # Another text may have come to stand in the entry of the one that we replaced: same length, same second.
+        if listed is not None and listed.sizes.get(version.id) == version.size and not is_base:
+            continue
+        if listed is None and version.modified < floor:
+            continue
+        # Fault: our time may lie ahead. A text that comes to stand at that time shares the entry
+        # of ours, and the next write at another time wipes it out. An earlier one may lie below ours.
+        latest = max(one.date + 1, one.ours_modified)
+        is_later = latest < version.modified <= one.date + passed + 1
+        if passed > SAME_PASS and one.date and is_later:
+            continue  # others have written since
+        chosen.append(version)
+    return chosen

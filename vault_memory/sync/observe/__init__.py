@@ -1,0 +1,1 @@
+"""Lists both sides, and notices what a listing does not say."""

@@ -1,0 +1,45 @@
+"""Looks at notes of which nothing says that they changed: servers have been seen to keep a tag for other bytes."""
+
+from collections.abc import Set
+
+from vault_memory.sync.actions import Look
+from vault_memory.sync.observe.remote_scan import There
+from vault_memory.sync.state_db import Book
+from vault_memory.sync.trees import Base, BaseFile
+
+EVERY_SECONDS = 3600.0
+QUIET_SECONDS = 24 * 3600.0
+"""The same while the tag of the whole tree says that nothing changed, so that an idle pass is one request"""
+SAMPLE = 8
+"""Notes that are looked at each time, in turns"""
+NEXT, LAST = "sweep_next", "swept"
+
+
+def sweep(book: Book, there: There, base: Base, busy: Set[str], at: float) -> tuple[Look, ...]:
+    """Those of another size under the same tag, and each hour a few more; each day while the tree has one tag."""
+    every = EVERY_SECONDS if there.fresh else QUIET_SECONDS
+    chosen = {*there.resized, *(_sample(book, base) if _is_due(book, at, every) else ())} - busy
+    looks = []
+    for path in sorted(chosen):
+        was, entry = base.get(path), there.entries.get(path)
+        if isinstance(was, BaseFile) and entry is not None and entry.etag == was.tag:
+            looks.append(Look(path=path, tag=was.tag, row="sweep"))
+    return tuple(looks)
+
+
+def _is_due(book: Book, at: float, every: float) -> bool:
+    last = book.said(LAST)
+    if isinstance(last, float) and 0 <= at - last < every:
+        return False
+    with book.writing():
+        book.say(LAST, at)
+    return isinstance(last, float)
+
+
+def _sample(book: Book, base: Base) -> list[str]:
+    files = sorted(path for path, was in base.items() if isinstance(was, BaseFile))
+    start = str(book.said(NEXT) or "")
+    turn = [path for path in files if path >= start] + [path for path in files if path < start]
+    with book.writing():
+        book.say(NEXT, turn[SAMPLE] if len(turn) > SAMPLE else "")
+    return turn[:SAMPLE]

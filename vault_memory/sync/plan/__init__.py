@@ -1,0 +1,1 @@
+"""Decides what each path needs. Pure."""

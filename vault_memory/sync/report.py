@@ -1,0 +1,77 @@
+"""What a sync did on both sides, and what is left, as it is told."""
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vault_memory.sync.engine import Report
+
+COUNTS = ("uploaded", "downloaded", "merged", "deleted_local", "deleted_remote", "requests")
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something about one path; the path is empty when it is about all of them."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What a sync did on both sides, and what is left."""
+
+    uploaded: int = 0
+    downloaded: int = 0
+    merged: int = 0
+    deleted_local: int = 0
+    deleted_remote: int = 0
+    conflicts: int = 0
+    copies: tuple[str, ...] = ()
+    """the conflict copies that were made, because two texts could not become one"""
+    requests: int = 0
+    skipped: tuple[Remark, ...] = ()
+    """what is not synced at all"""
+    held: tuple[Remark, ...] = ()
+    """what a brake stopped, until a person approves"""
+    waiting: tuple[Remark, ...] = ()
+    """what a later sync decides about"""
+    failed: tuple[Remark, ...] = ()
+    notes: tuple[Remark, ...] = ()
+    """for a person to look at"""
+    open_conflicts: tuple[str, ...] = ()
+    """the conflict copies that lie in the vault now, from this sync, earlier ones and other programs"""
+    planned: tuple[Remark, ...] = ()
+    """what a dry run would do"""
+
+
+def together(whole: SyncReport, report: "Report") -> SyncReport:
+    """What several passes did; of what is left, what the last one left."""
+    from vault_memory.sync.connection import held_of, kept_back
+
+    copies = tuple(dict.fromkeys((*whole.copies, *report.conflicts)))
+    counts = {name: getattr(whole, name) + getattr(report, name) for name in COUNTS}
+    return SyncReport(
+        **counts,
+        conflicts=len(copies),
+        copies=copies,
+        skipped=(*_remarks(report.skipped), *kept_back(report)),
+        held=held_of(report),
+        waiting=_remarks(report.waiting),
+        failed=_remarks(report.failed),
+        notes=tuple(dict.fromkeys((*whole.notes, *_remarks(report.notes)))),
+        planned=_remarks(report.planned),
+    )
+
+
+def _remarks(pairs: tuple[tuple[str, str], ...]) -> tuple[Remark, ...]:
+    return tuple(Remark(path, reason) for path, reason in pairs)
+
+
+def as_json(report: SyncReport) -> dict[str, Any]:
+    """`sync` of the JSON contract."""
+    found = asdict(report)
+    found["copies"] = list(report.copies)
+    found["open_conflicts"] = list(report.open_conflicts)
+    found["planned"] = [{"path": one.path, "action": one.reason} for one in report.planned]
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}

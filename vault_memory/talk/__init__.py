@@ -1,0 +1,1 @@
+"""Nextcloud Talk: the events of its bots, and what of them is recorded."""

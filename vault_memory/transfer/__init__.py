@@ -1,0 +1,1 @@
+"""Takes in what other systems know, and writes out everything that is known."""

@@ -1,0 +1,74 @@
+"""SOUL.md says who the bot is. Summaries of conversations that an older bot left there go to MEMORY.md, on request."""
+
+import re
+from collections.abc import Collection
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vault_memory.transfer.exporter import Skipped
+from vault_memory.transfer.importer import Imported
+
+if TYPE_CHECKING:
+    from vault_memory.conversations.calls import Recording
+    from vault_memory.edits.edit_result import Edit
+
+COMPACTION = re.compile(r"session compaction\b", re.IGNORECASE)
+"""With this the headings of such summaries begin"""
+WHY = "summaries of conversations belong to {target}"
+
+
+def own_persona(memory: "Recording", source: Path) -> str:
+    """The path of the vault's own persona, when that is what is meant; else empty."""
+    root = Path(memory.root).resolve()
+    named = source if source.exists() or source.is_absolute() else root / source
+    try:
+        path = named.resolve().relative_to(root).as_posix()
+    except (ValueError, OSError):
+        return ""
+    place = memory.layout.place(path)
+    return path if place is not None and place.kind == "persona" and named.is_file() else ""
+
+
+def move_compactions(
+    memory: "Recording", persona: str, *, scopes: Collection[str] | None, now: datetime, dry_run: bool
+) -> Imported:
+    """Move the sections: first they stand in both notes, then in one. Begun again, it goes on where it was."""
+    from vault_memory.edits.plans.move_sections import moves_of, stands_in
+    from vault_memory.markdown.document import parse
+    from vault_memory.rules.paths.scope_notes import places_of
+
+    done = Imported()
+    if not dry_run:
+        memory.curator.tend(now)  # what a crash left without its record gets it
+    place, note = memory.layout.place(persona), memory.curator.there(persona)
+    if place is None or note is None or (scopes is not None and place.scope not in scopes):
+        return done
+    target = places_of(place.scope, list(memory.folder.listing().entries), memory.layout).profile
+    sections = [one for one in parse(note.raw).sections if COMPACTION.match(one.name)]
+    moves = moves_of(sections, persona, target)
+    if moves and not _run(memory, done, target, moves, now, dry_run=dry_run).pending:
+        if not dry_run:
+            there = memory.curator.there(target)
+            moves = tuple(move for move in moves if there is not None and stands_in(there.raw, move))
+        if moves:
+            left = _run(memory, done, persona, moves, now, dry_run=dry_run)
+            done.moved = sum(one.outcome == "applied" for one in left.applied)
+    return done
+
+
+def _run(
+    memory: "Recording", done: Imported, note: str, moves: tuple[tuple[str, str, str], ...], now: datetime, *,
+    dry_run: bool,
+) -> "Edit":  # fmt: skip
+    target = moves[0][2]
+    run = memory.curator.new_run(note, "cli", now, moves=moves, why=WHY.format(target=target))
+    edit = memory.curator.run(run, now, dry_run=dry_run)
+    if edit.changed:
+        done.notes.append(note)
+        done.diff += edit.diff
+    if note == target:
+        done.known = sum(one.outcome == "noop_dup" for one in edit.applied)
+    done.skipped += [Skipped(note, refused.reason) for refused in edit.rejected]
+    done.skipped += [Skipped(note, f"waits until the note is free: {one.reason}") for one in edit.pending[:1]]
+    return edit

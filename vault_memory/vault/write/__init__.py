@@ -1,0 +1,1 @@
+"""Writes notes safely beside people who edit them: journal, swap, recovery."""

@@ -1,0 +1,37 @@
+"""A file that was not there: it appears whole, under a name that nobody else has, or not at all."""
+
+import os
+import secrets
+
+from vault_memory.rules.paths.filenames import inside
+from vault_memory.vault.fs import RealFiles
+from vault_memory.vault.write.atomic_swap import drop, move_new
+from vault_memory.vault.write.attempt import make_folders
+
+
+def add_file(root: str | os.PathLike[str], path: str, raw: bytes) -> bool:
+    """Put a new file into the vault; it is on the disk when this returns. False when the name is taken.
+
+    Raises BadPath, OSError.
+    """
+    folder_path, _, name = inside(path).rpartition("/")
+    files = RealFiles(root)
+    folder = make_folders(files, folder_path)
+    temp = f".{secrets.token_hex(8)}.~new"
+    try:
+        try:
+            fd = files.create(folder, temp, private=False)
+            try:
+                files.write(fd, raw)
+                files.fsync(fd)
+            finally:
+                files.close(fd)
+            move_new(files, folder, temp, name)
+        except FileExistsError:
+            return False
+        finally:
+            drop(files, folder, temp)
+        files.fsync(folder)
+        return True
+    finally:
+        files.close(folder)
