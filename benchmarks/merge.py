@@ -15,8 +15,8 @@ from benchmarks.cost import cpu_seconds, median_cpu
 from benchmarks.place import Place
 from benchmarks.table import Row
 from benchmarks.vaults import Words
-from tests.markdown.merge.oracle import Oracle
-from tests.markdown.merge.triples import Triple, triple
+from tests.markdown.merging.oracle import Oracle
+from tests.markdown.merging.triples import Triple, triple
 from vault_memory.markdown.merging.three_way import merge
 
 TRIPLES = 2_000

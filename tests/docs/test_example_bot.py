@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.brain.scripted import ScriptedModel, fails, says
+from tests.models.scripted import ScriptedModel, fails, says
 from tests.scenarios.outside import Outside
 from tests.scenarios.outside import outside as outside
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.recall.library import library
+from tests.search.library import library
 from vault_memory.index import fts_search as text
 from vault_memory.index.chunk_rows import Delta
 from vault_memory.index.store import Entry, Held, Index, State

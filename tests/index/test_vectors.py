@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.recall.library import DIMENSIONS, MODEL, embed, embed_all, library, put
+from tests.search.library import DIMENSIONS, MODEL, embed, embed_all, library, put
 from vault_memory.index import vectors
 from vault_memory.index.store import State
 from vault_memory.index.vector_cache import Matrices

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.hosts.test_hook import hook, payload
+from tests.http.served import MIRA, serving
 from tests.mcp.vaults import answer
 from tests.scenarios.outside import Outside
-from tests.web.served import MIRA, serving
 from vault_memory import VaultMemory
 from vault_memory.conversations.calls import JUST_NOW
 from vault_memory.daemon.socket_server import Server

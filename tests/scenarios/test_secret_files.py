@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.brain.scripted import ScriptedModel, learns
+from tests.models.scripted import ScriptedModel, learns
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.remote_password import password_of
 from vault_memory.config.sections import Brain, Config, Embedding, Remote, Serve, ServeToken, Talk, is_table

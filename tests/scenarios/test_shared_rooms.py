@@ -14,8 +14,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from tests.conftest import PROJECT
+from tests.http.served import serving
 from tests.scenarios.outside import PROGRAM, Outside
-from tests.web.served import serving
 from vault_memory import Caller, UsageError, VaultMemory
 from vault_memory.mcp.sdk_server import server
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.edits.conftest import desk
+
 
 def furnish(root: Path) -> Path:
     """The least that is worth watching."""
@@ -32,3 +34,6 @@ def large_vault(tmp_path: Path) -> Iterator[Path]:
     yield furnish(base / "vault")
     if base != tmp_path:
         shutil.rmtree(base)
+
+
+__all__ = ["desk"]

@@ -1,0 +1,5 @@
+"""What the tests of config share."""
+
+from tests.scenarios.outside import outside
+
+__all__ = ["outside"]

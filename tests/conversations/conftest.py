@@ -1,0 +1,5 @@
+"""What the tests of conversations share."""
+
+from tests.scenarios.outside import outside
+
+__all__ = ["outside"]

@@ -1,0 +1,173 @@
+"""Of several devices on one vault, one curates at a time; the others read, and their writes wait their turn."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROJECT
+from tests.edits.conftest import AHEAD, Desk
+from vault_memory.edits import device_lease
+from vault_memory.edits.edit_result import Edit
+from vault_memory.vault.write.writer import Writer
+
+
+@pytest.fixture
+def laptop(desk: Desk) -> Desk:
+    return named(desk, "laptop")
+
+
+@pytest.fixture
+def tablet(desk: Desk, tmp_path: Path) -> Iterator[Desk]:
+    (tmp_path / "other").mkdir()
+    made = named(Desk(desk.vault, tmp_path / "other"), "tablet")
+    yield made
+    made.close()
+
+
+def named(desk: Desk, name: str) -> Desk:
+    (desk.state / "device").write_text(name)
+    return desk
+
+
+def file(desk: Desk) -> Path:
+    return desk.vault / device_lease.NAME
+
+
+def reasons(edit: Edit) -> list[str]:
+    return [one.reason for one in edit.pending]
+
+
+@pytest.mark.scenario("A27")
+def test_where_one_device_curates_there_is_no_lease(laptop: Desk) -> None:
+    laptop.append("sencha")
+
+    assert not file(laptop).exists()
+
+
+@pytest.mark.scenario("A27")
+def test_while_one_device_curates_the_other_only_reads(laptop: Desk, tablet: Desk) -> None:
+    laptop.append("sencha")
+    assert not reasons(tablet.append("matcha"))
+    assert json.loads(file(tablet).read_bytes())["device"] == "tablet"
+
+    edit = laptop.append("gyokuro")
+
+    assert reasons(edit) == ["other_device"]
+    assert "another device" in edit.summary
+    assert "gyokuro" not in laptop.text()
+    assert [one.reason for one in laptop.curator.waiting()] == ["other_device"]
+    assert len(laptop.curator.trail.of("USER.md")) == 2
+
+    tablet.close()
+    assert not file(laptop).exists(), "who is done says so"
+    laptop.curator.tend(laptop.now)
+    assert laptop.text().splitlines()[4:8] == ["- green", "- sencha", "- matcha", "- gyokuro"]
+    assert len(laptop.curator.trail.of("USER.md")) == 3
+
+
+@pytest.mark.scenario("A27")
+def test_the_lease_of_a_device_that_is_gone_lapses(laptop: Desk, tablet: Desk) -> None:
+    laptop.append("sencha")
+    tablet.append("matcha")
+    assert reasons(laptop.append("gyokuro")) == ["other_device"]
+
+    laptop.ahead = AHEAD + timedelta(seconds=device_lease.LASTS + 1)
+    laptop.curator.tend(laptop.now)
+
+    assert "- gyokuro" in laptop.text()
+    tablet.ahead = laptop.ahead
+    assert reasons(tablet.append("hojicha")) == ["other_device"], "now it is the other's turn"
+
+
+@pytest.mark.scenario("A27", "B50")
+def test_a_lease_of_a_clock_that_is_years_ahead_bars_nobody_for_years(laptop: Desk, tablet: Desk) -> None:
+    laptop.append("sencha")
+    tablet.ahead = AHEAD + timedelta(days=3650)
+    tablet.append("matcha")
+
+    assert not reasons(laptop.append("gyokuro"))
+
+
+@pytest.mark.scenario("A27")
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"device": 3, "until": "x"}', b'{"device":"../x","until":1e999}'])
+def test_a_lease_that_cannot_be_read_bars_nobody(laptop: Desk, raw: bytes) -> None:
+    file(laptop).write_bytes(raw)
+
+    assert not reasons(laptop.append("sencha"))
+
+
+@pytest.mark.scenario("A27")
+def test_what_a_person_saved_late_is_brought_in_although_another_device_curates(laptop: Desk, tablet: Desk) -> None:
+    laptop.append("sencha")
+    with (laptop.vault / "USER.md").open("ab", buffering=0) as editor:
+        laptop.append("bancha")
+        tablet.append("matcha")
+        editor.write(b"\nfrom an open editor\n")
+    for seconds in (1, 4, 10):
+        laptop.ahead = AHEAD + timedelta(seconds=seconds)
+        laptop.curator.tend(laptop.now)
+
+    assert "from an open editor" in laptop.text()
+    assert "matcha" in laptop.text()
+
+
+@pytest.mark.scenario("A27")
+def test_of_many_who_ask_at_once_one_gets_the_lease(laptop: Desk, tmp_path: Path) -> None:
+    ask = """
+import sys, time
+from pathlib import Path
+from vault_memory.edits.device_lease import Lease
+from vault_memory.edits.audit_log import Trail
+from vault_memory.vault.reader import Folder
+state = Path(sys.argv[2])
+trail = Trail(Folder(Path(sys.argv[1])), state)
+trail.meet(["somebody"])
+sys.stdin.readline()
+print(Lease(Path(sys.argv[1]), trail).barred("USER.md", 1000.0))
+"""
+    running = []
+    for number in range(6):
+        state = tmp_path / f"state-{number}"
+        state.mkdir()
+        (state / "device").write_text(f"device-{number}")
+        command = [sys.executable, "-c", ask, str(laptop.vault), str(state)]
+        running.append(subprocess.Popen(command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+    for one in running:
+        assert one.stdin is not None
+        one.stdin.write("\n")
+        one.stdin.flush()
+    said = [one.communicate(timeout=60)[0].strip() for one in running]
+
+    assert sorted(said) == ["", *["other_device"] * 5]
+
+
+@pytest.mark.scenario("A27")
+def test_a_vault_that_takes_no_lease_is_still_curated(laptop: Desk, tablet: Desk) -> None:
+    laptop.append("sencha")
+    file(laptop).mkdir()
+
+    assert not reasons(tablet.append("matcha"))
+
+
+def test_the_lease_is_not_written_through_a_link(laptop: Desk, tablet: Desk, tmp_path: Path) -> None:
+    laptop.append("sencha")
+    os.symlink(tmp_path / "elsewhere", file(laptop))
+
+    tablet.append("matcha")
+
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_who_only_looks_takes_no_lease(laptop: Desk, tablet: Desk) -> None:
+    laptop.append("sencha")
+    tablet.curator.past.history("USER.md")
+    tablet.do({"op": "append", "heading": "Tea", "line": "x"}, dry_run=True)
+
+    assert isinstance(tablet.curator.writer, Writer)
+    assert not file(laptop).exists()

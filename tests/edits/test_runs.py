@@ -1,0 +1,202 @@
+"""A run reads, writes only what its ops name, records once, and tells the index."""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.edits.conftest import Desk
+from vault_memory.edits.edit_errors import NotCurated, NoteChanged
+
+
+def sha(raw: bytes) -> str:
+    return sha256(raw).hexdigest()
+
+
+def written(path: Path) -> tuple[int, int, int]:
+    """What any write would change. Reading may change the time of access, and does so once a day."""
+    stat = path.stat()
+    return stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns
+
+
+def test_an_op_changes_its_line_and_is_recorded_with_a_diff(desk: Desk):
+    before = desk.raw()
+
+    edit = desk.append("black")
+
+    assert desk.text() == "# Me\n\n## Tea\n\n- green\n- black\n\n## Boats\n\nAll of them.\n"
+    assert (edit.before, edit.after) == (sha(before), sha(desk.raw()))
+    [record] = desk.records()
+    assert record["id"] == edit.audit_id
+    assert (record["before"], record["after"], record["source"]) == (edit.before, edit.after, "cli")
+    assert record["user_id"] == "main"
+    assert "+- black\n" in record["diff"]
+    assert record["applied"] == [{"op": {"op": "append", "heading": "Tea", "line": "black"}, "outcome": "applied"}]
+    assert edit.summary == "USER.md curated: +1 appended"
+    assert desk.learnt == ["USER.md"]
+
+
+def test_a_run_without_effect_touches_nothing_and_is_recorded(desk: Desk):
+    before = written(desk.vault / "USER.md")
+
+    edit = desk.append("GREEN")
+
+    assert written(desk.vault / "USER.md") == before
+    assert [done.outcome for done in edit.applied] == ["noop_dup"]
+    assert len(desk.records()) == 1
+    assert desk.learnt == []
+
+
+def test_a_run_whose_ops_were_all_refused_leaves_one_record(desk: Desk):
+    edit = desk.do({"op": "append", "heading": "Tee", "line": "x"}, {"op": "fly"}, 7)
+
+    assert [refused.reason for refused in edit.rejected] == ["heading_missing", "unknown_op", "wrong_type"]
+    assert edit.rejected[0].headings == ("Tea", "Boats")
+    assert len(desk.records()) == 1
+
+
+def test_a_run_without_ops_leaves_no_record(desk: Desk):
+    edit = desk.do()
+
+    assert (edit.audit_id, edit.changed, desk.records()) == (None, False, [])
+
+
+def test_good_ops_are_done_while_bad_ones_are_refused(desk: Desk):
+    edit = desk.do({"op": "append", "heading": "Tea", "line": "black"}, {"op": "append", "heading": "Tea", "line": ""})
+
+    assert "- black\n" in desk.text()
+    assert [refused.reason for refused in edit.rejected] == ["empty_line"]
+
+
+def test_a_heading_makes_a_note_that_is_not_there(desk: Desk):
+    edit = desk.do({"op": "add_heading", "heading": "Tides", "lines": ["high at six"]}, note="memory/sea/tides.md")
+
+    assert desk.text("memory/sea/tides.md") == "## Tides\n\n- high at six\n"
+    assert edit.before is None
+    assert len(desk.records("memory/sea/tides.md")) == 1
+
+
+def test_nothing_is_made_for_an_op_that_is_refused_in_a_note_that_is_not_there(desk: Desk):
+    edit = desk.append("x", note="memory/sea/typo.md")
+
+    assert [refused.reason for refused in edit.rejected] == ["heading_missing"]
+    assert not (desk.vault / "memory").exists()
+
+
+def test_another_revision_than_expected_changes_nothing(desk: Desk):
+    seen = sha(desk.raw())
+    desk.save("# Me\n\n## Tea\n\n- white\n")
+
+    with pytest.raises(NoteChanged) as raised:
+        desk.append("black", expected=seen)
+
+    assert raised.value.exit_code == 5
+    assert (desk.text(), desk.records()) == ("# Me\n\n## Tea\n\n- white\n", [])
+
+
+def test_another_revision_than_expected_gets_the_ops_when_that_is_asked_for(desk: Desk):
+    seen = sha(desk.raw())
+    desk.save("# Me\n\n## Tea\n\n- white\n")
+
+    desk.append("black", expected=seen, merge=True)
+
+    assert desk.text() == "# Me\n\n## Tea\n\n- white\n- black\n"
+
+
+def test_the_revision_that_is_expected_lets_the_op_through(desk: Desk):
+    assert desk.append("black", expected=sha(desk.raw())).changed
+
+
+def test_a_dry_run_computes_everything_and_writes_nothing(desk: Desk):
+    before = {path: path.read_bytes() for path in desk.vault.rglob("*") if path.is_file()}
+
+    edit = desk.append("black", dry_run=True)
+
+    assert edit.changed
+    assert "+- black" in edit.diff
+    assert edit.audit_id is None
+    assert {path: path.read_bytes() for path in desk.vault.rglob("*") if path.is_file()} == before
+    assert (desk.learnt, desk.curator.waiting()) == ([], [])
+
+
+@pytest.mark.parametrize("note", ["SOUL.md", "INBOX.md", "transcripts/2026-01-01.jsonl", "USER.md.audit.jsonl", "a/b"])
+def test_what_is_no_note_of_that_kind_is_refused(desk: Desk, note: str):
+    with pytest.raises(NotCurated):
+        desk.append("x", note=note)
+
+
+@pytest.mark.scenario("A19")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"## Tea\r\n\r\n- green\r\n", b"## Tea\r\n\r\n- green\r\n- black\r\n"),
+        (b"\xef\xbb\xbf## Tea\n- green\n", b"\xef\xbb\xbf## Tea\n- green\n- black\n"),
+        (b"## Tea\n- green", b"## Tea\n- green\n- black"),
+    ],
+    ids=["windows", "byte order mark", "no final newline"],
+)
+def test_the_form_of_the_note_is_kept(desk: Desk, before: bytes, after: bytes):
+    desk.save(before)
+
+    desk.append("black")
+
+    assert desk.raw() == after
+
+
+@pytest.mark.scenario("A20")
+def test_prose_is_never_rewritten(desk: Desk):
+    prose = "Just a page of thoughts, with no structure at all.\n\nAnd another thought.\n"
+    desk.save(prose)
+
+    desk.do({"op": "add_heading", "heading": "Learned", "lines": ["likes prose"]}, source="tool")
+
+    assert desk.text() == prose + "\n## Learned\n\n- likes prose\n"
+
+
+@pytest.mark.scenario("A30")
+def test_a_link_within_the_vault_stays_a_link_and_its_note_is_written(desk: Desk):
+    (desk.vault / "USER.md").rename(desk.vault / "profile.md")
+    (desk.vault / "USER.md").symlink_to("profile.md")
+
+    desk.append("black")
+
+    assert (desk.vault / "USER.md").is_symlink()
+    assert "- black\n" in (desk.vault / "profile.md").read_text()
+    assert len(desk.records()) == 1
+
+
+@pytest.mark.scenario("A30")
+def test_a_link_that_leads_out_of_the_vault_is_refused(desk: Desk, tmp_path: Path):
+    (desk.vault / "USER.md").rename(tmp_path / "outside.md")
+    (desk.vault / "USER.md").symlink_to(tmp_path / "outside.md")
+    before = (tmp_path / "outside.md").read_bytes()
+
+    with pytest.raises(Exception, match="link"):
+        desk.append("black")
+
+    assert (tmp_path / "outside.md").read_bytes() == before
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+    | st.sampled_from(["op", "append", "remove", "heading", "Tea", "green", "line", "match"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["op", "heading", "line", "lines", "match", "x"]), inner, max_size=4
+    ),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ops=st.lists(JSON, min_size=1, max_size=3), source=st.sampled_from(["cli", "tool"]))
+def test_any_json_as_ops_leaves_a_note_that_still_says_the_rest(desk: Desk, ops: list[Any], source: str):
+    records = len(desk.records())
+
+    desk.do(*ops, source=source)
+
+    assert desk.text().startswith("# Me\n")
+    assert desk.text().rstrip("\n").find("All of them.") > 0
+    assert len(desk.records()) == records + 1

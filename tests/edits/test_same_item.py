@@ -1,0 +1,162 @@
+"""A person and the bot at the same item, or at the same list: whose text stays, and where the other one goes."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.edits.conftest import Desk
+from tests.edits.test_races import TEA, meanwhile
+
+PAGE = "USER.INBOX.md"
+WITH_BLACK = TEA.replace("- white\n", "- white\n- black\n")
+
+
+def rewrite(desk: Desk, **asked: Any) -> Any:
+    """The bot changes the item that it wrote."""
+    return desk.do({"op": "replace", "heading": "Tea", "match": "black", "line": "black, strong"}, **asked)
+
+
+@pytest.fixture
+def of_both(desk: Desk) -> Desk:
+    """A note with items of a person, and one of the bot."""
+    desk.save(TEA)
+    desk.append("black", source="tool")
+    assert desk.text() == WITH_BLACK
+    desk.close()
+    desk.ahead += timedelta(minutes=5)  # time enough to read it
+    return desk
+
+
+@pytest.mark.scenario("A13")
+@pytest.mark.parametrize("theirs", ["black, in the morning", "black with milk", "oolong"])
+@pytest.mark.parametrize("human_items", ["propose", "edit"])
+def test_of_an_item_that_both_changed_the_persons_line_stays_and_the_bots_waits_in_the_inbox(
+    of_both: Desk, theirs: str, human_items: str
+):
+    of_both.options["human_items"] = human_items
+    saved = WITH_BLACK.replace("- black\n", f"- {theirs}\n")
+    meanwhile(of_both, saved)
+
+    edit = rewrite(of_both, source="tool")
+
+    assert of_both.text() == saved
+    assert edit.applied == edit.rejected == ()
+    [proposal] = edit.proposed
+    assert proposal.op == {"op": "replace", "heading": "Tea", "match": theirs, "line": "black, strong"}
+    assert f"id {proposal.id}" in of_both.text(PAGE)
+
+    of_both.save(of_both.text(PAGE).replace("- [ ]", "- [x]"), PAGE)
+    of_both.curator.inbox.carry_out(PAGE, of_both.now + timedelta(minutes=1))
+    assert of_both.text() == saved.replace(theirs, "black, strong")
+
+
+@pytest.mark.scenario("A13")
+def test_also_when_the_bots_write_had_to_wait(of_both: Desk):
+    path = of_both.vault / "USER.md"
+    path.chmod(0o444)
+    assert rewrite(of_both, source="tool").pending
+    of_both.close()
+    saved = WITH_BLACK.replace("- black\n", "- oolong\n")
+    of_both.save(saved)
+
+    [record] = of_both.curator.tend(of_both.now)
+
+    assert of_both.text() == saved
+    assert [one.op["match"] for one in record.proposed] == ["oolong"]
+    assert '"oolong" to "black, strong"' in of_both.text(PAGE)
+
+
+def test_what_a_person_asks_for_is_done_to_the_newer_text_as_far_as_it_fits(of_both: Desk):
+    meanwhile(of_both, WITH_BLACK.replace("- black\n", "- black, in the morning\n"))
+
+    edit = rewrite(of_both, source="cli")
+
+    assert edit.proposed == ()
+    assert of_both.text() == WITH_BLACK.replace("- black\n", "- black, strong\n")
+
+
+def test_an_item_that_was_deleted_meanwhile_is_not_written_again(of_both: Desk):
+    meanwhile(of_both, TEA)
+
+    edit = rewrite(of_both, source="tool")
+
+    assert of_both.text() == TEA
+    assert [done.outcome for done in edit.applied] == ["noop_no_match"]
+    assert edit.proposed == ()
+
+
+@pytest.mark.scenario("A17")
+def test_an_item_that_a_person_doubled_on_purpose_stays_twice(of_both: Desk):
+    doubled = WITH_BLACK.replace("- black\n", "- black\n- black\n")
+    meanwhile(of_both, doubled)
+
+    of_both.append("oolong", source="tool")
+
+    assert of_both.text() == doubled.replace("- black\n- black\n", "- black\n- black\n- oolong\n")
+    again = rewrite(of_both, source="tool")
+    assert [refused.reason for refused in again.rejected] == ["multiple_matches"]
+    assert of_both.text().count("- black\n") == 2
+
+
+@pytest.mark.scenario("A18")
+def test_a_persons_order_and_the_bots_text_are_both_kept(of_both: Desk):
+    meanwhile(of_both, TEA.replace("- green\n- white\n", "- black\n- white\n- green\n"))
+
+    edit = rewrite(of_both, source="tool")
+
+    assert [done.outcome for done in edit.applied] == ["applied"]
+    assert of_both.text() == TEA.replace("- green\n- white\n", "- black, strong\n- white\n- green\n")
+
+
+def test_undo_of_what_a_person_changed_since_waits_in_the_inbox(of_both: Desk):
+    edit = rewrite(of_both, source="tool")
+    saved = WITH_BLACK.replace("- black\n", "- black, strong, in the morning\n")
+    of_both.save(saved)
+
+    undone = of_both.undo(edit.audit_id)
+
+    assert of_both.text() == saved
+    assert [one.op["line"] for one in undone.proposed] == ["black"]
+    assert f"id {undone.proposed[0].id}" in of_both.text(PAGE)
+
+
+def test_undo_of_a_restored_version_proposes_what_a_person_changed_since(of_both: Desk):
+    newest = of_both.curator.past.history("USER.md")[0].revision
+    rewrite(of_both, source="cli")
+    run = of_both.curator.new_run("USER.md", "cli", of_both.now, restores=newest)
+    back = of_both.curator.run(run, of_both.now)
+    assert of_both.text() == WITH_BLACK
+    saved = WITH_BLACK.replace("- black\n", "- black, early\n")
+    of_both.save(saved)
+
+    undone = of_both.undo(back.audit_id)
+
+    assert of_both.text() == saved
+    assert [one.op for one in undone.proposed] == [
+        {"op": "replace", "heading": "Tea", "match": "black, early", "line": "black, strong"}
+    ]
+
+
+@pytest.mark.scenario("G115")
+@pytest.mark.parametrize("source", ["nightly", "tool"])
+def test_a_day_that_a_person_edits_while_a_job_rewrites_it_has_both(desk: Desk, source: str):
+    note = "Channels/harbour/memories/2026-11-20.md"
+    before = "# Friday\n\n## Tea\n\n- Ann came by\n- the kettle broke\n"
+    desk.save(before, note)
+    desk.append("Bob called", note=note, source=source)
+    desk.close()
+    with_bob = before + "- Bob called\n"
+    assert desk.text(note) == with_bob
+    saved = with_bob.replace("- the kettle broke\n", "- the kettle broke, and was mended\n")
+
+    (desk.vault / note).chmod(0o444)
+    op = {"op": "replace", "heading": "Tea", "match": "Bob called", "line": "Bob called about the boat"}
+    waiting = desk.do(op, {"op": "append", "heading": "Tea", "line": "rain"}, note=note, source=source)
+    assert waiting.pending
+    desk.save(saved, note)
+
+    desk.curator.tend(desk.now)
+
+    assert desk.text(note) == saved.replace("- Bob called\n", "- Bob called about the boat\n") + "- rain\n"
+    assert len(desk.records(note)) == 2

@@ -1,0 +1,135 @@
+"""Full text: what goes in is what is found, in any script, and only what is there."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.search.library import library, put
+from vault_memory.index import fts_search
+from vault_memory.index.filters import Filters
+from vault_memory.index.query_cache import MOST_ROWS, MOST_SCORES, Kept
+from vault_memory.rules.search import tokens
+
+SCOPE = "user:ann"
+NONE = Filters()
+
+
+def find(index, *asked, filters=NONE, most=100):
+    """The texts that have any of the words."""
+    found = fts_search.find(index.connection, index.scope_ids([SCOPE]), asked, filters, most=most).found
+    rows = dict(index.connection.execute("SELECT id, text FROM chunk"))
+    return sorted(rows[row[1]] for row in found.values())
+
+
+@pytest.fixture(scope="module")
+def index():
+    return library(
+        {
+            (SCOPE, "a.md"): "# Boats\n\n- the red boat (topic: sea)\n- **Ann**: rowing is fun\n",
+            (SCOPE, "b.md"): "- 東京に行った\n- प्रयागराज में हिन्दी\n- กรุงเทพมหานคร\n- Ёлка и café\n- x\x00y\n",
+        },
+        embedded=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("red", "- the red boat (topic: sea)"),
+        ("row", "- **Ann**: rowing is fun"),
+        ("東", "- 東京に行った"),
+        ("た", "- 東京に行った"),
+        ("東京", "- 東京に行った"),
+        ("हिन्दी", "- प्रयागराज में हिन्दी"),
+        ("กร", "- กรุงเทพมหานคร"),
+        ("елка", "- Ёлка и café"),
+        ("cafe", "- Ёлка и café"),
+        ("y", "- x\x00y"),
+    ],
+)
+def test_a_word_is_found_in_any_script(index, asked, found):
+    assert find(index, asked) == [found]
+
+
+def test_a_vowel_sign_is_part_of_its_word(index):
+    assert find(index, "हिन्दि") == []
+
+
+def test_a_heading_is_found_with_all_that_stands_under_it(index):
+    assert find(index, "boats") == ["- **Ann**: rowing is fun", "- the red boat (topic: sea)"]
+
+
+def test_the_name_of_a_scope_is_no_word(index):
+    (scope,) = index.scope_ids([SCOPE])
+
+    assert find(index, f"s{scope}", "scope") == []
+
+
+def test_filters_narrow_what_is_found(index):
+    assert find(index, "boats", filters=Filters(topic="SEA")) == find(index, "boats")
+    assert find(index, "boats", filters=Filters(topic="land")) == ["- **Ann**: rowing is fun"]
+    assert find(index, "boats", filters=Filters(kinds=frozenset({"dated"}))) == []
+
+
+def test_no_more_than_asked_for_are_found_and_the_best_of_them(index):
+    assert find(index, "boats", "red", most=1) == ["- the red boat (topic: sea)"]
+
+
+def test_very_frequent_words_are_left_out_while_rarer_ones_remain(monkeypatch):
+    monkeypatch.setattr(fts_search, "MOST_ROWS", 10)
+    index = library({(SCOPE, "a.md"): "".join(f"- common {'rare' if at == 5 else at}\n" for at in range(50))})
+
+    assert find(index, "common", "rare") == ["- common rare"]
+    assert len(find(index, "common")) == 50
+
+
+@settings(max_examples=40)
+@given(st.text(alphabet=st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20))
+@example("東京 tower")
+@example("\u0300")
+@example("a\u0600b")
+def test_what_was_put_in_is_found_by_its_own_words(line):
+    index = library({(SCOPE, "a.md"): f"- {line}\n"}, embedded=False)
+    asked = [word for word in tokens.words(line) if any(letter.isalnum() for letter in word)]
+
+    if asked and all(letter.isascii() or letter.isalpha() for letter in line):
+        assert find(index, *asked)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.lists(st.sampled_from(["oak", "elm", "ash"]), max_size=4), max_size=4))
+def test_what_is_gone_from_a_note_is_gone_from_the_full_text(versions):
+    index = library({}, embedded=False)
+    for version in versions:
+        put(index, "a.md", SCOPE, "".join(f"- {word}\n" for word in version))
+
+        for word in ("oak", "elm", "ash"):
+            assert find(index, word) == sorted(f"- {one}" for one in version if one == word)
+
+
+def test_what_is_kept_of_a_search_is_forgotten_with_the_next_change():
+    index = library({(SCOPE, "a.md"): "- red boat\n- red car\n"}, embedded=False)
+    other = library({(SCOPE, "a.md"): "- red bike\n"}, embedded=False)
+    ids = index.scope_ids([SCOPE])
+    for _ in range(2):
+        assert find(index, "red", "car") == ["- red boat", "- red car"]
+        assert find(other, "red") == ["- red bike"]
+
+    put(index, "a.md", SCOPE, "- red car\n- a line\n")
+
+    assert find(index, "red", "car") == ["- red car"]
+    places = list(fts_search.find(index.connection, ids, ["red"], NONE, most=9).found)
+    assert set(fts_search.beside(index.connection, ids, [places[0] + 1, places[0] + 2], NONE)) == {places[0] + 1}
+    assert fts_search.beside(index.connection, [], places, NONE) == {}
+
+
+def test_what_is_kept_of_searches_has_an_end():
+    index = library({(SCOPE, "a.md"): "".join(f"- word{at} there\n" for at in range(50))}, embedded=False)
+    kept = Kept()
+    for at in range(30):
+        kept.keep_scores(str(at), dict.fromkeys(range(10_000), 1.0))
+        kept.keep_rows([(row, row, None, "", "") for row in range(at * 1_000, at * 1_000 + 1_000)])
+
+        assert sum(map(len, kept.scores.values())) <= MOST_SCORES
+        assert len(kept.by_id) <= len(kept.by_place) <= MOST_ROWS
+    assert find(index, "word7") == ["- word7 there"]

@@ -1,0 +1,32 @@
+"""Killed after each step and at random moments, and done again: the files are those of a night left in peace."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROJECT
+
+
+def kill(folder: Path, kills: int, seed: int) -> None:
+    command = [sys.executable, "-m", "tests.learning.killing", str(folder), str(kills), str(seed)]
+    ran = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=1200)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+
+    assert found["faults"] == []
+    assert found["steps"] == 12
+    assert found["killed"] >= found["steps"] + kills // 3
+    print(found)
+
+
+@pytest.mark.scenario("B33", "B37")
+def test_killed_after_each_step_and_ten_times_besides_a_night_ends_as_if_left_in_peace(tmp_path: Path) -> None:
+    kill(tmp_path, 10, seed=1)
+
+
+@pytest.mark.deep
+def test_killed_a_hundred_times_a_night_ends_as_if_left_in_peace(tmp_path: Path) -> None:
+    kill(tmp_path, 100, seed=2)

@@ -1,0 +1,68 @@
+"""Real weights in sentence-transformers; large, so only where it was asked for."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.models.contract import UnderstandingContract, cosine
+from vault_memory.config.sections import Embedding
+from vault_memory.errors import EmbedderUnavailable
+from vault_memory.models.embedding.embedders import available, load_embedder
+from vault_memory.models.embedding.onnx import OnnxEmbedder
+
+if not (os.environ.get("CI") or os.environ.get("WITH_TORCH")):
+    pytest.skip("torch is large: CI or WITH_TORCH=1 runs these", allow_module_level=True)
+
+from vault_memory.models.embedding.sentence_transformers import SentenceEmbedder
+
+TEXTS = (
+    "The cat sat on the mat.",
+    "Ann said the dentist moved her appointment to Monday 08 May 2023 at nine.",
+    "## Preferences\n- prefers tea over coffee, no sugar",
+    "Вчера мы ели суп",
+    "what did Bob say about the budget for 2024?",
+    "a long note " * 200,
+)
+
+
+@pytest.fixture(scope="module")
+def sentence() -> SentenceEmbedder:
+    return SentenceEmbedder("minilm")
+
+
+class TestSentenceEmbedder(UnderstandingContract):
+    @pytest.fixture
+    def embedder(self, sentence: SentenceEmbedder) -> SentenceEmbedder:
+        return sentence
+
+
+def test_the_small_weights_say_what_the_full_ones_say(sentence: SentenceEmbedder, minilm: OnnxEmbedder) -> None:
+    pairs = zip(sentence.embed(TEXTS), minilm.embed(TEXTS), strict=True)
+
+    assert min(cosine(full, small) for full, small in pairs) >= 0.99
+
+
+def test_full_and_small_weights_are_two_models(sentence: SentenceEmbedder, minilm: OnnxEmbedder) -> None:
+    assert sentence.fingerprint != minilm.fingerprint
+
+
+def test_the_same_weights_have_the_same_fingerprint_when_loaded_again(
+    sentence: SentenceEmbedder, tmp_path: Path
+) -> None:
+    sentence.embed(TEXTS)
+
+    again = load_embedder(Embedding(kind="sentence"), cache=tmp_path)
+
+    assert again is not None
+    assert again.fingerprint == sentence.fingerprint
+    assert available(Embedding(kind="sentence")) == ""
+
+
+def test_a_folder_that_is_no_model_is_told_in_words(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{")
+
+    with pytest.raises(EmbedderUnavailable, match="cannot be loaded") as caught:
+        load_embedder(Embedding(kind="sentence", model=str(tmp_path)), cache=tmp_path)
+
+    assert caught.value.hint

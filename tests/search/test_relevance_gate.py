@@ -1,0 +1,90 @@
+"""Whether a vault has anything to say to a prompt: only when a good part of what it is about stands there."""
+
+import pytest
+
+from tests.search.library import MODEL, NOW, embed, library, put
+from vault_memory.search.query import search
+
+ME, OTHER = "user:me", "user:other"
+GARDEN = """# Garden
+
+- The pump of the well needs two strokes
+- Tomatoes grow behind the shed
+- 井戸のポンプは二回押す
+"""
+NOTES = {
+    (ME, "garden.md"): GARDEN,
+    (ME, "list.md"): "- A list of places would help her\n- Function of the lamp: two flashes\n",
+    (OTHER, "theirs.md"): "- Kangaroos jump over the fence\n- Kangaroos sleep at noon\n",
+}
+
+
+@pytest.fixture(scope="module")
+def index():
+    return library(NOTES)
+
+
+def hits(index, prompt, **more):
+    return search(index, prompt, scopes=[ME], now=NOW, mode="keyword", gated=True, **more).hits
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "how does the pump of the well work?",
+        "tomatoes?",
+        "My day was long and I talked to many people about nothing much. How many strokes does the well's pump need?",
+        "ポンプは二回押す",
+    ],
+)
+def test_a_prompt_about_what_stands_there_is_let_through(index, prompt):
+    assert hits(index, prompt)[0].note == "garden.md"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "hello",
+        "Write a python function that sorts a list of numbers",
+        "what do kangaroos do at noon over the fence?",
+        "help me to negotiate a merger with lawyers abroad",
+        "who are you?",
+        "",
+        "東京の天気",
+    ],
+)
+def test_a_prompt_about_something_else_finds_nothing(index, prompt):
+    assert hits(index, prompt) == ()
+
+
+def test_a_day_that_the_prompt_names_is_enough():
+    index = library(NOTES)
+    put(index, "2024-06-14.md", ME, "- Painted the gallery railing\n", kind="dated", date="2024-06-14")
+
+    assert [hit.note for hit in hits(index, "what happened on 2024-06-14?")] == ["2024-06-14.md"]
+    assert not hits(index, "what happened on 2021-02-03?")
+
+
+def test_without_the_gate_a_search_gives_its_best(index):
+    found = search(index, "a list of numbers and lawyers", scopes=[ME], now=NOW, mode="keyword").hits
+
+    assert [hit.note for hit in found][:1] == ["list.md"]
+
+
+def test_what_is_open_to_a_prompt_does_not_depend_on_other_scopes(index):
+    alone = library({key: text for key, text in NOTES.items() if key[0] == ME})
+    for prompt in ("the pump of the well", "kangaroos at noon by the pump", "a list of kangaroos"):
+        assert [hit.note for hit in hits(index, prompt)] == [hit.note for hit in hits(alone, prompt)]
+
+
+def test_a_chunk_far_more_like_the_prompt_than_the_vault_is_let_through_by_its_vector():
+    notes = {(ME, f"{at}.md"): f"- word{at} thing{at} item{at}\n" for at in range(12)}
+    index = library({**notes, (ME, "tea.md"): "- sencha gyokuro matcha\n"})
+    vector = embed("sencha gyokuro matcha")
+
+    found = search(
+        index, "infusions, please?", scopes=[ME], now=NOW, embed=lambda text: vector, model=MODEL, gated=True
+    )
+
+    assert found.hits[0].note == "tea.md"
+    assert not search(index, "infusions, please?", scopes=[ME], now=NOW, gated=True).hits

@@ -1,0 +1,5 @@
+"""What the tests of talk share."""
+
+from tests.http.conftest import sample, served
+
+__all__ = ["sample", "served"]
