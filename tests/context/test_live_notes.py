@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.context.live_notes import Authors, Notes
+from vault_memory.context.live_notes import Authors, LiveNotes
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.markdown.document import parse
 from vault_memory.rules.facts.fact import read_facts
@@ -27,9 +27,9 @@ RAW = st.tuples(
 NOTE = "memory/note.md"
 
 
-def notes(root: Path) -> Notes:
+def notes(root: Path) -> LiveNotes:
     folder = Folder(root)
-    return Notes(folder, Authors(folder))
+    return LiveNotes(folder, Authors(folder))
 
 
 def hits(path: str, raw: bytes) -> list[Hit]:
@@ -107,7 +107,7 @@ def test_an_audit_that_is_read_once_is_read_again_when_it_changes(tmp_path):
     hit = Hit(NOTE, (1, 1), (), None, "group:main", "note", "- tea", 1.0)
 
     def origin() -> str:
-        found = Notes(Folder(tmp_path), authors).standing(hit)
+        found = LiveNotes(Folder(tmp_path), authors).standing(hit)
         assert found is not None
         return found.origin
 

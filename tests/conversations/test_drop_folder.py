@@ -11,7 +11,7 @@ import pytest
 from tests.scenarios.outside import Outside
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.conversations import drop_folder as dropped
-from vault_memory.conversations.drop_folder import Taken
+from vault_memory.conversations.drop_folder import DropReport
 from vault_memory.edits.edit_errors import TurnNotRecorded
 
 
@@ -47,8 +47,8 @@ def left(memory: VaultMemory) -> list[str]:
 def test_dropped_lines_are_recorded_once_and_nothing_is_left_of_the_file(memory):
     drop(memory, line("one kettle"), line("two", channel="kitchen"), line("three", ts=""))
 
-    assert memory.take_dropped() == Taken(3, 0)
-    assert memory.take_dropped() == Taken()
+    assert memory.take_dropped() == DropReport(3, 0)
+    assert memory.take_dropped() == DropReport()
 
     assert texts(memory) == ["one kettle", "three"]
     assert texts(memory, "channel:kitchen") == ["two"]
@@ -79,7 +79,7 @@ def test_lines_that_are_no_turns_are_put_aside_with_the_reason(memory):
     bad = [line("x", source=""), "nonsense\n", line("x", user="../bob"), line("x", mode="loud"), line("x", role="king")]
     drop(memory, line("good"), *bad, line("good, too"))
 
-    assert memory.take_dropped() == Taken(2, 5)
+    assert memory.take_dropped() == DropReport(2, 5)
 
     assert texts(memory) == ["good", "good, too"]
     [aside] = left(memory)
@@ -136,7 +136,7 @@ def test_links_folders_and_hidden_files_are_left_alone(memory, tmp_path):
     os.mkfifo(memory.drop_folder.path / "pipe.jsonl")
     drop(memory, line("being made"), name=".mail.jsonl")
 
-    assert memory.take_dropped() == Taken()
+    assert memory.take_dropped() == DropReport()
 
     assert left(memory) == [".mail.jsonl", "folder.jsonl", "link.jsonl", "pipe.jsonl"]
 
@@ -144,7 +144,7 @@ def test_links_folders_and_hidden_files_are_left_alone(memory, tmp_path):
 def test_a_file_of_thousands_of_lines_is_taken_whole(memory):
     drop(memory, *(line(f"line {number}") for number in range(3_000)))
 
-    assert memory.take_dropped() == Taken(3_000, 0)
+    assert memory.take_dropped() == DropReport(3_000, 0)
     assert len(set(texts(memory))) == 3_000
 
 
@@ -166,7 +166,7 @@ def test_what_is_forgotten_does_not_come_back_from_the_drop_folder(memory):
     forgotten = memory.forget("tide and lantern")
 
     assert forgotten.remaining == ()
-    assert memory.take_dropped() == Taken()
+    assert memory.take_dropped() == DropReport()
     assert memory.search("lantern", scopes=["user:alice"]).hits == ()
     assert [path for path in memory.state.path.rglob("*") if path.is_file() and b"tide and" in path.read_bytes()] == []
     assert "good morning" in texts(memory)
@@ -228,7 +228,7 @@ def test_killed_before_any_step_no_line_is_lost_and_none_is_doubled(outside):
 
 def test_what_a_program_marks_as_automated_is_found_and_does_not_wait_to_be_learned(memory):
     drop(memory, line("kettle report", automated=True), line("the kettle sings"), line("bad", automated="yes"))
-    assert memory.take_dropped() == Taken(2, 1)
+    assert memory.take_dropped() == DropReport(2, 1)
 
     assert [(turn.text, turn.automated) for turn in memory.transcripts.of("user:alice")] == [
         ("kettle report", True), ("the kettle sings", False)

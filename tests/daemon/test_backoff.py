@@ -2,7 +2,7 @@
 
 import pytest
 
-from vault_memory.daemon.backoff import IDLE_POLL, LONGEST, Pace, Resting
+from vault_memory.daemon.backoff import IDLE_POLL, LONGEST, PathBackoff, SyncBackoff
 from vault_memory.remote.remote_errors import RemoteBusy, RemoteUnreachable, Unauthorised
 from vault_memory.sync.engine import Report
 from vault_memory.sync.observe.local_scan import BEING_SAVED
@@ -12,11 +12,11 @@ QUIET = Report()
 POLL = 15.0
 
 
-def pace(at: float = 0.0) -> Pace:
-    return Pace(POLL, at, draw=lambda: 0.5)
+def pace(at: float = 0.0) -> SyncBackoff:
+    return SyncBackoff(POLL, at, draw=lambda: 0.5)
 
 
-def after_a_pass(at: float = 0.0, report: Report = QUIET) -> Pace:
+def after_a_pass(at: float = 0.0, report: Report = QUIET) -> SyncBackoff:
     started = pace(at)
     started.begin()
     started.done(report, at, asked=True)
@@ -129,7 +129,7 @@ def test_what_only_a_person_can_change_is_left_alone():
 
 
 def test_a_path_that_fails_rests_for_seconds():
-    resting, now, gaps = Resting(draw=lambda: 0.5), 0.0, []
+    resting, now, gaps = PathBackoff(draw=lambda: 0.5), 0.0, []
 
     for _ in range(9):
         resting.note({"a.md": "it is locked"}, now)
@@ -141,7 +141,7 @@ def test_a_path_that_fails_rests_for_seconds():
 
 
 def test_a_path_is_tried_every_15_seconds_in_the_first_minutes_and_each_hour_at_last():
-    resting, now, gaps = Resting(draw=lambda: 1.0), 0.0, {}
+    resting, now, gaps = PathBackoff(draw=lambda: 1.0), 0.0, {}
 
     while now < 24 * 3600.0:
         resting.note({"a.md": "it is locked"}, now)
@@ -154,7 +154,7 @@ def test_a_path_is_tried_every_15_seconds_in_the_first_minutes_and_each_hour_at_
 
 
 def test_a_change_on_the_server_ends_the_pauses_and_begins_them_anew():
-    resting, now = Resting(draw=lambda: 0.5), 0.0
+    resting, now = PathBackoff(draw=lambda: 0.5), 0.0
     while resting.next() - now < 600.0 or not resting.at(now):
         now = resting.next() if resting.at(now) else now
         resting.note({"a.md": "it is locked"}, now)
@@ -169,7 +169,7 @@ def test_a_change_on_the_server_ends_the_pauses_and_begins_them_anew():
 
 def test_a_server_that_is_away_is_tried_every_15_seconds_in_the_first_minutes_and_then_less_often():
     for draw in (0.0, 1.0):
-        away, now, gaps = Pace(POLL, 0.0, draw=lambda draw=draw: draw), 0.0, {}
+        away, now, gaps = SyncBackoff(POLL, 0.0, draw=lambda draw=draw: draw), 0.0, {}
         while now < 7200.0:
             away.failed(RemoteUnreachable("gone"), now)
             gaps[now] = away.next()[0] - now
@@ -181,7 +181,7 @@ def test_a_server_that_is_away_is_tried_every_15_seconds_in_the_first_minutes_an
 
 
 def test_a_path_that_goes_again_is_forgotten_and_one_that_rests_is_not():
-    resting = Resting(draw=lambda: 0.5)
+    resting = PathBackoff(draw=lambda: 0.5)
     resting.note({"a.md": "it is locked", "b.md": "it is locked"}, 0.0)
 
     resting.note({"a.md": "it is locked", "b.md": "it is locked"}, 1.0)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vault_memory.edits.edit_result import Edit
-from vault_memory.edits.editor import Curator
+from vault_memory.edits.editor import NoteEditor
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 
@@ -30,13 +30,13 @@ class Desk:
     options: dict[str, Any] = field(default_factory=dict)
     ahead: timedelta = AHEAD
     """of the clock"""
-    _curator: Curator | None = None
+    _curator: NoteEditor | None = None
 
     @property
-    def curator(self) -> Curator:
+    def curator(self) -> NoteEditor:
         if self._curator is None:
             layout = Layout([])
-            self._curator = Curator(
+            self._curator = NoteEditor(
                 self.reader(self.vault), layout, self.state, learn=self.learnt.append, **self.options
             )
         return self._curator

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.edits.audit_log import MOST_KNOWN, Trail
+from vault_memory.edits.audit_log import MOST_KNOWN, AuditLog
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.vault import jsonl_log
 from vault_memory.vault.jsonl_log import lines_from_end
@@ -24,7 +24,7 @@ def test_whatever_becomes_of_a_file_it_is_read_as_it_stands(tmp_path, seed: int)
     vault, state = tmp_path / "vault", tmp_path / "state"
     vault.mkdir()
     state.mkdir()
-    trail, chance = Trail(Folder(vault), state), random.Random(seed)
+    trail, chance = AuditLog(Folder(vault), state), random.Random(seed)
     files = [vault / f"n{number}.md.audit.jsonl" for number in range(MOST_KNOWN + 1)]
     for number in range(120):
         file = chance.choice(files)
@@ -41,9 +41,9 @@ def test_whatever_becomes_of_a_file_it_is_read_as_it_stands(tmp_path, seed: int)
         file.write_bytes(raw)
         note = file.name.removesuffix(".audit.jsonl")
 
-        assert trail.of(note) == Trail(Folder(vault), state).of(note)
+        assert trail.of(note) == AuditLog(Folder(vault), state).of(note)
         trail.add(Record(f"r{number}", "2026-01-01T00:01:00Z", "", "cli", note))
-        assert trail.of(note) == Trail(Folder(vault), state).of(note)
+        assert trail.of(note) == AuditLog(Folder(vault), state).of(note)
 
 
 @given(st.lists(st.binary(max_size=12).filter(lambda raw: b"\n" not in raw)), st.integers(1, 9))
@@ -59,7 +59,7 @@ def test_a_log_read_from_its_end_has_the_same_lines(lines: list[bytes], block: i
 @pytest.mark.parametrize("limit", [1, 7, 500])
 def test_the_latest_records_are_the_last_ones_of_all(tmp_path, limit: int) -> None:
     (tmp_path / "n.md.audit.jsonl").write_bytes(b"".join(map(line, range(60))) + b"no record\n" + line(60)[:-9])
-    trail = Trail(Folder(tmp_path), tmp_path)
+    trail = AuditLog(Folder(tmp_path), tmp_path)
 
     assert trail.latest("n.md", limit) == trail.of("n.md")[-limit:]
 
@@ -68,7 +68,7 @@ def test_a_huge_audit_is_looked_through_without_being_taken_into_memory(tmp_path
     with (tmp_path / "n.md.audit.jsonl").open("wb") as file:
         for number in range(30):
             file.write(line(number).replace(b"tool", b"t" * 2**20))
-    trail = Trail(Folder(tmp_path), tmp_path)
+    trail = AuditLog(Folder(tmp_path), tmp_path)
     looks = {
         "the newest record": lambda: len(trail.latest("n.md", 1)) == 1,
         "a record by its id": lambda: trail.held("000", "n.md") is not None,

@@ -417,7 +417,7 @@ SETTLING = """
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from vault_memory.edits.conflict_copies import Conflicts; from vault_memory.edits.editor import Curator
+from vault_memory.edits.conflict_copies import Conflicts; from vault_memory.edits.editor import NoteEditor
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 folder = Folder(sys.argv[1])

@@ -123,7 +123,7 @@ def test_of_many_who_ask_at_once_one_gets_the_lease(laptop: Desk, tmp_path: Path
 import sys, time
 from pathlib import Path
 from vault_memory.edits.device_lease import Lease
-from vault_memory.edits.audit_log import Trail
+from vault_memory.edits.audit_log import AuditLog
 from vault_memory.vault.reader import Folder
 state = Path(sys.argv[2])
 trail = Trail(Folder(Path(sys.argv[1])), state)

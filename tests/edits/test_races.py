@@ -179,7 +179,7 @@ KILLED = """
     import os, signal, sys
     from datetime import UTC, datetime, timedelta
     from pathlib import Path
-    from vault_memory.edits.editor import Curator
+    from vault_memory.edits.editor import NoteEditor
     from vault_memory.rules.paths.layout import Layout
     from vault_memory.vault.reader import Folder
 
@@ -237,7 +237,7 @@ MANY = """
     import sys
     from datetime import UTC, datetime, timedelta
     from pathlib import Path
-    from vault_memory.edits.editor import Curator
+    from vault_memory.edits.editor import NoteEditor
     from vault_memory.rules.paths.layout import Layout
     from vault_memory.vault.reader import Folder
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.edits.conftest import Desk
 from vault_memory.forgetting.vault_files import Forgetter, Forgetting
-from vault_memory.rules.forgetting.matcher import Sought
+from vault_memory.rules.forgetting.matcher import TextMatcher
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.snapshots import revision_of
 
@@ -16,7 +16,7 @@ TEXT = "green lantern"
 
 def forget(desk: Desk, text: str = TEXT) -> Forgetting:
     found = Forgetting()
-    forgetter = Forgetter(desk.curator, Layout([]), Sought.of(text))
+    forgetter = Forgetter(desk.curator, Layout([]), TextMatcher.of(text))
     forgetter.look(found)
     forgetter.look_back(found, desk.now)
     forgetter.carry_out(found, desk.now, patience=0.0)

@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vault_memory.http.rate_limit import MOST_KNOWN, Pace
+from vault_memory.http.rate_limit import MOST_KNOWN, RateLimiter
 
 PAUSES = st.lists(st.floats(min_value=0, max_value=90, allow_nan=False), max_size=60)
 
@@ -21,7 +21,7 @@ def test_in_no_stretch_of_time_more_pass_than_a_minute_holds_and_the_stretch_ref
     per_minute: int, pauses: list[float]
 ):
     clock = Clock()
-    pace = Pace(per_minute, clock)
+    pace = RateLimiter(per_minute, clock)
     passed: list[float] = []
 
     for pause in pauses:
@@ -38,7 +38,7 @@ def test_in_no_stretch_of_time_more_pass_than_a_minute_holds_and_the_stretch_ref
 @example(per_minute=1, pauses=[1.725083227851961, 0.0])
 def test_after_the_wait_that_was_told_the_next_one_passes(per_minute: int, pauses: list[float]):
     clock = Clock()
-    pace = Pace(per_minute, clock)
+    pace = RateLimiter(per_minute, clock)
 
     for pause in pauses:
         clock.now += pause
@@ -48,14 +48,14 @@ def test_after_the_wait_that_was_told_the_next_one_passes(per_minute: int, pause
 
 
 def test_one_who_asks_too_often_takes_nothing_from_another():
-    pace = Pace(2, Clock())
+    pace = RateLimiter(2, Clock())
 
     assert [bool(pace.take("mira")) for _ in range(3)] == [False, False, True]
     assert [bool(pace.take("tomas")) for _ in range(3)] == [False, False, True]
 
 
 def test_of_very_many_only_the_last_are_kept():
-    pace = Pace(1, Clock())
+    pace = RateLimiter(1, Clock())
 
     for who in range(MOST_KNOWN * 2):
         pace.take(who)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.ingest.histories import contents
 from vault_memory.index.chunk_rows import Delta
 from vault_memory.index.delta_cache import LONG
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.markdown.document import parse
 from vault_memory.rules.facts.fact import read_facts
@@ -39,13 +39,13 @@ changes = st.lists(
 
 def put(index: Index, raw: bytes, *, kind: str = "facts", scope: str = "user:ann") -> Delta:
     facts = read_facts(parse(raw), scope) if kind == "facts" else ()
-    held = Held(len(raw), 1, 1, 1, str(hash(raw)), State.SETTLED)
+    held = IndexedFile(len(raw), 1, 1, 1, str(hash(raw)), State.SETTLED)
     with index.transaction():
         return index.put(Entry("a.md", scope, kind, None, len(raw), held, list(chunk(raw)), facts=facts))
 
 
 def put_and_fail(index: Index, raw: bytes) -> None:
-    held = Held(1, 1, 1, 1, "r", State.SETTLED)
+    held = IndexedFile(1, 1, 1, 1, "r", State.SETTLED)
     with index.transaction():
         index.put(Entry("a.md", "user:ann", "facts", None, 1, held, list(chunk(raw))))
         raise KeyboardInterrupt

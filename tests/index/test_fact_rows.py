@@ -8,7 +8,7 @@ import pytest
 
 from tests.search.library import NOW
 from vault_memory.index import fact_rows, filters
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.markdown.document import parse
 from vault_memory.rules.facts.fact import read_facts
@@ -20,7 +20,7 @@ SCOPES = ("user:alice", "user:alices", "user:Alice", "channel:alice", "group:mai
 
 def put(index: Index, scope: str, page: str, path: str = "") -> None:
     raw = page.encode()
-    held = Held(len(raw), 1, 1, 1, page, State.SETTLED)
+    held = IndexedFile(len(raw), 1, 1, 1, page, State.SETTLED)
     path = path or f"{scope}/FACTS.md"
     with index.transaction():
         index.put(Entry(path, scope, "facts", None, len(raw), held, chunk(raw), facts=read_facts(parse(raw), scope)))
@@ -37,7 +37,7 @@ def index():
         page = f"## alice\n- knows: Bob\n- likes: {secret(scope)}\n\n## bob\n- also_known_as: {secret(scope)}\n@bob\n"
         put(built, scope, page)
         note = f"- @bob is {secret(scope)} here\n".encode()
-        held = Held(1, 1, 1, 1, scope, State.SETTLED)
+        held = IndexedFile(1, 1, 1, 1, scope, State.SETTLED)
         with built.transaction():
             built.put(Entry(f"{scope}/note.md", scope, "note", None, 1, held, chunk(note)))
     yield built
@@ -54,11 +54,11 @@ def everything(index: Index, asked: Sequence[str]) -> str:
     return str(
         [
             fact_rows.every(index.connection, ids),
-            fact_rows.about(index.connection, ids, ["alice", "bob", *map(secret, SCOPES)]),
+            fact_rows.facts_about(index.connection, ids, ["alice", "bob", *map(secret, SCOPES)]),
             [fact_rows.with_id(index.connection, ids, digit) for digit in "0123456789abcdef"],
             fact_rows.named(index.connection, ids, Prompt(f"alice bob {of_all}")),
             fact_rows.aliases(index.connection, ids),
-            [fact_rows.meant(index.connection, ids, secret(scope)) - {secret(scope)} for scope in SCOPES],
+            [fact_rows.resolve_entity(index.connection, ids, secret(scope)) - {secret(scope)} for scope in SCOPES],
             search(index, "where is Bob?", scopes=asked, now=NOW, limit=100).hits,
             search(index, "here", scopes=asked, now=NOW, limit=100, entity="bob").hits,
         ]
@@ -91,10 +91,10 @@ def test_the_leak_would_show_if_rows_were_not_compared(index, monkeypatch):
 def test_the_scope_is_a_required_argument():
     for function in (
         fact_rows.every,
-        fact_rows.about,
+        fact_rows.facts_about,
         fact_rows.with_id,
         fact_rows.named,
-        fact_rows.meant,
+        fact_rows.resolve_entity,
         fact_rows.aliases,
         fact_rows.mentioned,
     ):
@@ -129,7 +129,7 @@ def test_what_ended_a_fact_is_found_with_it():
     index = Index(":memory:")
     put(index, "user:alice", "## bob\n- works_at: Acme (since 2020-01-01)\n- works_at: Globex (since 2021-01-01)\n")
 
-    found = fact_rows.about(index.connection, index.scope_ids(["user:alice"]), ["acme"])
+    found = fact_rows.facts_about(index.connection, index.scope_ids(["user:alice"]), ["acme"])
 
     assert {fact.object for _, fact in found} == {"Acme", "Globex"}
     assert {fact.valid_from for _, fact in found} == {date(2020, 1, 1), date(2021, 1, 1)}
@@ -140,7 +140,7 @@ def test_a_line_with_another_name_of_whom_is_asked_about_is_found():
     put(index, "user:alice", "## fog bell\n- also_known_as: Greta\n")
     note = b"- Greta was oiled by Ann\n- a lamp\n- the oars\n"
     with index.transaction():
-        held = Held(1, 1, 1, 1, "x", State.SETTLED)
+        held = IndexedFile(1, 1, 1, 1, "x", State.SETTLED)
         index.put(Entry("note.md", "user:alice", "note", None, len(note), held, chunk(note)))
 
     found = search(index, "the fog bell?", scopes=["user:alice"], now=NOW, kinds=["note"], why=True).hits
@@ -158,7 +158,7 @@ def test_without_other_names_a_search_is_as_it_was():
         with index.transaction():
             for number in range(3):
                 note = f"- the boat {number} of bob\n- tea\n".encode()
-                held = Held(1, 1, 1, 1, str(number), State.SETTLED)
+                held = IndexedFile(1, 1, 1, 1, str(number), State.SETTLED)
                 index.put(Entry(f"{number}.md", "user:alice", "note", None, len(note), held, chunk(note)))
     put(known, "user:bob", "## bob\n- also_known_as: tea\n")
 

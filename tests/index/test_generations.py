@@ -7,12 +7,12 @@ import pytest
 from vault_memory.errors import IndexTooNew
 from vault_memory.index import vectors
 from vault_memory.index.generations import RULES, Generations
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.markdown.chunking.chunker import chunk
 
 
 def entry(path="a.md", raw=b"- the boat leaks\n"):
-    return Entry(path, "user:ann", "note", None, len(raw), Held(1, 1, 1, 1, "r", State.SETTLED), chunk(raw))
+    return Entry(path, "user:ann", "note", None, len(raw), IndexedFile(1, 1, 1, 1, "r", State.SETTLED), chunk(raw))
 
 
 def fill(index):

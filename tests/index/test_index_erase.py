@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vault_memory.index.index_erase import notes_holding, sweep, unused
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.ingest.embed_pending import embed_pending
 from vault_memory.ingest.note import forget_note
 from vault_memory.markdown.chunking.chunker import chunk
@@ -24,7 +24,7 @@ class Embedder:
 
 
 def put(index: Index, path: str, text: str) -> None:
-    held = Held(-1, -1, -1, -1, path, State.SETTLED)
+    held = IndexedFile(-1, -1, -1, -1, path, State.SETTLED)
     with index.transaction():
         index.put(Entry(path, "user:main", "note", None, len(text), held, chunk(text.encode())))
 

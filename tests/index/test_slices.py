@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from vault_memory.index import slices as slices_module
 from vault_memory.index.slices import put_in_slices, remove_in_slices
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.markdown.chunking.chunker import chunk
 
 OTHER = "- a stork in the reeds\n- greets @mira\n"
@@ -21,7 +21,7 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def entry(path: str, text: str, scope: str = "user:mira") -> Entry:
-    held = Held(len(text), 1, 1, 1, f"revision of {text}", State.SETTLED)
+    held = IndexedFile(len(text), 1, 1, 1, f"revision of {text}", State.SETTLED)
     return Entry(path, scope, "note", None, len(text), held, chunk(text.encode()))
 
 

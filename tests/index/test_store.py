@@ -5,10 +5,10 @@ import pytest
 from tests.search.library import library
 from vault_memory.index import fts_search as text
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.markdown.chunking.chunker import chunk
 
-HELD = Held(1, 1, 1, 1, "r", State.SETTLED)
+HELD = IndexedFile(1, 1, 1, 1, "r", State.SETTLED)
 
 
 @pytest.fixture

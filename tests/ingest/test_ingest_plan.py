@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vault_memory.index.store import Held, State
+from vault_memory.index.store import IndexedFile, State
 from vault_memory.ingest.ingest_plan import plan_ingest, stamp
 from vault_memory.vault.listing import Listing, Stat
 
 FILE = Stat(10, 1, 1, 1, 1)
 OTHER = Stat(11, 2, 2, 1, 1)
-SAME = Held(10, 1, 1, 1, "r", State.SETTLED)
+SAME = IndexedFile(10, 1, 1, 1, "r", State.SETTLED)
 
 
 def plan(held, entries, *, unknown=None, parked=None, wanted=lambda path: path.endswith(".md")):
@@ -51,7 +51,7 @@ names = st.sampled_from([f"{folder}{name}.md" for folder in ("", "a/", "a/b/") f
 
 @given(st.dictionaries(names, stats), st.dictionaries(names, stats), st.sets(st.sampled_from(["", "a", "a/b", "x.md"])))
 def test_every_note_is_read_or_removed_or_kept_and_never_two_of_them(before, entries, unknown):
-    held = {path: Held(*stat[:4], "r", State.SETTLED) for path, stat in before.items()}
+    held = {path: IndexedFile(*stat[:4], "r", State.SETTLED) for path, stat in before.items()}
     found = plan(held, entries, unknown=dict.fromkeys(unknown, "unknown"))
 
     assert not set(found.changed) & set(found.removed)

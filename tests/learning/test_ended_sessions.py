@@ -10,7 +10,7 @@ from tests.scenarios.outside import until
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.conversations.sessions import Sessions
 from vault_memory.daemon import learning_thread
-from vault_memory.learning.checkpoint import Shelf
+from vault_memory.learning.checkpoint import CheckpointStore
 
 NOON = datetime(2026, 5, 25, 12, 30, tzinfo=UTC)
 
@@ -135,14 +135,14 @@ def test_killed_in_the_midst_it_is_finished_by_whoever_comes_next(bedroom):
         said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
         end(bedroom, "tea")
         with VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory:
-            shelf = Shelf(memory.state.path)
-            real = Shelf.close
-            Shelf.close = lambda *done: (_ for _ in ()).throw(Stopped)
+            shelf = CheckpointStore(memory.state.path)
+            real = CheckpointStore.close
+            CheckpointStore.close = lambda *done: (_ for _ in ()).throw(Stopped)
             try:
                 with pytest.raises(Stopped):
                     memory.learn_from_ended(now=NOON)
             finally:
-                Shelf.close = real
+                CheckpointStore.close = real
             assert shelf.open(SCOPE).session == "tea"
         assert "mackerel" in bedroom.text(NOTE)
         said(bedroom, "I love sour cherries.", "walk", "11:00")

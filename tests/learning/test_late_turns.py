@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.conversations.transcripts import Transcripts
-from vault_memory.learning.checkpoint import Last, Shelf
-from vault_memory.learning.cycle import Desk, Night, Wanted
-from vault_memory.learning.steps import end, gather_turns, state
+from vault_memory.learning.checkpoint import CheckpointStore, LastCycle
+from vault_memory.learning.cycle import CycleDeps, CycleRequest, LearningCycle
+from vault_memory.learning.steps import gather_turns, load_checkpoint, save_checkpoint
 from vault_memory.learning.unread_turns import Log
 from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.paths.layout import Layout
@@ -33,7 +33,7 @@ class House:
         self.folder, self.state = folder / "vault", folder / "state"
         for one in (self.folder, self.state):
             one.mkdir()
-        self.shelf = Shelf(self.state)
+        self.shelf = CheckpointStore(self.state)
         self.said: dict[str, datetime] = {}
         self.waiting: dict[str, list[Turn]] = {name: [] for name in DEVICES}
         """said on a device, and not here yet"""
@@ -66,19 +66,19 @@ class House:
             return {path: Log(*log) for path, log in transcripts.logs(scope, known).items()}
 
         nowhere = Places(SCOPE, "", "", "", "", "")
-        desk = Desk(None, self.shelf, lambda scope: nowhere, logs, None, None, None, None)  # type: ignore[arg-type]
-        night = Night(desk, Wanted(SCOPE, self.now.date(), self.now, UTC))
-        state(night)
+        desk = CycleDeps(None, self.shelf, lambda scope: nowhere, logs, None, None, None, None)  # type: ignore[arg-type]
+        night = LearningCycle(desk, CycleRequest(SCOPE, self.now.date(), self.now, UTC))
+        load_checkpoint(night)
         gather_turns(night)
         if killed == "gather_turns":
             return
         if killed == "end":
             self.shelf.close = lambda *done: (_ for _ in ()).throw(KeyboardInterrupt)  # type: ignore[method-assign]
             with suppress(KeyboardInterrupt):
-                end(night)
+                save_checkpoint(night)
             del self.shelf.close
             return
-        end(night)
+        save_checkpoint(night)
         self.read += [turn.id for turn in night.gathered.turns]
 
 
@@ -115,7 +115,7 @@ def test_what_an_older_version_had_read_is_not_read_again_and_what_came_late_is(
         house.say(device, hours)
     house.arrive("", 3)
     newest = house.waiting["phone"][0].id  # not here: this version had read up to the third by its time
-    house.shelf.keep(SCOPE, Last(SCOPE, "2026-05-01", "t1", house.said["t1"].isoformat(), serial=7))
+    house.shelf.keep(SCOPE, LastCycle(SCOPE, "2026-05-01", "t1", house.said["t1"].isoformat(), serial=7))
     house.night("gather_turns")
     house.arrive("phone", 1)
     house.night()

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.models.scripted import ScriptedModel, says
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.learning import runner
-from vault_memory.learning.cycle import Night
-from vault_memory.learning.runner import Sleep
+from vault_memory.learning.cycle import LearningCycle
+from vault_memory.learning.runner import LearningRunner
 from vault_memory.learning.steps import STEPS
 from vault_memory.learning.unread_turns import ROOM
 from vault_memory.models.base import Answer
@@ -80,7 +80,7 @@ class House:
         """All questions of a night, killed after these steps; what it says that it did."""
         kills = list(kills)
         with VaultMemory.open(self.vault, environment=self.environment) as memory:
-            sleep = Sleep(memory, NIGHT, False)
+            sleep = LearningRunner(memory, NIGHT, False)
             desk = replace(sleep._desk(memory), brain=lambda role: self.listener)
             wanted = replace(sleep._wanted(SCOPE), room=room)
             done = False
@@ -93,7 +93,7 @@ class House:
                         raise Killed
 
                 with suppress(Killed):
-                    done = not Night(desk, wanted, after).run().more
+                    done = not LearningCycle(desk, wanted, after).run().more
             return sleep.shelf.last(SCOPE).outcome
 
 

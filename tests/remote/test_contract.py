@@ -15,7 +15,7 @@ from tests.remote.servers import real
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 from vault_memory.remote import in_memory
-from vault_memory.remote.contract import Earlier, Remote, Traits
+from vault_memory.remote.contract import Capabilities, FileVersion, Remote
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.in_memory import RamRemote, RamServer
 from vault_memory.remote.nextcloud import Nextcloud
@@ -37,7 +37,7 @@ NAMES = (
     *("end. ", " start", "CON", "a:b<c>*.md", "100%.md", "%41.md", "n" * 240 + ".md"),
 )
 _numbers = count(1)
-_traits: dict[str, Traits] = {}
+_traits: dict[str, Capabilities] = {}
 
 Make = Callable[[str], Remote]
 
@@ -403,7 +403,7 @@ def test_what_a_write_replaced_can_be_had_again_where_the_traits_say_so(remote: 
     assert [one.modified for one in found] == sorted((one.modified for one in found), reverse=True)
     assert remote.versions("note.md", fileid=remote.look("note.md").fileid) == found
     with pytest.raises(RemoteMissing):
-        remote.get_version("note.md", Earlier("99999/9", 0, 3), max_bytes=99)
+        remote.get_version("note.md", FileVersion("99999/9", 0, 3), max_bytes=99)
 
 
 def test_what_is_learnt_by_trying_agrees_with_what_is_known(remote: Remote, request: pytest.FixtureRequest) -> None:

@@ -12,7 +12,7 @@ from tests.remote.servers.exchange import Seen
 from tests.remote.servers.faults import NOT_FOUND, Answer, Faulty, LoseAnswer, Rule, Script
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 from tests.remote.wire import answer, wire
-from vault_memory.remote.contract import Earlier
+from vault_memory.remote.contract import FileVersion
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.login import Login
 from vault_memory.remote.nextcloud import Nextcloud
@@ -270,7 +270,7 @@ def test_a_403_of_two_creates_at_once_is_tried_once_more(nextcloud: FakeNextclou
 
 
 @pytest.mark.scenario("E94", "E95")
-def write_twice(remote: Nextcloud) -> Earlier:
+def write_twice(remote: Nextcloud) -> FileVersion:
     """The note of two texts; returns the version of the first."""
     first = remote.put("note.md", b"one", expected=None)
     remote._sleep(3)

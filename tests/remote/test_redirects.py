@@ -8,7 +8,7 @@ import pytest
 from tests.remote.servers import real
 from tests.remote.test_statuses import VERBS
 from tests.remote.wire import HTML, answer, line, listing, wire
-from vault_memory.remote.contract import Traits
+from vault_memory.remote.contract import Capabilities
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.remote_errors import NotUnderstood, RemoteChanged
 from vault_memory.remote.webdav import WebDav
@@ -79,7 +79,7 @@ def test_any_other_place_is_not_gone_to(location: str) -> None:
 @pytest.mark.parametrize("verb", ["get", "put", "delete", "move"])
 def test_a_folder_where_a_note_was_is_a_change_on_the_server(verb: str) -> None:
     with wire(redirect("/vault/a.md/")) as server:
-        remote = WebDav(f"{server.origin}/vault", traits=Traits(conditional_move=True))
+        remote = WebDav(f"{server.origin}/vault", traits=Capabilities(conditional_move=True))
         with pytest.raises(RemoteChanged):
             VERBS[verb](remote)
         remote.close()

@@ -14,7 +14,7 @@ from tests.scenarios.forgotten import KEPT, TEXT, Everywhere, fill, says, traces
 from tests.scenarios.index_dump import dump, rows
 from tests.scenarios.outside import Outside
 from vault_memory.models.embedding.model_files import installed_minilm
-from vault_memory.rules.forgetting.redact_notes import Cut
+from vault_memory.rules.forgetting.redact_notes import Redacted
 from vault_memory.vault.write import purge as erasing
 
 KIND = "onnx" if installed_minilm() else "off"
@@ -306,7 +306,7 @@ def test_what_is_not_taken_out_is_noticed(everywhere: Everywhere, monkeypatch: p
         case "notes":
             monkeypatch.setattr("vault_memory.forgetting.vault_files.Forgetter._rewrite", lambda *_: None)
         case "audit":
-            monkeypatch.setattr("vault_memory.forgetting.vault_files.cut_audit", lambda raw, *_: Cut(raw))
+            monkeypatch.setattr("vault_memory.forgetting.vault_files.cut_audit", lambda raw, *_: Redacted(raw))
 
     with everywhere.open() as memory:
         done = memory.forget(TEXT)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from vault_memory.index import vectors
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.rules.search import tokens
 
@@ -17,7 +17,7 @@ DIMENSIONS = 24
 
 def put(index: Index, path: str, scope: str, markdown: str, *, kind: str = "note", date: str | None = None) -> None:
     raw = markdown.encode()
-    held = Held(len(raw), 1, 1, 1, hashlib.sha256(raw).hexdigest(), State.SETTLED)
+    held = IndexedFile(len(raw), 1, 1, 1, hashlib.sha256(raw).hexdigest(), State.SETTLED)
     with index.transaction():
         index.put(Entry(path, scope, kind, date, len(raw), held, chunk(raw)))
 

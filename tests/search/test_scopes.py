@@ -10,7 +10,7 @@ from vault_memory.errors import UsageError
 from vault_memory.index import filters, fts_search, vectors
 from vault_memory.index.filters import Filters
 from vault_memory.index.query_cache import forget
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.index.vector_cache import Matrices
 from vault_memory.rules.conversations.turn import turn_chunks
 from vault_memory.rules.search import scoring
@@ -219,7 +219,7 @@ CHANNEL = "Channels/kitchen/transcripts/2024-06-14.jsonl"
 
 def put_turns(index: Index) -> None:
     said = turn_chunks(SAID, "channel:kitchen")
-    held = Held(len(SAID), 1, 1, 1, "0" * 64, State.SETTLED)
+    held = IndexedFile(len(SAID), 1, 1, 1, "0" * 64, State.SETTLED)
     chunks, also = [part.chunk for part in said], [part.also for part in said]
     with index.transaction():
         index.put(Entry(CHANNEL, "channel:kitchen", "transcript", "2024-06-14", len(SAID), held, chunks, also))

@@ -18,10 +18,10 @@ import apsw
 
 from tests.simulated.disk import AUDIT, NOTE, PAGE, Disk
 from tests.vault.write.world import EMPTY, TickingJournal
-from vault_memory.edits.audit_log import Trail
+from vault_memory.edits.audit_log import AuditLog
 from vault_memory.edits.edit_errors import NotRecorded
-from vault_memory.edits.editor import Curator
-from vault_memory.edits.plans.edit_plan import Run
+from vault_memory.edits.editor import NoteEditor
+from vault_memory.edits.plans.edit_plan import EditCommand
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record
@@ -31,7 +31,7 @@ from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.write.journal import JournalUnavailable
 from vault_memory.vault.write.preconditions import HOLD, half_saved
-from vault_memory.vault.write.write_context import Means
+from vault_memory.vault.write.write_context import WriteContext
 from vault_memory.vault.write.writer import Writer
 
 _QUIET = 0.3
@@ -65,7 +65,7 @@ class SimulatedFolder:
         return Note(path, raw, revision_of(raw), stat, before == found)
 
 
-class SimulatedTrail(Trail):
+class SimulatedTrail(AuditLog):
     """The audit file on the disk."""
 
     def __init__(self, folder: SimulatedFolder, state: Path) -> None:
@@ -122,11 +122,11 @@ class Real:
             self.connection.execute("ROLLBACK")
         tokens = (f"{number:016x}" for number in itertools.count(self.disk.calls * 1000 + self.disk._tick))
         folder = SimulatedFolder(self.disk, self.state)
-        curator = Curator(folder, _LAYOUT, self.state)  # type: ignore[arg-type]
+        curator = NoteEditor(folder, _LAYOUT, self.state)  # type: ignore[arg-type]
         curator.trail = SimulatedTrail(folder, self.state)
         curator.files = self.disk
         journal = TickingJournal(self.connection, self.disk)
-        means = Means(self.disk, journal, Snapshots(journal), lambda: next(tokens))
+        means = WriteContext(self.disk, journal, Snapshots(journal), lambda: next(tokens))
         curator._open = Writer(means, curator._merge)
         self.curator, self.folder = curator, folder
 
@@ -136,7 +136,7 @@ class Real:
         return datetime.fromtimestamp(self.disk.clock, UTC)
 
     def ask(self, run_id: str, ops: tuple[dict[str, object], ...], source: str) -> None:
-        run = Run(run_id, self.now.isoformat(), NOTE, "user", source, "main", ops=ops)
+        run = EditCommand(run_id, self.now.isoformat(), NOTE, "user", source, "main", ops=ops)
         try:
             self.curator.run(run, self.now, patient=False)
         except (VaultMemoryError, JournalUnavailable):

@@ -10,18 +10,18 @@ from itertools import count
 
 from vault_memory.sync.actions import (
     Action,
-    Adopt,
     DeleteRemote,
     Download,
     ForgetBase,
     KeepBoth,
-    Look,
     MakeLocalDir,
     MakeRemoteDir,
     Merge,
     MoveBase,
     MoveLocal,
     MoveRemote,
+    RecordInSync,
+    Refetch,
     Refresh,
     RemoveLocalDir,
     RemoveRemoteDir,
@@ -297,7 +297,7 @@ class World:
                 if action.upload:
                     remote.put(path, merged)
                 self.record(path)
-            case Look():
+            case Refetch():
                 self.fetched[action.tag] = self._file(remote, path, action.tag)
             case DeleteRemote():
                 self._file(remote, path, action.tag)
@@ -330,7 +330,7 @@ class World:
                 side.move(path, action.copy)
                 if isinstance(self.base.get(path), BaseFile):
                     del self.base[path]
-            case Adopt() | Refresh():
+            case RecordInSync() | Refresh():
                 self.base[path] = action.base
             case ForgetBase():
                 self.base.pop(path, None)

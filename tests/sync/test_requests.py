@@ -12,7 +12,7 @@ from tests.remote.servers.front import Front
 from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.sync.clouded import connected
 from tests.sync.devices import Clock, Device
-from vault_memory.remote.contract import Traits
+from vault_memory.remote.contract import Capabilities
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer
 from vault_memory.remote.nextcloud import Nextcloud
@@ -30,7 +30,7 @@ class LevelsOnly(RamRemote):
         return super().list(folder)
 
 
-def on_ram(base: Path, traits: Traits) -> Device:
+def on_ram(base: Path, traits: Capabilities) -> Device:
     clock = Clock()
     server = RamServer(traits=traits, clock=clock.seconds)
     return Device(base, "laptop", RamRemote(server) if traits.infinity else LevelsOnly(server), clock)

@@ -9,7 +9,7 @@ import pytest
 from tests.sync.conftest import MEMORY
 from tests.sync.devices import Clock
 from tests.sync.world import World
-from vault_memory.remote.contract import Stored
+from vault_memory.remote.contract import PutResult
 from vault_memory.remote.in_memory import NEXTCLOUD, PLAIN, RamRemote, RamServer
 from vault_memory.remote.remote_errors import RemoteError
 from vault_memory.sync.apply.transfers import Carrying
@@ -71,7 +71,7 @@ def caught(seeds: range, *, removals: bool = True) -> int | None:
 def test_a_sync_without_preconditions_is_caught(monkeypatch: pytest.MonkeyPatch):
     put = RamRemote.put
 
-    def overwrite(self: RamRemote, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
+    def overwrite(self: RamRemote, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         try:
             expected = self.look(path).etag
         except RemoteError:

@@ -4,15 +4,15 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 
 from vault_memory.remote.contract import (
-    Earlier,
+    Capabilities,
     Entry,
     Fetched,
+    FileVersion,
     Identity,
     Listing,
+    PutResult,
     Remote,
-    Stored,
     Traffic,
-    Traits,
 )
 from vault_memory.remote.remote_errors import (
     NotUnderstood,
@@ -36,11 +36,11 @@ class Troubled:
         """no more trouble: the end of a run"""
 
     @property
-    def traits(self) -> Traits:
+    def traits(self) -> Capabilities:
         return self._remote.traits
 
     @traits.setter
-    def traits(self, traits: Traits) -> None:
+    def traits(self, traits: Capabilities) -> None:
         self._remote.traits = traits
 
     @property
@@ -87,7 +87,7 @@ class Troubled:
         self._before(path)
         return self._remote.get(path, max_bytes=max_bytes)
 
-    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         self._before(path)
         if not self.calm and self.random.random() < self._rate / 4:
             raise RemoteFull(path)
@@ -98,7 +98,7 @@ class Troubled:
         self._after(path)
         return stored
 
-    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, Stored | None]:
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
         self._before("")
         stored = self._remote.put_new(files)
         self._after("")
@@ -109,13 +109,13 @@ class Troubled:
         self._remote.delete(path, expected=expected)
         self._after(path)
 
-    def move(self, path: str, to: str, *, expected: str | None) -> Stored:
+    def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
         self._before(path)
         stored = self._remote.move(path, to, expected=expected)
         self._after(path)
         return stored
 
-    def mkcol(self, path: str) -> Stored:
+    def mkcol(self, path: str) -> PutResult:
         self._before(path)
         stored = self._remote.mkcol(path)
         self._after(path)
@@ -126,11 +126,11 @@ class Troubled:
         self._remote.rmcol(path)
         self._after(path)
 
-    def versions(self, path: str, *, fileid: str = "") -> tuple[Earlier, ...]:
+    def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
         self._before(path)
         return self._remote.versions(path, fileid=fileid)
 
-    def get_version(self, path: str, version: Earlier, *, max_bytes: int) -> bytes:
+    def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
         self._before(path)
         return self._remote.get_version(path, version, max_bytes=max_bytes)
 
@@ -140,7 +140,7 @@ class Troubled:
     def refuses(self, path: str) -> str | None:
         return self._remote.refuses(path)
 
-    def probe(self) -> Traits:
+    def probe(self) -> Capabilities:
         return self._remote.probe()
 
     def close(self) -> None:

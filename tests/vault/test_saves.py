@@ -14,7 +14,7 @@ import pytest
 from tests.editors import Editor, each_editor
 from vault_memory.errors import NoteNotFound
 from vault_memory.vault.reader import Folder
-from vault_memory.vault.watch.debounce import Settled, Settling, Verdict
+from vault_memory.vault.watch.debounce import DebounceDecision, DebounceTable, Settled
 from vault_memory.vault.watch.watcher import Watcher
 
 FIRST = b"# Boat\n\n- the Gull leaks\n- the mast is new\n"
@@ -28,12 +28,12 @@ class Looker:
     root: Path
     known: dict[str, bytes] = field(default_factory=dict)
     shown: list[tuple[str, bytes]] = field(default_factory=list)
-    concluded: list[tuple[str, Verdict]] = field(default_factory=list)
+    concluded: list[tuple[str, DebounceDecision]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.folder = Folder(self.root)
         self.watcher = Watcher(self.root)
-        self.settling = Settling()
+        self.settling = DebounceTable()
         self.watcher.start()
         self.watcher.take(PATIENCE)
         self.known = {path: self.folder.read(path).raw for path in self.folder.listing().entries}
@@ -68,13 +68,13 @@ class Looker:
         old = self.settled.get(path)
         known = None if old is None else Settled(hashlib.sha256(old).hexdigest(), len(old), old.startswith)
         verdict = self.settling.looked(path, note, known, now=time.monotonic())
-        if verdict in (Verdict.INDEX, Verdict.SETTLED) and note and self.known.get(path) != note.raw:
+        if verdict in (DebounceDecision.INDEX, DebounceDecision.SETTLED) and note and self.known.get(path) != note.raw:
             self.known[path] = note.raw
             self.shown.append((path, note.raw))
-        if verdict is Verdict.SETTLED and note:
+        if verdict is DebounceDecision.SETTLED and note:
             self.settled[path] = note.raw
             self.concluded.append((path, verdict))
-        if verdict is Verdict.GONE:
+        if verdict is DebounceDecision.GONE:
             self.known.pop(path, None)
             self.settled.pop(path, None)
             self.concluded.append((path, verdict))
@@ -102,7 +102,7 @@ def test_a_save_is_found_and_settled_and_nothing_else_is_seen(looker: Looker, ed
     assert (looker.root / "memory/boat.md").read_bytes() == wanted
     assert {path for path, _ in looker.shown} == {"memory/boat.md"}
     assert b"" not in {raw for _, raw in looker.shown}
-    assert {verdict for _, verdict in looker.concluded} == {Verdict.SETTLED}
+    assert {verdict for _, verdict in looker.concluded} == {DebounceDecision.SETTLED}
     assert set(looker.known) == {"memory/boat.md", "USER.md"}
 
 
@@ -131,7 +131,7 @@ def test_git_checkout_is_a_change_and_no_delete(looker: Looker, tmp_path: Path):
     git("checkout", "-q", "-")
     looker.run_until(lambda: looker.settled.get("memory/new.md") == b"new\n")
 
-    gone = [path for path, verdict in looker.concluded if verdict is Verdict.GONE]
+    gone = [path for path, verdict in looker.concluded if verdict is DebounceDecision.GONE]
     assert gone == ["memory/new.md"]
     assert not [path for path in looker.known if ".git" in path]
 
@@ -149,7 +149,7 @@ def test_a_sync_client_that_deletes_and_makes_again_deletes_nothing(looker: Look
         (looker.root / name).write_bytes(name.encode())
     looker.run_until(lambda: True)
 
-    assert Verdict.GONE not in {verdict for _, verdict in looker.concluded}
+    assert DebounceDecision.GONE not in {verdict for _, verdict in looker.concluded}
     assert set(names) <= set(looker.known)
 
 
@@ -161,4 +161,4 @@ def test_a_folder_moved_out_is_gone_only_after_the_grace(looker: Looker, tmp_pat
     looker.run_until(lambda: "memory/boat.md" not in looker.known)
 
     assert time.monotonic() - began >= 3.0
-    assert looker.concluded == [("memory/boat.md", Verdict.GONE)]
+    assert looker.concluded == [("memory/boat.md", DebounceDecision.GONE)]

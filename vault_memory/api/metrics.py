@@ -150,9 +150,9 @@ class Metrics:
         yield gauge("sync_last_good_timestamp_seconds", "When both sides were last seen to be the same", good)
 
     def _of_nights(self) -> Iterator[Family]:
-        from vault_memory.learning.checkpoint import Shelf
+        from vault_memory.learning.checkpoint import CheckpointStore
 
-        lasts = Shelf(self._memory.state.path).lasts()
+        lasts = CheckpointStore(self._memory.state.path).lasts()
         newest = _moment(max((one.night for one in lasts), default=None))
         failed = sum(one.outcome.get("state") == "failed" for one in lasts)
         yield gauge("night_last_timestamp_seconds", "The date of the last night that was done, as midnight UTC", newest)

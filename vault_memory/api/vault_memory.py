@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Self
 
 from vault_memory import config as configuration
 from vault_memory.api import stats as inspection
-from vault_memory.context.calls import Prompting
-from vault_memory.conversations.calls import Recording
+from vault_memory.context.calls import ContextCalls
+from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
-from vault_memory.index.retry_on_corruption import mended
+from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.ingest.lifecycle import Indexing, Progress
-from vault_memory.learning.calls import Sleeping
+from vault_memory.learning.calls import LearningCalls
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.rules.paths.layout import Layout, Pattern
 from vault_memory.search.embedder_handle import Semantic
-from vault_memory.sync.calls import InStep
-from vault_memory.transfer.calls import Moving
+from vault_memory.sync.calls import SyncCalls
+from vault_memory.transfer.calls import TransferCalls
 from vault_memory.vault.locate import locate
 from vault_memory.vault.marker import Marker, read_marker
 from vault_memory.vault.reader import Folder
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
 
-class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
+class VaultMemory(ContextCalls, LearningCalls, ConversationCalls, SyncCalls, TransferCalls):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(
@@ -118,7 +118,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
     ) -> None:
         self.close()
 
-    @mended
+    @rebuild_if_damaged
     def index(
         self,
         paths: Sequence[str] = (),
@@ -183,7 +183,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
             self.semantic.drop(error.message)
             return 0
 
-    @mended
+    @rebuild_if_damaged
     def refresh(self, progress: Progress | None = None, *, renew: bool = True, briefly: bool = False) -> None:
         """Bring the text up to date with the notes. Without `renew`, an index of older rules is left to the daemon.
 
@@ -192,7 +192,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
         if renew or self.indexing.generations.current == 0 or not self.indexing.is_outdated:
             self.indexing.refresh(progress, briefly=briefly)
 
-    @mended
+    @rebuild_if_damaged
     def search(
         self,
         query: str,
@@ -253,7 +253,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
             self.semantic.drop(error.message)
             return None
 
-    @mended
+    @rebuild_if_damaged
     def scopes(self) -> list[str]:
         """The names of all scopes that have a note, or will have one once what waits is written."""
         waiting = self.pending.index()
@@ -265,7 +265,7 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
         self.semantic.warm()
         return "" if self.semantic.embedder else self.semantic.reason
 
-    @mended
+    @rebuild_if_damaged
     def freshness(self) -> "Freshness":
         """How fresh an answer given now is."""
         return self._freshness(self.indexing.index(), self.dirty())
@@ -289,20 +289,20 @@ class VaultMemory(Prompting, Sleeping, Recording, InStep, Moving):
         sections = tuple(section.name for section in parse(found.raw).sections)
         return NoteText(found.path, found.revision, found.raw.decode("utf-8", errors="replace"), sections)
 
-    @mended
+    @rebuild_if_damaged
     def notes(self, scopes: Sequence[str] | None = None) -> "list[NoteInfo]":
         """The notes that search reads, sorted by path; only those of `scopes` when given."""
         self.indexing.refresh()
         return inspection.notes(self.indexing.index(), scopes)
 
-    @mended
+    @rebuild_if_damaged
     def status(self, *, refresh: bool = True) -> dict[str, object]:
         """The state of things, with the keys of the JSON contract."""
         if refresh:
             self.indexing.refresh()
         return inspection.status(self)
 
-    @mended
+    @rebuild_if_damaged
     def stats(self, scopes: Sequence[str] | None = None) -> dict[str, object]:
         """Counts by kind, scope and source; with `scopes` of those alone."""
         self.indexing.refresh()

@@ -5,14 +5,14 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.edits.calls import _moment as moment
+from vault_memory.edits.calls import aware as moment
 from vault_memory.errors import UsageError
-from vault_memory.facts.calls import Knowing, _checked
-from vault_memory.index.retry_on_corruption import mended
+from vault_memory.facts.calls import FactCalls, _checked
+from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 
 if TYPE_CHECKING:
     from vault_memory.context.blocks import ContextBlock
-    from vault_memory.context.gather import Ask, Wanted
+    from vault_memory.context.gather import Ask, ContextRequest
     from vault_memory.context.live_notes import Authors
     from vault_memory.index.store import Index
     from vault_memory.search.freshness import Freshness
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 PURPOSES = ("chat", "briefing")
 
 
-class Prompting(Knowing):
+class ContextCalls(FactCalls):
     """What VaultMemory is made of besides."""
 
     _authors: "Authors | None" = None
 
-    @mended
+    @rebuild_if_damaged
     def context(
         self,
         prompt: str = "",
@@ -67,12 +67,12 @@ class Prompting(Knowing):
         )  # fmt: skip
         return self._built(wanted, at, self._why_not_recalled(automatic) if prompt.strip() else "")
 
-    def _wanted(self, **asked: Any) -> "Wanted":
+    def _wanted(self, **asked: Any) -> "ContextRequest":
         """What is asked for, and what the configuration says to it."""
-        from vault_memory.context.gather import Wanted
+        from vault_memory.context.gather import ContextRequest
 
         settings = self.config
-        return Wanted(
+        return ContextRequest(
             owner=settings.layout.user,
             dated_days=settings.sleep_cycle.auto_load_dated_days,
             most_facts=settings.facts.max_knowledge_facts,
@@ -82,7 +82,7 @@ class Prompting(Knowing):
             **asked,
         )
 
-    def _built(self, wanted: "Wanted", at: datetime, why_not: str) -> "ContextBlock":
+    def _built(self, wanted: "ContextRequest", at: datetime, why_not: str) -> "ContextBlock":
         """The block; `why_not` is why nothing is recalled, empty when it may be."""
         from vault_memory.context import gather as context
         from vault_memory.context import live_notes
@@ -92,7 +92,7 @@ class Prompting(Knowing):
         self._authors = self._authors or live_notes.Authors(self.folder)
         dirty = self.dirty()  # type: ignore[attr-defined]
         with self.folder.held(), index.reading():
-            notes = live_notes.Notes(self.folder, self._authors, index.revision_of)
+            notes = live_notes.LiveNotes(self.folder, self._authors, index.revision_of)
             block = context.build(index, notes, wanted, None if why_not else self._recalling(index, at, wanted.session))
             fresh: Freshness = self._freshness(index, dirty)  # type: ignore[attr-defined]
         cut = [*(Cut(*one) for one in block.cut), *([Cut("recalled", why_not)] if why_not else [])]

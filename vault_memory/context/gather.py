@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from vault_memory.context.live_notes import Notes, Standing
+from vault_memory.context.live_notes import LiveLines, LiveNotes
 from vault_memory.index import fact_rows as rows
 from vault_memory.index.filters import listed
 from vault_memory.index.store import Index
@@ -41,7 +41,7 @@ class Ask(Protocol):
         ...
 
 
-class Wanted(NamedTuple):
+class ContextRequest(NamedTuple):
     """What a prompt is to be given."""
 
     prompt: str
@@ -104,7 +104,7 @@ class Wanted(NamedTuple):
         return self.in_shared_room and (own or (scope == MAIN and kind == "facts"))
 
 
-def build(index: Index, notes: Notes, wanted: Wanted, ask: Ask | None) -> Assembled:
+def build(index: Index, notes: LiveNotes, wanted: ContextRequest, ask: Ask | None) -> Assembled:
     """The block for a prompt. `ask` None: nothing is recalled."""
     cut = [("user", OTHERS_READ.format(name=name)) for name in wanted.closed_people]
     text = rules.asked(wanted.prompt)
@@ -146,7 +146,7 @@ def _kind_of(index: Index, path: str) -> str:
 
 
 def _always(
-    index: Index, notes: Notes, wanted: Wanted, prompt: str, ask: Ask | None, cut: list[tuple[str, str]]
+    index: Index, notes: LiveNotes, wanted: ContextRequest, prompt: str, ask: Ask | None, cut: list[tuple[str, str]]
 ) -> Iterable[Quotation]:
     """The notes that go in whatever the prompt is about."""
     in_channel = any(scope.startswith("channel:") for scope in wanted.open)
@@ -166,7 +166,7 @@ def _always(
 
 
 def _excerpt(
-    notes: Notes, wanted: Wanted, path: str, prompt: str, ask: Ask | None, cut: list[tuple[str, str]]
+    notes: LiveNotes, wanted: ContextRequest, path: str, prompt: str, ask: Ask | None, cut: list[tuple[str, str]]
 ) -> Iterable[Quotation]:
     """What of a long MEMORY.md goes in: the lines that answer the prompt; its beginning when nothing can be asked."""
     limit, page = wanted.whole_memory, notes.text(path)
@@ -188,7 +188,7 @@ def _excerpt(
     return quotations
 
 
-def _there(index: Index, wanted: Wanted) -> list[tuple[str, str, str | None, str]]:
+def _there(index: Index, wanted: ContextRequest) -> list[tuple[str, str, str | None, str]]:
     """Kind, scope, day and path of the notes that may go in, the newest first."""
     ids = index.scope_ids(wanted.open)
     if not ids:
@@ -206,7 +206,7 @@ def _there(index: Index, wanted: Wanted) -> list[tuple[str, str, str | None, str
     return sorted(by_scope, key=lambda row: row[2] or "", reverse=True)
 
 
-def _facts(index: Index, notes: Notes, wanted: Wanted, cut: list[tuple[str, str]]) -> Iterable[Quotation]:
+def _facts(index: Index, notes: LiveNotes, wanted: ContextRequest, cut: list[tuple[str, str]]) -> Iterable[Quotation]:
     """The person's own facts, and those about whom or what the prompt names."""
     ids = index.scope_ids(wanted.fact_scopes)
     if not rows.any_of(index.connection, ids):
@@ -223,7 +223,7 @@ def _facts(index: Index, notes: Notes, wanted: Wanted, cut: list[tuple[str, str]
     elif not wanted.in_shared_room:
         keys |= people
     by_scope: dict[str, list[tuple[str, Fact]]] = {}
-    for path, fact in rows.about(index.connection, ids, keys):
+    for path, fact in rows.facts_about(index.connection, ids, keys):
         by_scope.setdefault(fact.scope, []).append((path, fact))
     paths = {fact: path for found in by_scope.values() for path, fact in found}
     single = frozenset(map(snake_case, wanted.single))
@@ -245,7 +245,7 @@ def _facts(index: Index, notes: Notes, wanted: Wanted, cut: list[tuple[str, str]
     return [Quotation("facts", path, tuple(pieces)) for path, pieces in pages.items()]
 
 
-def _by_all_names(index: Index, wanted: Wanted, people: set[str]) -> set[str]:
+def _by_all_names(index: Index, wanted: ContextRequest, people: set[str]) -> set[str]:
     """The folded names of people, with those that they are also known by."""
     pairs = rows.aliases(index.connection, index.scope_ids(wanted.scopes))
     meant = {entity for pair in pairs if not people.isdisjoint(pair) for entity in pair[1:]}
@@ -253,7 +253,12 @@ def _by_all_names(index: Index, wanted: Wanted, people: set[str]) -> set[str]:
 
 
 def _recalled(
-    notes: Notes, wanted: Wanted, text: str, ask: Ask, shown: set[tuple[str, int]], cut: list[tuple[str, str]]
+    notes: LiveNotes,
+    wanted: ContextRequest,
+    text: str,
+    ask: Ask,
+    shown: set[tuple[str, int]],
+    cut: list[tuple[str, str]],
 ) -> Iterable[Quotation]:
     """The lines that have to do with the prompt, as far as they still stand where they were found."""
     lines: list[RecalledLine] = []
@@ -288,7 +293,7 @@ def _is_archived(hit: "Hit") -> bool:
     return hit.kind == "rules" and any(map(is_archive, hit.heading))
 
 
-def _is_news(hit: "Hit", standing: Standing, wanted: Wanted, text: str) -> bool:
+def _is_news(hit: "Hit", standing: LiveLines, wanted: ContextRequest, text: str) -> bool:
     """Whether a line is not of the conversation itself, nor the prompt once more, nor an empty answer."""
     if hit.kind != "transcript":
         return True
@@ -300,7 +305,7 @@ def _is_news(hit: "Hit", standing: Standing, wanted: Wanted, text: str) -> bool:
     return not own and " ".join(standing.text.split()) not in (" ".join(text.split()), " ".join(wanted.prompt.split()))
 
 
-def _line(hit: "Hit", standing: Standing) -> RecalledLine:
+def _line(hit: "Hit", standing: LiveLines) -> RecalledLine:
     heading = HEADING_STEP.join(hit.heading) if hit.kind != "transcript" else ""
     place = (hit.note, standing.first, standing.last, hit.date or "")
     return RecalledLine(*place, standing.origin, heading, standing.text, hit.score)

@@ -23,7 +23,7 @@ _ORIGIN = re.compile(r"\((?:[^()]*[ ,])?origin:([a-z][a-z0-9_-]*)[^()]*\)")
 _SPEAKER = re.compile(r"\*\*[^*]*\*\*: ")
 
 
-class Standing(NamedTuple):
+class LiveLines(NamedTuple):
     """Lines of a hit as they stand now."""
 
     first: int
@@ -34,7 +34,7 @@ class Standing(NamedTuple):
     """the conversation that a turn is of"""
 
 
-class Notes:
+class LiveNotes:
     """Reads each note once; for one question."""
 
     def __init__(self, folder: Folder, authors: "Authors", indexed: Callable[[str], str] = lambda path: "") -> None:
@@ -71,11 +71,11 @@ class Notes:
         """A whole note, with ``\\n`` at the line ends."""
         return b"\n".join(self.lines(path)).decode("utf-8", "replace")
 
-    def standing(self, hit: "Hit") -> Standing | None:
+    def standing(self, hit: "Hit") -> LiveLines | None:
         """The lines of a hit where they stand now; None when they no longer stand in its note."""
         return self._said(hit) if hit.kind == "transcript" else self._written(hit)
 
-    def _said(self, hit: "Hit") -> Standing | None:
+    def _said(self, hit: "Hit") -> LiveLines | None:
         from vault_memory.rules.conversations.turn import (  # only here: many questions find no turn
             PERSON,
             read_turn,
@@ -92,9 +92,9 @@ class Notes:
         who = turn.role if turn.role != PERSON or not turn.user else f"{turn.user} ({turn.role})"
         origin = who if turn.origin == "owner" else f"{who}, from {turn.origin}"
         origin += ", automated" if turn.is_automated else ""
-        return Standing(number, number, said, origin, turn.session)
+        return LiveLines(number, number, said, origin, turn.session)
 
-    def _written(self, hit: "Hit") -> Standing | None:
+    def _written(self, hit: "Hit") -> LiveLines | None:
         """As it was found when the note is still the one that was read; else where a chunk of it says the same."""
         note = self._note(hit.note)
         if note is None:
@@ -108,7 +108,7 @@ class Notes:
                 return None
             nearest = min(same, key=lambda one: (one.heading != hit.heading, abs(one.first_line - first)))
             first, last = nearest.first_line, nearest.last_line
-        return Standing(first, last, hit.text, self._origin(hit.note, first, last))
+        return LiveLines(first, last, hit.text, self._origin(hit.note, first, last))
 
     def line_of(self, path: str, heading: str, text: str) -> int:
         """The line in which an item of a section begins that says this; 0 when none does."""

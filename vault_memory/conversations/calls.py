@@ -8,15 +8,15 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.database.connection import DatabaseError
-from vault_memory.edits.calls import _moment as moment
-from vault_memory.edits.conflict_calls import Resolving
+from vault_memory.edits.calls import aware as moment
+from vault_memory.edits.conflict_calls import ConflictCalls
 from vault_memory.errors import NoteUnreadable, UsageError
 from vault_memory.logs import Logger
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from vault_memory.conversations.drop_folder import DropFolder, Taken
+    from vault_memory.conversations.drop_folder import DropFolder, DropReport
     from vault_memory.conversations.sessions import Session, Sessions
     from vault_memory.conversations.transcripts import Added, Transcripts
     from vault_memory.edits.reports import Ended, NoteInfo
@@ -50,7 +50,7 @@ class OwnerUnknown(UsageError):
         super().__init__(about, hint="name the person: there is no default")
 
 
-class Recording(Resolving):
+class ConversationCalls(ConflictCalls):
     """What VaultMemory is made of besides. No model is asked here, and nothing is embedded."""
 
     if TYPE_CHECKING:
@@ -183,16 +183,16 @@ class Recording(Resolving):
         after = timedelta(minutes=self.config.sessions.idle_minutes)
         return len(self.sessions.end_idle(moment(now), after))
 
-    def take_dropped(self) -> "Taken":
+    def take_dropped(self) -> "DropReport":
         """Record what other programs put into the drop folder: each line once, whatever crashes meanwhile.
 
         Raises TurnNotRecorded, VaultUnreachable.
         """
-        from vault_memory.conversations.drop_folder import Taken
+        from vault_memory.conversations.drop_folder import DropReport
 
         drop = self.drop_folder
         if not drop.is_waiting():
-            return Taken()
+            return DropReport()
         with self._recording:
             self.folder.check_identity(self.indexing.marker.vault)
             return drop.consume(self._take)

@@ -38,7 +38,7 @@ Take = Callable[[Sequence[Said]], Sequence[str]]
 """Records turns durably; of each the reason why it could not be, or an empty text"""
 
 
-class Taken(NamedTuple):
+class DropReport(NamedTuple):
     """How many lines were taken from the drop folder, and how many of them put aside."""
 
     turns: int = 0
@@ -69,10 +69,10 @@ class DropFolder:
         except OSError:
             return False
 
-    def consume(self, take: Take) -> Taken:
+    def consume(self, take: Take) -> DropReport:
         """Hand everything that is there to `take`, a few lines at a time."""
         if not self.is_waiting():
-            return Taken()
+            return DropReport()
         turns = rejected = 0
         with self._alone() as alone:
             if alone:
@@ -80,7 +80,7 @@ class DropFolder:
                 for file in sorted(self.path.glob(f"*{TAKEN}")):
                     for good, bad in self._from(file, take):
                         turns, rejected = turns + good, rejected + bad
-        return Taken(turns, rejected)
+        return DropReport(turns, rejected)
 
     @contextmanager
     def _alone(self) -> Iterator[bool]:

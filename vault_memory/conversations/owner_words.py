@@ -10,7 +10,7 @@ from vault_memory.errors import VaultMemoryError
 from vault_memory.rules.context.standing_rules import is_rules_heading, keys_of, reads_like_rule
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import Recording
+    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.conversations.sessions import Session
     from vault_memory.rules.conversations.turn import Turn
     from vault_memory.rules.paths.layout import Layout
@@ -21,7 +21,7 @@ WORKSPACE = "group:main"
 _OWN = frozenset({"", "owner", "talk"})
 
 
-def said_in_session(memory: "Recording", note: str, asked: object) -> tuple[str, ...]:
+def said_in_session(memory: "ConversationCalls", note: str, asked: object) -> tuple[str, ...]:
     """Keys of the sentences that the note's owner says in recorded turns of open sessions.
 
     Empty when `asked`, the ops or facts, contains no rule: then no transcript is read.
@@ -53,7 +53,7 @@ def _speaks_for(session: "Session", scope: str, layout: "Layout") -> bool:
     return bool(session.user) and session.user == owner
 
 
-def _turns(memory: "Recording", session: "Session", idle: timedelta) -> "Iterator[Turn]":
+def _turns(memory: "ConversationCalls", session: "Session", idle: timedelta) -> "Iterator[Turn]":
     """What a person said in their own words in a session."""
     day = timedelta(days=1)
     first, last = session.began.date() - day, session.last.date() + day

@@ -29,7 +29,7 @@ STOPPED = {Unauthorised: 3600.0, AnotherClient: 60.0, NotTwoWay: 3600.0}
 NEVER = float("inf")
 
 
-class Pace:
+class SyncBackoff:
     """Times are seconds of a clock that only goes on."""
 
     def __init__(self, poll_seconds: float, now: float, draw: Callable[[], float] = random.random) -> None:
@@ -112,7 +112,7 @@ class _Failure:
     until: float
 
 
-class Resting:
+class PathBackoff:
     """Paths that failed, each left alone for seconds, after some minutes for longer, at last for an hour.
 
     A change on the server ends the pauses: whatever held a path there may be over.

@@ -21,7 +21,7 @@ RETRY_SECONDS = 5.0
 """After something could not be recorded"""
 
 
-class Listening:
+class ConversationUpkeep:
     """Looks when something was dropped, and now and then. Trouble here is no trouble for search."""
 
     def __init__(self, memory: VaultMemory, wake: Callable[[], None]) -> None:

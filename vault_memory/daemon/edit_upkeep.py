@@ -31,7 +31,7 @@ RETRY_SECONDS = 30.0
 """After the journal could not be used"""
 
 
-class Keeping:
+class EditUpkeep:
     """A few notes in each turn, so that nothing waits for it. Trouble here is no trouble for search.
 
     `tell_copy` is called for each conflict copy that was settled.

@@ -37,7 +37,7 @@ class Calls:
         if not self._daemon.trouble and not self._daemon.barrier.passed():
             raise Behind("the daemon has not caught up with the vault", hint="ask again, or without it")
 
-    def _honest(self, answer: dict[str, Any], notes: Iterable[str]) -> dict[str, Any]:
+    def _mark_stale(self, answer: dict[str, Any], notes: Iterable[str]) -> dict[str, Any]:
         """What comes of these notes may be old while the vault is out of reach."""
         if self._daemon.trouble:
             fresh = answer["freshness"]
@@ -51,7 +51,7 @@ class Calls:
         self._catch_up()
         with self._lock:
             answer = json_contract.of_search(self._memory.search(refresh=False, **wanted))
-        return self._honest(answer, (hit["note"] for hit in answer["hits"]))
+        return self._mark_stale(answer, (hit["note"] for hit in answer["hits"]))
 
     def _context(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         wanted = json_contract.context_arguments(arguments)
@@ -60,7 +60,7 @@ class Calls:
         self._catch_up()
         with self._lock:
             answer = json_contract.of_context(self._memory.context(refresh=False, **wanted))
-        return self._honest(answer, (part["note"] for part in answer["parts"]))
+        return self._mark_stale(answer, (part["note"] for part in answer["parts"]))
 
     def _scopes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         self._catch_up()

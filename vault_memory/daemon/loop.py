@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.api.vault_memory import VaultMemory
-from vault_memory.daemon.conversation_upkeep import Listening
+from vault_memory.daemon.conversation_upkeep import ConversationUpkeep
 from vault_memory.daemon.daemon_lock import DaemonLock
 from vault_memory.daemon.edit_requests import EditCalls, MemoryCall
-from vault_memory.daemon.edit_upkeep import Keeping
+from vault_memory.daemon.edit_upkeep import EditUpkeep
 from vault_memory.daemon.embedding_thread import Embedding
 from vault_memory.daemon.handlers import Calls
 from vault_memory.daemon.large_note_upkeep import LargeNotes
@@ -30,8 +30,8 @@ from vault_memory.ingest.large_notes import is_heavy
 from vault_memory.ingest.note import forget_note
 from vault_memory.ingest.scan import Ingest
 from vault_memory.vault.reader import Identity, Note, NoteTooLarge
-from vault_memory.vault.watch.change_queue import Hints
-from vault_memory.vault.watch.debounce import Settled, Settling, Verdict
+from vault_memory.vault.watch.change_queue import ChangeQueue
+from vault_memory.vault.watch.debounce import DebounceDecision, DebounceTable, Settled
 from vault_memory.vault.watch.watcher import Watcher
 
 if TYPE_CHECKING:
@@ -81,13 +81,13 @@ class Daemon:
         self.tell = tell
         self.trouble = ""
         """why the vault cannot be looked at just now"""
-        self._settling = Settling()
+        self._settling = DebounceTable()
         self._settled: dict[str, Settled] = {}
         """the last settled version of notes on which something is open"""
         self._unread: set[str] = set()
         self._index: Index | None = None
         """the one that everything was looked at for"""
-        self._keeping = Keeping(memory, tell_copy=tell_copy)
+        self._keeping = EditUpkeep(memory, tell_copy=tell_copy)
         self._sweeping = Sweeping()
         self.notify = Notify(memory.environment)
         memory.dirty = lambda: sorted(self._unread)
@@ -95,7 +95,7 @@ class Daemon:
         self.watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
         self._stop = StopRequest(self.watcher.wake)
         self.barrier = Barrier(self.watcher)
-        self._listening = Listening(memory, self.watcher.wake)
+        self._listening = ConversationUpkeep(memory, self.watcher.wake)
         self._large = LargeNotes(self.watcher.wake)
         memory.indexing.leave = is_heavy  # for the daemon's other threads, too
 
@@ -169,7 +169,7 @@ class Daemon:
             self._stop.wait(RETRY_SECONDS)
         self.notify.turn(self._doing())
 
-    def _hear(self, hints: Hints) -> None:
+    def _hear(self, hints: ChangeQueue) -> None:
         now = time.monotonic()
         self.barrier.reach(hints.marks)
         if hints.paths or hints.subtrees:
@@ -271,26 +271,26 @@ class Daemon:
         verdict = self._settling.looked(path, note, self._settled.get(path), now=time.monotonic(), quiet=quiet)
         delta = self._conclude(ingest, path, note, verdict)
         if delta is not None and (note is None or self._keeping.is_news(path, note.revision)):
-            self._say(path, delta, started, removed=verdict is Verdict.GONE)
+            self._say(path, delta, started, removed=verdict is DebounceDecision.GONE)
 
-    def _conclude(self, ingest: Ingest, path: str, note: Note | None, verdict: Verdict) -> Delta | None:
+    def _conclude(self, ingest: Ingest, path: str, note: Note | None, verdict: DebounceDecision) -> Delta | None:
         """Do what the verdict says; None when the index held that already."""
         delta: Delta | None = None
         match verdict:
-            case Verdict.KEEP:
+            case DebounceDecision.KEEP:
                 ingest.index.set_state(path, State.HELD)
-            case Verdict.GONE:
+            case DebounceDecision.GONE:
                 # a vault that went away is not empty
                 self.memory.folder.check_identity(self.memory.indexing.marker.vault)
                 known = ingest.index.held_of(path)
                 if not self._large.remove(ingest.index, path):
                     forgotten = forget_note(ingest.index, path)
                     delta = forgotten if known else None
-            case Verdict.INDEX | Verdict.SETTLED if note is not None:
-                delta = self._take_in(ingest, note, State.SETTLED if verdict is Verdict.SETTLED else State.HOT)
-        if verdict is Verdict.SETTLED:
+            case DebounceDecision.INDEX | DebounceDecision.SETTLED if note is not None:
+                delta = self._take_in(ingest, note, State.SETTLED if verdict is DebounceDecision.SETTLED else State.HOT)
+        if verdict is DebounceDecision.SETTLED:
             self._keeping.later((path,))
-        if verdict in (Verdict.SETTLED, Verdict.GONE):
+        if verdict in (DebounceDecision.SETTLED, DebounceDecision.GONE):
             self._done(path)
             self._embedding.wake()
         if path not in self._large:

@@ -19,7 +19,7 @@ from vault_memory.sync.report import Remark
 from vault_memory.sync.status import as_status, change_standing, read_standing
 
 if TYPE_CHECKING:
-    from vault_memory.daemon.backoff import Pace, Resting
+    from vault_memory.daemon.backoff import PathBackoff, SyncBackoff
     from vault_memory.sync.engine import Report
 
 logger = logging.getLogger(__name__)
@@ -50,8 +50,8 @@ class Syncing:
         self._wanted = False
         self._is_count_old = False
         """whether something was saved since the edits that wait were counted"""
-        self._pace: Pace | None = None
-        self._resting: Resting | None = None
+        self._pace: SyncBackoff | None = None
+        self._resting: PathBackoff | None = None
         self._written = float("-inf")
         self._known = self._signature()
         self._thread = threading.Thread(target=self._run, name="syncing", daemon=True)
@@ -138,12 +138,12 @@ class Syncing:
                 self._tell(report)
         return 0.0
 
-    def _paced(self) -> "tuple[Pace, Resting]":
+    def _paced(self) -> "tuple[SyncBackoff, PathBackoff]":
         if self._pace is None or self._resting is None:
-            from vault_memory.daemon.backoff import Pace, Resting  # only here: it brings what speaks HTTP
+            from vault_memory.daemon.backoff import PathBackoff, SyncBackoff  # only here: it brings what speaks HTTP
 
-            self._pace = Pace(self._memory.config.remote.poll_seconds, time.monotonic())
-            self._resting = Resting()
+            self._pace = SyncBackoff(self._memory.config.remote.poll_seconds, time.monotonic())
+            self._resting = PathBackoff()
         heard, self._heard = self._heard, None
         if heard is not None:
             self._pace.heard(heard)
@@ -153,7 +153,7 @@ class Syncing:
             self._pace.ask_by(time.monotonic())
         return self._pace, self._resting
 
-    def _pass(self, pace: "Pace", resting: "Resting", ask: bool) -> "Report":
+    def _pass(self, pace: "SyncBackoff", resting: "PathBackoff", ask: bool) -> "Report":
         from vault_memory.sync.connection import alone
 
         def go_on(done: int, total: int) -> None:
@@ -174,7 +174,7 @@ class Syncing:
                 self._memory.tend(now)
             return report
 
-    def _note(self, report: "Report", pace: "Pace") -> None:
+    def _note(self, report: "Report", pace: "SyncBackoff") -> None:
         from vault_memory.sync.connection import held_of
 
         held = held_of(report)
@@ -191,7 +191,7 @@ class Syncing:
             next_try=_moment_of(pace.next()[0]),
         )
 
-    def _give_up(self, error: Exception, pace: "Pace") -> None:
+    def _give_up(self, error: Exception, pace: "SyncBackoff") -> None:
         from vault_memory.sync.connection import in_words, needs_a_person
 
         waiting = self._count_waiting()

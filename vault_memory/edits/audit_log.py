@@ -47,7 +47,7 @@ class ReadLog(NamedTuple):
     records: list[Record]
 
 
-class Trail(Devices):
+class AuditLog(Devices):
     """Reads and adds to what was recorded. Lines that are no records are passed over."""
 
     def __init__(self, folder: Folder, state: Path) -> None:
@@ -87,14 +87,14 @@ class Trail(Devices):
 
     def add(self, record: Record) -> None:
         """Add a record to the file beside its note; on the disk when this returns. Raises NotRecorded."""
-        self.meet_beside(record.note)
+        self.discover_devices(record.note)
         record = replace(record, device=self.device)
         try:
             append_record(self._folder.root, self.file_of(record.note), record.as_json())
         except OSError as error:
             raise NotRecorded(record.note, error.strerror or str(error)) from None
 
-    def make_sure(self, note: str) -> None:
+    def fsync_log(self, note: str) -> None:
         """What stands in the audit of a note is on the disk when this returns. Raises NotRecorded."""
         try:
             for path in self._beside(note):
@@ -142,7 +142,7 @@ class Trail(Devices):
                         return _placed(record, note)
         return None
 
-    def meet_beside(self, note: str) -> None:
+    def discover_devices(self, note: str) -> None:
         """The devices whose files stand beside a note, or who wrote last into the one that all began with."""
         if self.others:
             return

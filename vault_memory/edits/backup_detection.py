@@ -11,8 +11,8 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
-from vault_memory.edits.audit_log import Trail
-from vault_memory.edits.plans.edit_plan import Run
+from vault_memory.edits.audit_log import AuditLog
+from vault_memory.edits.plans.edit_plan import EditCommand
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.vault.reader import LARGEST_STORED, Folder
 from vault_memory.vault.snapshots import Snapshots
@@ -24,7 +24,7 @@ LATEST = 64
 """Notes, those with the latest records, whose audit is looked at whenever a journal is opened"""
 
 
-def after_opening(writer: Writer, trail: Trail, folder: Folder) -> None:
+def after_opening(writer: Writer, trail: AuditLog, folder: Folder) -> None:
     """Before a journal is believed: is it older than the vault? Changes no file.
 
     The latest notes tell it as a rule; any other is asked about before a verdict on it (`Returning`).
@@ -32,14 +32,14 @@ def after_opening(writer: Writer, trail: Trail, folder: Folder) -> None:
     now = datetime.now(UTC)
     try:
         recorded = writer.journal.recorded()
-        catch_up(writer, trail, folder, sorted(recorded, key=recorded.__getitem__)[-LATEST:], now)
+        adopt_newer_vault(writer, trail, folder, sorted(recorded, key=recorded.__getitem__)[-LATEST:], now)
         if writer.journal.ops("pending") or writer.journal.ops("planned"):
             drop_done(writer, trail, now)
     except (VaultMemoryError, OSError) as error:
         logger.warning("whether the state is older than the vault cannot be told yet: %s", error)
 
 
-def catch_up(writer: Writer, trail: Trail, folder: Folder, notes: Iterable[str], now: datetime) -> bool:
+def adopt_newer_vault(writer: Writer, trail: AuditLog, folder: Folder, notes: Iterable[str], now: datetime) -> bool:
     """Bring a journal that was put back, as the audit of these notes tells, up to the vault; False when it is none."""
     recorded = writer.journal.recorded()
     if not any(_goes_on(writer, trail, note, recorded[note]) for note in notes if note in recorded):
@@ -69,16 +69,16 @@ def adopt_salvaged(writer: Writer, folder: Folder, now: datetime) -> None:
         writer.journal.trust_again()
 
 
-def drop_done(writer: Writer, trail: Trail, now: datetime) -> None:
+def drop_done(writer: Writer, trail: AuditLog, now: datetime) -> None:
     """Give up what waits, and was done already as the audit has it."""
     for op in writer.recovered(now):
-        run = Run.read(op.record)
+        run = EditCommand.read(op.record)
         if run is not None and trail.held(run.id, run.note) is not None:
-            trail.make_sure(run.note)
+            trail.fsync_log(run.note)
             writer.discard(op.op_id)
 
 
-def gaps(writer: Writer, trail: Trail) -> dict[str, int]:
+def gaps(writer: Writer, trail: AuditLog) -> dict[str, int]:
     """The notes whose audit lacks what was written into it, or has lines that are no records; how many of those."""
     found = {note: bad for note, bad in trail.bad_lines().items() if bad}
     missing = {note for note, known in writer.journal.recorded().items() if trail.held(known, note) is None}
@@ -97,7 +97,7 @@ def went_back(snapshots: Snapshots, live: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def note_gap(writer: Writer, trail: Trail, note: str) -> None:
+def note_gap(writer: Writer, trail: AuditLog, note: str) -> None:
     """Before a record is added: remember, if the one that should be before it is missing."""
     known = writer.journal.recorded_of(note)
     last = trail.last_own(note)
@@ -108,7 +108,7 @@ def note_gap(writer: Writer, trail: Trail, note: str) -> None:
         writer.journal.set_gap(note, known)
 
 
-def _goes_on(writer: Writer, trail: Trail, note: str, known: str) -> bool:
+def _goes_on(writer: Writer, trail: AuditLog, note: str, known: str) -> bool:
     last = trail.last_own(note)
     if last is None or last.id == known or writer.journal.op(last.id) or writer.snapshots.wrote(last.after):
         return False

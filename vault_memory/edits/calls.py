@@ -19,9 +19,9 @@ from vault_memory.vault.reader import Folder
 
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.edits.editor import Curator
+    from vault_memory.edits.editor import NoteEditor
     from vault_memory.edits.notifier import Announcer
-    from vault_memory.edits.plans.edit_plan import Run
+    from vault_memory.edits.plans.edit_plan import EditCommand
     from vault_memory.edits.reports import NoteText
     from vault_memory.edits.versions import NoteVersion, Waiting
     from vault_memory.ingest.lifecycle import Indexing
@@ -37,7 +37,7 @@ JOURNAL = "journal.sqlite"
 SOON = timedelta(seconds=15)
 
 
-class Editing:
+class NoteEditCalls:
     """What VaultMemory is made of besides: each call reads the note anew, writes it safely, and records what it did."""
 
     root: Path
@@ -47,17 +47,17 @@ class Editing:
     state: "StateFolder"
     indexing: "Indexing"
     _lock: threading.RLock
-    _curator: "Curator | None" = None
+    _curator: "NoteEditor | None" = None
     _announcer: "Announcer | None" = None
 
     def __init__(self) -> None:
         self._editing = threading.RLock()
 
     @property
-    def curator(self) -> "Curator":
+    def curator(self) -> "NoteEditor":
         """What carries out edits; made when it is first needed."""
         if self._curator is None:
-            from vault_memory.edits.editor import Curator
+            from vault_memory.edits.editor import NoteEditor
             from vault_memory.edits.notifier import Announcer
 
             asked = self.config.curation
@@ -65,7 +65,7 @@ class Editing:
                 self._announcer = Announcer(
                     asked.summary_url, asked.summary_command, timeout=asked.summary_timeout_seconds
                 )  # fmt: skip
-            self._curator = Curator(
+            self._curator = NoteEditor(
                 self.folder, self.layout, self.state.path, human_items=asked.human_items, learn=self._learn,
                 tell=self._announcer.tell if self._announcer else lambda record: None,
             )  # fmt: skip
@@ -94,7 +94,7 @@ class Editing:
             raise UsageError(f"{source!r} is no source of ops", hint=f"known are {', '.join(SOURCES)}")
         if isinstance(ops, str | bytes | Mapping):
             raise UsageError("`ops` is a list of ops", hint='such as [{"op": "append", "heading": …, "line": …}]')
-        at = _moment(now)
+        at = aware(now)
         with self._there():
             self._check_owner(inside(note))
             wanted = tuple(ops)
@@ -112,7 +112,7 @@ class Editing:
 
         A link is not followed. Raises BadPath, NoteChanged, NotCurated, NoteUnreadable, NotRecorded.
         """
-        at = _moment(now)
+        at = aware(now)
         with self._there():
             if self.curator.real(inside(note)) != note:
                 raise BadPath(note, "it is a link")
@@ -126,7 +126,7 @@ class Editing:
 
         `record_id` may be the beginning of an id. Raises UnclearId, NotUndoable.
         """
-        at = _moment(now)
+        at = aware(now)
         with self._there():
             record = self.curator.trail.find(record_id)
             run = self.curator.new_run(record.note, "undo", at, undoes=record.id)
@@ -137,7 +137,7 @@ class Editing:
         now: datetime | None = None,
     ) -> "Edit":  # fmt: skip
         """Put a version from the note's history there again. Raises UnclearId, NoteChanged."""
-        at = _moment(now)
+        at = aware(now)
         with self._there():
             whole, _ = self.curator.past.version(inside(note), revision)
             run = self.curator.new_run(note, "cli", at, restores=whole)
@@ -186,7 +186,7 @@ class Editing:
     def _decide(self, proposal_id: str, state: str, now: datetime | None) -> "Edit":
         with self._there():
             inbox = self.curator.inbox
-            return inbox.decide(inbox.find(proposal_id), state, _moment(now))
+            return inbox.decide(inbox.find(proposal_id), state, aware(now))
 
     def inbox_pages(self) -> list[str]:
         """The INBOX pages on which a person may have decided something."""
@@ -196,14 +196,14 @@ class Editing:
     def carry_out(self, page: str) -> bool:
         """Do what a person decided on an INBOX page; False when it was saved just now: look again later."""
         with self._there():
-            return self.curator.inbox.carry_out(page, _moment(None))
+            return self.curator.inbox.carry_out(page, aware(None))
 
     def review(self, notes: Iterable[str]) -> None:
         """Strike through what was proposed for these notes and does not fit them any more."""
         with self._there():
             for note in notes:
                 try:
-                    self.curator.inbox.review(note, _moment(None))
+                    self.curator.inbox.review(note, aware(None))
                 except VaultMemoryError as error:  # of one note; the others are reviewed all the same
                     logger.warning("what is proposed for `%s` cannot be reviewed: %s", note, error)
 
@@ -234,14 +234,14 @@ class Editing:
 
     def tend(self, now: datetime | None = None) -> int:
         """Do what is due: writes that wait, displaced files. Returns how many runs were recorded. A daemon calls it."""
-        at = _moment(now)
+        at = aware(now)
         with self._there():
             return len(self.curator.tend(at)) if self.curator.is_due(at) else 0
 
     def is_busy(self) -> bool:
         """Whether `tend` will have something to do within the next seconds; cheap."""
         with self._editing:
-            return self.curator.is_due(_moment(None) + SOON)
+            return self.curator.is_due(aware(None) + SOON)
 
     def repair_journal(self, reason: str) -> None:
         """Copy what can be read of a damaged journal into a new one; the damaged file is kept beside it."""
@@ -256,7 +256,7 @@ class Editing:
     def prune(self) -> None:
         """Let go of versions of notes that are older than they are kept."""
         with self._editing:
-            self.curator.past.prune(_moment(None))
+            self.curator.past.prune(aware(None))
 
     def unkept(self) -> list[str]:
         """The notes that the index holds in a version that is not the last one kept."""
@@ -274,7 +274,7 @@ class Editing:
                 note = self.indexing.ingest().read(path)
                 if note is not None and note.stable:
                     notes.append(note)
-            self.curator.keep(notes, _moment(None))
+            self.curator.keep(notes, aware(None))
 
     def _said_by_owner(self, note: str, source: str, asked: object) -> tuple[str, ...]:
         """What allows a tool to write a standing rule: nothing, where no conversation is recorded."""
@@ -296,7 +296,13 @@ class Editing:
             yield
 
     def _run(
-        self, run: "Run", at: datetime, *, expected: str | None = None, merge: bool = False, dry_run: bool = False
+        self,
+        run: "EditCommand",
+        at: datetime,
+        *,
+        expected: str | None = None,
+        merge: bool = False,
+        dry_run: bool = False,
     ) -> "Edit":
         began = time.perf_counter()
         edit = self.curator.run(run, at, expected=expected, merge=merge, dry_run=dry_run)
@@ -343,7 +349,7 @@ def _that_differ(mine: Iterable[tuple[str, str]], others: Iterable[tuple[str, st
     return differing
 
 
-def _moment(now: datetime | None) -> datetime:
+def aware(now: datetime | None) -> datetime:
     """With a zone: what is written into the audit is read in other places."""
     at = now or datetime.now(UTC).astimezone()
     return at.astimezone() if at.tzinfo is None else at

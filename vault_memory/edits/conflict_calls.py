@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from vault_memory.edits.calls import Editing, _moment
+from vault_memory.edits.calls import NoteEditCalls, aware
 from vault_memory.rules.paths.conflict_names import named_copies
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vault_memory.edits.reports import ThrownNote
 
 
-class Resolving(Editing):
+class ConflictCalls(NoteEditCalls):
     """What VaultMemory is made of besides."""
 
     _copies: "Conflicts | None" = None
@@ -49,19 +49,19 @@ class Resolving(Editing):
         What both changed is left to a person, unless `both`: then both lines stay, the copy's with a mark. Raises
         UnclearId.
         """
-        at = _moment(now)
+        at = aware(now)
         return self._each(ids, dry_run, at, lambda copy: self.conflict_copies.merge(copy, at, both=both))
 
     def take_conflict(self, copy_id: str, *, dry_run: bool = False, now: datetime | None = None) -> "list[Resolved]":
         """Put a copy's text in the place of its note's, which stays in the history. Raises UnclearId."""
-        at = _moment(now)
+        at = aware(now)
         return self._each([copy_id], dry_run, at, lambda copy: self.conflict_copies.take(copy, at))
 
     def discard_conflicts(
         self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None
     ) -> "list[Resolved]":
         """Throw copies away as they are; they lie in the trash for 30 days. Raises UnclearId."""
-        at = _moment(now)
+        at = aware(now)
         return self._each(ids, dry_run, at, lambda copy: self.conflict_copies.discard(copy, at))
 
     def settle_conflicts(
@@ -74,7 +74,7 @@ class Resolving(Editing):
         with self._there():
             paths = self.folder.listing().copies if among is None else among
             named = [path for path, _ in named_copies(paths, self.layout.place)]
-            return self.conflict_copies.settle(_moment(now), named) if named else []
+            return self.conflict_copies.settle(aware(now), named) if named else []
 
     def trash(self) -> "list[ThrownNote]":
         """What lies in the trash, the newest first."""
@@ -98,7 +98,7 @@ class Resolving(Editing):
             raise UnclearId("note in the trash", thrown_id, found.candidates, "`vault-memory trash` lists them")
         with self._there():
             op_id = f"untrash-{secrets.token_hex(8)}"
-            done = self.curator.writer.untrash(found.id, now=_moment(now), op_id=op_id)
+            done = self.curator.writer.untrash(found.id, now=aware(now), op_id=op_id)
             self._learn(done.path)
         outcome = {"pending": "pending", "copied": "beside"}.get(done.outcome, "restored")
         from dataclasses import replace  # only here: a hook would wait for it

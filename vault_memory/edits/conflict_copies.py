@@ -30,7 +30,7 @@ from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.preconditions import editor_locks
 
 if TYPE_CHECKING:
-    from vault_memory.edits.editor import Curator
+    from vault_memory.edits.editor import NoteEditor
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ _WRITTEN = ("written", "merged", "unchanged")
 class Conflicts:
     """The conflict copies of one vault."""
 
-    def __init__(self, curator: "Curator", folder: Folder, layout: Layout) -> None:
+    def __init__(self, curator: "NoteEditor", folder: Folder, layout: Layout) -> None:
         self._curator, self._folder, self._layout = curator, folder, layout
         self._judged: dict[str, tuple[int, str]] = {}
         """copies that a person has to look at: their times, and the revisions of their notes"""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from vault_memory.edits.audit_log import Trail
+from vault_memory.edits.audit_log import AuditLog
 
 NAME = ".vault-memory.lease"
 LASTS = 60.0
@@ -40,7 +40,7 @@ class Held:
 class Lease:
     """Of this process, on one vault."""
 
-    def __init__(self, root: Path, trail: Trail) -> None:
+    def __init__(self, root: Path, trail: AuditLog) -> None:
         self._file, self._trail = root / NAME, trail
         self._mine: Held | None = None
         self._seen: tuple[Held, float] | None = None
@@ -50,7 +50,7 @@ class Lease:
         """Whether another device curates now; if not, and several are known, this one does from now on."""
         if self._mine is not None and 0 <= self._mine.until - now - (LASTS - RENEWED) <= RENEWED:
             return ""
-        self._trail.meet_beside(note)
+        self._trail.discover_devices(note)
         if not self._trail.others and not os.path.lexists(self._file):
             return ""
         try:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vault_memory.edits.plans.edit_plan import Plan, Run
+from vault_memory.edits.plans.edit_plan import EditCommand, Plan
 from vault_memory.rules.edits.audit_record import Record, summary
 
 
@@ -92,7 +92,7 @@ def edit_of(record: Record, *, recorded: bool) -> Edit:
     )
 
 
-def pending_of(plan: Plan, run: Run, reason: str, explanation: str) -> Edit:
+def pending_of(plan: Plan, run: EditCommand, reason: str, explanation: str) -> Edit:
     """Of a run whose write waits: what it is to do, with the reason."""
     edit = edit_of(plan.record(run, plan.after), recorded=False)
     wait = tuple(PendingOp(done.op, reason, run.id, explanation) for done in edit.applied if done.outcome == "applied")

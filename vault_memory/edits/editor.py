@@ -16,16 +16,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from vault_memory.edits.audit_log import ENDING, Trail
+from vault_memory.edits.audit_log import ENDING, AuditLog
 from vault_memory.edits.backup_detection import adopt_salvaged, after_opening, note_gap
 from vault_memory.edits.device_lease import Lease
 from vault_memory.edits.edit_errors import NotCurated, NoteChanged, NotRecorded
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
 from vault_memory.edits.inbox import Inbox
-from vault_memory.edits.note_history import Past
+from vault_memory.edits.note_history import NoteHistory
 from vault_memory.edits.partial_save import meant, reappeared
-from vault_memory.edits.plans.edit_plan import Known, Plan, Run, plan_run
-from vault_memory.edits.stale_saves import Returning
+from vault_memory.edits.plans.edit_plan import EditCommand, Plan, PlanInputs, plan_run
+from vault_memory.edits.stale_saves import StaleSaveDetector
 from vault_memory.edits.versions import Waiting
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.rules.edits.audit_record import Record
@@ -34,8 +34,8 @@ from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.fs import Files, RealFiles
 from vault_memory.vault.reader import LARGEST_STORED, Folder, Note
 from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.write.journal import Op as WriteOp
-from vault_memory.vault.write.writer import Writer, Written, real_path
+from vault_memory.vault.write.journal import PendingWrite as WriteOp
+from vault_memory.vault.write.writer import Writer, WriteResult, real_path
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ PASSING = frozenset({"hot", "truncated", "in_editor", "busy"})
 """Reasons to wait that may be over in a moment"""
 
 
-class Curator:
+class NoteEditor:
     """For one vault; one call at a time. `learn` is told the path of each note that was written, `tell` each record."""
 
     def __init__(
@@ -73,18 +73,18 @@ class Curator:
         tell: Callable[[Record], None] = lambda record: None,
     ) -> None:
         self.folder = folder
-        self.trail = Trail(folder, state)
+        self.trail = AuditLog(folder, state)
         self._layout, self._state, self._learn, self._tell = layout, state, learn, tell
         self.inbox = Inbox(self, folder, layout)
-        self.past = Past(self)
-        self._returning = Returning(self)
+        self.past = NoteHistory(self)
+        self._returning = StaleSaveDetector(self)
         self._lease = Lease(Path(folder.root), self.trail)
         self._open: Writer | None = None
         self.files: Files = RealFiles(folder.root)
         self._waiting: dict[str, WriteOp] = {}
         self._today = ""
         self._plans: dict[str, list[Plan]] = {}
-        self._known = Known(self._recorded, lambda revision: self.writer.snapshots.bytes_of(revision), human_items)
+        self._known = PlanInputs(self._recorded, lambda revision: self.writer.snapshots.bytes_of(revision), human_items)
 
     @property
     def writer(self) -> Writer:
@@ -100,14 +100,14 @@ class Curator:
             self._open = None
             self._lease.release()
 
-    def new_run(self, note: str, source: str, now: datetime, **asked: object) -> Run:
+    def new_run(self, note: str, source: str, now: datetime, **asked: object) -> EditCommand:
         """A run that is about to begin. Raises NotCurated, BadPath."""
         place = self.place(note, persona=bool(asked.get("moves") or asked.get("undoes")))
         kind, _, name = place.scope.partition(":")
         # The second part keeps the order of runs to which a caller gave the same time.
         number = f"{max(0, int(now.timestamp() * 1000)):012x}{time.time_ns() // 1000 & 0xFFFFFFFF:08x}"
         user = name if kind == "user" else ""
-        return Run(number, now.isoformat(), note, place.kind, source, user, **asked)  # type: ignore[arg-type]
+        return EditCommand(number, now.isoformat(), note, place.kind, source, user, **asked)  # type: ignore[arg-type]
 
     def place(self, note: str, *, persona: bool = False) -> Place:
         """What kind of note this is. Raises NotCurated."""
@@ -118,7 +118,7 @@ class Curator:
 
     def run(
         self,
-        run: Run,
+        run: EditCommand,
         now: datetime,
         *,
         expected: str | None = None,
@@ -136,10 +136,10 @@ class Curator:
             note = self._read(run.note)
             if note is not None and not dry_run:
                 self._returning.notice(note, now)
-                if self._returned(now):
+                if self._check_new_saves(now):
                     note = self._read(run.note)
             patience = PATIENCE_SECONDS if patient and run.source not in UNATTENDED else 0.0
-            note = self._meant(run.note, note, now, patience)
+            note = self._wait_for_complete_save(run.note, note, now, patience)
             found = note.revision if note else None
             expected = _whole_revision(expected, found)
             if expected is not None and expected != found and not merge:
@@ -150,16 +150,20 @@ class Curator:
                 return edit_of(plan.record(run, plan.after), recorded=False)
             if not plan.changes:
                 silent = not (idle or plan.proposed)
-                return edit_of(plan.record(run, plan.after), recorded=False) if silent else self.note_down(run, plan)
+                return (
+                    edit_of(plan.record(run, plan.after), recorded=False)
+                    if silent
+                    else self.record_without_change(run, plan)
+                )
             edit = self._written(run, plan, found, base, now, patience)
-            self._returned(now)
+            self._check_new_saves(now)
             return edit
 
     def tend(self, now: datetime) -> list[Record]:
         """What is due: writes that waited, records that were not yet written, displaced files. Returns new records."""
         with self._turn(now) as records:
             records += self._fold(now).values()
-            self._returned(now)
+            self._check_new_saves(now)
             return records
 
     def turn(self, now: datetime) -> AbstractContextManager[list[Record]]:
@@ -174,11 +178,11 @@ class Curator:
     def waiting(self) -> list[Waiting]:
         """The writes that wait for their notes."""
         pending = self.writer.pending()
-        return [Waiting(op.path, op.reason, op.op_id, Written.of(op).explanation) for op in pending]
+        return [Waiting(op.path, op.reason, op.op_id, WriteResult.of(op).explanation) for op in pending]
 
     def deciding(self) -> set[str]:
         """The ids of proposals whose decisions wait for their notes."""
-        runs = (Run.read(op.record) for op in self.writer.pending())
+        runs = (EditCommand.read(op.record) for op in self.writer.pending())
         return {decision[0] for run in runs if run for decision in run.decides}
 
     def keep(self, notes: Sequence[Note], now: datetime) -> None:
@@ -199,7 +203,7 @@ class Curator:
         return head is None or head.revision != revision
 
     def _written(
-        self, run: Run, plan: Plan, expected: str | None, base: bytes | None, now: datetime, patience: float
+        self, run: EditCommand, plan: Plan, expected: str | None, base: bytes | None, now: datetime, patience: float
     ) -> Edit:
         """Put the new text there, wait a moment if that is what it takes, and record what was done."""
         began = time.monotonic()
@@ -215,7 +219,9 @@ class Curator:
         reason, words = (waiting.reason, waiting.explanation) if waiting else (written.reason, written.explanation)
         return pending_of(plan, run, reason, words)
 
-    def _put(self, run: Run, plan: Plan, expected: str | None, base: bytes | None, now: datetime) -> Written:
+    def _put(
+        self, run: EditCommand, plan: Plan, expected: str | None, base: bytes | None, now: datetime
+    ) -> WriteResult:
         kept = run.as_bytes()
         if plan.after is None:
             assert expected is not None, "a note that is not there cannot be taken away"
@@ -226,7 +232,7 @@ class Curator:
             merge=lambda _, ours, theirs: self._on_newer(run, theirs, base),
         )  # fmt: skip
 
-    def _on_newer(self, run: Run, theirs: bytes, base: bytes | None) -> bytes | None:
+    def _on_newer(self, run: EditCommand, theirs: bytes, base: bytes | None) -> bytes | None:
         """The text that the run makes of what somebody saved meanwhile."""
         try:
             plan = plan_run(run, theirs, self._known, base=base)
@@ -239,22 +245,22 @@ class Curator:
         """The note as it stands; None when it is absent. Raises NotCurated, NoteUnreadable."""
         return self._read(path)
 
-    def carry_out(self, run: Run, note: Note, now: datetime) -> None:
+    def carry_out(self, run: EditCommand, note: Note, now: datetime) -> None:
         """A run of our own, within a turn; it waits where the note is in use. Raises as `run`."""
         plan = plan_run(run, note.raw, self._known)
         if plan.changes:
             self._written(run, plan, note.revision, None, now, 0.0)
         elif plan.proposed:
-            self.note_down(run, plan)
+            self.record_without_change(run, plan)
 
-    def _returned(self, now: datetime) -> bool:
+    def _check_new_saves(self, now: datetime) -> bool:
         """Judge what people saved over the bot's lines; whether there was anything to judge."""
         found = bool(self.writer.snapshots.unjudged())
         if found:
             self._returning.look(now)
         return found
 
-    def note_down(self, run: Run, plan: Plan) -> Edit:
+    def record_without_change(self, run: EditCommand, plan: Plan) -> Edit:
         """Of a run without effect: the note is not touched, and a run without ops leaves no record either."""
         record = plan.record(run, plan.after)
         said = bool(record.applied or record.rejected or record.proposed)
@@ -270,21 +276,21 @@ class Curator:
         """Write the records of writes that are done and have none; those that were written, by id."""
         records: dict[str, Record] = {}
         for op in self.writer.finished():
-            run = Run.read(op.record)
+            run = EditCommand.read(op.record)
             if run is None:
                 logger.warning("a write to %s has no record that can be read", op.path)
             try:
-                note = self._noted(run, op, records) if run else ""
+                note = self._append_record(run, op, records) if run else ""
             except (NotRecorded, NoteUnreadable) as error:
                 logger.warning("%s; it is tried again", error.message)
                 continue
             self.writer.acknowledge([op.op_id], note)
         return records
 
-    def _noted(self, run: Run, op: WriteOp, records: dict[str, Record]) -> str:
+    def _append_record(self, run: EditCommand, op: WriteOp, records: dict[str, Record]) -> str:
         """The note whose audit has the record of a write now, or "". Raises NotRecorded, NoteUnreadable."""
         if run.id not in self._plans and (held := self.trail.held(run.id, run.note)) is not None:
-            self.trail.make_sure(run.note)  # who recorded it may have died before it was on the disk
+            self.trail.fsync_log(run.note)  # who recorded it may have died before it was on the disk
             self.inbox.clear(held)
             return run.note
         record = self._record_of(run, op)
@@ -305,17 +311,17 @@ class Curator:
         """The records of a note, and what becomes the records of writes that were done this moment."""
         records = self.trail.of(note)
         for op in self.writer.finished() if self._plans else ():
-            run = Run.read(op.record)
+            run = EditCommand.read(op.record)
             if run is not None and run.note == note and all(one.id != run.id for one in records):
                 records += (self._record_of(run, op),) if self._plan_of(run, op) else ()
         return records
 
-    def _plan_of(self, run: Run, op: WriteOp) -> Plan | None:
+    def _plan_of(self, run: EditCommand, op: WriteOp) -> Plan | None:
         """What this process planned for a write that is done."""
         plans = reversed(self._plans.get(run.id, ()))
         return next((one for one in plans if _revision(one.before) == op.expected), None)
 
-    def _record_of(self, run: Run, op: WriteOp) -> Record:
+    def _record_of(self, run: EditCommand, op: WriteOp) -> Record:
         """What a write did, also when somebody else finds it after a crash."""
         plan = self._plan_of(run, op)
         if plan is None:
@@ -341,7 +347,7 @@ class Curator:
     def _merge(self, base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:
         """For writes that waited: their runs on the newer text; for what a person saved late: by structure."""
         op = self._waiting_for(revision_of(ours))
-        run = Run.read(op.record) if op else None
+        run = EditCommand.read(op.record) if op else None
         if run is not None:
             return self._on_newer(run, theirs, base)
         from vault_memory.markdown.merging.three_way import merge
@@ -362,7 +368,7 @@ class Curator:
         except NoteNotFound:
             return None
 
-    def _meant(self, path: str, note: Note | None, now: datetime, patience: float) -> Note | None:
+    def _wait_for_complete_save(self, path: str, note: Note | None, now: datetime, patience: float) -> Note | None:
         """The note that a plan is made for."""
         snapshots = self.writer.snapshots
         known = snapshots.head(self.real(path)) is not None and not (note is None and self._threw_away(path))
@@ -392,7 +398,7 @@ class Curator:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             self._today = f"{now:%Y-%m-%d}"
-            self.writer.finish_begun(now)  # its record is to be told from the audit as it was
+            self.writer.recover_interrupted(now)  # its record is to be told from the audit as it was
             adopt_salvaged(self.writer, self.folder, now)
             yield list(self._finish().values())
         finally:

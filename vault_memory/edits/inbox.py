@@ -28,7 +28,7 @@ from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder, Note
 
 if TYPE_CHECKING:
-    from vault_memory.edits.editor import Curator
+    from vault_memory.edits.editor import NoteEditor
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ INBOX = "`vault-memory inbox` lists them with their ids"
 class Inbox:
     """The pages of one vault."""
 
-    def __init__(self, curator: "Curator", folder: Folder, layout: Layout) -> None:
+    def __init__(self, curator: "NoteEditor", folder: Folder, layout: Layout) -> None:
         self._curator, self._folder, self._layout = curator, folder, layout
 
     def proposals(self) -> tuple[Proposal, ...]:
@@ -97,7 +97,7 @@ class Inbox:
         for proposal in mine:
             if state := decisions.get(proposal.id):
                 self.decide(proposal, state, now, patient=False)
-            elif expired(proposal, now) and self._curator.writer.believes(now):
+            elif expired(proposal, now) and self._curator.writer.clock_is_trustworthy(now):
                 self.decide(proposal, "expired", now, "nobody decided within 30 days", patient=False)
         if not any(op.path == page for op in self._curator.writer.pending()):
             self._catch_up(page, note, [one for one in mine if one not in shown and not expired(one, now)], now)

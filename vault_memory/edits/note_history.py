@@ -9,13 +9,13 @@ from vault_memory.edits.versions import NoteVersion, revision_named, versions_of
 from vault_memory.errors import NoteNotFound
 
 if TYPE_CHECKING:
-    from vault_memory.edits.editor import Curator
+    from vault_memory.edits.editor import NoteEditor
 
 
-class Past:
+class NoteHistory:
     """Of one vault."""
 
-    def __init__(self, curator: "Curator") -> None:
+    def __init__(self, curator: "NoteEditor") -> None:
         self._curator = curator
 
     def history(self, path: str) -> list[NoteVersion]:

@@ -12,19 +12,19 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from vault_memory.edits.backup_detection import catch_up
+from vault_memory.edits.backup_detection import adopt_newer_vault
 from vault_memory.edits.edit_errors import NotCurated
 from vault_memory.edits.plans.edit_plan import Plan
 from vault_memory.errors import VaultMemoryError
 from vault_memory.rules.edits.ownership import Ownership, replay
-from vault_memory.rules.edits.stale_save import Seen, Verdict, gone_back, judge, offered
+from vault_memory.rules.edits.stale_save import SeenVersion, Verdict, classify_revert, classify_save, propose_missing
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version
-from vault_memory.vault.version_distance import distances, shows
+from vault_memory.vault.version_distance import contains_new_lines, distances
 from vault_memory.vault.write.preconditions import HOLD, came_or_went, editor_locks, half_saved
 
 if TYPE_CHECKING:
-    from vault_memory.edits.editor import Curator
+    from vault_memory.edits.editor import NoteEditor
 
 logger = logging.getLogger(__name__)
 
@@ -43,10 +43,10 @@ SET_BACK_SECONDS = 2.0
 WHY = "saved from an editor, or by a program, that had not seen what was written"
 
 
-class Returning:
+class StaleSaveDetector:
     """For one vault; called within a turn of its curator."""
 
-    def __init__(self, curator: "Curator") -> None:
+    def __init__(self, curator: "NoteEditor") -> None:
         self._curator = curator
 
     def notice(self, note: Note, now: datetime) -> None:
@@ -67,7 +67,9 @@ class Returning:
         writer = self._curator.writer
         snapshots = writer.snapshots
         saved = snapshots.unjudged()
-        if saved and catch_up(writer, self._curator.trail, self._curator.folder, [one.path for one in saved], now):
+        if saved and adopt_newer_vault(
+            writer, self._curator.trail, self._curator.folder, [one.path for one in saved], now
+        ):
             return
         unrecorded = {op.path for op in (*writer.begun(), *writer.finished())}
         for version in saved:
@@ -94,33 +96,37 @@ class Returning:
         records = self._curator.trail.of(version.path)
         owned = replay(records)
         if any(one.revision == version.revision for one in before):
-            verdict, base = gone_back(saved, snapshots.bytes_of(before[0].revision) or b"", owned), before[0]
+            verdict, base = classify_revert(saved, snapshots.bytes_of(before[0].revision) or b"", owned), before[0]
         else:
-            verdict, base = self._compared(version, note, saved, before, owned)
+            verdict, base = self._infer_base_version(version, note, saved, before, owned)
         if verdict.kind == "stale":
-            self._rejoin(note, (base.revision, before[0].revision, version.revision), now)
-        elif verdict.kind == "undecided" and (ops := offered(note.path, verdict.missing, note.raw, records)):
+            self._restore_lost_lines(note, (base.revision, before[0].revision, version.revision), now)
+        elif verdict.kind == "undecided" and (ops := propose_missing(note.path, verdict.missing, note.raw, records)):
             run = self._curator.new_run(note.path, "proposal", now, why=WHY)
-            self._curator.note_down(run, Plan(note.raw, note.raw, proposed=ops))
+            self._curator.record_without_change(run, Plan(note.raw, note.raw, proposed=ops))
         return True
 
-    def _compared(
+    def _infer_base_version(
         self, version: Version, note: Note, saved: bytes, before: Sequence[Version], owned: Ownership
     ) -> tuple[Verdict, Version]:
         """The verdict, and the version that this one was most likely made from."""
         snapshots = self._curator.writer.snapshots
         likely = [before[0], *islice((one for one in before[1:] if one.kept), VERSIONS)]
         texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in likely}
-        if all(one.by == "bot" for one in before) and not shows(saved, texts.values(), ()) and saved.strip():
+        if (
+            all(one.by == "bot" for one in before)
+            and not contains_new_lines(saved, texts.values(), ())
+            and saved.strip()
+        ):
             likely.append(replace(before[-1], revision=UNSEEN, by="person"))
             texts[UNSEEN] = b""
         times = _times(version, note)
         far = distances(saved, [texts[one.revision] for one in likely])
         at = min(_by_likelihood(likely, texts, saved, times), key=far.__getitem__)
-        since = [Seen(texts[one.revision], one.by == "bot") for one in likely]
+        since = [SeenVersion(texts[one.revision], one.by == "bot") for one in likely]
         wrote = min((one.at for one in likely[:at] if one.by == "bot"), default=None)
         older = wrote is not None and (_too_soon(wrote, times) or self._is_older(version, note, wrote))
-        verdict = judge(saved, since[: at + 1], owned, older=older)
+        verdict = classify_save(saved, since[: at + 1], owned, older=older)
         if verdict.kind != "stale" and (at or _within(RECENT_SECONDS, before[0].at, times)):
             verdict = _doubted(verdict, saved, since, [one <= far[at] for one in far], owned)
         return verdict, likely[at]
@@ -148,7 +154,7 @@ class Returning:
         finally:
             files.close(folder)
 
-    def _rejoin(self, note: Note, versions: tuple[str, str, str], now: datetime) -> None:
+    def _restore_lost_lines(self, note: Note, versions: tuple[str, str, str], now: datetime) -> None:
         run = self._curator.new_run(note.path, "merge", now, rejoins=versions, why=WHY)
         self._curator.carry_out(run, note, now)
 
@@ -176,18 +182,20 @@ def _by_likelihood(
     fresh = [at for at, one in enumerate(likely) if one.by == "bot" and _too_soon(one.at, times)]
     older = [at for at in range(len(likely)) if at not in fresh]
     new, old = ((texts[likely[at].revision] for at in places) for places in (fresh, older))
-    return range(len(likely)) if shows(saved, new, old) else [*older, *fresh]
+    return range(len(likely)) if contains_new_lines(saved, new, old) else [*older, *fresh]
 
 
-def _doubted(verdict: Verdict, saved: bytes, since: Sequence[Seen], near: Sequence[bool], owned: Ownership) -> Verdict:
+def _doubted(
+    verdict: Verdict, saved: bytes, since: Sequence[SeenVersion], near: Sequence[bool], owned: Ownership
+) -> Verdict:
     """The verdict on the newest of the versions that are as `near`, or doubt where the oldest lacks more of the bot's.
 
     So it is when a person took away, in what they had loaded, the very lines that the bot took away, too.
     """
     newest, oldest = near.index(True), len(near) - 1 - near[::-1].index(True)
-    if newest == oldest or shows(saved, (one.raw for one in since[: newest + 1]), (since[oldest].raw,)):
+    if newest == oldest or contains_new_lines(saved, (one.raw for one in since[: newest + 1]), (since[oldest].raw,)):
         return verdict
-    other = judge(saved, since[: oldest + 1], owned, older=False)
+    other = classify_save(saved, since[: oldest + 1], owned, older=False)
     return Verdict("undecided", other.missing) if len(other.missing) > len(verdict.missing) else verdict
 
 

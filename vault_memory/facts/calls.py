@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.edits.calls import Editing
-from vault_memory.edits.calls import _moment as moment
+from vault_memory.edits.calls import NoteEditCalls
+from vault_memory.edits.calls import aware as moment
 from vault_memory.errors import UsageError
 from vault_memory.index import fact_rows as rows
-from vault_memory.index.retry_on_corruption import mended
+from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 
 if TYPE_CHECKING:
     from vault_memory.facts.entity_info import About, FactChange
@@ -20,10 +20,10 @@ MOST_HITS = 5
 """Hits shown with an entity"""
 
 
-class Knowing(Editing):
+class FactCalls(NoteEditCalls):
     """What VaultMemory is made of besides."""
 
-    @mended
+    @rebuild_if_damaged
     def facts(
         self, *, scopes: Sequence[str], entity: str | None = None, on: date | None = None, now: datetime | None = None
     ) -> "tuple[Fact, ...]":
@@ -40,7 +40,7 @@ class Knowing(Editing):
             facts = graph.held_on(found, on, self._single)
         return tuple(facts) if entity is None else tuple(graph.with_inverse(graph.about_these(facts, keys)))
 
-    @mended
+    @rebuild_if_damaged
     def timeline(self, entity: str, *, scopes: Sequence[str], now: datetime | None = None) -> "tuple[Fact, ...]":
         """All that is or was known about somebody or something, the oldest first."""
         from vault_memory.facts import entity_info as graph
@@ -63,7 +63,7 @@ class Knowing(Editing):
         mentions, hits = self._mentions(names, scopes, now)
         return graph.about(entity, facts, mentions, hits, moment(now).date())
 
-    @mended
+    @rebuild_if_damaged
     def relevant_facts(
         self, prompt: str, *, scopes: Sequence[str], user: str, most: int | None = None, now: datetime | None = None
     ) -> "tuple[Fact, ...]":
@@ -78,7 +78,7 @@ class Knowing(Editing):
         scope_ids = index.scope_ids(_checked(scopes))
         with index.reading():
             keys = rows.named(index.connection, scope_ids, graph.Prompt(prompt)) | {graph.folded(user)}
-            found = [fact for _, fact in rows.about(index.connection, scope_ids, keys)]
+            found = [fact for _, fact in rows.facts_about(index.connection, scope_ids, keys)]
         kept = graph.about_these(graph.holding(found, moment(now).date(), self._single), keys)
         return tuple(graph.relevant(kept, user, self.config.facts.max_knowledge_facts if most is None else most))
 
@@ -153,7 +153,7 @@ class Knowing(Editing):
         note, fact = self.find_fact(fact_id, scopes=scopes)
         return self._change(note, "confirm", fact.scope, source, now, dry_run, id=fact.id, expected=expected)
 
-    @mended
+    @rebuild_if_damaged
     def find_fact(self, fact_id: str, *, scopes: Sequence[str]) -> "tuple[str, Fact]":
         """The one fact of these scopes whose id begins so, and the note it stands in. Raises UnclearId."""
         from vault_memory.facts import entity_info as graph
@@ -169,7 +169,7 @@ class Knowing(Editing):
             raise graph.UnclearFact(fact_id, several[: graph.MOST_CANDIDATES], several=True)
         raise graph.unclear(fact_id, [fact for _, fact in rows.every(index.connection, scope_ids)])
 
-    @mended
+    @rebuild_if_damaged
     def scope_for(self, subject: str, scopes: Sequence[str] = ()) -> str:
         """On whose page a fact about `subject` goes when that is not said. Raises UsageError when it is not clear."""
         from vault_memory.rules.facts.fact import folded
@@ -180,7 +180,9 @@ class Knowing(Editing):
         index = self.indexing.index()
         known = scopes or index.scopes()
         own = [scope for scope in known if folded(scope) == f"user:{folded(subject)}"]
-        about = {fact.scope for _, fact in rows.about(index.connection, index.scope_ids(known), [folded(subject)])}
+        about = {
+            fact.scope for _, fact in rows.facts_about(index.connection, index.scope_ids(known), [folded(subject)])
+        }
         people = [scope for scope in known if scope.startswith("user:")]
         for likely in (own, sorted(about), people, [scope for scope in known if scope == "group:main"]):
             if len(likely) == 1:
@@ -210,8 +212,8 @@ class Knowing(Editing):
         with index.reading():
             if entity is None:
                 return [fact for _, fact in rows.every(index.connection, scope_ids)], set()
-            keys = rows.meant(index.connection, scope_ids, folded(entity))
-            return [fact for _, fact in rows.about(index.connection, scope_ids, keys)], keys
+            keys = rows.resolve_entity(index.connection, scope_ids, folded(entity))
+            return [fact for _, fact in rows.facts_about(index.connection, scope_ids, keys)], keys
 
     def _page_of(self, scope: str) -> str:
         """Where the facts of a scope stand, or will."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vault_memory.edits.calls import _moment as moment
+from vault_memory.edits.calls import aware as moment
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.forgetting.state_residue import (
     ON_SERVER,
@@ -20,9 +20,9 @@ from vault_memory.forgetting.state_residue import (
 )
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import Recording
+    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.forgetting.vault_files import Forgetter, Forgetting
-    from vault_memory.rules.forgetting.matcher import Sought
+    from vault_memory.rules.forgetting.matcher import TextMatcher
 
 logger = logging.getLogger(__name__)
 
@@ -97,15 +97,15 @@ class Forgotten:
 
 
 def forget(
-    memory: "Recording", text: str, *, scopes: Collection[str] | None, now: datetime | None, dry_run: bool
+    memory: "ConversationCalls", text: str, *, scopes: Collection[str] | None, now: datetime | None, dry_run: bool
 ) -> Forgotten:
     """Find `text`, take it out, and look for it once more. Raises TextTooShort, UsageError, JournalUnavailable."""
     from vault_memory.forgetting.vault_files import Forgetter, Forgetting
-    from vault_memory.rules.forgetting.matcher import Sought
+    from vault_memory.rules.forgetting.matcher import TextMatcher
 
     if isinstance(scopes, str):
         raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint="None means all of the vault")
-    sought, at = Sought.of(text), moment(now)
+    sought, at = TextMatcher.of(text), moment(now)
     if not dry_run:
         memory.take_dropped()  # what waits in the drop folder would come after it is forgotten
     forgetter = Forgetter(memory.curator, memory.layout, sought, None if scopes is None else frozenset(scopes))
@@ -129,7 +129,7 @@ class _Work:
     """On one text."""
 
     def __init__(
-        self, memory: "Recording", sought: "Sought", scopes: frozenset[str] | None, forgetter: "Forgetter",
+        self, memory: "ConversationCalls", sought: "TextMatcher", scopes: frozenset[str] | None, forgetter: "Forgetter",
         found: "Forgetting",
     ) -> None:  # fmt: skip
         self._memory, self._sought, self._scopes, self._forgetter = memory, sought, scopes, forgetter

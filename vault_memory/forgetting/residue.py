@@ -9,7 +9,7 @@ from pathlib import Path
 from vault_memory.database.connection import DatabaseError
 from vault_memory.database.secure_delete import stored_values
 from vault_memory.errors import VaultMemoryError
-from vault_memory.rules.forgetting.matcher import Sought
+from vault_memory.rules.forgetting.matcher import TextMatcher
 
 PIECE = 4 << 20
 OVERLAP = 64 << 10
@@ -30,7 +30,7 @@ def files_below(root: Path) -> Iterator[tuple[str, Path]]:
                 continue
 
 
-def is_in_file(file: Path, sought: Sought) -> bool:
+def is_in_file(file: Path, sought: TextMatcher) -> bool:
     """Whether the raw bytes hold it. Raises OSError."""
     escaped = file.suffix != ".md"
     with file.open("rb") as stream:
@@ -42,12 +42,12 @@ def is_in_file(file: Path, sought: Sought) -> bool:
     return False
 
 
-def tables_holding(file: Path, sought: Sought) -> list[str]:
+def tables_holding(file: Path, sought: TextMatcher) -> list[str]:
     """The tables of a database of which a row holds it, also packed. Raises what opening and reading it raises."""
     return sorted({table for table, value in stored_values(file) if _holds(value, sought)})
 
 
-def traces(root: Path, sought: Sought, *, besides: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+def traces(root: Path, sought: TextMatcher, *, besides: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
     """Where it is below a folder, besides some of its paths: (path, why it counts)."""
     for path, file in files_below(root):
         if besides(path):
@@ -63,7 +63,7 @@ def traces(root: Path, sought: Sought, *, besides: Callable[[str], bool]) -> Ite
             yield from _in_rows(path, file, sought)
 
 
-def _in_rows(path: str, file: Path, sought: Sought) -> Iterator[tuple[str, str]]:
+def _in_rows(path: str, file: Path, sought: TextMatcher) -> Iterator[tuple[str, str]]:
     try:
         if tables := tables_holding(file, sought):
             yield path, f"it stands in {', '.join(tables)}"
@@ -71,7 +71,7 @@ def _in_rows(path: str, file: Path, sought: Sought) -> Iterator[tuple[str, str]]
         yield path, f"it cannot be read: {error}"
 
 
-def _holds(value: str | bytes, sought: Sought) -> bool:
+def _holds(value: str | bytes, sought: TextMatcher) -> bool:
     if isinstance(value, str):
         return sought.is_in_bytes(value.encode("utf-8", "replace"))
     try:

@@ -13,10 +13,10 @@ from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError
 from vault_memory.rules.edits.ops import Remove
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import Recording
+    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits.edit_result import Edit
     from vault_memory.markdown.note_items import NoteItem
-    from vault_memory.rules.forgetting.matcher import Sought
+    from vault_memory.rules.forgetting.matcher import TextMatcher
 
 MOST_ITEMS = 20
 """Of one call: a text that so many items say is too general"""
@@ -80,20 +80,20 @@ class TakenBack:
 
 
 def take_back(
-    memory: "Recording", text: str, *, scopes: Sequence[str], note: str | None = None, source: str = "tool",
+    memory: "ConversationCalls", text: str, *, scopes: Sequence[str], note: str | None = None, source: str = "tool",
     expected: str | None = None, now: datetime | None = None,
 ) -> TakenBack:  # fmt: skip
     """Remove the list items that say `text` from the notes of these scopes, or from one of them.
 
     `expected` is the revision of that one. Raises TextTooShort, TooManyItems, NoteChanged, UsageError.
     """
-    from vault_memory.rules.forgetting.matcher import Sought
+    from vault_memory.rules.forgetting.matcher import TextMatcher
 
     if isinstance(scopes, str):
         raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}")
     if expected is not None and note is None:
         raise UsageError("a revision is of one note", hint="name the note")
-    sought = Sought.of(text)
+    sought = TextMatcher.of(text)
     notes = [one for one in memory.notes(scopes) if note in (None, one.note)]
     found = {
         one.note: items for one in notes if one.kind != "transcript" if (items := _items(memory, one.note, sought))
@@ -114,7 +114,7 @@ def take_back(
     )  # fmt: skip
 
 
-def _items(memory: "Recording", note: str, sought: "Sought") -> "list[NoteItem]":
+def _items(memory: "ConversationCalls", note: str, sought: "TextMatcher") -> "list[NoteItem]":
     """The outermost items of a note that say it."""
     from vault_memory.markdown.document import parse
     from vault_memory.markdown.note_items import items_of
@@ -131,7 +131,12 @@ def _items(memory: "Recording", note: str, sought: "Sought") -> "list[NoteItem]"
 
 
 def _removed(
-    memory: "Recording", note: str, items: "list[NoteItem]", source: str, expected: str | None, now: datetime | None
+    memory: "ConversationCalls",
+    note: str,
+    items: "list[NoteItem]",
+    source: str,
+    expected: str | None,
+    now: datetime | None,
 ) -> "Edit":
     ops = [Remove(item.heading, item.text, exact=True) for item in items]
     return memory.apply(note, ops, source=source, expected=expected, why="asked to forget", now=now)
@@ -142,7 +147,7 @@ def _done(edit: "Edit") -> int:
 
 
 def _remaining(
-    memory: "Recording", kinds: dict[str, str], sought: "Sought", edits: "dict[str, Edit]"
+    memory: "ConversationCalls", kinds: dict[str, str], sought: "TextMatcher", edits: "dict[str, Edit]"
 ) -> Iterator[Remaining]:
     """Where it stands after all that was done, and why."""
     for note, kind in kinds.items():
@@ -163,7 +168,7 @@ def _why(edit: "Edit | None") -> str:
     return f"it was not to be removed: {edit.rejected[0].reason}" if edit.rejected else NO_ITEM
 
 
-def _read(memory: "Recording", note: str) -> bytes | str:
+def _read(memory: "ConversationCalls", note: str) -> bytes | str:
     """What a note says, nothing when it is gone; or the reason why it cannot be read."""
     from vault_memory.vault.reader import LARGEST_STORED
 

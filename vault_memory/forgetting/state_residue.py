@@ -9,7 +9,7 @@ from vault_memory.config.durable import sync_folder
 from vault_memory.forgetting.residue import files_below
 
 if TYPE_CHECKING:
-    from vault_memory.rules.forgetting.matcher import Sought
+    from vault_memory.rules.forgetting.matcher import TextMatcher
 
 AUDIT = ".audit"
 DAMAGED = ".damaged"
@@ -27,13 +27,13 @@ def damaged_files(state: Path) -> list[Path]:
     return sorted(file for file in found if file.parent.name != "index")
 
 
-def quarantine(state: Path, sought: "Sought") -> list[Path]:
+def quarantine(state: Path, sought: "TextMatcher") -> list[Path]:
     """Files that are kept for later or for a look, and that hold it."""
     files = (file for pattern in _PUT_ASIDE for file in state.glob(pattern) if file.is_file())
     return sorted(file for file in files if sought.is_in_bytes(_read(file)))
 
 
-def orphaned_audits(root: Path, sought: "Sought") -> Iterator[tuple[str, str]]:
+def orphaned_audits(root: Path, sought: "TextMatcher") -> Iterator[tuple[str, str]]:
     """Audit files named after a note that is gone, where the name holds it: path, and the path without it.
 
     Somebody renamed the note alone. Its records stay, under a name that says nothing.

@@ -11,17 +11,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from vault_memory.edits.editor import CURATED, PASSING, PAUSE_SECONDS, QUIET_SECONDS, Curator
-from vault_memory.edits.plans.edit_plan import FORGET, Run
+from vault_memory.edits.editor import CURATED, PASSING, PAUSE_SECONDS, QUIET_SECONDS, NoteEditor
+from vault_memory.edits.plans.edit_plan import FORGET, EditCommand
 from vault_memory.errors import NoteNotFound, VaultMemoryError
-from vault_memory.rules.forgetting.matcher import Sought
-from vault_memory.rules.forgetting.redact_notes import Cut, cut_audit, cut_note, cut_transcript
+from vault_memory.rules.forgetting.matcher import TextMatcher
+from vault_memory.rules.forgetting.redact_notes import Redacted, cut_audit, cut_note, cut_transcript
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.purge import Eraser
-from vault_memory.vault.write.writer import Writer, Written
+from vault_memory.vault.write.writer import Writer, WriteResult
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,9 @@ class Forgetting:
 class Forgetter:
     """Of one text, in one vault; `scopes` None means all of it."""
 
-    def __init__(self, curator: Curator, layout: Layout, sought: Sought, scopes: Collection[str] | None = None) -> None:
+    def __init__(
+        self, curator: NoteEditor, layout: Layout, sought: TextMatcher, scopes: Collection[str] | None = None
+    ) -> None:
         self._curator, self._layout, self._sought, self._scopes = curator, layout, sought, scopes
         self._revisions: Mapping[str, str] = {}
         self._patience = 0.0
@@ -102,14 +104,14 @@ class Forgetter:
         """Whether a file of the vault is one that forgetting looks into."""
         return self._kind(path) != ""
 
-    def cut(self, path: str, raw: bytes) -> Cut:
+    def cut(self, path: str, raw: bytes) -> Redacted:
         """The bytes of a file of the vault without the text; the same when it is not in them, or out of scope."""
         kind = self._kind(path)
         if kind == "audit":
             return cut_audit(raw, self._sought, self._revisions)
         if kind == "transcript":
             return cut_transcript(raw, self._sought)
-        return cut_note(raw, self._sought, facts=kind == "facts") if kind else Cut(raw)
+        return cut_note(raw, self._sought, facts=kind == "facts") if kind else Redacted(raw)
 
     def _kind(self, path: str) -> str:
         """Empty for a file that is none of ours, or of another scope. Copies are what they are copies of."""
@@ -156,7 +158,7 @@ class Forgetter:
             writer.discard(op_id)
             found.remaining[path] = f"{waits}; run `forget` again when that is over"
 
-    def _wait(self, writer: Writer, written: Written, now: datetime) -> str | None:
+    def _wait(self, writer: Writer, written: WriteResult, now: datetime) -> str | None:
         """None when it was written within our patience, else why not."""
         began = time.monotonic()
         op = next((one for one in writer.pending() if one.op_id == written.op_id), None)
@@ -164,11 +166,11 @@ class Forgetter:
             time.sleep(PAUSE_SECONDS)
             writer.tend(now + timedelta(seconds=spent))
             op = next((one for one in writer.pending() if one.op_id == written.op_id), None)
-        return None if op is None else Written.of(op).explanation
+        return None if op is None else WriteResult.of(op).explanation
 
     def _told(self, record: bytes) -> bytes | None:
         """What a write is to record, without the ops that hold the text."""
-        run = Run.read(record)
+        run = EditCommand.read(record)
         if run is None:
             return None if self._scopes is None and self._sought.is_in_bytes(record) else record
         if not self._kind(run.note):

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vault_memory.config.sections import Serve
-from vault_memory.http.rate_limit import Pace
+from vault_memory.http.rate_limit import RateLimiter
 from vault_memory.http.responses import refusal
 from vault_memory.http.tokens import Tokens
 from vault_memory.rules.paths.caller import Caller
@@ -71,8 +71,8 @@ class Doorkeeper:
         self._app, self._tokens, self._local = app, tokens, local
         self._own_door = frozenset(own_door)
         self._longest = settings.max_body_bytes
-        self._asked = Pace(settings.requests_per_minute, clock)
-        self._wrong = Pace(WRONG_PER_MINUTE, clock)
+        self._asked = RateLimiter(settings.requests_per_minute, clock)
+        self._wrong = RateLimiter(WRONG_PER_MINUTE, clock)
         most = max(MOST_BUFFERED, STRANGERS_SHARE * self._longest)
         self._callers_bytes = Buffered(most - most // STRANGERS_SHARE)
         self._strangers_bytes = Buffered(most // STRANGERS_SHARE)

@@ -10,7 +10,7 @@ MOST_KNOWN = 4096
 """Of whom a bucket is kept; whoever was away longest is forgotten first, and finds a full one"""
 
 
-class Pace:
+class RateLimiter:
     """So many in a minute, also at once when nothing was asked before."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:

@@ -36,7 +36,7 @@ class Span(NamedTuple):
         return self.until - self.last
 
 
-class Told:
+class DeltaCache:
     """The entries of long notes by path, those put last."""
 
     def __init__(self) -> None:

@@ -263,7 +263,7 @@ def every(connection: Connection, scope_ids: Sequence[int]) -> list[Found]:
     return _read(connection, scope_ids, "", ())
 
 
-def about(connection: Connection, scope_ids: Sequence[int], keys: Collection[str]) -> list[Found]:
+def facts_about(connection: Connection, scope_ids: Sequence[int], keys: Collection[str]) -> list[Found]:
     """The facts of which one of these folded names is the subject or the object, and those that stand beside them."""
     if not keys:
         return []
@@ -302,7 +302,7 @@ def named(connection: Connection, scope_ids: Sequence[int], prompt: "Prompt") ->
     return {one for key, entity in rows if prompt.names(key) for one in (key, entity)}
 
 
-def meant(connection: Connection, scope_ids: Sequence[int], key: str) -> set[str]:
+def resolve_entity(connection: Connection, scope_ids: Sequence[int], key: str) -> set[str]:
     """The folded names of whom a folded name means: itself, and what it is an alias of."""
     from vault_memory.rules.facts.relevance import lead
 

@@ -9,7 +9,7 @@ from vault_memory.database.connection import DatabaseError, DatabaseUnwritable, 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 
-def mended(call: Call) -> Call:
+def rebuild_if_damaged(call: Call) -> Call:
     """A call that takes the lock; when the index turns out to be damaged, it is built anew and the call made again.
 
     When the index cannot be written now, the call raises DatabaseUnwritable.

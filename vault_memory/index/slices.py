@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from vault_memory.index import chunk_rows, fact_rows
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 
 SLICE = 200
 """Chunks in one transaction; removing so many takes some 20 CPU ms"""
@@ -91,8 +91,8 @@ def _note(index: Index, path: str, mark: str) -> Iterator[int]:
         yield row[0]
 
 
-def _marked(mark: str) -> Held:
-    return Held(-1, -1, -1, -1, mark, State.HELD)
+def _marked(mark: str) -> IndexedFile:
+    return IndexedFile(-1, -1, -1, -1, mark, State.HELD)
 
 
 def _sliced(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -13,7 +13,7 @@ from vault_memory.errors import IndexTooNew
 from vault_memory.index import chunk_rows as chunks
 from vault_memory.index import fact_rows as facts
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.delta_cache import Told, chunk_span
+from vault_memory.index.delta_cache import DeltaCache, chunk_span
 from vault_memory.index.schema import STEPS
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class State(IntEnum):
     """the file is absent or empty at the moment: its old text is kept for a while, and answers name it as stale"""
 
 
-class Held(NamedTuple):
+class IndexedFile(NamedTuple):
     """What the index holds of one note: the facts by which a change is noticed."""
 
     size: int
@@ -58,7 +58,7 @@ class Entry(NamedTuple):
     date: str | None
     """of the note's name, ISO 8601"""
     bytes: int
-    held: Held
+    held: IndexedFile
     chunks: "Sequence[Chunk]"
     also: Sequence[str] = ()
     """of each chunk the scope it is in besides that of the note, often empty; empty when no chunk is in another"""
@@ -80,7 +80,7 @@ class Index:
             raise IndexTooNew(found, len(STEPS))
         migrate(self.connection, STEPS)
         self._scopes: dict[str, int] = {}
-        self._told = Told()
+        self._told = DeltaCache()
 
     def _connected(self, path: Path | str, create: bool) -> Connection:
         try:
@@ -167,12 +167,12 @@ class Index:
 
     # ---- notes ------------------------------------------------------------------------------------------------
 
-    def held(self) -> dict[str, Held]:
+    def held(self) -> dict[str, IndexedFile]:
         """What is held of every note, by path."""
         rows = self.connection.execute("SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note")
-        return {row[0]: Held._make(row[1:]) for row in rows}
+        return {row[0]: IndexedFile._make(row[1:]) for row in rows}
 
-    def held_within(self, paths: Sequence[str]) -> dict[str, Held]:
+    def held_within(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
         """What is held of the notes at these paths and below them; "" is the vault."""
         if "" in paths:
             return self.held()
@@ -181,16 +181,16 @@ class Index:
             " WHERE path = ?1 UNION ALL SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
             " WHERE path > ?1 || '/' AND path < ?1 || '0'"  # "0" comes after "/"
         )
-        return {row[0]: Held._make(row[1:]) for path in paths for row in self.connection.execute(query, (path,))}
+        return {row[0]: IndexedFile._make(row[1:]) for path in paths for row in self.connection.execute(query, (path,))}
 
-    def held_after(self, path: str, limit: int) -> list[tuple[str, Held]]:
+    def held_after(self, path: str, limit: int) -> list[tuple[str, IndexedFile]]:
         """What is held of the next notes after this one, in the order of their paths."""
         rows = self.connection.execute(
             "SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
             " WHERE path > ? ORDER BY path LIMIT ?",
             (path, limit),
         )
-        return [(row[0], Held._make(row[1:])) for row in rows]
+        return [(row[0], IndexedFile._make(row[1:])) for row in rows]
 
     def known_among(self, paths: Sequence[str]) -> frozenset[str]:
         """Those of these paths that it holds a note of, or that are parked."""
@@ -200,11 +200,11 @@ class Index:
         )
         return frozenset(row[0] for row in self.connection.execute(query, (*paths, *paths)))
 
-    def held_of(self, path: str) -> Held | None:
+    def held_of(self, path: str) -> IndexedFile | None:
         row = self.connection.execute(
             "SELECT size, mtime_ns, ctime_ns, ino, revision, state FROM note WHERE path = ?", (path,)
         ).fetchone()
-        return Held._make(row) if row else None
+        return IndexedFile._make(row) if row else None
 
     def revisions(self) -> Iterator[tuple[str, str]]:
         """Each note with the revision that it holds, in the order of the paths."""
@@ -228,7 +228,7 @@ class Index:
     def set_state(self, path: str, state: State) -> None:
         self.connection.execute("UPDATE note SET state = ? WHERE path = ?", (state, path))
 
-    def touch(self, path: str, held: Held) -> None:
+    def touch(self, path: str, held: IndexedFile) -> None:
         """The bytes are what they were; only what the file system says of the file is new."""
         self.connection.execute(
             "UPDATE note SET size=?, mtime_ns=?, ctime_ns=?, ino=?, revision=?, state=? WHERE path=?", (*held, path)
@@ -266,7 +266,7 @@ class Index:
         self._put_graph(note, scope, entry, also)
         return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, also=also)
 
-    def put_marked(self, entry: Entry, marked: Held) -> None:
+    def put_marked(self, entry: Entry, marked: IndexedFile) -> None:
         """Make a row for a note that is written in slices, or mark the one there is. Call it inside a transaction."""
         scope = self._scope_id(entry.scope)
         self.connection.execute(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from vault_memory.index.store import Held, State
+from vault_memory.index.store import IndexedFile, State
 from vault_memory.vault.listing import Listing, Stat
 
 
@@ -19,7 +19,7 @@ class IngestPlan(NamedTuple):
 
 
 def plan_ingest(
-    held: Mapping[str, Held],
+    held: Mapping[str, IndexedFile],
     listing: Listing,
     *,
     wanted: Callable[[str], bool],

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.rules.paths.layout import Place
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import LARGEST_PARSED, Note
@@ -54,7 +54,7 @@ def parts_of(raw: bytes, place: Place) -> Parts:
     return Parts(chunk(raw), facts=_facts_of(raw, place) if place.kind == FACTS else ())
 
 
-def entry_from(note: Note, place: Place, parts: Parts, held: Held) -> Entry:
+def entry_from(note: Note, place: Place, parts: Parts, held: IndexedFile) -> Entry:
     """What the index is to hold of a note that was taken apart."""
     date = place.date.isoformat() if place.date else None
     return Entry(note.path, place.scope, place.kind, date, len(note.raw), held, *parts)
@@ -67,11 +67,11 @@ def _facts_of(raw: bytes, place: Place) -> "Sequence[Fact]":
     return read_facts(parse(raw), place.scope)
 
 
-def held_of(note: Note, state: State, *, read_ns: int) -> Held:
+def held_of(note: Note, state: State, *, read_ns: int) -> IndexedFile:
     """The facts by which the next change is noticed; a racy time is not remembered."""
     racy = read_ns - note.stat.ctime_ns < CLOCK_TICK_NS
     stat = NEVER if racy else note.stat
-    return Held(stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino, note.revision, state)
+    return IndexedFile(stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino, note.revision, state)
 
 
 def ingest_note(index: Index, note: Note, place: Place, state: State, *, read_ns: int) -> Delta | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultError
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 from vault_memory.vault.write.pending_writes import PendingText, PendingTexts
@@ -79,7 +79,7 @@ class PendingIndex:
         place = self._layout.place(path)
         assert place is not None, "only notes that search reads are taken in"
         date = place.date.isoformat() if place.date else None
-        return Entry(path, place.scope, place.kind, date, 0, Held(-1, -1, -1, -1, "", State.HOT), chunks)
+        return Entry(path, place.scope, place.kind, date, 0, IndexedFile(-1, -1, -1, -1, "", State.HOT), chunks)
 
 
 def _words(chunk: "Chunk") -> tuple[tuple[str, ...], str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.ingest.crash_guard import EndedTwice, forget_crumb, reading
 from vault_memory.ingest.ingest_plan import plan_ingest, stamp
 from vault_memory.ingest.note import entry_of, forget_note, held_of, ingest_entries, ingest_note, largest
@@ -107,7 +107,7 @@ class Ingest:
         plan = plan_ingest(held, self._list(("",)), wanted=self.wants, parked=parked)
         return tuple(sorted({*plan.removed, *(path for path in plan.changed if self._is_newer(path, held))}))
 
-    def _is_newer(self, path: str, held: Mapping[str, Held]) -> bool:
+    def _is_newer(self, path: str, held: Mapping[str, IndexedFile]) -> bool:
         try:
             note = self.folder.read(path, max_bytes=largest(self.layout.place(path)))
         except (NoteNotFound, NoteUnreadable):
@@ -191,7 +191,9 @@ class Ingest:
         except NoteUnreadable:
             return None
 
-    def _read_all(self, paths: Sequence[str], known: Mapping[str, Held], progress: Progress | None) -> ScanReport:
+    def _read_all(
+        self, paths: Sequence[str], known: Mapping[str, IndexedFile], progress: Progress | None
+    ) -> ScanReport:
         delta = Delta()
         changed: list[str] = []
         later = _Later()
@@ -207,7 +209,7 @@ class Ingest:
         return ScanReport(changed=tuple(changed), delta=delta, young=young, doubtful=doubtful, left=left)
 
     def _batch(
-        self, paths: Sequence[str], start: int, known: Mapping[str, Held], later: "_Later"
+        self, paths: Sequence[str], start: int, known: Mapping[str, IndexedFile], later: "_Later"
     ) -> tuple[int, list[Entry]]:
         """The next entries to write, and how many paths are done with them.
 
@@ -224,7 +226,7 @@ class Ingest:
                 return place + 1, entries
         return min(start + BATCH, len(paths)), entries
 
-    def _entry(self, path: str, held: Held | None, later: "_Later") -> Entry | None:
+    def _entry(self, path: str, held: IndexedFile | None, later: "_Later") -> Entry | None:
         """What is to be written for `path`: None when that is nothing, or not yet."""
         place = self.layout.place(path)
         try:

@@ -8,7 +8,7 @@ slices anything may happen: a note that comes behind the sweep was announced by 
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from vault_memory.index.store import Held, State
+from vault_memory.index.store import IndexedFile, State
 from vault_memory.ingest.ingest_plan import stamp
 from vault_memory.ingest.scan import Ingest
 from vault_memory.rules.paths.conflict_names import conflict_copy
@@ -109,5 +109,5 @@ class Sweep:
                 findings.unread.append(path)
 
 
-def _is_same(known: Held, stat: tuple[int, ...]) -> bool:
+def _is_same(known: IndexedFile, stat: tuple[int, ...]) -> bool:
     return known[:4] == stat[:4] and known.state == State.SETTLED

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from vault_memory.database.connection import BUSY_MILLISECONDS
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.store import Entry, Held, Index, State
+from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.ingest.note import NEVER, entry_of, largest
 from vault_memory.rules.conversations.turn import turn_chunks
 from vault_memory.rules.paths.layout import Layout, Place
@@ -61,7 +61,7 @@ class TurnIngest:
         finally:
             index.connection.set_busy_timeout(BUSY_MILLISECONDS)
 
-    def _read(self, index: Index, path: str, place: Place, held: Held | None, read_ns: int) -> Delta | None:
+    def _read(self, index: Index, path: str, place: Place, held: IndexedFile | None, read_ns: int) -> Delta | None:
         """The index knows less than was there before, or more, or something else: what it lacks is read."""
         note = self._folder.read(path, max_bytes=largest(place))
         if held is not None:
@@ -76,7 +76,7 @@ class TurnIngest:
     def _extend(self, index: Index, path: str, place: Place, known: _End, raw: bytes) -> Delta:
         end = self._remember(path, known.after(raw))
         said = turn_chunks(raw, place.scope, first_line=known.lines + 1)
-        held = Held(NEVER.size, NEVER.mtime_ns, NEVER.ctime_ns, NEVER.ino, end.digest.hexdigest(), State.SETTLED)
+        held = IndexedFile(NEVER.size, NEVER.mtime_ns, NEVER.ctime_ns, NEVER.ino, end.digest.hexdigest(), State.SETTLED)
         chunks, also = [part.chunk for part in said], tuple(part.also for part in said)
         date = place.date.isoformat() if place.date else None
         return index.extend(Entry(path, place.scope, place.kind, date, end.size, held, chunks, also))

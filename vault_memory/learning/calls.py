@@ -5,14 +5,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import Recording
+    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits.edit_result import Edit
     from vault_memory.forgetting.retract import TakenBack
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import Slept
 
 
-class Sleeping:
+class LearningCalls:
     """What VaultMemory is made of besides."""
 
     def sleep(
@@ -29,15 +29,15 @@ class Sleeping:
         `due`: only where the night has begun and is not done. `after` is told each step that is done. Raises NightRuns
         when another process is at it, UsageError, ConfigError.
         """
-        from vault_memory.learning.runner import Sleep
+        from vault_memory.learning.runner import LearningRunner
 
-        return Sleep(cast("Recording", self), now, dry_run, after).all(scopes, due=due)
+        return LearningRunner(cast("ConversationCalls", self), now, dry_run, after).all(scopes, due=due)
 
     def next_night(self, now: datetime | None = None) -> datetime:
         """When the next night of anybody begins."""
-        from vault_memory.learning.runner import Sleep
+        from vault_memory.learning.runner import LearningRunner
 
-        return Sleep(cast("Recording", self), now, True).next_begins()
+        return LearningRunner(cast("ConversationCalls", self), now, True).next_begins()
 
     def learn_from_ended(self, *, now: datetime | None = None) -> "Slept":
         """Learn from the conversations that have ended, as the night would, when a model is there to be asked.
@@ -45,18 +45,18 @@ class Sleeping:
         Channels are left to their night, and so is all that a night does besides. A daemon calls it. Where the model
         gives no answer the scope is `failed`, and nothing was done. Raises NightRuns.
         """
-        from vault_memory.learning.runner import Sleep, Slept
+        from vault_memory.learning.runner import LearningRunner, Slept
 
-        memory = cast("Recording", self)
+        memory = cast("ConversationCalls", self)
         if memory.config.brain.kind == "rules" or not memory.config.sleep_cycle.enabled:
             return Slept((), "", "", "")
-        return Sleep(memory, now, False).conversations()
+        return LearningRunner(memory, now, False).conversations()
 
     def nights(self, now: datetime | None = None) -> dict[str, object]:
         """When the last night was and when the next one will be, and where one is due."""
-        from vault_memory.learning.runner import Sleep
+        from vault_memory.learning.runner import LearningRunner
 
-        return Sleep(cast("Recording", self), now, True).status()
+        return LearningRunner(cast("ConversationCalls", self), now, True).status()
 
     def remember(
         self, text: str, *, scope: str, source: str = "tool", expected: str | None = None,
@@ -68,7 +68,7 @@ class Sleeping:
         """
         from vault_memory.learning.remember import remember
 
-        return remember(cast("Recording", self), text, scope, source, now, expected=expected, dry_run=dry_run)
+        return remember(cast("ConversationCalls", self), text, scope, source, now, expected=expected, dry_run=dry_run)
 
     def take_back(
         self, text: str, *, scopes: Sequence[str], note: str | None = None, source: str = "tool",
@@ -81,11 +81,11 @@ class Sleeping:
         """
         from vault_memory.forgetting.retract import take_back
 
-        memory = cast("Recording", self)
+        memory = cast("ConversationCalls", self)
         return take_back(memory, text, scopes=scopes, note=note, source=source, expected=expected, now=now)
 
     def append_summary(self, scope: str, text: str, ts: datetime | str) -> "Edit":
         """Keep the summary of a conversation that is about to be shortened, in the dated note of its day."""
         from vault_memory.learning.remember import append_summary
 
-        return append_summary(cast("Recording", self), scope, text, ts)
+        return append_summary(cast("ConversationCalls", self), scope, text, ts)

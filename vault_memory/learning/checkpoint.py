@@ -41,7 +41,7 @@ class _Kept:
 
 
 @dataclass(slots=True)
-class Last(_Kept):
+class LastCycle(_Kept):
     """Of one scope: the last night that was done."""
 
     scope: str = ""
@@ -70,7 +70,7 @@ class Last(_Kept):
 
 
 @dataclass(slots=True)
-class Open(_Kept):
+class OpenCycle(_Kept):
     """Of one scope: the night that is being done."""
 
     scope: str = ""
@@ -91,25 +91,25 @@ class Open(_Kept):
     """the ids of audit records, by step"""
 
 
-class Shelf:
+class CheckpointStore:
     """The files of all scopes."""
 
     def __init__(self, state: Path) -> None:
         self.folder = state / FOLDER
 
-    def last(self, scope: str) -> Last:
-        return Last.read(self._read(self._file(scope, "last")))
+    def last(self, scope: str) -> LastCycle:
+        return LastCycle.read(self._read(self._file(scope, "last")))
 
-    def open(self, scope: str) -> Open | None:
+    def open(self, scope: str) -> OpenCycle | None:
         """The night that was begun and not done; None when there is none."""
         said = self._read(self._file(scope, "open"))
-        return Open.read(said) if said is not None else None
+        return OpenCycle.read(said) if said is not None else None
 
-    def keep(self, scope: str, what: Last | Open) -> None:
+    def keep(self, scope: str, what: LastCycle | OpenCycle) -> None:
         """On the disk when this returns."""
-        self._write(self._file(scope, "last" if isinstance(what, Last) else "open"), json.dumps(asdict(what)))
+        self._write(self._file(scope, "last" if isinstance(what, LastCycle) else "open"), json.dumps(asdict(what)))
 
-    def close(self, scope: str, last: Last) -> None:
+    def close(self, scope: str, last: LastCycle) -> None:
         """The open night is done."""
         self.keep(scope, last)
         self._file(scope, "open").unlink(missing_ok=True)
@@ -136,9 +136,9 @@ class Shelf:
         self._write(file, text)
         return file
 
-    def lasts(self) -> list[Last]:
+    def lasts(self) -> list[LastCycle]:
         """The last night of each scope."""
-        found = [Last.read(self._read(file)) for file in sorted(self.folder.glob("*.last.json"))]
+        found = [LastCycle.read(self._read(file)) for file in sorted(self.folder.glob("*.last.json"))]
         return [one for one in found if one.scope]
 
     def note(self, record: dict[str, object]) -> None:

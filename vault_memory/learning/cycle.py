@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
-from vault_memory.learning.checkpoint import Open, Shelf
+from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 from vault_memory.learning.note_lines import LEARNED, ops_for
 from vault_memory.learning.unread_turns import ROOM, Gathered, Log
 from vault_memory.markdown.document import SectionedDoc, parse
@@ -22,7 +22,7 @@ from vault_memory.rules.learning.candidate import Extraction
 from vault_memory.rules.paths.scope_notes import Places
 
 if TYPE_CHECKING:
-    from vault_memory.edits.editor import Curator
+    from vault_memory.edits.editor import NoteEditor
     from vault_memory.models.base import Brain
     from vault_memory.rules.facts.fact_page import FactRules
     from vault_memory.rules.learning.model_prompt import Prompt, Role
@@ -37,11 +37,11 @@ NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class CycleDeps:
     """What a night works with."""
 
-    curator: "Curator"
-    shelf: Shelf
+    curator: "NoteEditor"
+    shelf: CheckpointStore
     places: Callable[[str], Places]
     """the notes of a scope, as they are now"""
     logs: Callable[[str, Mapping[str, str]], dict[str, Log]]
@@ -57,7 +57,7 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CycleRequest:
     """What is asked of a night."""
 
     scope: str
@@ -113,7 +113,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunOutcome:
     """What became of one run."""
 
     applied: tuple[Mapping[str, Any], ...] = ()
@@ -124,16 +124,16 @@ class Told:
     waits: bool = False
 
 
-class Night:
+class LearningCycle:
     """Does the steps. `after` is told the name of each step that is done."""
 
-    def __init__(self, desk: Desk, wanted: Wanted, after: Callable[[str], None] = lambda step: None) -> None:
+    def __init__(self, desk: CycleDeps, wanted: CycleRequest, after: Callable[[str], None] = lambda step: None) -> None:
         self.desk, self.wanted, self._after = desk, wanted, after
         self.scope, self.zone, self.now = wanted.scope, wanted.zone, wanted.now
         self.kind, _, self.name = wanted.scope.partition(":")
         self.last = desk.shelf.last(self.scope)
         self.out = Outcome(self.scope, wanted.night.isoformat())
-        self.open = Open()
+        self.open = OpenCycle()
         self.read = set[str]()
         """the marks of what was read before"""
         self.read_out: dict[str, str] = {}
@@ -200,11 +200,11 @@ class Night:
             self.keep()
         return str(known["text"])
 
-    def edit(self, step: str, note: str, ops: Iterable[Mapping[str, Any]] = (), **asked: Any) -> Told:
+    def edit(self, step: str, note: str, ops: Iterable[Mapping[str, Any]] = (), **asked: Any) -> RunOutcome:
         """One run on one note, made once however often the night is begun."""
         ops = tuple(ops)
         if not ops and not asked.get("facts") and asked.get("source") != "retention":
-            return Told()
+            return RunOutcome()
         if (known := self._made(step, note)) is not None:
             return self._count(known, note)
         source, why = asked.pop("source", "nightly"), asked.pop("why", "") or self._why()
@@ -219,23 +219,23 @@ class Night:
         if edit.audit_id is None and not edit.pending and not self.wanted.dry_run:
             self.open.runs[step] = NOTHING
             self.keep()
-        told = Told(
+        told = RunOutcome(
             tuple(one.op for one in edit.applied if one.outcome == "applied"),
             tuple(one.remark for one in edit.applied),
             len(edit.proposed),
             len(edit.rejected),
             bool(edit.pending),
         )
-        return self._count(self._landed(step, note) if told.waits else told, note)
+        return self._count(self._wait_for_write(step, note) if told.waits else told, note)
 
-    def _landed(self, step: str, note: str) -> Told:
+    def _wait_for_write(self, step: str, note: str) -> RunOutcome:
         """A note that was saved just now is left alone for a moment; the writes of a night wait that long, in all."""
         curator, began = self.desk.curator, time.monotonic()
-        told = Told(waits=True)
+        told = RunOutcome(waits=True)
         while told.waits and self._patience > 0:
             time.sleep(PAUSE_SECONDS)
             curator.tend(self.now + timedelta(seconds=time.monotonic() - began))
-            told = self._made(step, note) or Told()
+            told = self._made(step, note) or RunOutcome()
             self._patience -= PAUSE_SECONDS
         return told
 
@@ -245,29 +245,29 @@ class Night:
         number = steps.index(step) if step in steps else len(steps)
         return given[:12] + f"{number % 256:02x}" + short_hash(self.scope, str(self.open.serial), step)[:6]
 
-    def _made(self, step: str, note: str) -> Told | None:
+    def _made(self, step: str, note: str) -> RunOutcome | None:
         """What became of the run when a night that was killed had come so far."""
         known = self.open.runs.get(step)
         if known is None:
             return None
         if known == NOTHING:
-            return Told()
+            return RunOutcome()
         if any(one.id == known for one in self.desk.curator.waiting()):
-            return Told(waits=True)
+            return RunOutcome(waits=True)
         record = self.desk.curator.trail.held(known, note)
         if record is None:
             return None
         if any(one.state == "open" for one in record.proposed):  # perhaps it was killed before it could show them
             inbox = self.desk.curator.inbox
             inbox.carry_out(inbox.page_of(note), self.now)
-        return Told(
+        return RunOutcome(
             tuple(one.op for one in record.applied if one.outcome == "applied"),
             tuple(one.remark for one in record.applied),
             sum(one.state == "open" for one in record.proposed),
             len(record.rejected),
         )
 
-    def _count(self, told: Told, note: str) -> Told:
+    def _count(self, told: RunOutcome, note: str) -> RunOutcome:
         self.out.proposed += told.proposed
         self.out.refused += told.refused
         self.out.waiting += told.waits
@@ -295,4 +295,4 @@ class Night:
         return lines
 
 
-__all__ = ["Desk", "Night", "Outcome", "Told", "Wanted"]
+__all__ = ["CycleDeps", "CycleRequest", "LearningCycle", "Outcome", "RunOutcome"]

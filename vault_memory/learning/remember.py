@@ -9,7 +9,7 @@ from vault_memory.errors import UsageError
 from vault_memory.learning.runner import zone_of
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import Recording
+    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits.edit_result import Edit
     from vault_memory.markdown.document import SectionedDoc
 
@@ -31,9 +31,15 @@ class Remembered:
 
 
 def remember(
-    memory: "Recording", text: str, scope: str, source: str, now: datetime | None, *, expected: str | None = None,
+    memory: "ConversationCalls",
+    text: str,
+    scope: str,
+    source: str,
+    now: datetime | None,
+    *,
+    expected: str | None = None,
     dry_run: bool,
-) -> Remembered:  # fmt: skip
+) -> Remembered:
     """Keep a text for good."""
     from vault_memory.conversations.owner_words import said_in_session
     from vault_memory.learning.learned_rules import ACTIVE, rule_ops, rules_in
@@ -85,7 +91,7 @@ def _is_new_rule(text: str) -> bool:
     return reads_like_rule(text) and not shaped_like_instruction(text)
 
 
-def append_summary(memory: "Recording", scope: str, text: str, ts: datetime | str) -> "Edit":
+def append_summary(memory: "ConversationCalls", scope: str, text: str, ts: datetime | str) -> "Edit":
     """Keep the summary of a conversation, line by line."""
     from vault_memory.learning.note_lines import ops_for
     from vault_memory.markdown.editable_region import item_marker
@@ -108,7 +114,7 @@ def append_summary(memory: "Recording", scope: str, text: str, ts: datetime | st
 
 
 def _apply(
-    memory: "Recording", note: str, ops: Callable[["SectionedDoc"], list[dict[str, object]]], **how: Any
+    memory: "ConversationCalls", note: str, ops: Callable[["SectionedDoc"], list[dict[str, object]]], **how: Any
 ) -> "Edit | None":
     """Carry out the ops that a note calls for; None when it calls for none.
 

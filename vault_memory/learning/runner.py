@@ -13,9 +13,9 @@ from vault_memory.errors import UsageError
 from vault_memory.learning.vault_map import WORKSPACE, VaultMap
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import Recording
+    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.conversations.sessions import Session
-    from vault_memory.learning.cycle import Desk, Wanted
+    from vault_memory.learning.cycle import CycleDeps, CycleRequest
     from vault_memory.learning.schedule import Schedule
     from vault_memory.learning.unread_turns import Log
     from vault_memory.rules.paths.scope_notes import Places
@@ -43,19 +43,19 @@ class Slept:
         return any(one["state"] == "failed" for one in self.scopes)
 
 
-class Sleep:
+class LearningRunner:
     """One call."""
 
     def __init__(
-        self, memory: "Recording", now: datetime | None, dry_run: bool,
+        self, memory: "ConversationCalls", now: datetime | None, dry_run: bool,
         after: Callable[[str, str], None] = lambda scope, step: None,
     ) -> None:  # fmt: skip
         self.memory, self.dry_run, self.after = memory, dry_run, after
         at = now or datetime.now(UTC)
         self.now = at.astimezone() if at.tzinfo is None else at
-        from vault_memory.learning.checkpoint import Shelf
+        from vault_memory.learning.checkpoint import CheckpointStore
 
-        self.shelf = Shelf(memory.state.path)
+        self.shelf = CheckpointStore(memory.state.path)
         self.map = VaultMap(memory.folder, memory.layout)
         self.config = memory.config
 
@@ -95,16 +95,16 @@ class Sleep:
             self.memory.refresh(renew=False)
         return Slept(tuple(outcomes), "", "", "")
 
-    def _conversation(self, desk: "Desk", session: "Session") -> dict[str, Any]:
+    def _conversation(self, desk: "CycleDeps", session: "Session") -> dict[str, Any]:
         """With what was killed before, which is finished first."""
-        from vault_memory.learning.cycle import Night
+        from vault_memory.learning.cycle import LearningCycle
         from vault_memory.learning.report import joined
 
         wanted = replace(self._wanted(session.scope), session=session.id)
         wanted = replace(wanted, night=self.now.astimezone(wanted.zone).date())
         whole: dict[str, Any] = {}
         for _ in range(MOST_ROUNDS):
-            found = Night(desk, wanted).run()
+            found = LearningCycle(desk, wanted).run()
             is_this = found.session == session.id
             whole = joined(whole if is_this else {}, asdict(found))
             if found.state == "failed" or (is_this and not found.more):
@@ -148,26 +148,26 @@ class Sleep:
         day = datetime.fromisoformat(done).date() if done else None
         return _schedule(cycle.cron).due(self.now, self._zone(scope), done=day) is not None
 
-    def _rounds(self, desk: "Desk", scope: str) -> dict[str, Any]:
+    def _rounds(self, desk: "CycleDeps", scope: str) -> dict[str, Any]:
         """As many as it takes to read all that was said, and to finish a night that was killed."""
-        from vault_memory.learning.cycle import Night
+        from vault_memory.learning.cycle import LearningCycle
         from vault_memory.learning.report import joined
 
         wanted = self._wanted(scope)
         whole: dict[str, Any] = {}
         for _ in range(1 if self.dry_run else MOST_ROUNDS):
-            found = Night(desk, wanted, lambda step: self.after(scope, step)).run()
+            found = LearningCycle(desk, wanted, lambda step: self.after(scope, step)).run()
             whole = joined(whole, asdict(found))
             is_done = not (found.session or found.more) and found.night >= wanted.night.isoformat()
             if found.state == "failed" or is_done:
                 break
         return whole
 
-    def _wanted(self, scope: str) -> "Wanted":
-        from vault_memory.learning.cycle import Wanted
+    def _wanted(self, scope: str) -> "CycleRequest":
+        from vault_memory.learning.cycle import CycleRequest
 
         cycle, zone = self._cycle(scope), self._zone(scope)
-        return Wanted(
+        return CycleRequest(
             scope, _schedule(cycle.cron).latest(self.now, zone), self.now, zone,
             lookback=timedelta(hours=cycle.lookback_hours), retention_days=cycle.memory_retention_days,
             transcript_days=self.config.retention.transcript_days,
@@ -180,8 +180,8 @@ class Sleep:
     def _zone(self, scope: str) -> tzinfo:
         return zone_of(self.config, scope)
 
-    def _desk(self, memory: "Recording", *, backed: bool = True) -> "Desk":
-        from vault_memory.learning.cycle import Desk
+    def _desk(self, memory: "ConversationCalls", *, backed: bool = True) -> "CycleDeps":
+        from vault_memory.learning.cycle import CycleDeps
         from vault_memory.models.llm.factory import load_brain
         from vault_memory.models.llm.templates import instructions
         from vault_memory.rules.facts.fact_page import FactRules
@@ -202,7 +202,7 @@ class Sleep:
             return done.outcome == "trashed"
 
         facts = self.config.facts
-        return Desk(
+        return CycleDeps(
             curator, self.shelf, places, lambda scope, known: _logs(memory, places(scope), known, self.map),
             lambda role: load_brain(brain, role, backed=backed, vault=memory.root),
             lambda role: instructions(role, prompts),
@@ -217,7 +217,9 @@ class Sleep:
         return self.shelf.report(night, morning_report(night, told))
 
 
-def _logs(memory: "Recording", places: "Places", known: Mapping[str, str], vault_map: "VaultMap") -> "dict[str, Log]":
+def _logs(
+    memory: "ConversationCalls", places: "Places", known: Mapping[str, str], vault_map: "VaultMap"
+) -> "dict[str, Log]":
     """The transcripts of a scope; of a workspace those of its main group, too."""
     from vault_memory.learning.unread_turns import Log
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning import prompts
-from vault_memory.learning.checkpoint import Open
+from vault_memory.learning.checkpoint import OpenCycle
 from vault_memory.learning.learned_rules import ARCHIVED, archive_ops, rule_lines, rule_ops
 from vault_memory.learning.note_lines import LEARNED, lines_by_day, ops_for
 from vault_memory.learning.report import joined
@@ -17,7 +17,7 @@ from vault_memory.learning.weekly_reflection import reflect
 from vault_memory.rules.learning.extraction import read_answer
 
 if TYPE_CHECKING:
-    from vault_memory.learning.cycle import Night
+    from vault_memory.learning.cycle import LearningCycle
 
 logger = logging.getLogger(__name__)
 
@@ -30,13 +30,13 @@ ABOUT = "fact"
 """With this word begins the remark of an op that a statement of a fact ended in"""
 
 
-def state(night: "Night") -> None:
+def load_checkpoint(night: "LearningCycle") -> None:
     """What was read before; and where a night was killed that is to be finished first."""
     last = night.last
     kept = None if night.wanted.dry_run else night.desk.shelf.open(night.scope)
     if kept is None or kept.serial <= night.last.serial:  # killed between its last two breaths
         began, serial = night.now.isoformat(), last.serial + 1
-        kept = Open(night.scope, night.wanted.night.isoformat(), serial, began, night.wanted.session)
+        kept = OpenCycle(night.scope, night.wanted.night.isoformat(), serial, began, night.wanted.session)
     night.open = kept
     night.out.night, night.out.session = kept.night, kept.session
     if last.newest_ts and not last.since:
@@ -45,7 +45,7 @@ def state(night: "Night") -> None:
     night.read |= night.desk.shelf.read(night.scope, last.serial)
 
 
-def _know_by_marks(night: "Night") -> None:
+def _know_by_marks(night: "LearningCycle") -> None:
     """A file of an older version tells the newest turn alone: what is there up to that has been read."""
     last = night.last
     last.since = BEGINNING.isoformat()
@@ -58,7 +58,7 @@ def _know_by_marks(night: "Night") -> None:
         night.desk.shelf.keep(night.scope, last)
 
 
-def gather_turns(night: "Night") -> None:
+def gather_turns(night: "LearningCycle") -> None:
     """What nobody has read yet, on whichever device it was said and whenever it arrived; cut to size."""
     kept, logs = night.open, night.desk.logs(night.scope, night.last.files)
     fresh = unread(logs, night.read, moment_of(night.last.since))
@@ -84,7 +84,7 @@ def gather_turns(night: "Night") -> None:
         night.keep()
 
 
-def ask_the_brain(night: "Night") -> None:
+def ask_the_brain(night: "LearningCycle") -> None:
     """Memories, facts and topics; the answer is kept before anything is made of it."""
     evidence = night.gathered.evidence
     if not evidence:
@@ -105,7 +105,7 @@ def ask_the_brain(night: "Night") -> None:
     night.extraction = read_answer(text, evidence, others=night.gathered.others, rung=night.out.rung)
 
 
-def write_notes(night: "Night") -> None:
+def write_notes(night: "LearningCycle") -> None:
     """Append to the dated note of the day on which it was said. What cannot be taken is told in the audit."""
     places, found = night.places, night.extraction
     attributed = night.kind == "channel"
@@ -121,7 +121,7 @@ def write_notes(night: "Night") -> None:
     night.edit("refused", places.note_of(night.night), dropped)
 
 
-def propose_doubts(night: "Night") -> None:
+def propose_doubts(night: "LearningCycle") -> None:
     """What the brain could not show evidence for is a person's to decide."""
     doubts = list(night.extraction.proposals)[:MOST_DOUBTS]
     note = night.places.profile
@@ -132,7 +132,7 @@ def propose_doubts(night: "Night") -> None:
     night.edit("doubts", note, ops, origin="document", why=why)
 
 
-def state_facts(night: "Night") -> None:
+def state_facts(night: "LearningCycle") -> None:
     """Facts go to FACTS.md, also when there are no memories."""
     from vault_memory.edits.plans.fact_edits import wish_of
     from vault_memory.markdown.items import day as parse_day
@@ -153,7 +153,7 @@ def state_facts(night: "Night") -> None:
     night.out.facts = sum(words[-1] in ("added", "refined", "superseded") for words in kept)
 
 
-def keep_rules(night: "Night") -> None:
+def keep_rules(night: "LearningCycle") -> None:
     """What the person asked for from now on, word for word, stands in RULES.md."""
     note = night.places.rules
     if not note:
@@ -166,7 +166,7 @@ def keep_rules(night: "Night") -> None:
                           for op in told.applied)  # fmt: skip
 
 
-def prune(night: "Night") -> None:
+def prune(night: "LearningCycle") -> None:
     """Dated notes and transcripts that are too old go to the trash: by the date in their names, logged first."""
     wanted, places = night.wanted, night.places
     if wanted.retention_days:
@@ -186,13 +186,13 @@ def prune(night: "Night") -> None:
                 night.out.pruned += wanted.dry_run or night.desk.discard(path, night.now)
 
 
-def _log(night: "Night", path: str) -> None:
+def _log(night: "LearningCycle", path: str) -> None:
     if not night.wanted.dry_run:
         logger.info("%s is older than it is kept; it goes to the trash", path)
         night.desk.shelf.note({"ts": night.now.isoformat(), "scope": night.scope, "path": path})
 
 
-def curate(night: "Night") -> None:
+def curate(night: "LearningCycle") -> None:
     """The brain may edit USER.md, within what policy allows, once all turns of the night are read."""
     if (
         night.out.more
@@ -220,7 +220,7 @@ def curate(night: "Night") -> None:
     night.out.curated = len(told.applied)
 
 
-def count(night: "Night") -> None:
+def count_idle(night: "LearningCycle") -> None:
     """How many nights in a row nothing was learned, at the ends of conversations neither."""
     last, open_ = night.last, night.open
     by_day = 0 if open_.session else _learned(last.by_day)
@@ -236,7 +236,7 @@ def _learned(outcome: Mapping[str, Any]) -> int:
     return sum(int(outcome.get(name, 0)) for name in ("memories", "facts", "rules"))
 
 
-def end(night: "Night") -> None:
+def save_checkpoint(night: "LearningCycle") -> None:
     """Only now what was read counts as read. What failed is done again."""
     if night.wanted.dry_run or night.out.state == "failed":
         return
@@ -260,10 +260,20 @@ def end(night: "Night") -> None:
     night.desk.shelf.close(night.scope, last)
 
 
-STEPS: tuple[Callable[["Night"], None], ...] = (
-    state, gather_turns, ask_the_brain, write_notes, state_facts, keep_rules, propose_doubts, prune, curate, reflect,
-    count, end,
-)  # fmt: skip
+STEPS: tuple[Callable[["LearningCycle"], None], ...] = (
+    load_checkpoint,
+    gather_turns,
+    ask_the_brain,
+    write_notes,
+    state_facts,
+    keep_rules,
+    propose_doubts,
+    prune,
+    curate,
+    reflect,
+    count_idle,
+    save_checkpoint,
+)
 
 OF_THE_NIGHT = frozenset({prune, curate, reflect})
 """What waits for the night when only a conversation is learned from"""

@@ -19,7 +19,7 @@ from vault_memory.rules.learning.extraction import read_answer
 from vault_memory.rules.search.tokens import clean, shortened
 
 if TYPE_CHECKING:
-    from vault_memory.learning.cycle import Night
+    from vault_memory.learning.cycle import LearningCycle
 
 PAUSE_DAYS = 6
 """At least, between two reflections"""
@@ -30,7 +30,7 @@ LONGEST_LINE = 300
 WEEK = "The week"
 
 
-def reflect(night: "Night") -> None:
+def reflect(night: "LearningCycle") -> None:
     """Weekly, for a person, when at least three facts were learned in seven days."""
     places, today = night.places, night.night
     if night.kind != "user" or night.out.state == "failed" or night.out.more or not places.reflections:
@@ -50,7 +50,7 @@ def reflect(night: "Night") -> None:
     night.out.reflected = len(told.applied)
 
 
-def _learned_this_week(night: "Night") -> list[Fact]:
+def _learned_this_week(night: "LearningCycle") -> list[Fact]:
     """The facts that hold and became known within seven days, as the audit of their page tells, or began then."""
     note = night.places.facts
     facts = [fact for fact in read_facts(night.doc(note), night.scope) if not fact.struck]
@@ -75,7 +75,7 @@ def _within_week(day: date | None, night: date) -> bool:
     return day is not None and 0 <= (night - day).days < 7
 
 
-def _told(night: "Night", days: dict[date, str]) -> list[str]:
+def _told(night: "LearningCycle", days: dict[date, str]) -> list[str]:
     """What a model says about the week; nothing when there is none."""
     try:
         prompt = prompts.reflection_prompt(
@@ -91,7 +91,7 @@ def _told(night: "Night", days: dict[date, str]) -> list[str]:
     return [shortened(line, LONGEST_LINE) for line in plain if line][:MOST_LINES]
 
 
-def _counted(night: "Night", fresh: list[Fact]) -> list[str]:
+def _counted(night: "LearningCycle", fresh: list[Fact]) -> list[str]:
     topics: Counter[str] = Counter()
     for day, note in night.places.dated:
         if 0 <= (night.night - day).days < 7:

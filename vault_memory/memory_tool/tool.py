@@ -18,7 +18,7 @@ from vault_memory.rules.paths.caller import Caller
 from vault_memory.rules.paths.filenames import clash_key
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import Recording
+    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits.edit_result import Edit
     from vault_memory.vault.reader import Note
 
@@ -84,7 +84,7 @@ class _Named:
 class MemoryTool:
     """The tool of one person, or of a channel where they talk. Usable from several threads, as its vault is."""
 
-    def __init__(self, memory: "Recording", caller: Caller) -> None:
+    def __init__(self, memory: "ConversationCalls", caller: Caller) -> None:
         """Raises UsageError for a name that no person or channel of this vault can have."""
         from vault_memory.edits.people import refuse_twin
         from vault_memory.rules.paths.scope_notes import places_of

@@ -14,7 +14,7 @@ from vault_memory.models.http_client import is_private
 
 
 @dataclass(frozen=True, slots=True)
-class Lock:
+class CredentialSpec:
     """What a key is for, and where it may lie."""
 
     server: str
@@ -27,17 +27,17 @@ class Lock:
     error: type[VaultMemoryError]
 
 
-EMBEDDING = Lock(
+EMBEDDING = CredentialSpec(
     "the embedding server", "embedding",
     "VAULT_MEMORY_EMBEDDING_API_KEY", "embedding_api_key", EmbedderUnavailable,
 )  # fmt: skip
-BRAIN = Lock(
+BRAIN = CredentialSpec(
     "the language model's server", "brain",
     "VAULT_MEMORY_BRAIN_API_KEY", "brain_api_key", BrainUnavailable,
 )  # fmt: skip
 
 
-def api_key(file: str, lock: Lock = EMBEDDING, *, vault: Path | None = None) -> str:
+def api_key(file: str, lock: CredentialSpec = EMBEDDING, *, vault: Path | None = None) -> str:
     """Return the key, or nothing when none is set: many servers in the house want none.
 
     `vault` is the folder that must not hold the key's file.
@@ -59,7 +59,7 @@ def api_key(file: str, lock: Lock = EMBEDDING, *, vault: Path | None = None) -> 
     return key
 
 
-def endpoint(base: str, tail: str, lock: Lock) -> str:
+def endpoint(base: str, tail: str, lock: CredentialSpec) -> str:
     """Where to post to: ``https://host`` and ``https://host/v1`` mean the same."""
     setting, parts = f"{lock.section}.base_url", urlsplit(base.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -73,7 +73,7 @@ def endpoint(base: str, tail: str, lock: Lock) -> str:
     return f"{parts.scheme}://{parts.netloc}{path.removesuffix('/' + tail)}/{tail}"
 
 
-def refuse_to_shout(key: str, url: str, lock: Lock) -> None:
+def require_https(key: str, url: str, lock: CredentialSpec) -> None:
     """A key goes over a wire that others can read only when that is a wire of the house."""
     parts = urlsplit(url)
     if key and parts.scheme == "http" and not is_private(parts.hostname or ""):

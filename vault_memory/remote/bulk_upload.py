@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vault_memory.remote.contract import Stored
+from vault_memory.remote.contract import PutResult
 from vault_memory.remote.remote_listing import etag_of
 
 REFUSALS = frozenset({403, 404, 405, 409, 410, 411, 412, 413, 415, 423, 501, 507})
@@ -81,6 +81,6 @@ def _result(fields: dict[str, object]) -> Result:
     return Result(True, tag, str(fields.get("fileid") or ""))
 
 
-def number_of(stored: Stored) -> int:
+def number_of(stored: PutResult) -> int:
     """The id as a number; 0 when there is none."""
     return int(stored.fileid) if stored.fileid.isdecimal() else 0

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vault_memory.remote.contract import Traits
+from vault_memory.remote.contract import Capabilities
 from vault_memory.remote.remote_errors import (
     AnsweredByProxy,
     NotUnderstood,
@@ -26,10 +26,10 @@ NOT_A_TAG = 'If-Match: "0-no-such-tag"'
 _COMPOSED, _DECOMPOSED = unicodedata.normalize("NFC", "n-\u00fc.md"), unicodedata.normalize("NFD", "n-\u00fc.md")
 
 
-def probe(remote: "WebDav") -> Traits:
+def probe(remote: "WebDav") -> Capabilities:
     """Some twenty requests; raises when not even plain files can be stored."""
     tidy(remote)
-    known, remote.traits = remote.traits, Traits(infinity=False)
+    known, remote.traits = remote.traits, Capabilities(infinity=False)
     scratch = f"{_NAME}{secrets.token_hex(6)}.tmp"  # a name that is no memory, should it be left behind
     try:
         remote.mkcol(scratch)
@@ -50,14 +50,14 @@ def tidy(remote: "WebDav") -> None:
     """Remove scratch folders that nobody has written in for an hour: a probe takes seconds."""
     with suppress(RemoteError):
         lines, date = remote.propfind("", depth="1")
-        seen = listing(lines, folder="", deep=False, at=remote.at, traits=Traits(etags=False), date=date)
+        seen = listing(lines, folder="", deep=False, at=remote.at, traits=Capabilities(etags=False), date=date)
         for entry in seen.entries:
             is_old = date is not None and 0 < entry.modified <= date - _LEFT_SECONDS
             if entry.is_folder and is_old and is_scratch(entry.path):
                 remote.remove_scratch(entry.path)
 
 
-def _try_out(remote: "WebDav", scratch: str) -> Traits:
+def _try_out(remote: "WebDav", scratch: str) -> Capabilities:
     told = remote.put(f"{scratch}/a.md", b"first\n", expected=None)
     traits = _listed(remote, scratch)
     remote.traits = traits = replace(traits, etag_in_put=bool(told.etag))
@@ -83,12 +83,14 @@ def _try_out(remote: "WebDav", scratch: str) -> Traits:
     )
 
 
-def _listed(remote: "WebDav", scratch: str) -> Traits:
+def _listed(remote: "WebDav", scratch: str) -> Capabilities:
     """What the properties in a listing tell."""
-    remote.traits = Traits(etags=False)  # without a demand for tags, so that a server with none can be read at all
+    remote.traits = Capabilities(
+        etags=False
+    )  # without a demand for tags, so that a server with none can be read at all
     file = remote.look(f"{scratch}/a.md")
     folder = remote.look(scratch, folder=True)
-    return Traits(etags=not file.etag.startswith("~"), fileids=bool(file.fileid and folder.fileid))
+    return Capabilities(etags=not file.etag.startswith("~"), fileids=bool(file.fileid and folder.fileid))
 
 
 def _matches(remote: "WebDav", path: str) -> bool:

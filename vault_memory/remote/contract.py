@@ -57,7 +57,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class Capabilities:
     """What a server honours. The values at hand are those of the strictest common server; ``probe`` finds out."""
 
     etags: bool = True
@@ -102,7 +102,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class PutResult:
     """What the server says about what it just stored; "" for what it does not say."""
 
     etag: str = ""
@@ -118,7 +118,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class FileVersion:
     """Bytes that a file had once, or has now, as the server keeps them.
 
     Those of now may be listed and not be had: then `get_version` raises RemoteMissing. Where two writes of one second
@@ -144,7 +144,7 @@ class Traffic:
 class Remote(Protocol):
     """A folder on a server. Each method raises the errors of this room, and only those, as its last word."""
 
-    traits: Traits
+    traits: Capabilities
     traffic: Traffic
 
     def identity(self, root: Entry | None = None) -> Identity:
@@ -161,14 +161,14 @@ class Remote(Protocol):
 
     def get(self, path: str, *, max_bytes: int) -> Fetched: ...
 
-    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         """Write a whole file over the one with that tag; with None only if nothing is there yet.
 
         `after`: the time that the server listed for the file that is written over, 0 when unknown.
         """
         ...
 
-    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, Stored | None]:
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
         """Store files, which a listing did not have, in one request without any precondition.
 
         Returns what was stored, `replaced` where a file may have been there already. None: it is not known whether
@@ -181,11 +181,11 @@ class Remote(Protocol):
         """Remove a file that still has that tag."""
         ...
 
-    def move(self, path: str, to: str, *, expected: str | None) -> Stored:
+    def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
         """Rename, never over something; a folder takes no ``expected``."""
         ...
 
-    def mkcol(self, path: str) -> Stored:
+    def mkcol(self, path: str) -> PutResult:
         """Make one folder; RemoteChanged when something is there, ParentMissing when its folder is not."""
         ...
 
@@ -193,11 +193,11 @@ class Remote(Protocol):
         """Remove a folder that a fresh look shows empty; FolderNotEmpty otherwise."""
         ...
 
-    def versions(self, path: str, *, fileid: str = "") -> tuple[Earlier, ...]:
+    def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
         """The earlier bytes of a file, the newest first, often with those of now; empty where none are kept."""
         ...
 
-    def get_version(self, path: str, version: Earlier, *, max_bytes: int) -> bytes:
+    def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
         """The bytes of one of them; RemoteMissing when the server keeps it no longer."""
         ...
 
@@ -205,7 +205,7 @@ class Remote(Protocol):
         """Why the server never takes the name of a path, as far as that is known beforehand."""
         ...
 
-    def probe(self) -> Traits:
+    def probe(self) -> Capabilities:
         """Find out what the server honours, on a scratch folder that is gone afterwards; kept in ``traits``."""
         ...
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True, eq=False)
-class Exchange:
+class HttpExchange:
     """One request and its answer."""
 
     ends: float
@@ -21,13 +21,13 @@ class Deadlines:
     """Watches all exchanges of a remote from one thread of its own."""
 
     seconds: float
-    _running: set[Exchange] = field(default_factory=set)
+    _running: set[HttpExchange] = field(default_factory=set)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _thread: threading.Thread | None = None
     _asleep: bool = False
 
-    def start(self) -> Exchange:
-        exchange = Exchange(time.monotonic() + self.seconds)
+    def start(self) -> HttpExchange:
+        exchange = HttpExchange(time.monotonic() + self.seconds)
         with self._changed:
             self._running.add(exchange)
             if self._thread is None:
@@ -37,7 +37,7 @@ class Deadlines:
                 self._changed.notify()
         return exchange
 
-    def stop(self, exchange: Exchange) -> None:
+    def stop(self, exchange: HttpExchange) -> None:
         with self._changed:
             self._running.discard(exchange)
 
@@ -64,7 +64,7 @@ class Deadlines:
                 self._asleep = False
 
 
-def _cut(exchange: Exchange) -> None:
+def _cut(exchange: HttpExchange) -> None:
     exchange.late = True
     if exchange.sock is not None:
         try:

@@ -18,7 +18,7 @@ import urllib3
 from requests.adapters import BaseAdapter
 from webdav3.client import Client
 
-from vault_memory.remote.deadline import Deadlines, Exchange
+from vault_memory.remote.deadline import Deadlines, HttpExchange
 from vault_memory.remote.http_adapter import Adapter, Forbidden, here
 
 SILENCE = 60.0
@@ -150,7 +150,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
     ) -> Answer:
         """One exchange from end to end. ``sink`` takes the pieces of a 207 as they come."""
         response = self.execute_request(action, path, body, list(headers))
-        exchange: Exchange = here.exchange
+        exchange: HttpExchange = here.exchange
         whole = False
         try:
             if is_redirect(response.status_code):
@@ -197,7 +197,7 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
             request.headers["Authorization"] = "Basic " + base64.b64encode(pair).decode()
         return request
 
-    def _why(self, exchange: Exchange, error: Exception) -> str:
+    def _why(self, exchange: HttpExchange, error: Exception) -> str:
         return f"no whole answer within {self._deadlines.seconds:g} s" if exchange.late else _in_words(error)
 
 

@@ -8,7 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import time
 
-from vault_memory.remote.contract import Earlier, Entry, Fetched, Identity, Listing, Stored, Traffic, Traits
+from vault_memory.remote.contract import (
+    Capabilities,
+    Entry,
+    Fetched,
+    FileVersion,
+    Identity,
+    Listing,
+    PutResult,
+    Traffic,
+)
 from vault_memory.remote.remote_errors import (
     FolderNotEmpty,
     NotUnderstood,
@@ -19,8 +28,8 @@ from vault_memory.remote.remote_errors import (
     RootMissing,
 )
 
-PLAIN = Traits(conditional_move=True, infinity=True)
-NEXTCLOUD = Traits(
+PLAIN = Capabilities(conditional_move=True, infinity=True)
+NEXTCLOUD = Capabilities(
     conditional_move=True,
     recursive_etags=True,
     fileids=True,
@@ -46,7 +55,7 @@ class _Node:
 class RamServer:
     """What several remotes can share, as devices share a server."""
 
-    traits: Traits = PLAIN
+    traits: Capabilities = PLAIN
     clock: Callable[[], float] = time
     fingerprint: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -104,7 +113,7 @@ class RamRemote:
             self.traffic.received += len(node.raw)
             return Fetched(node.raw, node.etag)
 
-    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         with self._request():
             self.traffic.sent += len(raw)
             key = self._key(path)
@@ -119,7 +128,7 @@ class RamRemote:
                 node.raw, node.etag, node.modified = raw, self.server._tag(), int(self.server.clock())
             return self._touched(key)
 
-    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, Stored | None]:
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
         raise Refused("", "it does not take many files in one request")
 
     def delete(self, path: str, *, expected: str) -> None:
@@ -131,7 +140,7 @@ class RamRemote:
             del self.server._nodes[key]
             self._touch(_parent(key))
 
-    def move(self, path: str, to: str, *, expected: str | None) -> Stored:
+    def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
         with self._request():
             key, target = self._key(path), self._key(to)
             node = self._find(key)
@@ -147,7 +156,7 @@ class RamRemote:
             self._touch(_parent(key))
             return self._touched(target)
 
-    def mkcol(self, path: str) -> Stored:
+    def mkcol(self, path: str) -> PutResult:
         with self._request():
             key = self._key(path)
             if key in self.server._nodes:
@@ -168,11 +177,11 @@ class RamRemote:
             del self.server._nodes[key]
             self._touch(_parent(key))
 
-    def versions(self, path: str, *, fileid: str = "") -> tuple[Earlier, ...]:
+    def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
         with self._request():
-            return tuple(reversed([Earlier(str(at), *one) for at, one in enumerate(self._sizes(path))]))
+            return tuple(reversed([FileVersion(str(at), *one) for at, one in enumerate(self._sizes(path))]))
 
-    def get_version(self, path: str, version: Earlier, *, max_bytes: int) -> bytes:
+    def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
         with self._request():
             kept = self._kept(path)
             if not version.id.isdecimal() or int(version.id) >= len(kept):
@@ -192,7 +201,7 @@ class RamRemote:
     def refuses(self, path: str) -> str | None:
         return None
 
-    def probe(self) -> Traits:
+    def probe(self) -> Capabilities:
         with self._request():
             return self.traits
 
@@ -236,10 +245,10 @@ class RamRemote:
             fingerprint="" if key else self.server.fingerprint,
         )
 
-    def _touched(self, key: str) -> Stored:
+    def _touched(self, key: str) -> PutResult:
         self._touch(_parent(key))
         entry = self._entry(key)
-        return Stored(entry.etag, entry.fileid, entry.checksum, confirmed=True, modified=entry.modified)
+        return PutResult(entry.etag, entry.fileid, entry.checksum, confirmed=True, modified=entry.modified)
 
     def _touch(self, folder: str) -> None:
         while self.traits.recursive_etags:

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 
 from vault_memory.remote import bulk_upload
 from vault_memory.remote.capabilities import is_scratch
-from vault_memory.remote.contract import Earlier, Stored, Traits
+from vault_memory.remote.contract import Capabilities, FileVersion, PutResult
 from vault_memory.remote.http_transport import Answer, is_redirect
 from vault_memory.remote.propfind_parser import DAV, NEXTCLOUD, Line
 from vault_memory.remote.remote_errors import (
@@ -37,7 +37,7 @@ from vault_memory.remote.webdav import BINARY, WebDav, tag_of
 
 logger = logging.getLogger(__name__)
 
-TRAITS = Traits(
+TRAITS = Capabilities(
     conditional_move=True,
     recursive_etags=True,
     fileids=True,
@@ -83,7 +83,7 @@ class Nextcloud(WebDav):
             return "Nextcloud keeps such names for itself"
         return None
 
-    def probe(self) -> Traits:
+    def probe(self) -> Capabilities:
         """As for any server; that it keeps checksums is known.
 
         What a bulk upload writes over shows only in the versions, so there is none without them.
@@ -108,7 +108,7 @@ class Nextcloud(WebDav):
         except RemoteError as error:
             logger.info("what was tried out may be left in the trash: %s", error.message)
 
-    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         """As for any server; a tag that stayed the same although the bytes did not is made to move.
 
         The file gets a time of its own, just before the request: two writes that pass one precondition within a
@@ -125,7 +125,7 @@ class Nextcloud(WebDav):
         later = self._second_after(path)
         return self._insist(path, expected, lambda: self._upload(path, raw, (f"If-Match: {expected}",), later))
 
-    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, Stored | None]:
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
         """Upload in bulk; names that the request cannot carry are left out."""
         place = self._bulk_place()
         if place is None:
@@ -155,17 +155,17 @@ class Nextcloud(WebDav):
         ]
         return {**unknown, **self._replaced_in_bulk(stored, modified)}
 
-    def mkcol(self, path: str) -> Stored:
+    def mkcol(self, path: str) -> PutResult:
         """Make a folder, unless its name is one that Nextcloud keeps for itself."""
         self._check_name(path)
         return super().mkcol(path)
 
-    def move(self, path: str, to: str, *, expected: str | None) -> Stored:
+    def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
         """Rename; the file keeps its id."""
         self._check_name(to)
         return super().move(path, to, expected=expected)
 
-    def versions(self, path: str, *, fileid: str = "") -> tuple[Earlier, ...]:
+    def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
         """What its own app for that keeps, if it is on; by the time at which the file got those bytes."""
         folder = self._beside("versions")
         if not folder:
@@ -178,7 +178,7 @@ class Nextcloud(WebDav):
         found = (_earlier(line, target) for line in lines)
         return tuple(sorted((one for one in found if one), key=lambda one: one.modified, reverse=True))
 
-    def get_version(self, path: str, version: Earlier, *, max_bytes: int) -> bytes:
+    def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
         """Its bytes."""
         target = f"{self._beside('versions')}/versions/{version.id}"
         answer = self.exchange("download", target, path=path, cap=max_bytes)
@@ -196,10 +196,10 @@ class Nextcloud(WebDav):
         # It may be shorter or longer than listed: two writes of one second share an entry with the size of the later.
         return answer.body
 
-    def stored(self, answer: Answer) -> Stored:
+    def stored(self, answer: Answer) -> PutResult:
         """With the id, without its padding and the server's name."""
         date = seconds_of(answer.header("Date")) or 0
-        return Stored(etag=tag_of(answer)[0], fileid=_bare_id(answer.header("OC-FileId")), date=date)
+        return PutResult(etag=tag_of(answer)[0], fileid=_bare_id(answer.header("OC-FileId")), date=date)
 
     def refuse(self, action: str, path: str, answer: Answer) -> NoReturn:
         """A 503 may be maintenance of the whole server, which only another page of it tells."""
@@ -234,17 +234,19 @@ class Nextcloud(WebDav):
         place = re.match(r"(.*/remote\.php/dav)/files/[^/]+(/.*)?$", self.at.base)
         return (f"{quote(place[1])}/bulk", place[2] or "") if place else None
 
-    def _stored_in_bulk(self, result: bulk_upload.Result, answer: Answer) -> Stored:
+    def _stored_in_bulk(self, result: bulk_upload.Result, answer: Answer) -> PutResult:
         date = seconds_of(answer.header("Date")) or 0
-        return Stored(etag=result.etag, fileid=_bare_id(result.fileid), date=date)
+        return PutResult(etag=result.etag, fileid=_bare_id(result.fileid), date=date)
 
-    def _replaced_in_bulk(self, stored: Sequence[tuple[bulk_upload.Part, Stored]], modified: int) -> dict[str, Stored]:
+    def _replaced_in_bulk(
+        self, stored: Sequence[tuple[bulk_upload.Part, PutResult]], modified: int
+    ) -> dict[str, PutResult]:
         """Mark the files that another client had made after the listing: the request wrote over them.
 
         The server numbers files in the order in which they are made. So once one file of the request is proven new
         by its versions, each later file with a smaller number was there before. Without such a proof all are marked.
         """
-        marked: dict[str, Stored] = {}
+        marked: dict[str, PutResult] = {}
         looks, highest, has_new, listed = 0, 0, False, 0
         for part, answer in stored:
             number = bulk_upload.number_of(answer)
@@ -260,7 +262,7 @@ class Nextcloud(WebDav):
             return marked
         return {path: replace(answer, modified=modified) for path, answer in marked.items()}
 
-    def _time_if_new(self, part: bulk_upload.Part, answer: Stored) -> int:
+    def _time_if_new(self, part: bulk_upload.Part, answer: PutResult) -> int:
         """The time that the server lists for a file which has no earlier bytes; 0 when that is not certain."""
         try:
             versions = self.versions(part.path, fileid=answer.fileid)
@@ -275,7 +277,7 @@ class Nextcloud(WebDav):
         if reason := self.refuses(path):
             raise Refused(path, reason, lasting=True)
 
-    def _upload(self, path: str, raw: bytes, guard: tuple[str, ...], modified: int = 0) -> Stored:
+    def _upload(self, path: str, raw: bytes, guard: tuple[str, ...], modified: int = 0) -> PutResult:
         checksum = hashlib.sha256(raw).hexdigest()
         extra = [f"OC-Checksum: SHA256:{checksum}"]
         creates = not guard[0].startswith("If-Match: ")
@@ -401,7 +403,7 @@ def _is_by_proxy(answer: Answer) -> bool:
     return answer.status in (403, 404, 410) and not is_xml
 
 
-def _earlier(line: Line, target: str) -> Earlier | None:
+def _earlier(line: Line, target: str) -> FileVersion | None:
     """What a line of the listing of a file's versions tells; None for the listing's own and for what is odd."""
     number = target.rpartition("/")[2]
     name = re.search(rf"/versions/({re.escape(number)}/[0-9A-Za-z][0-9A-Za-z._-]*)$", line.href)
@@ -409,4 +411,4 @@ def _earlier(line: Line, target: str) -> Earlier | None:
     modified = seconds_of(line.props.get(f"{DAV} getlastmodified"))
     if not name or not re.fullmatch(r"[0-9]{1,19}", size) or modified is None:
         return None
-    return Earlier(name[1], modified, int(size))
+    return FileVersion(name[1], modified, int(size))

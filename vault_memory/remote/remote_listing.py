@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 
 from vault_memory.errors import BadPath
 from vault_memory.remote.address import Address
-from vault_memory.remote.contract import Entry, Listing, Traits
+from vault_memory.remote.contract import Capabilities, Entry, Listing
 from vault_memory.remote.propfind_parser import DAV, OWNCLOUD, Line
 from vault_memory.remote.remote_errors import NotUnderstood
 
@@ -19,7 +19,7 @@ class _Odd(Exception):
 
 
 def listing(
-    lines: Iterable[Line], *, folder: str, deep: bool, at: Address, traits: Traits, date: int | None
+    lines: Iterable[Line], *, folder: str, deep: bool, at: Address, traits: Capabilities, date: int | None
 ) -> Listing:
     """``date``: the server's clock when it answered, to tell how young a tag is."""
     found: dict[str, Entry] = {}
@@ -47,7 +47,7 @@ def listing(
     return _whole(found, unknown, dropped, folder)
 
 
-def lone(lines: Iterable[Line], path: str, *, at: Address, traits: Traits, date: int | None) -> Entry:
+def lone(lines: Iterable[Line], path: str, *, at: Address, traits: Capabilities, date: int | None) -> Entry:
     """The entry of the one thing that was looked at."""
     found = [line for line in lines if _path_of(line, at) == path]
     if len(found) != 1:
@@ -118,7 +118,7 @@ def _is_in(path: str, folder: str, deep: bool) -> bool:
     return path.startswith(start) and len(path) > len(start) and (deep or "/" not in path[len(start) :])
 
 
-def _entry(line: Line, path: str, traits: Traits, date: int | None) -> Entry:
+def _entry(line: Line, path: str, traits: Capabilities, date: int | None) -> Entry:
     if line.status and not 200 <= line.status < 300:
         raise _Odd(f"the server answers {line.status} for it")
     kind = line.props.get(f"{DAV} resourcetype")

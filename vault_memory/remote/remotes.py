@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 
 from vault_memory.errors import ConfigError
 from vault_memory.remote.address import address
-from vault_memory.remote.contract import Traits
+from vault_memory.remote.contract import Capabilities
 from vault_memory.remote.http_transport import Account, NoAnswer, NotSent, Transport, is_redirect
 from vault_memory.remote.nextcloud import Nextcloud
 from vault_memory.remote.nextcloud_links import read_link, refused
@@ -22,7 +22,7 @@ _DEADLINE = 30.0
 
 
 def open_remote(
-    url: str, account: Account, *, traits: Traits | None = None, adapter: "BaseAdapter | None" = None
+    url: str, account: Account, *, traits: Capabilities | None = None, adapter: "BaseAdapter | None" = None
 ) -> WebDav:
     """The remote for a URL as it stands in the configuration; nothing is asked yet. Raises ConfigError."""
     at = address(url)

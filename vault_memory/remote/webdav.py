@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from vault_memory.remote.address import address
 from vault_memory.remote.capabilities import probe, tidy
-from vault_memory.remote.contract import Earlier, Entry, Fetched, Identity, Listing, Stored, Traffic, Traits
+from vault_memory.remote.contract import (
+    Capabilities,
+    Entry,
+    Fetched,
+    FileVersion,
+    Identity,
+    Listing,
+    PutResult,
+    Traffic,
+)
 from vault_memory.remote.http_transport import Account, Answer, NoAnswer, NotSent, Transport
 from vault_memory.remote.propfind_parser import DAV, LARGEST, NEXTCLOUD, OWNCLOUD, Line, Reader
 from vault_memory.remote.remote_errors import (
@@ -49,14 +58,14 @@ class WebDav:
     root_props = ""
     """asked for along with the others where the remote's own folder is looked at or listed"""
 
-    default_traits = Traits()
+    default_traits = Capabilities()
 
     def __init__(
         self,
         url: str,
         account: Account | None = None,
         *,
-        traits: Traits | None = None,
+        traits: Capabilities | None = None,
         deadline: float = DEADLINE,
         adapter: "BaseAdapter | None" = None,
         sleep: Callable[[float], None] = time.sleep,
@@ -125,12 +134,12 @@ class WebDav:
     def _download(self, path: str, max_bytes: int) -> Answer:
         return self.send("download", path, cap=max_bytes)
 
-    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> Stored:
+    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
         """Store a file where nothing is (None), or over the one with that tag."""
         honoured = self.traits.conditional_create if expected is None else self.traits.conditional_put
         return self._insist(path, expected, lambda: self._upload(path, raw, self._guard(path, expected, honoured)))
 
-    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, Stored | None]:
+    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
         """Raise Refused: plain WebDAV has no such request."""
         raise Refused("", "it does not take many files in one request")
 
@@ -139,18 +148,18 @@ class WebDav:
         honoured = self.traits.conditional_delete
         self._insist(path, expected, lambda: self.send("clean", path, headers=self._guard(path, expected, honoured)))
 
-    def move(self, path: str, to: str, *, expected: str | None) -> Stored:
+    def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
         """Rename a file with that tag, or a folder, to where nothing is."""
         folder = expected is None
         where = (f"Destination: {self.at.origin}{self.at.target(to, folder=folder)}", "Overwrite: F")
 
-        def act() -> Stored:
+        def act() -> PutResult:
             guard = () if folder else self._guard(path, expected, self.traits.conditional_move)
             return self.stored(self.send("move", path, headers=(*guard, *where), folder=folder))
 
         return self._insist(path, expected, act)
 
-    def mkcol(self, path: str) -> Stored:
+    def mkcol(self, path: str) -> PutResult:
         """Make a folder."""
         return self.stored(self.send("mkdir", path, folder=True))
 
@@ -163,11 +172,11 @@ class WebDav:
             raise FolderNotEmpty(path)
         self.send("clean", path, folder=True)
 
-    def versions(self, path: str, *, fileid: str = "") -> tuple[Earlier, ...]:
+    def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
         """None: plain WebDAV servers keep none, or in ways of their own."""
         return ()
 
-    def get_version(self, path: str, version: Earlier, *, max_bytes: int) -> bytes:
+    def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
         """There is none."""
         raise RemoteMissing(path)
 
@@ -175,7 +184,7 @@ class WebDav:
         """None: what a plain server refuses is found out by asking."""
         return None
 
-    def probe(self) -> Traits:
+    def probe(self) -> Capabilities:
         """Find out what this server honours."""
         self.traits = probe(self)
         return self.traits
@@ -286,11 +295,11 @@ class WebDav:
             raise RootMissing(self.at.url)
         refuse(action, path, answer)
 
-    def stored(self, answer: Answer) -> Stored:
+    def stored(self, answer: Answer) -> PutResult:
         """What the server says about what it stored."""
-        return Stored(etag=tag_of(answer)[0] if self.traits.etags else "")
+        return PutResult(etag=tag_of(answer)[0] if self.traits.etags else "")
 
-    def _upload(self, path: str, raw: bytes, guard: tuple[str, ...]) -> Stored:
+    def _upload(self, path: str, raw: bytes, guard: tuple[str, ...]) -> PutResult:
         return self.stored(self.send("upload", path, raw, (*guard, BINARY)))
 
     def _guard(self, path: str, expected: str | None, honoured: bool) -> tuple[str, ...]:

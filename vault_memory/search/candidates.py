@@ -15,9 +15,9 @@ from vault_memory.index.query_cache import Row
 from vault_memory.index.store import Index
 from vault_memory.rules.conversations import statements
 from vault_memory.rules.search import scoring, tokens
-from vault_memory.rules.search.query_features import Asked
-from vault_memory.rules.search.scoring import Said, TextTerms, Weights
-from vault_memory.search.pending_hits import BEYOND, Notes, Waiting
+from vault_memory.rules.search.query_features import QueryFeatures
+from vault_memory.rules.search.scoring import QueryTerms, TextTerms, Weights
+from vault_memory.search.pending_hits import BEYOND, Notes, PendingHits
 
 if TYPE_CHECKING:
     from vault_memory.index.vector_cache import Matrices
@@ -48,10 +48,10 @@ class Request(NamedTuple):
     sentences: Sequence[Sequence[str]]
     """the words of each sentence that is asked"""
     filters: Filters
-    asked: Asked
+    asked: QueryFeatures
     weights: Weights
     most: int
-    waiting: Waiting | None = None
+    waiting: PendingHits | None = None
     without: Exclusion = text.NO_CHUNKS
     """the turns of the open conversation"""
 
@@ -86,7 +86,7 @@ def gather(
 ) -> Candidates:
     """The candidates of all arms; without `embed` those of vectors are absent."""
     found = Candidates(without=request.without)
-    said: list[Said] = []
+    said: list[QueryTerms] = []
     if words_too:
         said = _by_words(request, found)
         _by_days(request, found)
@@ -103,7 +103,7 @@ def gather(
     return found
 
 
-def _by_words(request: Request, found: Candidates) -> list[Said]:
+def _by_words(request: Request, found: Candidates) -> list[QueryTerms]:
     """What each sentence says; `found` gets the chunks with its words, and the best of those beside them."""
     every = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
     matches = _without_repetitions(request, found, every)

@@ -27,14 +27,14 @@ class Notes(NamedTuple):
     scope_ids: Sequence[int]
 
 
-class Waiting(NamedTuple):
+class PendingHits(NamedTuple):
     """What a search needs of it."""
 
     connection: "Connection"
     scope_ids: tuple[int, ...]
 
     @classmethod
-    def of(cls, index: Index | None, scopes: Sequence[str], filters: "Filters") -> "Waiting | None":
+    def of(cls, index: Index | None, scopes: Sequence[str], filters: "Filters") -> "PendingHits | None":
         """None when nothing waits in these scopes."""
         scope_ids = tuple(index.scope_ids(scopes)) if index is not None else ()
         if index is None or not scope_ids:

@@ -15,8 +15,8 @@ from vault_memory.rules.search.scoring import Weights
 from vault_memory.search import candidates, fusion, hits
 from vault_memory.search.candidates import Candidates, Embed, Request
 from vault_memory.search.fusion import Ranked
-from vault_memory.search.pending_hits import Waiting
-from vault_memory.search.relevance_gate import Gate
+from vault_memory.search.pending_hits import PendingHits
+from vault_memory.search.relevance_gate import RelevanceGate
 from vault_memory.search.results import MODES, Answer
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def search(
     scope_ids, query = tuple(index.scope_ids(scopes)), query[-LONGEST_QUERY:]
     filters = Filters(topic, entity, since, until, frozenset(kinds), _aliases(index, scope_ids, entity))
     filters.prepare(index.connection)
-    waiting = Waiting.of(pending, scopes, filters)
+    waiting = PendingHits.of(pending, scopes, filters)
     weights, most = scoring.WEIGHTS if cues else scoring.PROSE, max(candidates.MOST, limit)
     request = _understood(query, now, index.connection, scope_ids, filters, weights, most, waiting)
     if not (request.scope_ids or request.waiting) or limit < 1:
@@ -77,7 +77,7 @@ def search(
 
 def _understood(
     query: str, now: datetime, connection: Connection, scope_ids: tuple[int, ...], filters: Filters, weights: Weights,
-    most: int, waiting: Waiting | None,
+    most: int, waiting: PendingHits | None,
 ) -> Request:  # fmt: skip
     """The query, read."""
     sentences = tuple(tuple(tokens.terms(sentence)) for sentence in tokens.sentences(query))
@@ -97,7 +97,7 @@ def _without_turns(request: Request, session: str) -> Request:
 
 
 def _worth_telling(request: Request, found: Candidates, ranked: list[Ranked], *, gated: bool) -> list[Ranked]:
-    return [] if gated and not Gate(request, found).is_open(ranked) else ranked
+    return [] if gated and not RelevanceGate(request, found).is_open(ranked) else ranked
 
 
 def _aliases(index: Index, scope_ids: Sequence[int], entity: str | None) -> tuple[str, ...]:

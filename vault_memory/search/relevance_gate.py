@@ -30,7 +30,7 @@ MORE_ALIKE = 0.3
 """Cosines above the middle of the vault that say by themselves that a chunk has to do with the prompt"""
 
 
-class Gate:
+class RelevanceGate:
     """For one search."""
 
     def __init__(self, request: Request, found: Candidates) -> None:

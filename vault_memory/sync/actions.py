@@ -58,7 +58,7 @@ class Merge(_Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look(_Step):
+class Refetch(_Step):
     """Fetch only to know the hash behind this tag, which the next plan needs. Nothing is recorded as base."""
 
     tag: str
@@ -144,7 +144,7 @@ class KeepBoth(_Step):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Adopt(_Step):
+class RecordInSync(_Step):
     """Both sides are the same already: record it."""
 
     base: BaseFile | BaseDir
@@ -166,8 +166,8 @@ Delete = DeleteRemote | TrashLocal
 RemoveDir = RemoveRemoteDir | RemoveLocalDir
 MakeDir = MakeRemoteDir | MakeLocalDir
 Move = MoveRemote | MoveLocal
-Recording = Adopt | Refresh | ForgetBase | MoveBase
-Action = Upload | Download | Merge | Look | Delete | RemoveDir | MakeDir | Move | KeepBoth | Recording
+Recording = RecordInSync | Refresh | ForgetBase | MoveBase
+Action = Upload | Download | Merge | Refetch | Delete | RemoveDir | MakeDir | Move | KeepBoth | Recording
 
 
 def changes(action: Action) -> frozenset[Side]:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory import config as configuration
 from vault_memory.database.connection import DatabaseError
-from vault_memory.edits.calls import _moment
-from vault_memory.edits.conflict_calls import Resolving
+from vault_memory.edits.calls import aware
+from vault_memory.edits.conflict_calls import ConflictCalls
 from vault_memory.errors import VaultMemoryError
 
 if TYPE_CHECKING:
     from vault_memory.ingest.lifecycle import Progress
-    from vault_memory.sync.connection import Exchange
+    from vault_memory.sync.connection import SyncConnection
     from vault_memory.sync.report import SyncReport
     from vault_memory.vault.write.writer import Writer
 
@@ -28,13 +28,13 @@ QUEUE_SECONDS = 120.0
 """For another process that syncs this vault just now"""
 
 
-class InStep(Resolving):
+class SyncCalls(ConflictCalls):
     """What VaultMemory is made of besides."""
 
     environment: Mapping[str, str] = os.environ
     config_file: Path | None = None
     """where the configuration came from, and is read again when it changes"""
-    _exchange: "Exchange | None" = None
+    _exchange: "SyncConnection | None" = None
 
     def sync(
         self,
@@ -64,14 +64,14 @@ class InStep(Resolving):
                     "approve_restore": approve_restore,
                     "refuse_restore": refuse_restore,
                 }
-                whole = self._passes(_moment(now), progress, sleep, once, dry_run, answers)
+                whole = self._passes(aware(now), progress, sleep, once, dry_run, answers)
             except (VaultMemoryError, DatabaseError, OSError) as error:
-                waiting = self.count_waiting(_moment(now))
+                waiting = self.count_waiting(aware(now))
                 self.end_exchange()
                 self._note_trouble(error, waiting)
                 raise
             if not dry_run:
-                self.tend(_moment(now))
+                self.tend(aware(now))
                 self._note_end(whole)
         from dataclasses import replace
 
@@ -118,12 +118,12 @@ class InStep(Resolving):
 
         return as_status(read_standing(self.state.path), self.config.remote.url, running=False)
 
-    def exchange(self) -> "Exchange":
+    def exchange(self) -> "SyncConnection":
         """The remote and the engine, opened when first needed. Who uses it holds the lock `alone`."""
         if self._exchange is None:
-            from vault_memory.sync.connection import Exchange
+            from vault_memory.sync.connection import SyncConnection
 
-            self._exchange = Exchange(
+            self._exchange = SyncConnection(
                 self.config.remote, self.folder, self.layout, self.state.path, self._writing, self.environment
             )  # fmt: skip
         return self._exchange

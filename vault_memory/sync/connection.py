@@ -20,7 +20,7 @@ from vault_memory.sync.plan.safety_limits import OLDER
 from vault_memory.sync.report import Remark
 from vault_memory.sync.settings import Settings
 from vault_memory.sync.state_db import begin_anew
-from vault_memory.sync.status import PAUSE_SECONDS, TRIES, Standing, change_standing, mark_of, read_standing
+from vault_memory.sync.status import PAUSE_SECONDS, TRIES, SyncStatus, change_standing, mark_of, read_standing
 from vault_memory.sync.sync_errors import AnotherClient, NotTwoWay
 from vault_memory.vault.device_id import device_of
 from vault_memory.vault.reader import Folder
@@ -49,7 +49,7 @@ class NoRemote(ConfigError):
         super().__init__("this vault has no remote", hint="`vault-memory remote add URL` sets one up")
 
 
-class Exchange:
+class SyncConnection:
     """A remote and a vault. Not for several threads at once."""
 
     def __init__(
@@ -166,7 +166,7 @@ class Exchange:
     def _mark(self) -> str:
         return mark_of(self._config.url, self._config.user, self._password)
 
-    def _heed_refusals(self, standing: Standing, now: datetime) -> None:
+    def _heed_refusals(self, standing: SyncStatus, now: datetime) -> None:
         if not standing.refused or standing.refused_mark != self._mark():
             return
         age = now.timestamp() - standing.refused_at

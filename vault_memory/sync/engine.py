@@ -17,32 +17,32 @@ from vault_memory.markdown.items import normalised
 from vault_memory.remote.contract import Remote
 from vault_memory.sync.actions import (
     Action,
-    Adopt,
     Download,
     ForgetBase,
-    Look,
     MakeLocalDir,
     MakeRemoteDir,
+    RecordInSync,
+    Refetch,
     Refresh,
     Upload,
     changes,
 )
-from vault_memory.sync.apply.executor import Acting, Progress, untold
+from vault_memory.sync.apply.executor import Executor, Progress, untold
 from vault_memory.sync.apply.interrupted_uploads import repair
 from vault_memory.sync.apply.local_renames import Disk
 from vault_memory.sync.apply.progress import ANEW, Done
 from vault_memory.sync.apply.refused_uploads import Refusals
-from vault_memory.sync.apply.session import Sides, Writing
+from vault_memory.sync.apply.session import SyncSession, Writing
 from vault_memory.sync.observe.etag_audit import sweep
-from vault_memory.sync.observe.local_scan import BEING_SAVED, Here, Local
-from vault_memory.sync.observe.remote_scan import ROOT_TAG, Distant, There, nodes_of
+from vault_memory.sync.observe.local_scan import BEING_SAVED, LocalScan, LocalScanner
+from vault_memory.sync.observe.remote_scan import ROOT_TAG, RemoteScan, RemoteScanner, nodes_of
 from vault_memory.sync.observe.server_backup import Backups, GoneBack
-from vault_memory.sync.observe.server_identity import Meeting
+from vault_memory.sync.observe.server_identity import ServerIdentityCheck
 from vault_memory.sync.plan import safety_limits
 from vault_memory.sync.plan.planner import Plan, plan
 from vault_memory.sync.plan.sync_exclusions import excluded
 from vault_memory.sync.settings import Names, Settings
-from vault_memory.sync.state_db import Book, open_book
+from vault_memory.sync.state_db import SyncState, open_book
 from vault_memory.sync.sync_errors import AnotherClient
 from vault_memory.sync.trees import Base, BaseFile, BaseNode, File, Node, Tree, Unknown, ancestors
 from vault_memory.vault.reader import Folder
@@ -50,7 +50,7 @@ from vault_memory.vault.reader import Folder
 logger = logging.getLogger(__name__)
 
 NOTHING: Mapping[str, str] = {}
-COMPLETE = (Upload, Download, MakeRemoteDir, MakeLocalDir, Adopt, Refresh, ForgetBase)
+COMPLETE = (Upload, Download, MakeRemoteDir, MakeLocalDir, RecordInSync, Refresh, ForgetBase)
 """Actions after which nothing is left to do for their paths"""
 TWICE_SECONDS = 3.0
 """Between the two observations that prove an absence"""
@@ -138,15 +138,15 @@ class Sync:
     ) -> None:
         self._folder, self._remote, self._settings, self._writing = folder, remote, settings, writing
         self._must_exist = must_exist
-        self.book: Book = open_book(state)
-        self._local = Local(folder, self.book, largest=settings.largest)
-        self._distant = Distant(remote, self.book)
-        self._sides = Sides(self._local, remote, self.book, writing, Disk(folder.root), settings.largest)
+        self.book: SyncState = open_book(state)
+        self._local = LocalScanner(folder, self.book, largest=settings.largest)
+        self._distant = RemoteScanner(remote, self.book)
+        self._sides = SyncSession(self._local, remote, self.book, writing, Disk(folder.root), settings.largest)
         self._sides.writes_here = settings.mode != "push"
-        self._acting = Acting(self._sides)
+        self._acting = Executor(self._sides)
         self._refusals = Refusals(self.book)
         self._backups = Backups(self._sides)
-        self._meeting = Meeting(remote, self.book, settings.mode, insist=insist)
+        self._meeting = ServerIdentityCheck(remote, self.book, settings.mode, insist=insist)
 
     def close(self) -> None:
         """Give back the files; the remote stays open."""
@@ -223,7 +223,7 @@ class Sync:
                 self.book.say("last_good", last_good.isoformat())
 
     def _planned(
-        self, here: Here, there: There, open_uploads: Mapping[str, str], now: datetime, answers: Answers
+        self, here: LocalScan, there: RemoteScan, open_uploads: Mapping[str, str], now: datetime, answers: Answers
     ) -> tuple[Plan, Base, GoneBack]:
         """The plan of this pass, the common texts that it starts from, and which notes went back on the server."""
         made, base, gone, local = self._attempt(here, there, open_uploads, now, answers)
@@ -233,7 +233,7 @@ class Sync:
         return made, base, gone
 
     def _attempt(
-        self, here: Here, there: There, open_uploads: Mapping[str, str], now: datetime, answers: Answers
+        self, here: LocalScan, there: RemoteScan, open_uploads: Mapping[str, str], now: datetime, answers: Answers
     ) -> tuple[Plan, Base, GoneBack, Tree]:
         at = now.timestamp()
         base = self.book.base()
@@ -269,7 +269,7 @@ class Sync:
         self._sides.prefetched.clear()
         self._meeting.begin()
 
-    def _is_settled(self, made: Plan, done: Done, here: Here) -> bool:
+    def _is_settled(self, made: Plan, done: Done, here: LocalScan) -> bool:
         """Whether both sides are the same now, as far as can be told without looking at the server again.
 
         A merge, a copy, a rename or a delete may call for more, and so does what failed or waits, and an upload of
@@ -297,7 +297,7 @@ class Sync:
         """Paths whose folders must be listed even if no tag says that something changed."""
         return self.book.racy() | frozenset(self.book.missed("remote"))
 
-    def _second_looks(self, here: Here, there: There, base: Base, made: Plan) -> tuple[Look, ...]:
+    def _second_looks(self, here: LocalScan, there: RemoteScan, base: Base, made: Plan) -> tuple[Refetch, ...]:
         """Tags that were recorded so young that other bytes could hide behind them; their age is past now."""
         if not there.fresh or made.halted:
             return ()
@@ -312,7 +312,7 @@ class Sync:
             if entry.checksum == was.hash or (path in ours and same_size and not entry.checksum):
                 calm.append(path)
             elif path not in busy:
-                looks.append(Look(path=path, tag=entry.etag, row="racy"))
+                looks.append(Refetch(path=path, tag=entry.etag, row="racy"))
         if calm:
             with self.book.writing():
                 self.book.calm_all(calm)
@@ -336,7 +336,7 @@ class Sync:
                     found |= {(path, to) for to, new in texts.items() if _share(old, new) >= RENAMED_SHARE}
         return frozenset(found)
 
-    def _report(self, made: Plan, done: Done, before: int, here: Here, planned: tuple[Action, ...] = ()) -> Report:
+    def _report(self, made: Plan, done: Done, before: int, here: LocalScan, planned: tuple[Action, ...] = ()) -> Report:
         counted = (done.uploaded, done.downloaded, done.merged, done.deleted_local, done.deleted_remote)
         waiting = {**made.waiting, **here.hot, **dict.fromkeys(done.again, ANEW)}
         skipped = {

@@ -15,7 +15,7 @@ from vault_memory.config.remote_password import forget_password, keep_password, 
 from vault_memory.config.sections import Remote
 from vault_memory.config.toml_edit import with_table, without_table
 from vault_memory.errors import ConfigError, UsageError
-from vault_memory.remote.contract import Traits
+from vault_memory.remote.contract import Capabilities
 from vault_memory.remote.remote_errors import (
     LATER,
     RemoteBusy,
@@ -40,7 +40,7 @@ from vault_memory.sync.sync_errors import NotTwoWay
 if TYPE_CHECKING:
     from vault_memory.remote.login import Granted
     from vault_memory.remote.webdav import WebDav
-    from vault_memory.sync.calls import InStep
+    from vault_memory.sync.calls import SyncCalls
 
 TABLE = "remote"
 BOOK = "sync.sqlite"
@@ -77,7 +77,7 @@ class Tried:
     kind: str
     milliseconds: float
     """for one short answer, the best of three"""
-    traits: Traits
+    traits: Capabilities
     created: bool = False
     """whether the folder was made"""
 
@@ -142,7 +142,7 @@ def log_in(url: str, remote: Remote, show: Callable[[str], None]) -> "Granted":
         login.close()
 
 
-def add(memory: "InStep", remote: Remote, password: str) -> Tried:
+def add(memory: "SyncCalls", remote: Remote, password: str) -> Tried:
     """Try the remote, and write it into the configuration; an empty `password` means the one of its password file.
 
     The folder is made when only it is missing. Raises AnotherClient, NotTwoWay, ConfigError, RemoteError.
@@ -171,7 +171,7 @@ def add(memory: "InStep", remote: Remote, password: str) -> Tried:
     return tried
 
 
-def test(memory: "InStep") -> Tried:
+def test(memory: "SyncCalls") -> Tried:
     """Find out anew what the server does. A password that was refused is tried once. Raises NoRemote, RemoteError."""
     remote = memory.config.remote
     if not remote.url:
@@ -188,7 +188,7 @@ def test(memory: "InStep") -> Tried:
     return tried
 
 
-def remove(memory: "InStep") -> None:
+def remove(memory: "SyncCalls") -> None:
     """Sync no more: the table, the stored password and what was remembered go; both folders stay. Raises NoRemote."""
     if not memory.config.remote.url:
         raise NoRemote
@@ -278,7 +278,7 @@ def _make_below(remote: Remote, password: str, url: str) -> None:
         parent.close()
 
 
-def _learn(memory: "InStep", traits: Traits) -> None:
+def _learn(memory: "SyncCalls", traits: Capabilities) -> None:
     """The first sync need not find it out again."""
     book = open_book(memory.state.path)
     try:
@@ -288,7 +288,7 @@ def _learn(memory: "InStep", traits: Traits) -> None:
         book.close()
 
 
-def _forget_book(memory: "InStep") -> None:
+def _forget_book(memory: "SyncCalls") -> None:
     """What is remembered of another server is no evidence about this one."""
     memory.end_exchange()
     for ending in ("", "-wal", "-shm"):

@@ -65,7 +65,7 @@ class Sent:
     """that it was to replace; None: nothing"""
 
 
-class Book:
+class SyncState:
     """The rows. Changes are made within `writing`, and are durable when that ends."""
 
     def __init__(self, connection: Connection) -> None:
@@ -295,16 +295,16 @@ class Book:
         return json.loads(row[0]) if row else None
 
 
-def open_book(folder: Path) -> Book:
+def open_book(folder: Path) -> SyncState:
     """The book in this folder; a damaged one is put aside, and a new one begun."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        return Book(connect(folder / FILE, durable=True))
+        return SyncState(connect(folder / FILE, durable=True))
     except (DatabaseDamaged, DatabaseError) as error:
         if isinstance(error, DatabaseError) and not is_damage(error):
             raise
         begin_anew(folder)
-        return Book(connect(folder / FILE, durable=True))
+        return SyncState(connect(folder / FILE, durable=True))
 
 
 def begin_anew(folder: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vault_memory.database.secure_delete import compact
 from vault_memory.sync.observe import etag_audit, server_backup
-from vault_memory.sync.state_db import FILE, Book, open_book
+from vault_memory.sync.state_db import FILE, SyncState, open_book
 
 _CACHES = ("hashed", "behind", "rewrites")
 """Tables that only save work: a row that is missing costs one more look"""
@@ -49,7 +49,7 @@ def erase_names(state: Path, holds: Callable[[str], bool], is_here: Callable[[st
         book.close()
 
 
-def _erase_facts(book: Book, is_erased: Callable[[str], bool]) -> int:
+def _erase_facts(book: SyncState, is_erased: Callable[[str], bool]) -> int:
     """Delete the facts about single paths, and the paths within facts about several; how many were deleted."""
     count = 0
     for name in [name for (name,) in book.connection.execute("SELECT name FROM info")]:

@@ -23,7 +23,7 @@ State = Literal["ok", "working", "waiting", "held", "stopped", "off"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SyncStatus:
     """Between two passes."""
 
     state: State = "off"
@@ -42,16 +42,16 @@ class Standing:
     """of the account and password that were refused"""
 
 
-def read_standing(state: Path) -> Standing:
+def read_standing(state: Path) -> SyncStatus:
     """As last written; the empty one when there is none."""
     try:
         said = json.loads((state / FILE).read_text(encoding="utf-8"))
-        known = {field.name: said[field.name] for field in fields(Standing) if field.name in said}
+        known = {field.name: said[field.name] for field in fields(SyncStatus) if field.name in said}
         for name in ("errors", "held"):
             known[name] = tuple(Remark(**one) for one in known.get(name, ()))
-        return Standing(**known)
+        return SyncStatus(**known)
     except (OSError, ValueError, TypeError, AttributeError):
-        return Standing()
+        return SyncStatus()
 
 
 def change_standing(folder: Path, **changes: Any) -> None:
@@ -70,7 +70,7 @@ def mark_of(url: str, user: str, password: str) -> str:
     return hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1, dklen=16).hex()
 
 
-def as_status(standing: Standing, server: str, *, running: bool) -> Mapping[str, Any]:
+def as_status(standing: SyncStatus, server: str, *, running: bool) -> Mapping[str, Any]:
     """`sync` in `status`."""
     state, reason = standing.state, standing.reason
     if not running and state != "stopped":

@@ -115,11 +115,13 @@ class Talk:
         turn = next((one for one in memory.transcripts.of(scope) if one.id == turn_id), None)
         if turn is None or not self._may(reacted.actor, turn):
             return False
-        from vault_memory.forgetting.retract_turn import Unsaying
+        from vault_memory.forgetting.retract_turn import TurnRetraction
         from vault_memory.index.index_erase import sweep
 
         with memory._recording, memory._lock:
-            found = Unsaying(memory.curator, memory.layout, turn_id, scope).run(now or datetime.now(UTC).astimezone())
+            found = TurnRetraction(memory.curator, memory.layout, turn_id, scope).run(
+                now or datetime.now(UTC).astimezone()
+            )
             memory.indexing.refresh()
             sweep(memory.indexing.index())
         if found.remaining:

@@ -5,16 +5,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from vault_memory.edits.calls import Editing
+from vault_memory.edits.calls import NoteEditCalls
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import Recording
+    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.forgetting.calls import Forgotten
     from vault_memory.transfer.exporter import Exported
     from vault_memory.transfer.importer import Imported
 
 
-class Moving(Editing):
+class TransferCalls(NoteEditCalls):
     """What VaultMemory is made of besides."""
 
     def forget(
@@ -27,7 +27,7 @@ class Moving(Editing):
         from vault_memory.forgetting.calls import forget
 
         with self._there(), self._lock:
-            return forget(cast("Recording", self), text, scopes=scopes, now=now, dry_run=dry_run)
+            return forget(cast("ConversationCalls", self), text, scopes=scopes, now=now, dry_run=dry_run)
 
     def import_from(
         self,
@@ -43,7 +43,7 @@ class Moving(Editing):
         from vault_memory.transfer.importer import import_from
 
         with self._there():
-            return import_from(cast("Recording", self), Path(source), scopes=scopes, now=now, dry_run=dry_run)
+            return import_from(cast("ConversationCalls", self), Path(source), scopes=scopes, now=now, dry_run=dry_run)
 
     def export(self, target: str | Path, *, scopes: Sequence[str] | None = None) -> "Exported":
         """Write all notes, transcripts and records as they are, and one dump of them in JSON Lines, into a new folder;
@@ -52,4 +52,4 @@ class Moving(Editing):
         from vault_memory.transfer.exporter import export
 
         with self._there():
-            return export(cast("Recording", self), Path(target), scopes=scopes)
+            return export(cast("ConversationCalls", self), Path(target), scopes=scopes)

@@ -16,7 +16,7 @@ from vault_memory.errors import UsageError, VaultError
 from vault_memory.vault.reader import LARGEST_STORED
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import Recording
+    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.rules.paths.layout import Place
 
 FILES, DUMP = "vault", "memory.jsonl"
@@ -61,7 +61,7 @@ class Exported:
     skipped: tuple[Skipped, ...] = field(default=())
 
 
-def export(memory: "Recording", target: Path, *, scopes: Collection[str] | None) -> Exported:
+def export(memory: "ConversationCalls", target: Path, *, scopes: Collection[str] | None) -> Exported:
     """Write the files of these scopes and the dump into a folder, or only the dump into a file that ends in `.jsonl`.
 
     Raises UsageError when something is there already.
@@ -86,7 +86,7 @@ def export(memory: "Recording", target: Path, *, scopes: Collection[str] | None)
     return Exported(target, work.files, work.bytes, work.lines, tuple(work.skipped))
 
 
-def _check(memory: "Recording", target: Path) -> None:
+def _check(memory: "ConversationCalls", target: Path) -> None:
     real, root = Path(os.path.realpath(target)), Path(os.path.realpath(memory.root))
     if real == root or root in real.parents:
         raise TargetInVault(target)
@@ -100,7 +100,7 @@ def _check(memory: "Recording", target: Path) -> None:
 class _Work:
     """One export: every file is read once."""
 
-    def __init__(self, memory: "Recording", scopes: frozenset[str] | None, copies: Path | None) -> None:
+    def __init__(self, memory: "ConversationCalls", scopes: frozenset[str] | None, copies: Path | None) -> None:
         self._memory, self._scopes, self._copies = memory, scopes, copies
         self.files = self.bytes = self.lines = 0
         self.skipped: list[Skipped] = []

@@ -7,13 +7,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vault_memory.edits.calls import _moment as moment
+from vault_memory.edits.calls import aware as moment
 from vault_memory.errors import NoteUnreadable, UsageError, VaultMemoryError
 from vault_memory.transfer.exporter import Skipped
 from vault_memory.transfer.istota import Known, Piece, read_istota
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import Recording
+    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits.edit_result import Edit
     from vault_memory.markdown.document import SectionedDoc
     from vault_memory.rules.facts.fact import Fact
@@ -56,7 +56,7 @@ class Imported:
 
 
 def import_from(
-    memory: "Recording", source: Path, *, scopes: Collection[str] | None, now: datetime | None, dry_run: bool
+    memory: "ConversationCalls", source: Path, *, scopes: Collection[str] | None, now: datetime | None, dry_run: bool
 ) -> Imported:
     """Take in a workspace, or the facts and chunks of a database. Raises NoSource, NoWorkspace, ForeignDatabase."""
     if isinstance(scopes, str):
@@ -87,7 +87,7 @@ def import_from(
 class _Work:
     """One import."""
 
-    def __init__(self, memory: "Recording", name: str, now: datetime, dry_run: bool) -> None:
+    def __init__(self, memory: "ConversationCalls", name: str, now: datetime, dry_run: bool) -> None:
         self._memory, self._now, self._dry_run = memory, now, dry_run
         self._why = WHY.format(name=name)
         self.done = Imported()

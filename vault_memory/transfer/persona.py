@@ -10,7 +10,7 @@ from vault_memory.transfer.exporter import Skipped
 from vault_memory.transfer.importer import Imported
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import Recording
+    from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits.edit_result import Edit
 
 COMPACTION = re.compile(r"session compaction\b", re.IGNORECASE)
@@ -18,7 +18,7 @@ COMPACTION = re.compile(r"session compaction\b", re.IGNORECASE)
 WHY = "summaries of conversations belong to {target}"
 
 
-def own_persona(memory: "Recording", source: Path) -> str:
+def own_persona(memory: "ConversationCalls", source: Path) -> str:
     """The path of the vault's own persona, when that is what is meant; else empty."""
     root = Path(memory.root).resolve()
     named = source if source.exists() or source.is_absolute() else root / source
@@ -31,7 +31,7 @@ def own_persona(memory: "Recording", source: Path) -> str:
 
 
 def move_compactions(
-    memory: "Recording", persona: str, *, scopes: Collection[str] | None, now: datetime, dry_run: bool
+    memory: "ConversationCalls", persona: str, *, scopes: Collection[str] | None, now: datetime, dry_run: bool
 ) -> Imported:
     """Move the sections: first they stand in both notes, then in one. Begun again, it goes on where it was."""
     from vault_memory.edits.plans.move_sections import moves_of, stands_in
@@ -58,7 +58,7 @@ def move_compactions(
 
 
 def _run(
-    memory: "Recording", done: Imported, note: str, moves: tuple[tuple[str, str, str], ...], now: datetime, *,
+    memory: "ConversationCalls", done: Imported, note: str, moves: tuple[tuple[str, str, str], ...], now: datetime, *,
     dry_run: bool,
 ) -> "Edit":  # fmt: skip
     target = moves[0][2]

@@ -17,7 +17,7 @@ from vault_memory.vault.write.copy_file import copy_name
 from vault_memory.vault.write.create import add_file
 
 if TYPE_CHECKING:
-    from vault_memory.conversations.calls import Recording
+    from vault_memory.conversations.calls import ConversationCalls
 
 TAKEN = frozenset(
     {"user", "channel", "memory", "note", "dated", "facts", "rules", "reflection", "persona", "transcript"}
@@ -46,7 +46,7 @@ class NoWorkspace(UsageError):
 
 
 def import_workspace(
-    memory: "Recording", source: Path, *, scopes: Collection[str] | None, now: datetime, dry_run: bool
+    memory: "ConversationCalls", source: Path, *, scopes: Collection[str] | None, now: datetime, dry_run: bool
 ) -> Imported:
     """Copy the files of a workspace. Raises NoWorkspace, VaultUnreachable."""
     real, root = source.resolve(), Path(memory.root).resolve()
@@ -71,7 +71,7 @@ def import_workspace(
 
 
 def import_persona(
-    memory: "Recording", source: Path, *, scopes: Collection[str] | None, now: datetime, dry_run: bool
+    memory: "ConversationCalls", source: Path, *, scopes: Collection[str] | None, now: datetime, dry_run: bool
 ) -> Imported:
     """Copy the instructions that an older bot had to SOUL.md."""
     done = Imported()
@@ -95,7 +95,7 @@ def _paths(folder: Folder, done: Imported) -> Iterator[str]:
         yield from listing.entries
 
 
-def _take(memory: "Recording", done: Imported, path: str, raw: bytes, now: datetime, *, dry_run: bool) -> None:
+def _take(memory: "ConversationCalls", done: Imported, path: str, raw: bytes, now: datetime, *, dry_run: bool) -> None:
     """One file: as it is, or beside what stands there."""
     if memory.folder.stat(path) is None and (dry_run or add_file(memory.root, path, raw)):
         done.notes.append(path)
@@ -107,7 +107,7 @@ def _take(memory: "Recording", done: Imported, path: str, raw: bytes, now: datet
         done.copies.append(copy)
 
 
-def _is_known(memory: "Recording", path: str, raw: bytes) -> bool:
+def _is_known(memory: "ConversationCalls", path: str, raw: bytes) -> bool:
     """Whether the note says all that the file says, or the file lies beside it already."""
     from vault_memory.markdown.merging.three_way import merge
     from vault_memory.rules.paths.conflict_names import conflict_copy
@@ -123,7 +123,7 @@ def _is_known(memory: "Recording", path: str, raw: bytes) -> bool:
     return False
 
 
-def _beside(memory: "Recording", path: str, raw: bytes, now: datetime, *, dry_run: bool) -> str:
+def _beside(memory: "ConversationCalls", path: str, raw: bytes, now: datetime, *, dry_run: bool) -> str:
     above, slash, name = path.rpartition("/")
     for number in range(1, MOST_COPIES):
         copy = above + slash + copy_name(name, f"{now:%Y-%m-%d %H%M%S}", "import", number)

@@ -35,7 +35,7 @@ def nearest(saved: bytes, versions: Iterable[tuple[str, bytes]]) -> str | None:
     return known[far.index(min(far))][0] if far else None
 
 
-def shows(saved: bytes, fresh: Iterable[bytes], older: Iterable[bytes]) -> bool:
+def contains_new_lines(saved: bytes, fresh: Iterable[bytes], older: Iterable[bytes]) -> bool:
     """Whether a line was saved that stands in fresh versions alone, or was made of one: then one of them was read."""
     mine, new, old = set(_lines(saved)), _all_lines(fresh), _all_lines(older)
     only, typed, lost = new - old, mine - new - old, old - mine

@@ -21,7 +21,7 @@ from vault_memory.rules.edits.audit_record import (
     union,
 )
 from vault_memory.rules.edits.ops import Append, Rejected
-from vault_memory.rules.edits.ownership import MANY, Ownership, lift, replay
+from vault_memory.rules.edits.ownership import MANY, Ownership, allow_again, replay
 from vault_memory.rules.forgetting.redact_audit import redact
 
 
@@ -224,7 +224,7 @@ def test_what_a_person_deleted_is_a_tombstone_until_it_is_lifted():
     assert ownership.deleted(doc, "A", "- three (2026-12-01)")
     assert not ownership.deleted(doc, "A", "five")
 
-    lifted = Record("2", "", "", "inbox", "n.md", (lift("three"),))
+    lifted = Record("2", "", "", "inbox", "n.md", (allow_again("three"),))
     assert not replay([record, lifted]).tombstones(doc)
 
 

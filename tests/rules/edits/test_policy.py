@@ -13,9 +13,9 @@ from vault_memory.rules.context.prompt_injection import shaped_like_instruction
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import propose, record_run
 from vault_memory.rules.edits.ops import AddHeading, Append
-from vault_memory.rules.edits.ownership import Ownership, lift, replay
+from vault_memory.rules.edits.ownership import Ownership, allow_again, replay
 from vault_memory.rules.edits.policy import Rules, decide, why_stale
-from vault_memory.rules.edits.rebase import fitted
+from vault_memory.rules.edits.rebase import rebase_ops
 
 
 def append(line, heading="A"):
@@ -151,7 +151,7 @@ def test_a_knowing_deletion_holds_night_after_night_until_it_is_lifted():
     raw = raw.replace(b"- gone\n", b"")
     assert night(raw, 5) == raw
     records.append(record_run(id="6", ts="", user_id="", source="inbox", note="USER.md", before=raw, after=raw,
-                              applied=[lift("Gone.")]))  # fmt: skip
+                              applied=[allow_again("Gone.")]))  # fmt: skip
     assert night(raw, 7) == raw + b"- gone\n"
 
 
@@ -303,7 +303,7 @@ def test_an_open_proposal_says_why_it_is_stale(op, now, why):
 def test_an_item_lands_under_the_new_name_of_its_section():
     base, newer = note("one", "two"), parse(b"## B\n- one\n- two\n- three\n")
 
-    made = fitted([append("new"), remove("one")], base, newer, "USER.md")
+    made = rebase_ops([append("new"), remove("one")], base, newer, "USER.md")
 
     assert render(apply_ops(newer, made.ops).doc) == b"## B\n- two\n- three\n- new\n"
     assert made.proposed == ()
@@ -313,7 +313,7 @@ def test_an_item_lands_under_the_new_name_of_its_section():
 def test_an_item_that_was_moved_is_edited_where_it_is():
     base, newer = parse(b"## A\n- one\n- two\n\n## B\n"), parse(b"## A\n- two\n\n## B\n- one\n")
 
-    made = fitted([replace("one", "1")], base, newer, "USER.md")
+    made = rebase_ops([replace("one", "1")], base, newer, "USER.md")
 
     assert render(apply_ops(newer, made.ops).doc) == b"## A\n- two\n\n## B\n- 1\n"
 
@@ -322,7 +322,7 @@ def test_an_item_that_was_moved_is_edited_where_it_is():
 def test_a_deleted_section_comes_back_with_just_the_new_items_and_a_question():
     base, newer = parse(b"## A\n- old\n\n## B\n- b\n"), parse(b"## B\n- b\n")
 
-    made = fitted([append("new"), append("newer"), remove("old")], base, newer, "USER.md")
+    made = rebase_ops([append("new"), append("newer"), remove("old")], base, newer, "USER.md")
 
     assert made.ops[:2] == (AddHeading("A", ("new",)), Append("A", "newer"))
     assert render(apply_ops(newer, made.ops).doc) == b"## B\n- b\n\n## A\n\n- new\n- newer\n"
@@ -332,8 +332,8 @@ def test_a_deleted_section_comes_back_with_just_the_new_items_and_a_question():
 def test_what_the_bot_added_meanwhile_is_not_what_a_person_made_of_the_item():
     base, newer = parse(b"## A\n- one\n- two\n"), parse(b"## A\n- one\n- new\n")
 
-    taken = fitted([replace("two", "2")], base, newer, "USER.md", by_bot=True)
-    made = fitted([replace("two", "2")], base, newer, "USER.md", by_bot=True, of_bot=items_of(newer)[1:])
+    taken = rebase_ops([replace("two", "2")], base, newer, "USER.md", by_bot=True)
+    made = rebase_ops([replace("two", "2")], base, newer, "USER.md", by_bot=True, of_bot=items_of(newer)[1:])
 
     assert wishes(taken) == [replace("new", "2")]
     assert wishes(made) == []
@@ -343,7 +343,7 @@ def test_what_the_bot_added_meanwhile_is_not_what_a_person_made_of_the_item():
 def test_ops_that_never_fitted_stay_as_they_are():
     ops = (7, append("x", "Nowhere"), {"op": "add_heading", "heading": "C", "lines": ["c"]}, append("y"))
 
-    assert fitted(ops, note("x"), note("x"), "n.md").ops == (*ops[:3], Append("A", "y"))
+    assert rebase_ops(ops, note("x"), note("x"), "n.md").ops == (*ops[:3], Append("A", "y"))
 
 
 LINES = [b"## A\n", b"## B\n", b"### C\n", b"- one\n", b"- two\n", b"  - child\n", b"text\n", b"\n", b"* one two\n"]

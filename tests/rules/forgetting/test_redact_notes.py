@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from tests.scenarios.spellings import reads, spellings
 from vault_memory.rules.edits.audit_reader import read_line
-from vault_memory.rules.forgetting.matcher import Sought, TextTooShort
+from vault_memory.rules.forgetting.matcher import TextMatcher, TextTooShort
 from vault_memory.rules.forgetting.redact_notes import cut_audit, cut_note, cut_transcript
 
-LANTERN = Sought.of("Green Lantern")
+LANTERN = TextMatcher.of("Green Lantern")
 
 
-def cut(text: str, sought: Sought = LANTERN, *, facts: bool = False) -> str:
+def cut(text: str, sought: TextMatcher = LANTERN, *, facts: bool = False) -> str:
     return cut_note(text.encode(), sought, facts=facts).raw.decode()
 
 
@@ -71,25 +71,25 @@ def test_facts_go_with_their_subject_and_those_of_another_stay():
     ],
 )
 def test_case_blanks_and_unicode_forms_do_not_count(wanted: str, there: str):
-    sought = Sought.of(wanted)
+    sought = TextMatcher.of(wanted)
     [(start, end)] = sought.spans(f"x {there} y")
 
     assert sought.hides(there)
     assert sought.stands_in(there)
     assert sought.is_in_bytes(json.dumps([there]).encode())
-    assert Sought.of(wanted).hides(f"x {there} y"[start:end])
+    assert TextMatcher.of(wanted).hides(f"x {there} y"[start:end])
 
 
 @pytest.mark.parametrize("text", ["", "  ", "ab", "...", "- [ ]", "é!", "a b"[:2], "键"])
 def test_too_little_is_refused_and_not_repeated(text: str):
     with pytest.raises(TextTooShort) as refused:
-        Sought.of(text)
+        TextMatcher.of(text)
 
     assert not text.strip() or text not in refused.value.message + refused.value.hint
 
 
 def test_two_letters_of_a_script_without_blanks_are_enough():
-    assert Sought.of("灯台").hides("灯台の鍵")
+    assert TextMatcher.of("灯台").hides("灯台の鍵")
 
 
 LINES = st.sampled_from(
@@ -181,7 +181,7 @@ SPELLED = "Zephyrine Ölkanne"
 @example("[Zephyrine](https://example.org) &Ouml;lkanne")
 @example("Zephy-\n  rine Ölkanne")
 def test_a_text_goes_however_it_is_written(spelled: str):
-    sought = Sought.of(SPELLED)
+    sought = TextMatcher.of(SPELLED)
     note = f"# A\n\n- first\n- the {spelled} of old\n- last\n\n## B\n\nOne.\n\nThe {spelled}, once.\n\nTwo.\n"
     turn = json.dumps({"id": "7", "role": "user", "text": f"where is the {spelled}?"}) + "\n"
 
@@ -196,7 +196,7 @@ def test_a_text_goes_however_it_is_written(spelled: str):
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=80), spellings(SPELLED), st.text(max_size=80))
 def test_what_is_found_is_found_where_it_stands(before: str, spelled: str, after: str):
-    sought = Sought.of(SPELLED)
+    sought = TextMatcher.of(SPELLED)
     text = f"{before} {spelled} {after}"
 
     spans = sought.spans(text)
@@ -212,7 +212,7 @@ def test_what_is_found_is_found_where_it_stands(before: str, spelled: str, after
      "Zephyrine, Ölkanne", "Zephyrine\n\nÖlkanne"],
 )  # fmt: skip
 def test_what_only_reads_alike_is_named_and_stays(text: str):
-    sought = Sought.of(SPELLED)
+    sought = TextMatcher.of(SPELLED)
 
     assert sought.reads_alike(f"x {text} y") == 1
     assert not sought.stands_in(text)
@@ -220,7 +220,7 @@ def test_what_only_reads_alike_is_named_and_stays(text: str):
 
 
 def test_a_name_loses_the_text_and_stays_a_name():
-    sought = Sought.of(SPELLED)
+    sought = TextMatcher.of(SPELLED)
     line = {"id": "7", "session": f"{SPELLED} 3", "role": "user", "user": "ann", "text": "hello"}
 
     left = json.loads(cut_transcript(json.dumps(line).encode(), sought).raw)
@@ -232,4 +232,4 @@ def test_an_id_in_which_letters_stand_by_chance_stays():
     line = {"id": "01a2bed42db5", "role": "user", "text": "hello"}
     raw = json.dumps(line).encode()
 
-    assert json.loads(cut_transcript(raw, Sought.of("bed")).raw) == line
+    assert json.loads(cut_transcript(raw, TextMatcher.of("bed")).raw) == line

@@ -61,7 +61,8 @@ def test_a_note_with_more_of_the_words_is_more_about_them():
 def test_of_several_questions_the_one_that_a_chunk_answers_best_counts():
     place = scoring.place(1, 1)
     one, other = (
-        scoring.Said({place: text}, {1: note}, {1: best}) for text, note, best in ((0.2, 0.2, 0.2), (0.9, 0.1, 0.9))
+        scoring.QueryTerms({place: text}, {1: note}, {1: best})
+        for text, note, best in ((0.2, 0.2, 0.2), (0.9, 0.1, 0.9))
     )
 
     assert scoring.fused([one, other], [place])[place] == (0.9, 0.1, 0.9)

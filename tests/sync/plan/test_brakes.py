@@ -8,7 +8,7 @@ from vault_memory.sync.actions import (
     Action,
     DeleteRemote,
     Download,
-    Look,
+    Refetch,
     Refresh,
     RemoveRemoteDir,
     TrashLocal,
@@ -183,7 +183,7 @@ def test_b3_tags_that_all_moved_are_looked_behind_before_anything_is_moved() -> 
 
     first, second = plan(base, Tree(here), Tree(retagged)), plan(base, Tree(here), Tree(looked))
 
-    assert kinds(first.actions) == {Look}
+    assert kinds(first.actions) == {Refetch}
     assert len(first.actions) == 20
     assert kinds(second.actions) == {Refresh}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Note
-from vault_memory.vault.watch.debounce import APART, CAP, HOLD, QUIET, Settled, Settling, Verdict
+from vault_memory.vault.watch.debounce import APART, CAP, HOLD, QUIET, DebounceDecision, DebounceTable, Settled
 
 OLD = b"# Ann\n\n- likes tea\n- sails the Gull\n- lives in Lisbon\n"
 NEW = OLD + b"- plays the cello\n"
@@ -30,9 +30,9 @@ class World:
     settled: bytes | None = OLD
     content: bytes | None = OLD
     now: float = 100.0
-    settling: Settling = field(default_factory=Settling)
+    settling: DebounceTable = field(default_factory=DebounceTable)
     indexed: bytes | None = OLD
-    seen: list[tuple[float, Verdict]] = field(default_factory=list)
+    seen: list[tuple[float, DebounceDecision]] = field(default_factory=list)
     torn: bool = False
 
     def save(self, content: bytes | None, *, closed: bool = True) -> None:
@@ -47,19 +47,19 @@ class World:
             self.look()
         self.now = end
 
-    def look(self) -> Verdict:
+    def look(self) -> DebounceDecision:
         note = None if self.content is None else note_of(self.content, stable=not self.torn)
         verdict = self.settling.looked("n.md", note, settled_of(self.settled), now=self.now)
         self.seen.append((self.now, verdict))
-        if verdict in (Verdict.INDEX, Verdict.SETTLED):
+        if verdict in (DebounceDecision.INDEX, DebounceDecision.SETTLED):
             self.indexed = self.content
-        if verdict is Verdict.SETTLED:
+        if verdict is DebounceDecision.SETTLED:
             self.settled = self.content
-        if verdict is Verdict.GONE:
+        if verdict is DebounceDecision.GONE:
             self.indexed = self.settled = None
         return verdict
 
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[DebounceDecision]:
         return [verdict for _, verdict in self.seen]
 
 
@@ -68,13 +68,13 @@ def test_a_closed_save_is_indexed_at_once_and_settled_after_a_quiet_moment():
     world.save(NEW)
 
     world.pass_time(0)
-    assert (world.verdicts(), world.indexed) == ([Verdict.INDEX], NEW)
+    assert (world.verdicts(), world.indexed) == ([DebounceDecision.INDEX], NEW)
 
     world.pass_time(QUIET - 0.01)
     assert world.settling.pending() == {"n.md"}
 
     world.pass_time(0.02)
-    assert (world.verdicts(), world.settled) == ([Verdict.INDEX, Verdict.SETTLED], NEW)
+    assert (world.verdicts(), world.settled) == ([DebounceDecision.INDEX, DebounceDecision.SETTLED], NEW)
     assert not world.settling.pending()
     assert world.settling.next_due() is None
 
@@ -98,7 +98,7 @@ def test_under_steady_writing_the_text_is_read_after_the_cap_and_nothing_is_conc
         world.save(OLD + b"x" * step, closed=False)
         world.pass_time(0.010)
 
-    assert world.verdicts() == [Verdict.INDEX]
+    assert world.verdicts() == [DebounceDecision.INDEX]
     assert world.seen[0][0] - began == pytest.approx(CAP, abs=0.03)
     assert world.settling.pending() == {"n.md"}
 
@@ -117,7 +117,7 @@ def test_a_touched_note_with_the_same_bytes_is_settled_at_once():
     world.save(OLD)
     world.pass_time(0)
 
-    assert world.verdicts() == [Verdict.SETTLED]
+    assert world.verdicts() == [DebounceDecision.SETTLED]
 
 
 def test_one_look_is_not_enough_however_late_it_comes():
@@ -125,9 +125,9 @@ def test_one_look_is_not_enough_however_late_it_comes():
     world.save(NEW)
     world.now += 1.0
 
-    assert world.look() is Verdict.INDEX
+    assert world.look() is DebounceDecision.INDEX
     world.pass_time(APART + 0.01)
-    assert world.verdicts() == [Verdict.INDEX, Verdict.SETTLED]
+    assert world.verdicts() == [DebounceDecision.INDEX, DebounceDecision.SETTLED]
 
 
 def test_a_change_that_nobody_hinted_at_is_seen_by_the_second_look_and_settles_from_there():
@@ -137,7 +137,7 @@ def test_a_change_that_nobody_hinted_at_is_seen_by_the_second_look_and_settles_f
     world.content = other = OLD + b"- has a dog\n"
 
     world.pass_time(QUIET + 0.01)
-    assert (world.verdicts(), world.indexed) == ([Verdict.INDEX, Verdict.INDEX], other)
+    assert (world.verdicts(), world.indexed) == ([DebounceDecision.INDEX, DebounceDecision.INDEX], other)
     world.pass_time(QUIET - 0.02)
     assert world.settled == OLD
     world.pass_time(0.02)
@@ -151,11 +151,11 @@ def test_an_absent_or_emptied_note_keeps_its_old_text_for_three_seconds_and_is_t
     world.save(content)
 
     world.pass_time(HOLD - 0.01)
-    assert set(world.verdicts()) == {Verdict.KEEP}
+    assert set(world.verdicts()) == {DebounceDecision.KEEP}
     assert (world.indexed, world.settled) == (OLD, OLD)
 
     world.pass_time(0.02)
-    assert world.verdicts()[-1] is (Verdict.GONE if content is None else Verdict.SETTLED)
+    assert world.verdicts()[-1] is (DebounceDecision.GONE if content is None else DebounceDecision.SETTLED)
     assert world.indexed == content
 
 
@@ -176,7 +176,7 @@ def test_what_looks_cut_off_is_indexed_at_once_and_believed_after_three_seconds(
     world.save(content)
 
     world.pass_time(HOLD - 0.01)
-    assert set(world.verdicts()) == {Verdict.INDEX}
+    assert set(world.verdicts()) == {DebounceDecision.INDEX}
     assert (world.indexed, world.settled) == (content, OLD)
 
     world.pass_time(0.02)
@@ -202,7 +202,7 @@ def test_a_save_that_truncates_and_then_writes_never_shows_an_empty_note():
     world.save(NEW)
     world.pass_time(QUIET + 0.2)
 
-    assert Verdict.GONE not in world.verdicts()
+    assert DebounceDecision.GONE not in world.verdicts()
     assert world.settled == NEW
 
 
@@ -218,13 +218,13 @@ def test_vim_makes_the_name_absent_then_empty_then_growing_and_no_delete_is_seen
     world.save(NEW)
     world.pass_time(QUIET + 0.2)
 
-    assert set(world.verdicts()) <= {Verdict.KEEP, Verdict.INDEX, Verdict.SETTLED}
+    assert set(world.verdicts()) <= {DebounceDecision.KEEP, DebounceDecision.INDEX, DebounceDecision.SETTLED}
     assert world.settled == NEW
 
 
 @pytest.mark.scenario("C64", "D73")
 def test_five_thousand_notes_deleted_and_made_again_within_two_seconds_are_never_gone():
-    settling = Settling()
+    settling = DebounceTable()
     paths = [f"memory/{number}.md" for number in range(5000)]
     known = settled_of(OLD)
     verdicts = set()
@@ -240,7 +240,7 @@ def test_five_thousand_notes_deleted_and_made_again_within_two_seconds_are_never
             verdicts.add(settling.looked(path, note_of(OLD), known, now=now))
         now += 0.1
 
-    assert verdicts == {Verdict.KEEP, Verdict.SETTLED}
+    assert verdicts == {DebounceDecision.KEEP, DebounceDecision.SETTLED}
     assert now < 3
 
 
@@ -248,11 +248,11 @@ def test_a_torn_look_is_repeated_soon_and_taken_for_what_it_is_only_after_the_ca
     world = World(torn=True)
     world.save(NEW)
     world.pass_time(CAP - 0.5)
-    assert set(world.verdicts()) == {Verdict.KEEP}
+    assert set(world.verdicts()) == {DebounceDecision.KEEP}
     assert len(world.seen) < 30
 
     world.pass_time(1)
-    assert Verdict.INDEX in world.verdicts()
+    assert DebounceDecision.INDEX in world.verdicts()
     assert world.settling.pending()
 
     world.torn = False
@@ -261,17 +261,17 @@ def test_a_torn_look_is_repeated_soon_and_taken_for_what_it_is_only_after_the_ca
 
 
 def test_a_note_that_was_left_alone_for_long_is_believed_at_the_first_look():
-    settling = Settling()
+    settling = DebounceTable()
     for path, raw in [("whole.md", NEW), ("cut.md", OLD[:5]), ("empty.md", b"")]:
         settling.hint(path, now=0.0, closed=True)
-        assert settling.looked(path, note_of(raw), settled_of(OLD), now=0.0, quiet=3600.0) is Verdict.SETTLED
+        assert settling.looked(path, note_of(raw), settled_of(OLD), now=0.0, quiet=3600.0) is DebounceDecision.SETTLED
     settling.hint("gone.md", now=0.0, closed=True)
-    assert settling.looked("gone.md", None, settled_of(OLD), now=0.0, quiet=3600.0) is Verdict.KEEP
-    assert settling.looked("recent.md", note_of(NEW), None, now=0.0, quiet=0.1) is Verdict.INDEX
+    assert settling.looked("gone.md", None, settled_of(OLD), now=0.0, quiet=3600.0) is DebounceDecision.KEEP
+    assert settling.looked("recent.md", note_of(NEW), None, now=0.0, quiet=0.1) is DebounceDecision.INDEX
 
 
 def test_a_note_that_cannot_be_read_is_tried_again_ever_more_seldom_and_never_gone():
-    settling = Settling()
+    settling = DebounceTable()
     settling.hint("n.md", now=0.0, closed=True)
     tries, now = [], 0.0
     while now < 200:
@@ -280,11 +280,11 @@ def test_a_note_that_cannot_be_read_is_tried_again_ever_more_seldom_and_never_go
         settling.unreadable("n.md", now=now)
 
     assert tries == [0, 5, 15, 35, 75, 135, 195, 255]
-    assert settling.looked("n.md", None, settled_of(OLD), now=300.0) is Verdict.KEEP
+    assert settling.looked("n.md", None, settled_of(OLD), now=300.0) is DebounceDecision.KEEP
 
 
 def test_a_note_that_is_dropped_is_not_pending():
-    settling = Settling()
+    settling = DebounceTable()
     settling.hint("n.md", now=0.0, closed=True)
     settling.drop("n.md")
     settling.drop("other.md")
@@ -315,7 +315,7 @@ def test_whatever_the_saves_the_last_content_is_what_is_concluded_in_bounded_tim
     assert world.settled == world.indexed == world.content
     if world.seen:
         assert world.seen[-1][0] <= last + HOLD + QUIET
-        assert (world.verdicts()[-1] is Verdict.GONE) == (world.content is None)
+        assert (world.verdicts()[-1] is DebounceDecision.GONE) == (world.content is None)
 
 
 @settings(max_examples=200)
@@ -325,10 +325,10 @@ def test_a_delete_is_concluded_only_after_two_looks_three_seconds_apart_with_no_
     looks: list[tuple[float, bool]] = []
     look = world.look
 
-    def remembered() -> Verdict:
+    def remembered() -> DebounceDecision:
         looks.append((world.now, world.content is None))
         verdict = look()
-        if verdict is Verdict.GONE:
+        if verdict is DebounceDecision.GONE:
             absent_since = next(at for at, absent in reversed(_run(looks)) if absent)
             assert world.now - absent_since >= HOLD - 1e-6
         return verdict
@@ -351,5 +351,5 @@ def _run(looks: list[tuple[float, bool]]) -> list[tuple[float, bool]]:
 
 
 def test_nothing_is_due_that_nobody_hinted_at():
-    assert Settling().due(1e9) == []
-    assert Settling().next_due() is None
+    assert DebounceTable().due(1e9) == []
+    assert DebounceTable().next_due() is None

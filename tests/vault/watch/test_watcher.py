@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from vault_memory.vault.reader import Folder
-from vault_memory.vault.watch.change_queue import Hints, Mark
+from vault_memory.vault.watch.change_queue import ChangeQueue, Mark
 from vault_memory.vault.watch.mounts import file_system, watchable
 from vault_memory.vault.watch.watcher import Watcher
 
@@ -39,7 +39,7 @@ def watching() -> Iterator[Callable[..., Watcher]]:
         watcher.stop()
 
 
-def hints_until(watcher: Watcher, wanted: Callable[[Hints], bool]) -> list[Hints]:
+def hints_until(watcher: Watcher, wanted: Callable[[ChangeQueue], bool]) -> list[ChangeQueue]:
     """All hints up to those that were wanted."""
     end = time.monotonic() + PATIENCE
     found = []
@@ -50,15 +50,15 @@ def hints_until(watcher: Watcher, wanted: Callable[[Hints], bool]) -> list[Hints
     raise AssertionError(f"only these hints came: {found}")
 
 
-def hints_until_marked(watcher: Watcher, mark: Mark) -> list[Hints]:
+def hints_until_marked(watcher: Watcher, mark: Mark) -> list[ChangeQueue]:
     return hints_until(watcher, lambda hints: mark in hints.marks)
 
 
-def a_rescan(hints: Hints) -> bool:
+def a_rescan(hints: ChangeQueue) -> bool:
     return hints.rescan and not hints.sweep
 
 
-def look(root: Path, hints: Hints) -> set[str]:
+def look(root: Path, hints: ChangeQueue) -> set[str]:
     """The notes that a taker of these hints would find, as far as they are there."""
     folder = Folder(root)
     if hints.rescan:
@@ -73,7 +73,7 @@ def found_until(root: Path, watcher: Watcher, wanted: set[str]) -> None:
     """Look wherever hinted until all wanted notes were found."""
     found: set[str] = set()
 
-    def seen(hints: Hints) -> bool:
+    def seen(hints: ChangeQueue) -> bool:
         found.update(look(root, hints))
         return found >= wanted
 
@@ -84,7 +84,7 @@ def test_all_is_to_be_listed_after_the_start(vault):
     watcher = Watcher(vault)
     watcher.start()
     try:
-        assert watcher.take(PATIENCE) == Hints(rescan=True, reason="the watch began")
+        assert watcher.take(PATIENCE) == ChangeQueue(rescan=True, reason="the watch began")
         assert (watcher.mode, watcher.healthy, watcher.reason, watcher.folders) == ("inotify", True, "", 3)
         assert not watcher.take(0)
     finally:
@@ -528,7 +528,7 @@ def test_after_a_sleep_everything_is_listed_again(vault, watching):
     assert not watcher.take(0)
 
     slept[0] = 3 * 86400
-    assert watcher.take(0) == Hints(rescan=True, reason="the computer slept, or its clock was set")
+    assert watcher.take(0) == ChangeQueue(rescan=True, reason="the computer slept, or its clock was set")
     assert not watcher.take(0)
     slept[0] = 0
     assert watcher.take(0).rescan
@@ -587,7 +587,7 @@ def test_who_polls_looks_at_everything_before_it_says_how_far_it_is(vault, tmp_p
     watcher = watching(vault, poll_seconds=60, mounts=str(mounts))
     mark = watcher.mark()
 
-    assert watcher.take(PATIENCE) == Hints(rescan=True, reason="somebody asks", marks=(mark,))
+    assert watcher.take(PATIENCE) == ChangeQueue(rescan=True, reason="somebody asks", marks=(mark,))
 
 
 def test_the_place_where_the_tests_run_can_be_watched(vault):
@@ -601,7 +601,7 @@ def test_a_waiting_taker_can_be_woken_and_a_stopped_watcher_starts_again(vault, 
     taker.start()
     watcher.wake()
     taker.join(PATIENCE)
-    assert taken == [Hints()]
+    assert taken == [ChangeQueue()]
 
     watcher.stop()
     assert (watcher.mode, watcher.healthy, watcher.reason) == ("polling", False, "stopped")

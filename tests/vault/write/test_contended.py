@@ -14,7 +14,7 @@ from tests.conftest import PROJECT
 from tests.vault.write.lines import merge_lines
 from tests.vault.write.people import STYLES
 from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.write.writer import Writer, Written
+from vault_memory.vault.write.writer import Writer, WriteResult
 
 NOTE = "USER.md"
 
@@ -29,7 +29,7 @@ class Bot:
     def __init__(self, root: Path, state: Path) -> None:
         self.path = root / NOTE
         self.writer = Writer.open(root, state, merge_lines)
-        self.written: list[Written] = []
+        self.written: list[WriteResult] = []
 
     def read(self) -> bytes:
         """The note, when it is there, and the same for a moment: the bot does not answer to half a save."""

@@ -17,7 +17,7 @@ from vault_memory.vault.fs import RealFiles
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.atomic_swap import temporary
 from vault_memory.vault.write.journal import FILE
-from vault_memory.vault.write.writer import Writer, Written
+from vault_memory.vault.write.writer import Writer, WriteResult
 
 OLD, NEW = note("a", "b"), note("a", "b", "bot")
 
@@ -29,7 +29,7 @@ def now() -> datetime:
 def put(
     writer: Writer, path: str = "USER.md", new: bytes = NEW, old: bytes | None = OLD, op_id: str = "op",
     at: datetime | None = None, quiet: float = 0.0, record: bytes = b"",
-) -> Written:  # fmt: skip
+) -> WriteResult:  # fmt: skip
     expected = None if old is None else revision_of(old)
     return writer.write(path, new, expected=expected, now=at or now(), op_id=op_id, quiet=quiet, record=record)
 

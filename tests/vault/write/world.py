@@ -11,8 +11,8 @@ from tests.simulated.files import Crash, Model, SimulatedFiles
 from tests.vault.write.lines import merge_lines
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.write.journal import Journal, JournalUnavailable
-from vault_memory.vault.write.write_context import Means
-from vault_memory.vault.write.writer import Writer, Written
+from vault_memory.vault.write.write_context import WriteContext
+from vault_memory.vault.write.writer import Writer, WriteResult
 
 RECORD = b'{"id": "of the audit"}'
 
@@ -61,7 +61,7 @@ class World:
             self.connection.execute("ROLLBACK")
         self.journal = TickingJournal(self.connection, self.files)
         tokens = (f"{number:016x}" for number in itertools.count(self.files.calls * 1000 + self.files._tick))
-        means = Means(self.files, self.journal, Snapshots(self.journal), lambda: next(tokens))
+        means = WriteContext(self.files, self.journal, Snapshots(self.journal), lambda: next(tokens))
         self.writer = Writer(means, merge_lines)
 
     @property
@@ -71,7 +71,7 @@ class World:
     def later(self, seconds: float) -> None:
         self.files.clock += seconds
 
-    def write(self, path: str, new: bytes, old: bytes | None, op_id: str = "op", quiet: float = 0.0) -> Written:
+    def write(self, path: str, new: bytes, old: bytes | None, op_id: str = "op", quiet: float = 0.0) -> WriteResult:
         expected = None if old is None else revision_of(old)
         return self.writer.write(
             path, new, expected=expected, now=self.now, op_id=op_id, quiet=quiet, record=RECORD

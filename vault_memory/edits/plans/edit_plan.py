@@ -13,7 +13,7 @@ from typing import Any, Literal
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.edits.apply_ops import apply_ops
-from vault_memory.rules.edits.audit_record import BOT_SOURCES, Done, Proposal, Record, record_run
+from vault_memory.rules.edits.audit_record import BOT_SOURCES, Proposal, Record, RecordedOp, record_run
 from vault_memory.rules.edits.ops import Applied, Op, Outcome, Rejected, as_json
 from vault_memory.rules.edits.ownership import Ownership
 from vault_memory.rules.edits.undo import NotUndoable
@@ -27,7 +27,7 @@ RETENTION = "retention"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class EditCommand:
     """What is asked of one note: ops, to take back a record, to bring back a version, or to decide proposals."""
 
     id: str
@@ -67,7 +67,7 @@ class Run:
         return json.dumps(said, default=repr, skipkeys=True).encode()
 
     @classmethod
-    def read(cls, raw: bytes) -> "Run | None":
+    def read(cls, raw: bytes) -> "EditCommand | None":
         """A run from the journal; None when it is none that this version knows."""
         try:
             said: dict[str, Any] = json.loads(raw)
@@ -82,7 +82,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PlanInputs:
     """Where a plan looks things up."""
 
     records: Callable[[str], tuple[Record, ...]]
@@ -100,7 +100,7 @@ class Plan:
     """None: there is no note"""
     after: bytes | None
     """None: there is no note, or no more"""
-    applied: tuple[Applied | Done, ...] = ()
+    applied: tuple[Applied | RecordedOp, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     proposed: tuple[Proposal, ...] = ()
 
@@ -109,7 +109,7 @@ class Plan:
         """Whether anything is to be written."""
         return self.before != self.after
 
-    def record(self, run: Run, after: bytes | None) -> Record:
+    def record(self, run: EditCommand, after: bytes | None) -> Record:
         """For the audit; `after` is what really stands there now."""
         return record_run(
             id=run.id, ts=run.ts, user_id=run.user_id, source=run.source, note=run.note, before=self.before,
@@ -119,25 +119,25 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten(Plan):
+class RedactionPlan(Plan):
     """Of a run that took a text out: neither what went nor what stood there before is told."""
 
-    def record(self, run: Run, after: bytes | None) -> Record:
+    def record(self, run: EditCommand, after: bytes | None) -> Record:
         """For the audit."""
-        applied = tuple(done for done in self.applied if isinstance(done, Done)) if after != self.before else ()
+        applied = tuple(done for done in self.applied if isinstance(done, RecordedOp)) if after != self.before else ()
         stands = "" if after is None else revision_of(after)
         return Record(run.id, run.ts, run.user_id, run.source, run.note, applied, after=stands, redacted=True)
 
 
-def plan_run(run: Run, before: bytes | None, known: Known, *, base: bytes | None = None) -> Plan:
+def plan_run(run: EditCommand, before: bytes | None, known: PlanInputs, *, base: bytes | None = None) -> Plan:
     """What the run does to a note of these bytes; `base` are those that its ops were thought of for, if others.
 
     Raises NotUndoable.
     """
     if run.source == FORGET:
-        return Forgotten(before, before, tuple(Done({"op": FORGET}, "applied") for _ in run.ops))
+        return RedactionPlan(before, before, tuple(RecordedOp({"op": FORGET}, "applied") for _ in run.ops))
     if run.source == RETENTION:
-        return Plan(before, None, () if before is None else (Done({"op": "retire"}, "applied"),))
+        return Plan(before, None, () if before is None else (RecordedOp({"op": "retire"}, "applied"),))
     if run.undoes:
         return _plan_undo(run, before, known)
     if run.restores:
@@ -165,16 +165,16 @@ def plan_run(run: Run, before: bytes | None, known: Known, *, base: bytes | None
     return _plan_ops(run, before, known, base)
 
 
-def _plan_ops(run: Run, before: bytes | None, known: Known, base: bytes | None) -> Plan:
+def _plan_ops(run: EditCommand, before: bytes | None, known: PlanInputs, base: bytes | None) -> Plan:
     ops: tuple[object, ...] = run.ops
     asked: tuple[Proposal, ...] = ()
     if base is not None and base != before:
         from vault_memory.rules.edits.ownership import replay
-        from vault_memory.rules.edits.rebase import fitted
+        from vault_memory.rules.edits.rebase import rebase_ops
 
         newer = parse(before or b"")
         of_bot = replay(known.records(run.note)).bots_among(items_of(newer))
-        fit = fitted(ops, parse(base), newer, run.note, by_bot=run.source in BOT_SOURCES, of_bot=of_bot)
+        fit = rebase_ops(ops, parse(base), newer, run.note, by_bot=run.source in BOT_SOURCES, of_bot=of_bot)
         ops, asked = fit.ops, fit.proposed
     outcome, proposed = by_policy(run, before, ops, known)
     did = any(done.outcome == "applied" for done in outcome.applied)
@@ -183,7 +183,7 @@ def _plan_ops(run: Run, before: bytes | None, known: Known, base: bytes | None) 
 
 
 def by_policy(
-    run: Run, before: bytes | None, ops: tuple[object, ...], known: Known
+    run: EditCommand, before: bytes | None, ops: tuple[object, ...], known: PlanInputs
 ) -> tuple[Outcome, tuple[Proposal, ...]]:
     """The ops carried out as far as whoever asks for them may do that; the rest is refused or proposed."""
     doc = parse(before or b"")
@@ -202,13 +202,13 @@ def by_policy(
     return decision.outcome, decision.proposed
 
 
-def _plan_restore(run: Run, before: bytes | None, known: Known) -> Plan:
+def _plan_restore(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan:
     after = known.bytes_of(run.restores)
-    done = Done({"op": "restore", "revision": run.restores}, "noop_dup" if after == before else "applied")
+    done = RecordedOp({"op": "restore", "revision": run.restores}, "noop_dup" if after == before else "applied")
     return Plan(before, after, (done,))
 
 
-def _plan_decisions(run: Run, before: bytes | None, known: Known) -> Plan:
+def _plan_decisions(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan:
     """What was approved is done, if it still can be; what was not is only recorded."""
     from vault_memory.rules.edits.audit_record import proposals_of
     from vault_memory.rules.edits.policy import why_stale
@@ -233,11 +233,11 @@ def _plan_decisions(run: Run, before: bytes | None, known: Known) -> Plan:
     return Plan(before, render(doc) if did else before, tuple(applied), (), tuple(decided))
 
 
-def _plan_rejoin(run: Run, versions: tuple[str, str, str], before: bytes | None, known: Known) -> Plan:
+def _plan_rejoin(run: EditCommand, versions: tuple[str, str, str], before: bytes | None, known: PlanInputs) -> Plan:
     """What was saved, as it would be had its author known of what stood there; what that still lacks is proposed."""
     from vault_memory.markdown.merging.three_way import merge
     from vault_memory.rules.edits.ownership import replay
-    from vault_memory.rules.edits.stale_save import offered
+    from vault_memory.rules.edits.stale_save import propose_missing
 
     loaded, stood, saved = (known.bytes_of(revision) for revision in versions)
     if before is None or stood is None or saved is None:
@@ -254,11 +254,11 @@ def _plan_rejoin(run: Run, versions: tuple[str, str, str], before: bytes | None,
     records = known.records(run.note)
     bots = owned.bots_among(items_of(parse(stood)))
     renamed = _renamed(bots, items_of(parse(after or b"")))
-    done = Done(
+    done = RecordedOp(
         {"op": "merge", "loaded": versions[0], "saved": versions[2], **({"renamed": renamed} if renamed else {})},
         "noop_dup" if after == before else "applied",
     )
-    return Plan(before, after, (done,), proposed=offered(run.note, bots, after, records))
+    return Plan(before, after, (done,), proposed=propose_missing(run.note, bots, after, records))
 
 
 def _renamed(bots: Sequence[NoteItem], now: Sequence[NoteItem]) -> dict[str, str]:
@@ -284,8 +284,8 @@ def _takes_away(before: bytes, after: bytes, owned: Ownership) -> bool:
     return bool(Counter(item.key[1] for item in items if item not in bots) - left)
 
 
-def _plan_undo(run: Run, before: bytes | None, known: Known) -> Plan:
-    from vault_memory.rules.edits.rebase import asked_about
+def _plan_undo(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan:
+    from vault_memory.rules.edits.rebase import proposals_for_conflicts
     from vault_memory.rules.edits.undo import undo
 
     record = next((record for record in known.records(run.note) if record.id == run.undoes), None)
@@ -312,7 +312,7 @@ def _plan_undo(run: Run, before: bytes | None, known: Known) -> Plan:
 
         older, newer = versions
         joined = merge(newer, older, now)
-        merged, asked = joined.result, asked_about(joined.conflicts, run.note, f"undo of {record.id}")
+        merged, asked = joined.result, proposals_for_conflicts(joined.conflicts, run.note, f"undo of {record.id}")
     if undone is None:
         raw = now if merged is None else merged
         return Plan(before, raw, _all_of(record, raw != now), (), asked)
@@ -321,17 +321,17 @@ def _plan_undo(run: Run, before: bytes | None, known: Known) -> Plan:
     return Plan(before, merged if before is not None or merged else None, undone.applied, (), undone.proposed)
 
 
-def _versions(record: Record, known: Known) -> tuple[bytes, bytes] | None:
+def _versions(record: Record, known: PlanInputs) -> tuple[bytes, bytes] | None:
     """The note before and after a record, when both are kept."""
     older = known.bytes_of(record.before) if record.before else b""
     newer = known.bytes_of(record.after) if record.after else b""
     return None if older is None or newer is None else (older, newer)
 
 
-def _all_of(record: Record, did: bool) -> tuple[Done, ...]:
+def _all_of(record: Record, did: bool) -> tuple[RecordedOp, ...]:
     """Of a record that was taken back as a whole."""
     return tuple(
-        Done({"op": "undo", "of": dict(done.op)}, "applied" if did else "noop_no_match")
+        RecordedOp({"op": "undo", "of": dict(done.op)}, "applied" if did else "noop_no_match")
         for done in record.applied
         if done.outcome == "applied"
     )

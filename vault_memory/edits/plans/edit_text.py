@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vault_memory.edits.plans.edit_plan import Known, Plan, Run, by_policy
+from vault_memory.edits.plans.edit_plan import EditCommand, Plan, PlanInputs, by_policy
 from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
 from vault_memory.rules.context.standing_rules import is_rules_heading, reads_like_rule, was_said
 from vault_memory.rules.edits.apply_ops import apply_ops
-from vault_memory.rules.edits.audit_record import Done
+from vault_memory.rules.edits.audit_record import RecordedOp
 from vault_memory.rules.edits.blame import added, bots_lines, of_people, taken_away, were_deleted
 from vault_memory.rules.edits.ops import Append, Op, Rejected, Remove, Replace, as_json
 from vault_memory.rules.edits.ownership import DELETED, replay
@@ -50,7 +50,7 @@ class _Change:
         return [item for item in items_of(parse(self.after)) if item.key not in old]
 
 
-def plan_text(run: Run, before: bytes | None, known: Known) -> Plan:
+def plan_text(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan:
     """The edit on this text, as far as the bot may make it by itself."""
     edit = run.ops[0] if run.ops else None
     if not isinstance(edit, Mapping):
@@ -58,21 +58,21 @@ def plan_text(run: Run, before: bytes | None, known: Known) -> Plan:
     told: dict[str, Any] = {"op": edit.get("op")} | {key: edit[key] for key in ("from", "to") if key in edit}
     made = edit_text(edit, before)
     if isinstance(made, Unfit):
-        return Plan(before, before, (Done(told, "noop_no_match"),))
+        return Plan(before, before, (RecordedOp(told, "noop_no_match"),))
     change = _Change(before or b"", made.after or b"")
     moved = edit.get("op") == "rename" and made.after is not None
     if not moved and (refusal := _refusal(run, change, known)):
         asked = _asked(run, change, known) if made.after is not None else None
         return asked or Plan(before, before, (), (Rejected(told, refusal),))
     took, wrote = change.keys()
-    return Plan(before, made.after, (Done(told | {"took": took, "wrote": wrote}, _outcome(before, made)),))
+    return Plan(before, made.after, (RecordedOp(told | {"took": took, "wrote": wrote}, _outcome(before, made)),))
 
 
 def _outcome(before: bytes | None, made: Edited) -> str:
     return "noop_dup" if made.after == before else "applied"
 
 
-def _refusal(run: Run, change: _Change, known: Known) -> str:
+def _refusal(run: EditCommand, change: _Change, known: PlanInputs) -> str:
     """Why the bot may not make this change by itself; empty when it may."""
     records = known.records(run.note)
     bots, owned = bots_lines(records), replay(records)
@@ -105,7 +105,7 @@ def _instructs(lines: list[bytes], after: bytes) -> bool:
     return False
 
 
-def _writes_rule(run: Run, lines: list[bytes], after: bytes) -> bool:
+def _writes_rule(run: EditCommand, lines: list[bytes], after: bytes) -> bool:
     """Whether one of these lines is a standing rule that the owner did not say: by its words or by its heading."""
     fresh, said = set(lines), frozenset(run.said)
     below_rules, level, before = False, 0, ""
@@ -142,7 +142,7 @@ def _own_lines(doc: SectionedDoc, item: NoteItem) -> list[bytes]:
     return [line.strip() for line in own.split(b"\n")]
 
 
-def _asked(run: Run, change: _Change, known: Known) -> Plan | None:
+def _asked(run: EditCommand, change: _Change, known: PlanInputs) -> Plan | None:
     """The plan that carries the same change out as ops, so that what a person must decide is proposed to them."""
     ops = _as_ops(change)
     if not ops:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from vault_memory.edits.plans.edit_plan import Known, Plan, Run, by_policy
+from vault_memory.edits.plans.edit_plan import EditCommand, Plan, PlanInputs, by_policy
 from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import BOT_SOURCES, Proposal, propose
@@ -68,7 +68,7 @@ def change_of(doc: SectionedDoc, wish: Mapping[str, Any]) -> Change:
     return correct_fact(doc, wish["id"], fact_of(wish), rules)
 
 
-def plan_facts(run: Run, before: bytes | None, known: Known) -> Plan:
+def plan_facts(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan:
     """All wishes of a run on this text. What the bot may not do by itself is proposed."""
     start = parse(before or b"")
     doc = start
@@ -118,7 +118,7 @@ def _remarked(applied: tuple[Applied, ...], changes: list[Change]) -> tuple[Appl
     return tuple(told)
 
 
-def _deleted(run: Run, doc: SectionedDoc, known: Known) -> frozenset[tuple[str, str, str]]:
+def _deleted(run: EditCommand, doc: SectionedDoc, known: PlanInputs) -> frozenset[tuple[str, str, str]]:
     """What the bot once stated and a person took off the page: it stays away, whatever its day."""
     if run.source not in BOT_SOURCES or all(wish["do"] != "add" for wish in run.facts):
         return frozenset()
@@ -134,11 +134,11 @@ def _statement(fact: Fact) -> tuple[str, str, str]:
     return folded(fact.subject), folded(fact.predicate), folded(fact.object)
 
 
-def _asked(run: Run, op: Op, change: Change) -> Proposal:
+def _asked(run: EditCommand, op: Op, change: Change) -> Proposal:
     return propose(run.note, op, f"another value was stated (fact {change.id})")
 
 
-def _open(proposals: tuple[Proposal, ...], run: Run, known: Known) -> tuple[Proposal, ...]:
+def _open(proposals: tuple[Proposal, ...], run: EditCommand, known: PlanInputs) -> tuple[Proposal, ...]:
     """Without what a person turned down before."""
     if not proposals:
         return ()

@@ -14,11 +14,11 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from vault_memory.edits.copy_ancestors import MOST_BASES, Bases, Version, lines_of, possible_bases
-from vault_memory.edits.plans.edit_plan import Known, Plan, Run
+from vault_memory.edits.plans.edit_plan import EditCommand, Plan, PlanInputs
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.merging.similarity import alike
 from vault_memory.markdown.merging.three_way import Conflict, merge
-from vault_memory.rules.edits.audit_record import Done
+from vault_memory.rules.edits.audit_record import RecordedOp
 from vault_memory.vault.jsonl_log import read_records
 
 MOST_GONE = 5
@@ -152,14 +152,14 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace").lower()
 
 
-def plan_folding(run: Run, before: bytes | None, known: Known) -> Plan:
+def plan_folding(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan:
     """The plan of a run that folds a copy in: again on what somebody saved meanwhile, or nothing at all."""
     path, revision, base, day, how = run.folds
     copy = known.bytes_of(revision)
     after = None if before is None or copy is None else folded_on(before, copy, known.bytes_of(base or None), day, how)
     outcome = "noop_no_match" if after is None else "noop_dup" if after == before else "applied"
     op = {"op": "merge", "copy": path, "revision": revision}
-    return Plan(before, before if after is None else after, (Done(op, outcome),))
+    return Plan(before, before if after is None else after, (RecordedOp(op, outcome),))
 
 
 def folded_on(note: bytes, copy: bytes, base: bytes | None, day: str, how: str) -> bytes | None:

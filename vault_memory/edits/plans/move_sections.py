@@ -7,10 +7,10 @@ leave. A section that stands there already is not put again, so both may be begu
 from collections import Counter
 from collections.abc import Iterable
 
-from vault_memory.edits.plans.edit_plan import Plan, Run
+from vault_memory.edits.plans.edit_plan import EditCommand, Plan
 from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
 from vault_memory.markdown.note_items import line_end
-from vault_memory.rules.edits.audit_record import Done
+from vault_memory.rules.edits.audit_record import RecordedOp
 from vault_memory.rules.edits.ops import Rejected
 from vault_memory.rules.edits.ownership import MOVE
 from vault_memory.rules.edits.reinsert import without_section
@@ -26,10 +26,10 @@ def stands_in(raw: bytes, move: tuple[str, str, str]) -> bool:
     return any(_holds(parse(raw), section) for section in parse(_bytes(move[0])).sections)
 
 
-def plan_moving(run: Run, before: bytes | None) -> Plan:
+def plan_moving(run: EditCommand, before: bytes | None) -> Plan:
     """All sections of a run, in this text of the note that they come to, or leave."""
     doc = parse(before or b"")
-    applied: list[Done] = []
+    applied: list[RecordedOp] = []
     rejected: list[Rejected] = []
     for text, source, target in run.moves:
         piece = _bytes(text)
@@ -44,11 +44,11 @@ def plan_moving(run: Run, before: bytes | None) -> Plan:
     return Plan(before, render(doc) if did else before, tuple(applied), tuple(rejected))
 
 
-def _put(doc: SectionedDoc, piece: bytes, op: dict[str, object]) -> tuple[SectionedDoc, Done] | Rejected:
+def _put(doc: SectionedDoc, piece: bytes, op: dict[str, object]) -> tuple[SectionedDoc, RecordedOp] | Rejected:
     """At the end of the note, after a blank line."""
     section = parse(piece).sections[0]
     if _holds(doc, section):
-        return doc, Done(op, "noop_dup")
+        return doc, RecordedOp(op, "noop_dup")
     if not is_text(piece):
         return Rejected(op, "not_text")
     raw = render(doc)
@@ -59,16 +59,18 @@ def _put(doc: SectionedDoc, piece: bytes, op: dict[str, object]) -> tuple[Sectio
     names = [one.name for one in (*doc.sections, section)]
     if [one.name for one in fresh.sections] != names or not _holds(fresh, section):
         return Rejected(op, "would_change_structure")
-    return fresh, Done(op, "applied", added=piece)
+    return fresh, RecordedOp(op, "applied", added=piece)
 
 
-def _taken(doc: SectionedDoc, piece: bytes, op: dict[str, object]) -> tuple[SectionedDoc, Done] | Rejected:
+def _taken(doc: SectionedDoc, piece: bytes, op: dict[str, object]) -> tuple[SectionedDoc, RecordedOp] | Rejected:
     """Only where it stands just as it was: what a person wrote into it meanwhile is not elsewhere."""
     at = next((at for at, one in enumerate(doc.sections) if one.heading + one.body == piece), None)
     if at is None:
-        return doc, Done(op, "noop_no_match")
+        return doc, RecordedOp(op, "noop_no_match")
     step = without_section(doc, at)
-    return Rejected(op, "would_change_structure") if step is None else (step.doc, Done(op, "applied", step.removed))
+    return (
+        Rejected(op, "would_change_structure") if step is None else (step.doc, RecordedOp(op, "applied", step.removed))
+    )
 
 
 def _holds(doc: SectionedDoc, section: Section) -> bool:

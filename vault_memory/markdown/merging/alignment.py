@@ -10,7 +10,7 @@ NONE = -9
 """Where a version does not have it"""
 
 
-class Threads:
+class Alignment:
     """Of each thread where it stands in the base, in ours and in theirs. Those of the base have the base's numbers."""
 
     def __init__(self, base_count: int) -> None:
@@ -31,9 +31,9 @@ class Threads:
         return len(self.base)
 
 
-def section_threads(ours: Page, theirs: Page, base_count: int, mine: Matched, yours: Matched) -> Threads:
+def section_threads(ours: Page, theirs: Page, base_count: int, mine: Matched, yours: Matched) -> Alignment:
     """Sections that both added, or added and renamed to, are one when name, level and parent are."""
-    threads = Threads(base_count)
+    threads = Alignment(base_count)
     named: defaultdict[Hashable, deque[int]] = defaultdict(deque)
     for number, (heading, known) in enumerate(zip(theirs.sections, yours.sections, strict=True)):
         thread = known if known >= 0 else threads.new()
@@ -55,9 +55,9 @@ def section_threads(ours: Page, theirs: Page, base_count: int, mine: Matched, yo
     return threads
 
 
-def unit_threads(base: Page, ours: Page, theirs: Page, mine: Matched, yours: Matched, sections: Threads) -> Threads:
+def unit_threads(base: Page, ours: Page, theirs: Page, mine: Matched, yours: Matched, sections: Alignment) -> Alignment:
     """Units that both added to one section are one when their text is, or their normalised text."""
-    threads = Threads(len(base.units))
+    threads = Alignment(len(base.units))
     for number, known in enumerate(yours.units):
         thread = known if known >= 0 else threads.new()
         threads.theirs[thread] = number
@@ -72,7 +72,7 @@ def unit_threads(base: Page, ours: Page, theirs: Page, mine: Matched, yours: Mat
     return threads
 
 
-def _added_by_both(ours: Page, theirs: Page, mine: Matched, yours: Matched, sections: Threads) -> dict[int, int]:
+def _added_by_both(ours: Page, theirs: Page, mine: Matched, yours: Matched, sections: Alignment) -> dict[int, int]:
     """Of ours to theirs, each at most once."""
     added = [number for number, known in enumerate(mine.units) if known < 0 and ours.units[number].kind != "heading"]
     if not added:

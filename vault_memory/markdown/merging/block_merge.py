@@ -15,7 +15,7 @@ Kind = Literal["item", "text", "heading", "front matter", "section"]
 """Of what a conflict is about"""
 
 
-class Clash(NamedTuple):
+class FieldConflict(NamedTuple):
     """What both changed in ways that cannot both stand."""
 
     kept: bytes
@@ -27,7 +27,7 @@ class Inside(NamedTuple):
     """What became of the lines below an item."""
 
     text: bytes
-    clashes: list[Clash]
+    clashes: list[FieldConflict]
 
 
 MergeInside = Callable[[bytes, bytes, bytes], Inside | None]
@@ -39,7 +39,7 @@ class Joined(NamedTuple):
     text: bytes
     beside: bytes | None
     """ours, where it could not be joined with theirs"""
-    clashes: list[Clash]
+    clashes: list[FieldConflict]
 
 
 class Item(NamedTuple):
@@ -62,14 +62,14 @@ def join_unit(kinds: set[str], base: bytes, ours: bytes, theirs: bytes, inside: 
     words = _join_words(base, ours, theirs) if len(kinds) == 1 else None
     if words is not None:
         return Joined(words, None, [])
-    return Joined(theirs, ours, [Clash(theirs, ours, "both changed it")])
+    return Joined(theirs, ours, [FieldConflict(theirs, ours, "both changed it")])
 
 
 def _join_items(base: Item, ours: Item, theirs: Item, inside: MergeInside) -> Joined | None:
     if len({item.prefix for item in (base, ours, theirs) if item.below}) > 1:
         return None
     below = _three(base.below, ours.below, theirs.below)
-    clashes: list[Clash] = []
+    clashes: list[FieldConflict] = []
     if below is None:
         merged = inside(base.below, ours.below, theirs.below)
         if merged is None:
@@ -83,7 +83,7 @@ def _join_items(base: Item, ours: Item, theirs: Item, inside: MergeInside) -> Jo
         return Joined(_text(Item(marker, box, words, prefix, below)), None, clashes)
     kept = _text(Item(theirs.marker, theirs.box, theirs.words, prefix, below))
     other = _text(ours._replace(below=b""))
-    return Joined(kept, other, [Clash(kept, other, "both changed it"), *clashes])
+    return Joined(kept, other, [FieldConflict(kept, other, "both changed it"), *clashes])
 
 
 def _three(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:

@@ -6,7 +6,7 @@ from vault_memory.markdown.merging.alignment import NONE
 from vault_memory.markdown.merging.parsed_note import BOM, Page, read_page
 
 if TYPE_CHECKING:
-    from vault_memory.markdown.merging.structural import Piece, Structure
+    from vault_memory.markdown.merging.structural import Piece, StructuralMerge
 
 START = -1
 
@@ -23,7 +23,7 @@ class _At(NamedTuple):
 class _Writer:
     """Writes one result. `style` is the version whose line ends, BOM and final newline hold."""
 
-    def __init__(self, merged: "Structure") -> None:
+    def __init__(self, merged: "StructuralMerge") -> None:
         self.merged = merged
         base, ours, theirs = merged.base, merged.ours, merged.theirs
         mine = ours.newline and (
@@ -151,7 +151,7 @@ class _Writer:
         return raw[: -2 if raw.endswith(b"\r\n") else -1]
 
 
-def write(merged: "Structure", pieces: "list[Piece]", front: bytes | None = None) -> bytes | None:
+def write(merged: "StructuralMerge", pieces: "list[Piece]", front: bytes | None = None) -> bytes | None:
     """The bytes of the result; None where they would be read as something else than these pieces."""
     raw = _Writer(merged).write(pieces, front)
     page = read_page(raw)

@@ -7,13 +7,13 @@ from vault_memory.markdown.merging.alignment import NONE
 from vault_memory.markdown.merging.parsed_note import Page
 
 if TYPE_CHECKING:
-    from vault_memory.markdown.merging.structural import Structure
+    from vault_memory.markdown.merging.structural import StructuralMerge
 
 
 class Moves:
     """Where the contents of a section went whose heading a side took away."""
 
-    def __init__(self, structure: "Structure") -> None:
+    def __init__(self, structure: "StructuralMerge") -> None:
         self._structure = structure
         self._went: dict[int, int] = {}
         self._led: dict[int, int] = {}

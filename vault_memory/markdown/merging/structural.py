@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from vault_memory.markdown.merging.alignment import NONE, Threads, fold_key, section_threads, unit_threads
-from vault_memory.markdown.merging.block_merge import Clash, Inside, Kind, join_unit, marked, without_below
+from vault_memory.markdown.merging.alignment import NONE, Alignment, fold_key, section_threads, unit_threads
+from vault_memory.markdown.merging.block_merge import FieldConflict, Inside, Kind, join_unit, marked, without_below
 from vault_memory.markdown.merging.block_order import interleave
 from vault_memory.markdown.merging.matching import Matched, unit_key
 from vault_memory.markdown.merging.merged_text import write
@@ -38,10 +38,10 @@ class Found(NamedTuple):
 
     kind: Kind
     section: bytes
-    clash: Clash
+    clash: FieldConflict
 
 
-class Structure:
+class StructuralMerge:
     """One merge of three pages."""
 
     def __init__(self, base: Page, ours: Page, theirs: Page, mark: bytes | None, depth: int = 0) -> None:
@@ -89,7 +89,7 @@ class Structure:
             return
         self._keep_heading(thread, self.theirs, t)
         if b != NONE and None not in (ours, base) and ours not in (base, theirs):
-            clash = Clash(theirs, ours or b"", "both renamed the section")
+            clash = FieldConflict(theirs, ours or b"", "both renamed the section")
             self.found.append(Found("heading", self.theirs.sections[t].name, clash))
 
     def _keep_heading(self, thread: int, page: Page, section: int) -> None:
@@ -157,7 +157,7 @@ class Structure:
             return None
         if any(page.front or page.bom for page in pages if page):
             return None
-        inner = Structure(pages[0], pages[1], pages[2], self.mark, self.depth + 1)
+        inner = StructuralMerge(pages[0], pages[1], pages[2], self.mark, self.depth + 1)
         pieces = inner.run()
         text = write(inner, pieces) if pieces is not None else None
         return None if text is None else Inside(text, [found.clash for found in inner.found])
@@ -207,7 +207,7 @@ class Structure:
                 returned[home].append(self.pieces[thread].text)
         for section, texts in returned.items():
             self._bring_back(section)
-            self.found.append(Found("section", self._name(section), Clash(b"\n".join(texts), b"", RETURNED)))
+            self.found.append(Found("section", self._name(section), FieldConflict(b"\n".join(texts), b"", RETURNED)))
         tops = [number for number, heading in enumerate(self.base.sections) if heading.level == 1]
         title = tops[0] if len(tops) == 1 else NONE  # it need not come back
         waiting = [thread for thread in self.heads if thread]
@@ -273,7 +273,7 @@ class Structure:
     def _by_place(
         self,
         places: dict[int, int],
-        threads: Threads,
+        threads: Alignment,
         stands: Callable[[int, int], bool],
         gives_way: Callable[[int, int], bool],
         earlier: Callable[[int, int], bool],

@@ -12,7 +12,7 @@ from vault_memory.markdown.merging.front_matter import merge_front
 from vault_memory.markdown.merging.line_merge import merge_lines
 from vault_memory.markdown.merging.merged_text import write
 from vault_memory.markdown.merging.parsed_note import Page, majority_newline, read_page
-from vault_memory.markdown.merging.structural import Structure
+from vault_memory.markdown.merging.structural import StructuralMerge
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def merge(base: bytes | None, ours: bytes, theirs: bytes, *, between_people: boo
 def _by_structure(
     base: bytes, ours: bytes, theirs: bytes, pages: tuple[Page, Page, Page], mark: bytes | None
 ) -> Merged:
-    structure = Structure(*pages, mark)
+    structure = StructuralMerge(*pages, mark)
     front = merge_front(pages[0].front, pages[1].front, pages[2].front, mark)
     pieces = structure.run()
     result = write(structure, pieces, front.text) if pieces is not None else None

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.base import plain, unit
-from vault_memory.models.credentials import EMBEDDING, api_key, endpoint, refuse_to_shout
+from vault_memory.models.credentials import EMBEDDING, api_key, endpoint, require_https
 from vault_memory.models.embedding.fingerprint import fingerprint
 from vault_memory.models.http_client import Unreachable, answer, read
 
@@ -48,7 +48,7 @@ class ApiEmbedder:
         self._url = embeddings_url(embedding.base_url)
         self._model, self._timeout, self._wait = embedding.model, embedding.timeout_seconds, wait
         self._key = api_key(embedding.api_key_file, vault=vault)
-        refuse_to_shout(self._key, self._url, EMBEDDING)
+        require_https(self._key, self._url, EMBEDDING)
         self.name = f"api {embedding.model}"
         self.dimensions = self._asked = embedding.dimensions
         if not self.dimensions:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from vault_memory.errors import BrainUnavailable
 from vault_memory.models.base import Answer, Rung
 from vault_memory.models.circuit_breaker import Breaker, breaker_of
-from vault_memory.models.credentials import BRAIN, api_key, endpoint, refuse_to_shout
+from vault_memory.models.credentials import BRAIN, api_key, endpoint, require_https
 from vault_memory.models.embedding.openai_api import BUSY, retry_after
 from vault_memory.models.http_client import Unreachable, answer, read
 from vault_memory.models.llm.openai_errors import CutShort, NotHeld, Refused, TooLong, content_of, judged
@@ -64,7 +64,7 @@ class OpenAIBrain:
         self._url = endpoint(settings.base_url, "chat/completions", BRAIN)
         self._model, self._timeout, self._wait = model, settings.timeout_seconds, wait
         self._key = api_key(settings.api_key_file, BRAIN, vault=vault)
-        refuse_to_shout(self._key, self._url, BRAIN)
+        require_https(self._key, self._url, BRAIN)
         self._breaker = breaker or breaker_of(self._url, model)
         self._first = 0
         """the first of FORMATS that the server did not refuse"""

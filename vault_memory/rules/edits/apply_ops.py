@@ -11,8 +11,8 @@ from vault_memory.rules.edits.ops import (
     Append,
     Applied,
     Op,
+    OpRefused,
     Outcome,
-    Refusal,
     Rejected,
     Remove,
     Replace,
@@ -33,7 +33,7 @@ def apply_ops(doc: SectionedDoc, ops: Iterable[object]) -> Outcome:
     return Outcome(doc, applied, tuple(one for one in done if isinstance(one, Rejected)))
 
 
-_Said = tuple[object, Op | Refusal]
+_Said = tuple[object, Op | OpRefused]
 """A value, and the op that it means, or why it means none"""
 
 
@@ -51,10 +51,10 @@ def _in_runs(ops: Iterable[object]) -> Iterator[list[_Said]]:
         yield run
 
 
-def _read(said: object) -> Op | Refusal:
+def _read(said: object) -> Op | OpRefused:
     try:
         return said if isinstance(said, Op) else read_op(said)
-    except Refusal as refusal:
+    except OpRefused as refusal:
         return refusal
 
 
@@ -62,7 +62,7 @@ def _carry_out(doc: SectionedDoc, run: list[_Said]) -> tuple[SectionedDoc, list[
     try:
         fresh, applied = _apply(doc, [op for _, op in run])
         return fresh, list(applied)
-    except Refusal as refusal:
+    except OpRefused as refusal:
         if len(run) == 1:
             return doc, [Rejected(run[0][0], refusal.reason, refusal.headings)]
     half = len(run) // 2
@@ -71,13 +71,13 @@ def _carry_out(doc: SectionedDoc, run: list[_Said]) -> tuple[SectionedDoc, list[
     return doc, first + second
 
 
-def _apply(doc: SectionedDoc, ops: list[Op | Refusal]) -> tuple[SectionedDoc, list[Applied]]:
+def _apply(doc: SectionedDoc, ops: list[Op | OpRefused]) -> tuple[SectionedDoc, list[Applied]]:
     """All of a run, or Refusal."""
     op, raw = ops[0], render(doc)
-    if isinstance(op, Refusal):
+    if isinstance(op, OpRefused):
         raise op
     if not is_text(raw):
-        raise Refusal("not_text")
+        raise OpRefused("not_text")
     if isinstance(op, AddHeading):
         fresh, done = _add_heading(doc, raw, op)
         return fresh, [done]
@@ -87,7 +87,7 @@ def _apply(doc: SectionedDoc, ops: list[Op | Refusal]) -> tuple[SectionedDoc, li
     remark = f"`{section.name}` stands {twins} times; the first was meant" if twins > 1 else ""
     region = top_region(section.body)
     if len(ops) > 1 and not _stands_apart(doc, at, region):
-        raise Refusal("would_change_structure")  # each line by itself
+        raise OpRefused("would_change_structure")  # each line by itself
     match op:
         case Append():
             edit = _append(raw, section, region, [one for one in ops if isinstance(one, Append)])
@@ -95,7 +95,7 @@ def _apply(doc: SectionedDoc, ops: list[Op | Refusal]) -> tuple[SectionedDoc, li
             edit = _remove(section, region, op)
         case Replace():
             edit = _replace(section, region, op)
-    said = [one for one in ops if not isinstance(one, Refusal)]
+    said = [one for one in ops if not isinstance(one, OpRefused)]
     applied = [Applied(one, out, edit.removed, remark) for one, out in zip(said, edit.outcomes, strict=True)]
     if "applied" not in edit.outcomes:
         return doc, applied
@@ -127,7 +127,7 @@ def _find(doc: SectionedDoc, name: str) -> int:
     for at, section in enumerate(doc.sections):
         if section.name == name:
             return at
-    raise Refusal("heading_missing", tuple(dict.fromkeys(section.name for section in doc.sections)))
+    raise OpRefused("heading_missing", tuple(dict.fromkeys(section.name for section in doc.sections)))
 
 
 def _append(raw: bytes, section: Section, region: Region, ops: list[Append]) -> _Edit:
@@ -187,7 +187,7 @@ def _replace(section: Section, region: Region, op: Replace) -> _Edit:
 
 def _add_heading(doc: SectionedDoc, raw: bytes, op: AddHeading) -> tuple[SectionedDoc, Applied]:
     if any(section.name == op.heading for section in doc.sections):
-        raise Refusal("heading_exists")
+        raise OpRefused("heading_exists")
     eol = line_end(raw)
     ended = not raw or raw.endswith((b"\n", b"\r"))
     has_text = bool(raw.removeprefix(b"\xef\xbb\xbf").strip())
@@ -197,11 +197,11 @@ def _add_heading(doc: SectionedDoc, raw: bytes, op: AddHeading) -> tuple[Section
     fresh = parse(raw + between + eol.join(lines) + (eol if ended else b""))
     names = [section.name for section in doc.sections]
     if [section.name for section in fresh.sections] != [*names, op.heading] or not fresh.sections:
-        raise Refusal("would_change_structure")
+        raise OpRefused("would_change_structure")
     added = fresh.sections[-1]
     found = _texts(added.body, top_region(added.body))
     if found != tuple(map(_said, op.lines)) or not render(fresh).startswith(raw):
-        raise Refusal("would_change_structure")
+        raise OpRefused("would_change_structure")
     return fresh, Applied(op, "applied")
 
 
@@ -215,7 +215,7 @@ def _check(doc: SectionedDoc, at: int, expected: tuple[str, ...]) -> None:
     """The note, read again, has these sections, and the section these items."""
     section = doc.sections[at]
     if parse(render(doc)) != doc or _texts(section.body, top_region(section.body)) != expected:
-        raise Refusal("would_change_structure")
+        raise OpRefused("would_change_structure")
 
 
 def _one(texts: tuple[str, ...], op: Remove | Replace) -> int | None:
@@ -225,7 +225,7 @@ def _one(texts: tuple[str, ...], op: Remove | Replace) -> int | None:
         return next((at for at, text in enumerate(texts) if wanted == folded(text)), None)
     found = [at for at, text in enumerate(texts) if wanted in folded(text)]
     if len(found) > 1:
-        raise Refusal("multiple_matches")
+        raise OpRefused("multiple_matches")
     return found[0] if found else None
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 
 from vault_memory.markdown.note_items import short_hash
-from vault_memory.rules.edits.audit_record import STATES, Done, Proposal, Record
+from vault_memory.rules.edits.audit_record import STATES, Proposal, Record, RecordedOp
 from vault_memory.rules.edits.json_safe import plain, unpacked
 from vault_memory.rules.edits.ops import Rejected
 
@@ -68,9 +68,9 @@ def _op(entry: Mapping[object, object]) -> dict[str, object]:
     }
 
 
-def _read_done(entry: Mapping[object, object]) -> Done:
+def _read_done(entry: Mapping[object, object]) -> RecordedOp:
     removed, added = unpacked(entry.get("removed")), unpacked(entry.get("added"))
-    return Done(_op(entry), _name(entry, "outcome"), removed, added, _text(entry, "remark"))
+    return RecordedOp(_op(entry), _name(entry, "outcome"), removed, added, _text(entry, "remark"))
 
 
 def _read_rejected(entry: Mapping[object, object]) -> Rejected:

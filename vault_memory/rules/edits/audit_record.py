@@ -23,7 +23,7 @@ STATES = ("open", "stale", "approved", "rejected", "expired")
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class RecordedOp:
     """An op that was carried out, as the audit keeps it."""
 
     op: Mapping[str, object]
@@ -77,7 +77,7 @@ class Record:
     user_id: str
     source: str
     note: str
-    applied: tuple[Done, ...] = ()
+    applied: tuple[RecordedOp, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     proposed: tuple[Proposal, ...] = ()
     before: str = ""
@@ -137,7 +137,7 @@ def record_run(
     note: str,
     before: bytes | None,
     after: bytes | None,
-    applied: Iterable[Applied | Done] = (),
+    applied: Iterable[Applied | RecordedOp] = (),
     rejected: Iterable[Rejected] = (),
     proposed: Iterable[Proposal] = (),
     why: str = "",
@@ -146,16 +146,16 @@ def record_run(
     """The record of a run that took a note from `before` to `after`."""
     return Record(
         id, ts, user_id, source, note,
-        tuple(done if isinstance(done, Done) else as_done(done) for done in applied),
+        tuple(done if isinstance(done, RecordedOp) else as_done(done) for done in applied),
         tuple(rejected),
         tuple(replace(proposal, ts=ts) for proposal in proposed),
         revision(before), revision(after), unified(before or b"", after or b"", note), why, undoes,
     )  # fmt: skip
 
 
-def as_done(applied: Applied) -> Done:
+def as_done(applied: Applied) -> RecordedOp:
     """An op's outcome as the audit keeps it."""
-    return Done(as_json(applied.op), applied.outcome, applied.removed, remark=applied.remark)
+    return RecordedOp(as_json(applied.op), applied.outcome, applied.removed, remark=applied.remark)
 
 
 def summary(note: str, outcome: Outcome | Record, proposed: int = 0) -> str:

@@ -90,7 +90,7 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Refusal(Exception):
+class OpRefused(Exception):
     """Inside this room: why one op is not carried out."""
 
     reason: str
@@ -106,15 +106,15 @@ _MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 def read_op(said: object) -> Op:
     """The op that a JSON value means. Raises Refusal."""
     if not isinstance(said, Mapping):
-        raise Refusal("wrong_type")
+        raise OpRefused("wrong_type")
     if "op" not in said:
-        raise Refusal("missing_field")
+        raise OpRefused("missing_field")
     name = said["op"]
     if not isinstance(name, str):
-        raise Refusal("wrong_type")
+        raise OpRefused("wrong_type")
     reader = _READERS.get(name)
     if reader is None:
-        raise Refusal("unknown_op")
+        raise OpRefused("unknown_op")
     return reader(said)
 
 
@@ -126,17 +126,17 @@ def _append(said: Mapping[object, object]) -> Op:
 def _add_heading(said: Mapping[object, object]) -> Op:
     heading = _text(said, "heading")
     if "lines" not in said:
-        raise Refusal("missing_field")
+        raise OpRefused("missing_field")
     lines = said["lines"]
     if not isinstance(lines, Sequence) or isinstance(lines, str | bytes):
-        raise Refusal("wrong_type")
+        raise OpRefused("wrong_type")
     if not lines:
-        raise Refusal("empty_lines")
+        raise OpRefused("empty_lines")
     if len(lines) > MOST_LINES:
-        raise Refusal("too_long")
+        raise OpRefused("too_long")
     name = _heading(heading)
     if name.startswith("#"):
-        raise Refusal("heading_starts_with_hash")
+        raise OpRefused("heading_starts_with_hash")
     return AddHeading(name, tuple(_line(_checked(line)) for line in lines))
 
 
@@ -160,35 +160,35 @@ _READERS: dict[str, Callable[[Mapping[object, object]], Op]] = {
 
 def _text(said: Mapping[object, object], name: str) -> str:
     if name not in said:
-        raise Refusal("missing_field")
+        raise OpRefused("missing_field")
     return _checked(said[name])
 
 
 def _checked(value: object) -> str:
     """A text that could stand on one line of a note."""
     if not isinstance(value, str):
-        raise Refusal("wrong_type")
+        raise OpRefused("wrong_type")
     if _BREAKS.search(value):
-        raise Refusal("line_breaks")
+        raise OpRefused("line_breaks")
     if len(value) > LONGEST_LINE:
-        raise Refusal("too_long")
+        raise OpRefused("too_long")
     if not value.isascii() and _HALVES.search(value):
-        raise Refusal("not_text")
+        raise OpRefused("not_text")
     return value
 
 
 def _heading(text: str) -> str:
     name = text.strip()
     if not name:
-        raise Refusal("empty_heading")
+        raise OpRefused("empty_heading")
     if len(name) > LONGEST_HEADING:
-        raise Refusal("too_long")
+        raise OpRefused("too_long")
     return name
 
 
 def _match(text: str) -> str:
     if not text.strip():
-        raise Refusal("empty_match")
+        raise OpRefused("empty_match")
     return text
 
 
@@ -198,9 +198,9 @@ def _line(text: str) -> str:
     marker = _MARKER.match(line)
     line = line[marker.end() :].strip() if marker else line
     if not line:
-        raise Refusal("empty_line")
+        raise OpRefused("empty_line")
     if _HASHES.match(line):
-        raise Refusal("line_starts_with_hash")
+        raise OpRefused("line_starts_with_hash")
     return line
 
 

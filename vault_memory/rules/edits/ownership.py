@@ -13,8 +13,8 @@ from operator import is_
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import normalised
 from vault_memory.markdown.note_items import NoteItem, items_of, said, texts_in
-from vault_memory.rules.edits.audit_record import Done, Record
-from vault_memory.rules.edits.ops import AddHeading, Append, Op, Refusal, Rejected, Remove, Replace, read_op
+from vault_memory.rules.edits.audit_record import Record, RecordedOp
+from vault_memory.rules.edits.ops import AddHeading, Append, Op, OpRefused, Rejected, Remove, Replace, read_op
 
 DELETED = "deleted_by_person"
 MOVE = "move"
@@ -79,7 +79,7 @@ class Ownership:
         there = {item.key[1] for item in items_of(doc)}
         return frozenset(text for _, text in self.written | self.buried if text not in there)
 
-    def after(self, dones: Iterable[Done], *, source: str) -> "Ownership":
+    def after(self, dones: Iterable[RecordedOp], *, source: str) -> "Ownership":
         """What is so once these ops were carried out, too."""
         return replay([Record("", "", "", source, "", tuple(dones))], since=self)
 
@@ -141,12 +141,12 @@ def _replay(records: Iterable[Record], since: Ownership) -> Ownership:
     return Ownership(frozenset(written), frozenset(buried))
 
 
-def lift(text: str) -> Done:
+def allow_again(text: str) -> RecordedOp:
     """What a record of a person holds to let the bot write again what was deleted."""
-    return Done({"op": "lift", "text": text}, "applied")
+    return RecordedOp({"op": "lift", "text": text}, "applied")
 
 
-def effect_of(done: Done) -> Effect | None:
+def effect_of(done: RecordedOp) -> Effect | None:
     """What an op of the audit did; None when it had no effect, or none that can be understood."""
     if done.outcome != "applied":
         return None
@@ -175,7 +175,7 @@ def op_of(value: object) -> Op | None:
     """The op that a JSON value means, or None."""
     try:
         return value if isinstance(value, Op) else read_op(value)
-    except Refusal:
+    except OpRefused:
         return None
 
 
@@ -184,7 +184,7 @@ def texts_of(value: object) -> frozenset[str]:
     return frozenset(text for _, text in _wanted(value))
 
 
-def _under_new_headings(written: Set[Key], done: Done) -> set[Key]:
+def _under_new_headings(written: Set[Key], done: RecordedOp) -> set[Key]:
     """What the bot wrote in sections under whose new names a merge has put it."""
     renamed = done.op.get("renamed") if done.op.get("op") == "merge" and done.outcome == "applied" else None
     if not isinstance(renamed, Mapping):
@@ -196,7 +196,7 @@ def _section(heading: str, lines: Sequence[str]) -> bytes:
     return "".join([f"## {heading}\n\n", *(f"- {line}\n" for line in lines)]).encode()
 
 
-def _keys(done: Done) -> tuple[set[Key], set[Key]]:
+def _keys(done: RecordedOp) -> tuple[set[Key], set[Key]]:
     """What an op took away, and what it wrote."""
     if "wrote" in done.op and done.outcome == "applied":
         return _listed(done.op.get("took")), _listed(done.op["wrote"])
@@ -238,6 +238,6 @@ def _saying(keys: set[Key], texts: Set[str]) -> set[Key]:
     return {key for key in keys if key[1] in texts} if texts else set()
 
 
-def _lifted(done: Done) -> set[str]:
+def _lifted(done: RecordedOp) -> set[str]:
     text = done.op.get("text")
     return {normalised(said(text))} if done.op.get("op") == "lift" and isinstance(text, str) else set()

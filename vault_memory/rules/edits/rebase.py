@@ -24,14 +24,14 @@ REWRITTEN = "a person changed the item while this was written"
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class Rebased:
     """Ops for the newer text, and what a person is asked about them."""
 
     ops: tuple[object, ...]
     proposed: tuple[Proposal, ...] = ()
 
 
-def fitted(
+def rebase_ops(
     ops: Iterable[object],
     base: SectionedDoc,
     newer: SectionedDoc,
@@ -39,7 +39,7 @@ def fitted(
     *,
     by_bot: bool = False,
     of_bot: Collection[NoteItem] = (),
-) -> Fitted:
+) -> Rebased:
     """The ops for `newer`: a section that was renamed is followed, an item that was moved too.
 
     Of its items, `of_bot` are those that the bot wrote: no person made them of others.
@@ -67,10 +67,10 @@ def fitted(
             made.append(_brought_back(op, made))
             why = f"its section {op.heading} was deleted while this was written"
             proposed.append(propose(note, Remove(op.heading, op.line), why))
-    return Fitted(tuple(made), tuple(proposed))
+    return Rebased(tuple(made), tuple(proposed))
 
 
-def asked_about(conflicts: Iterable[Conflict], note: str, why: str) -> tuple[Proposal, ...]:
+def proposals_for_conflicts(conflicts: Iterable[Conflict], note: str, why: str) -> tuple[Proposal, ...]:
     """Items that somebody else changed too, and so stayed: each may become the other one, if a person says so."""
     found = []
     for one in conflicts:

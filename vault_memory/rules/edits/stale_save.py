@@ -22,7 +22,7 @@ WHY = "it is no longer in the note; whoever saved it may not have seen it"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenVersion:
     """A version of a note that somebody may have had in the editor."""
 
     raw: bytes
@@ -42,7 +42,7 @@ class Verdict:
 ACCEPTED = Verdict("accepted")
 
 
-def judge(saved: bytes, since: Sequence[Seen], owned: Ownership, *, older: bool) -> Verdict:
+def classify_save(saved: bytes, since: Sequence[SeenVersion], owned: Ownership, *, older: bool) -> Verdict:
     """What became of the bot's items in a text that a person saved over ``since[0]``.
 
     ``since`` are the versions before it, the newest first, down to the one that the saved text is nearest to. `older`
@@ -65,13 +65,15 @@ def judge(saved: bytes, since: Sequence[Seen], owned: Ownership, *, older: bool)
     return Verdict("undecided", missing)
 
 
-def gone_back(saved: bytes, head: bytes, owned: Ownership) -> Verdict:
+def classify_revert(saved: bytes, head: bytes, owned: Ownership) -> Verdict:
     """Of a text that is, to the byte, one that stood there before."""
     missing = _lacking(owned.bots_items(parse(head)), saved)
     return Verdict("undecided", missing) if missing else ACCEPTED
 
 
-def offered(note: str, items: Iterable[NoteItem], now: bytes, records: Sequence[Record]) -> tuple[Proposal, ...]:
+def propose_missing(
+    note: str, items: Iterable[NoteItem], now: bytes, records: Sequence[Record]
+) -> tuple[Proposal, ...]:
     """Proposals to write these items again, as far as the note as it is `now` lacks them and none was made before."""
     doc = parse(now)
     asked = frozenset[str]().union(*(texts_of(one.op) for one in proposals_of(records).values()))

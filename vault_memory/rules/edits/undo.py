@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown.document import SectionedDoc, is_text, parse, render
 from vault_memory.markdown.note_items import NoteItem, section_items, section_named, texts_in
-from vault_memory.rules.edits.audit_record import Done, Proposal, Record, propose, revision
+from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp, propose, revision
 from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, as_json
 from vault_memory.rules.edits.ownership import Effect, effect_of, op_of
 from vault_memory.rules.edits.reinsert import (
@@ -39,7 +39,7 @@ class Undone:
     raw: bytes
     exact: bool
     """the note is again what it was, byte for byte"""
-    applied: tuple[Done, ...] = ()
+    applied: tuple[RecordedOp, ...] = ()
     """for the record of the undo; an outcome of ``noop_no_match`` says that there was nothing left to do"""
     proposed: tuple[Proposal, ...] = ()
 
@@ -63,19 +63,19 @@ def undo(record: Record, now: bytes) -> Undone:
     return by_item
 
 
-def _item_by_item(record: Record, inverses: list[tuple[Done, Effect]], now: bytes) -> Undone:
+def _item_by_item(record: Record, inverses: list[tuple[RecordedOp, Effect]], now: bytes) -> Undone:
     doc = parse(now)
-    applied: list[Done] = []
+    applied: list[RecordedOp] = []
     proposed: list[Proposal] = []
     for done, effect in inverses:
         said = {"op": "undo", "of": done.op["of"] if done.op.get("op") == "undo" else done.op}
         step = _step(doc, effect, record.diff) if is_text(now) else None
         if step is None:
             proposed += [propose(record.note, wish, f"undo of {record.id}") for wish in _wishes(doc, effect)]
-            applied.append(Done(said, "noop_no_match"))
+            applied.append(RecordedOp(said, "noop_no_match"))
         else:
             doc = step.doc
-            applied.append(Done(said, "applied", step.removed, step.added))
+            applied.append(RecordedOp(said, "applied", step.removed, step.added))
     return Undone(render(doc), False, tuple(applied), tuple(proposed))
 
 

@@ -49,7 +49,7 @@ def folded(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class TextMatcher:
     """What is to be forgotten."""
 
     needle: str = field(repr=False)
@@ -60,7 +60,7 @@ class Sought:
     """its words in plain letters, for what only reads alike"""
 
     @classmethod
-    def of(cls, text: str) -> "Sought":
+    def of(cls, text: str) -> "TextMatcher":
         """Raises TextTooShort."""
         needle = " ".join(folded(text).split())
         if not _is_enough(needle) or _GAP_MARK in needle:

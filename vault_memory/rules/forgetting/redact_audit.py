@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from vault_memory.rules.edits.audit_record import Done, Proposal, Record
+from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp
 from vault_memory.rules.edits.json_safe import plain
 from vault_memory.rules.edits.ops import Rejected
 from vault_memory.rules.edits.text_edits import NAMES as TEXT_EDITS
@@ -58,13 +58,13 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _of_done(done: Done) -> Iterator[str]:
+def _of_done(done: RecordedOp) -> Iterator[str]:
     pieces = (piece.decode("utf-8", "replace") for piece in (done.removed, done.added))
     yield from (*_strings(done.op), *pieces, done.remark)
 
 
-def _done(done: Done, hides: Callable[[str], bool]) -> Done:
-    return Done({"op": _name(done.op)}, done.outcome) if any(map(hides, _of_done(done))) else done
+def _done(done: RecordedOp, hides: Callable[[str], bool]) -> RecordedOp:
+    return RecordedOp({"op": _name(done.op)}, done.outcome) if any(map(hides, _of_done(done))) else done
 
 
 def _refused(refused: Rejected, hides: Callable[[str], bool]) -> Rejected:

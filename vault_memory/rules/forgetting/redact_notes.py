@@ -15,7 +15,7 @@ from vault_memory.markdown.blocks.outline import Outline, outline
 from vault_memory.markdown.document import line_starts
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record
-from vault_memory.rules.forgetting.matcher import Sought
+from vault_memory.rules.forgetting.matcher import TextMatcher
 from vault_memory.rules.forgetting.redact_audit import redact
 
 INSTEAD = "…"
@@ -34,7 +34,7 @@ _RANDOM = re.compile(r"[0-9a-z]{8,32}")
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class Redacted:
     """A file with a text taken out of it."""
 
     raw: bytes
@@ -46,25 +46,25 @@ Revisions = Mapping[str, str]
 """Revisions of notes that held the text → those of the same notes without it"""
 
 
-def cut_note(raw: bytes, sought: Sought, *, facts: bool = False) -> Cut:
+def cut_note(raw: bytes, sought: TextMatcher, *, facts: bool = False) -> Redacted:
     """A note without the text."""
     count = 0
     if not sought.may_stand_in(raw.decode("utf-8", "replace")):
-        return Cut(raw)
+        return Redacted(raw)
     for _ in range(_ROUNDS):  # lines that come to stand together may say it once more
         found = _Found(outline(raw), raw, sought, facts)
         if not found.gone and not found.emptied:
             break
         raw, count = found.rest(), count + found.count
-    return Cut(raw, count)
+    return Redacted(raw, count)
 
 
-def cut_transcript(raw: bytes, sought: Sought) -> Cut:
+def cut_transcript(raw: bytes, sought: TextMatcher) -> Redacted:
     """A transcript whose turns that said the text say nothing; what else is known of them stays."""
     return _cut_lines(raw, sought, lambda line: _blanked(line, sought))
 
 
-def cut_audit(raw: bytes, sought: Sought, revisions: Revisions) -> Cut:
+def cut_audit(raw: bytes, sought: TextMatcher, revisions: Revisions) -> Redacted:
     """An audit whose records tell nothing of the text, and name no revision of a note that held it."""
 
     def told(line: bytes) -> bytes | None:
@@ -79,20 +79,20 @@ def cut_audit(raw: bytes, sought: Sought, revisions: Revisions) -> Cut:
 
 def _cut_lines(
     raw: bytes,
-    sought: Sought,
+    sought: TextMatcher,
     told: Callable[[bytes], bytes | None],
     holds: Callable[[bytes], bool] | None = None,
-) -> Cut:
+) -> Redacted:
     lines, count = raw.split(b"\n"), 0
     for number, line in enumerate(lines):
         if line.strip() and (holds(line) if holds else _says(line, sought)):
             instead = told(line)
             count += instead != line
             lines[number] = b"\0" if instead is None else instead
-    return Cut(b"\n".join(line for line in lines if line != b"\0"), count) if count else Cut(raw)
+    return Redacted(b"\n".join(line for line in lines if line != b"\0"), count) if count else Redacted(raw)
 
 
-def _says(line: bytes, sought: Sought) -> bool:
+def _says(line: bytes, sought: TextMatcher) -> bool:
     """Whether a line of JSON holds it, in any of its texts; a line that is no JSON, as it stands."""
     try:
         return any(map(sought.hides, _texts(json.loads(line))))
@@ -100,7 +100,7 @@ def _says(line: bytes, sought: Sought) -> bool:
         return sought.is_in_bytes(line)
 
 
-def _tells(line: bytes, sought: Sought) -> bool:
+def _tells(line: bytes, sought: TextMatcher) -> bool:
     """The same of a record, whose diff and bytes are to be understood first."""
     if _says(line, sought):
         return True
@@ -120,7 +120,7 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _blanked(line: bytes, sought: Sought) -> bytes | None:
+def _blanked(line: bytes, sought: TextMatcher) -> bytes | None:
     """A line of JSON whose texts that hold it are empty; None when nothing can be made of it."""
     try:
         said = json.loads(line)
@@ -133,7 +133,7 @@ def _blanked(line: bytes, sought: Sought) -> bytes | None:
     return _dumped({**_without(said, sought), **{key: said[key] for key in _KEPT & said.keys()}, **names})
 
 
-def _masked(name: Any, sought: Sought) -> Any:
+def _masked(name: Any, sought: TextMatcher) -> Any:
     """A name without the text. No hash of it stays: a short name could be guessed from that."""
     return sought.masked(name) if isinstance(name, str) else name
 
@@ -142,7 +142,7 @@ def _is_random(value: Any) -> bool:
     return isinstance(value, str) and _RANDOM.fullmatch(value) is not None
 
 
-def _without(value: Any, sought: Sought) -> Any:
+def _without(value: Any, sought: TextMatcher) -> Any:
     if isinstance(value, str):
         return "" if sought.hides(value) else value
     if isinstance(value, Mapping):
@@ -170,7 +170,7 @@ def _renamed(raw: bytes, revisions: Revisions) -> bytes:
 class _Found:
     """Where the text stands in a note: lines to take out, and lines to leave without their words."""
 
-    def __init__(self, page: Outline, raw: bytes, sought: Sought, facts: bool) -> None:
+    def __init__(self, page: Outline, raw: bytes, sought: TextMatcher, facts: bool) -> None:
         self._page, self._raw, self._sought, self._facts = page, raw, sought, facts
         self._starts = line_starts(raw)
         self.gone: set[int] = set()

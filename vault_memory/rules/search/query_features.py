@@ -14,7 +14,7 @@ LOOKED_AT = 4_096
 """Of so many texts it is remembered whether they have a time word, or a number"""
 
 
-class Asked(NamedTuple):
+class QueryFeatures(NamedTuple):
     """What a query says beside its words."""
 
     names: frozenset[str]
@@ -27,11 +27,11 @@ class Asked(NamedTuple):
     """its words without stop-words"""
 
 
-def asked(query: str, days: Iterable[Days]) -> Asked:
+def asked(query: str, days: Iterable[Days]) -> QueryFeatures:
     """What a query says beside its words; `days` are those it names."""
     near = tuple((range_.first.isoformat(), range_.last.isoformat()) for range_ in (day.near() for day in days))
     names, terms = frozenset(tokens.words(query)), frozenset(tokens.terms(query))
-    return Asked(names, near, asks_when(query), asks_how_many(query), terms)
+    return QueryFeatures(names, near, asks_when(query), asks_how_many(query), terms)
 
 
 def is_near(date: str | None, days: Iterable[tuple[str, str]]) -> bool:
@@ -44,7 +44,7 @@ def names_speaker(who: str, names: frozenset[str]) -> bool:
     return bool(who) and any(word in names for word in tokens.words(who) if len(word) > 1)
 
 
-def of_text(text: str, asked: Asked, weights: Weights, *, who: str = "") -> dict[str, float]:
+def of_text(text: str, asked: QueryFeatures, weights: Weights, *, who: str = "") -> dict[str, float]:
     """The cues for which the text itself is looked at; `who` says it."""
     found: dict[str, float] = {}
     if asked.when and weights.when and has_time_word(_said(text)):
@@ -65,7 +65,7 @@ def _asks(text: str) -> float:
     return statements.asking_part(statements.without_speaker(_said(text)))
 
 
-def _asked_again(text: str, asked: Asked) -> float:
+def _asked_again(text: str, asked: QueryFeatures) -> float:
     """How much a question only asks the query again: 1 when one of the two has no word that the other has not.
 
     0 when half of the words of each are new.

@@ -66,7 +66,7 @@ TextTerms = tuple[float, float, float]
 """What the words say for a chunk, each at most 1: the three parts of `Said`"""
 
 
-class Said(NamedTuple):
+class QueryTerms(NamedTuple):
     """What the words of one question say, brought to one scale: each value is at most 1."""
 
     text: dict[int, float]
@@ -81,7 +81,7 @@ class Said(NamedTuple):
         return self.text.get(place, 0.0), self.note.get(note, 0.0), self.best.get(note, 0.0)
 
 
-def said(by_word: Sequence[Mapping[int, float]], apart: Set[int] = frozenset()) -> Said:
+def said(by_word: Sequence[Mapping[int, float]], apart: Set[int] = frozenset()) -> QueryTerms:
     """What the words say for each place where one stands, or beside which one stands.
 
     For each word: its BM25 score by place, the higher the better. Places that are `apart` speak for
@@ -103,7 +103,7 @@ def said(by_word: Sequence[Mapping[int, float]], apart: Set[int] = frozenset()) 
         if score > best.get(note, 0.0):
             best[note] = score
     highest = max(best.values(), default=0.0)
-    return Said(_parts(text, highest), _parts(covered, max(covered.values(), default=0.0)), _parts(best, highest))
+    return QueryTerms(_parts(text, highest), _parts(covered, max(covered.values(), default=0.0)), _parts(best, highest))
 
 
 def _with_beside(by_word: Sequence[Mapping[int, float]]) -> dict[int, float]:
@@ -143,7 +143,7 @@ def _parts(values: dict[int, float], whole: float) -> dict[int, float]:
     return {key: value / whole for key, value in values.items()} if whole else values
 
 
-def fused(parts: Sequence[Said], places: Iterable[int], weights: Weights = WEIGHTS) -> dict[int, TextTerms]:
+def fused(parts: Sequence[QueryTerms], places: Iterable[int], weights: Weights = WEIGHTS) -> dict[int, TextTerms]:
     """Of several questions in one prompt, for each place the terms of the one it answers best."""
     if not parts:
         return {}

@@ -8,10 +8,10 @@ from datetime import datetime
 from functools import partial
 from typing import NoReturn, Protocol, TypeVar
 
-from vault_memory.remote.contract import Stored
+from vault_memory.remote.contract import PutResult
 from vault_memory.remote.remote_errors import OutcomeUnknown, Refused, RemoteBusy, RemoteError
 from vault_memory.sync.actions import Action, Upload
-from vault_memory.sync.apply.session import Sides
+from vault_memory.sync.apply.session import SyncSession
 from vault_memory.vault.reader import Note
 
 MANY = 10
@@ -35,7 +35,7 @@ class Attempt(Protocol):
 class Bulk:
     """For one vault and one remote."""
 
-    def __init__(self, sides: Sides) -> None:
+    def __init__(self, sides: SyncSession) -> None:
         self._sides = sides
 
     def batches(self, ready: Sequence[tuple[Upload, Note]], now: datetime) -> Iterator[Batch]:
@@ -51,7 +51,7 @@ class Bulk:
                 batch.append(chosen.pop(0))
             yield batch
 
-    def send(self, batch: Batch, attempt: Attempt, now: datetime) -> Mapping[str, Stored | None]:
+    def send(self, batch: Batch, attempt: Attempt, now: datetime) -> Mapping[str, PutResult | None]:
         """Returns what was stored, and None where nobody knows. What is left out is to be sent by itself."""
         try:
             answers = self._sides.remote.put_new([(action.path, note.raw) for action, note in batch])

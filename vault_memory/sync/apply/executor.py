@@ -26,18 +26,18 @@ from vault_memory.remote.remote_errors import (
 )
 from vault_memory.sync.actions import (
     Action,
-    Adopt,
     DeleteRemote,
     Download,
     ForgetBase,
     KeepBoth,
-    Look,
     MakeLocalDir,
     MakeRemoteDir,
     Merge,
     MoveBase,
     MoveLocal,
     MoveRemote,
+    RecordInSync,
+    Refetch,
     Refresh,
     RemoveLocalDir,
     RemoveRemoteDir,
@@ -48,7 +48,7 @@ from vault_memory.sync.apply.interrupted_uploads import may_have_arrived
 from vault_memory.sync.apply.overwrite_check import UNTOLD, Overwritten
 from vault_memory.sync.apply.progress import Done
 from vault_memory.sync.apply.refused_uploads import Refusals, is_new_there
-from vault_memory.sync.apply.session import Again, Sides
+from vault_memory.sync.apply.session import ActionOutdated, SyncSession
 from vault_memory.sync.apply.transfers import Carrying
 from vault_memory.sync.apply.upload_batches import TOGETHER, Uploading
 from vault_memory.sync.state_db import Sent
@@ -74,10 +74,10 @@ def untold(done: int, total: int) -> None:
     """Nobody wants to know."""
 
 
-class Acting:
+class Executor:
     """For one vault and one remote."""
 
-    def __init__(self, sides: Sides) -> None:
+    def __init__(self, sides: SyncSession) -> None:
         self._sides = sides
         self._files = Carrying(sides)
         self._uploading = Uploading(sides)
@@ -130,7 +130,7 @@ class Acting:
             return work()
         except Stays:
             logger.debug("`%s` stays: something is in it that is not synced", action.path)
-        except Again:
+        except ActionOutdated:
             done.again.add(action.path)
         except (RemoteChanged, RemoteMissing, ParentMissing, FolderNotEmpty) as error:
             logger.info("%s; it is looked at anew", error.message)
@@ -161,7 +161,7 @@ class Acting:
                 self._files.download(action, done, now)
             case Merge():
                 self._files.merge(action, done, now)
-            case Look():
+            case Refetch():
                 self._look(action, done, now)
             case DeleteRemote():
                 self._sides.certain(action.path, action.tag, now)
@@ -178,13 +178,13 @@ class Acting:
                 self._move(action)
             case KeepBoth():
                 self._files.keep_both(action, done, now)
-            case Adopt() | Refresh():
+            case RecordInSync() | Refresh():
                 self._adopt(action, now)
             case ForgetBase():
                 with self._sides.book.writing():
                     self._sides.book.forget(action.path)
 
-    def _look(self, action: Look, done: Done, now: datetime) -> None:
+    def _look(self, action: Refetch, done: Done, now: datetime) -> None:
         fetched = self._sides.remote.get(action.path, max_bytes=self._sides.largest)
         self._sides.fetched(action.path, fetched)
         if fetched.etag != action.tag or not fetched.confirmed:
@@ -234,8 +234,8 @@ class Acting:
             if tag and isinstance(was, BaseFile):
                 self._sides.book.agree(action.to, BaseFile(was.hash, tag, was.local_id, was.remote_id), racy=True)
 
-    def _adopt(self, action: Adopt | Refresh, now: datetime) -> None:
-        if isinstance(action.base, BaseFile) and isinstance(action, Adopt):
+    def _adopt(self, action: RecordInSync | Refresh, now: datetime) -> None:
+        if isinstance(action.base, BaseFile) and isinstance(action, RecordInSync):
             note = self._sides.local.read(action.path)
             if isinstance(note, Note) and note.revision == action.base.hash:
                 self._sides.keep(action.path, note.raw, now)

@@ -3,7 +3,7 @@
 import logging
 from datetime import datetime
 
-from vault_memory.remote.contract import Fetched, Stored
+from vault_memory.remote.contract import Fetched, PutResult
 from vault_memory.remote.remote_errors import (
     NotUnderstood,
     OutcomeUnknown,
@@ -18,7 +18,7 @@ from vault_memory.remote.remote_errors import (
 )
 from vault_memory.sync.apply.overwrite_check import NOTHING, Overwritten
 from vault_memory.sync.apply.progress import Done
-from vault_memory.sync.apply.session import SECOND_LOOK, Again, Sides, as_stored
+from vault_memory.sync.apply.session import SECOND_LOOK, ActionOutdated, SyncSession, as_stored
 from vault_memory.sync.state_db import Sent
 from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault.reader import Note
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 CUT_SHORT = "its last upload was cut short; it is sent again in a few seconds"
 
 
-def repair(sides: Sides, done: Done, now: datetime) -> dict[str, str]:
+def repair(sides: SyncSession, done: Done, now: datetime) -> dict[str, str]:
     """Find out what became of uploads without an answer: ours, our own half of one, or somebody else's.
 
     A beginning of what we sent is written anew; it is never taken for an edit. Then look behind all writes of which
@@ -41,7 +41,7 @@ def repair(sides: Sides, done: Done, now: datetime) -> dict[str, str]:
             _settle(sides, sent, done, now)
         except (RemoteLocked, RemoteBusy, OutcomeUnknown, NotUnderstood) as error:
             still[sent.path] = error.message
-        except Again:
+        except ActionOutdated:
             still[sent.path] = CUT_SHORT
         except (RemoteChanged, RemoteMissing, ParentMissing, Refused, RemoteFull) as error:
             logger.info("%s; it is looked at anew", error.message)
@@ -49,7 +49,7 @@ def repair(sides: Sides, done: Done, now: datetime) -> dict[str, str]:
     return {**Overwritten(sides).search(done, now), **still}
 
 
-def _settle(sides: Sides, sent: Sent, done: Done, now: datetime) -> None:
+def _settle(sides: SyncSession, sent: Sent, done: Done, now: datetime) -> None:
     ours, was = _bytes_of(sides, sent), sides.book.agreed(sent.path)
     before = hash_of(was)
     try:
@@ -70,7 +70,7 @@ def _settle(sides: Sides, sent: Sent, done: Done, now: datetime) -> None:
         with sides.book.writing():
             since = sides.book.doubted(sent.path, there.etag, now)
         if not (there.confirmed or now.timestamp() - since >= SECOND_LOOK):
-            raise Again
+            raise ActionOutdated
         if reason := Overwritten(sides).search(done, now, only=sent.path).get(sent.path):
             raise RemoteBusy(reason)
         stored = sides.send(sent.path, ours, there.etag, after=there.modified)
@@ -85,7 +85,7 @@ def _settle(sides: Sides, sent: Sent, done: Done, now: datetime) -> None:
     sides.sent(sent.path)
 
 
-def may_have_arrived(sides: Sides, path: str) -> bool:
+def may_have_arrived(sides: SyncSession, path: str) -> bool:
     """Whether the server may have stored an upload although it refused it.
 
     A proxy may send an upload twice: the server stores the first and refuses the second, for the tag has changed.
@@ -107,7 +107,7 @@ def may_have_arrived(sides: Sides, path: str) -> bool:
         return not is_certain  # else the next pass asks again
 
 
-def _is_among_versions(sides: Sides, sent: Sent, size: int) -> bool:
+def _is_among_versions(sides: SyncSession, sent: Sent, size: int) -> bool:
     """Whether a version of this size came after the text that an upload was to replace."""
     entry = sides.book.last_seen(sent.path)
     if entry is None:
@@ -117,18 +117,18 @@ def _is_among_versions(sides: Sides, sent: Sent, size: int) -> bool:
     return size in newer_sizes
 
 
-def _remember(sides: Sides, sent: Sent, ours: bytes | None, there: Fetched, now: datetime) -> None:
+def _remember(sides: SyncSession, sent: Sent, ours: bytes | None, there: Fetched, now: datetime) -> None:
     """It may have arrived, and have replaced a text that nobody here has seen."""
     was = sides.book.agreed(sent.path)
     if ours is None or not isinstance(was, BaseFile | None) or (was is None) != (sent.tag is None):
         return
     is_ours = ours.startswith(there.raw)
-    stored = Stored(modified=there.modified if is_ours else 0)
+    stored = PutResult(modified=there.modified if is_ours else 0)
     with sides.book.writing():
         Overwritten(sides).remember(was or NOTHING, stored, sent.path, ours, now, young=True, tag=sent.tag or "")
 
 
-def _bytes_of(sides: Sides, sent: Sent) -> bytes | None:
+def _bytes_of(sides: SyncSession, sent: Sent) -> bytes | None:
     """What was to be uploaded, if it is still to be had."""
     note = sides.local.read(sent.path)
     if isinstance(note, Note) and note.revision == sent.hash:

@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from vault_memory.errors import VaultError
 from vault_memory.markdown.merging.three_way import merge
-from vault_memory.remote.contract import Earlier, Fetched, Stored
+from vault_memory.remote.contract import Fetched, FileVersion, PutResult
 from vault_memory.remote.remote_errors import (
     NotUnderstood,
     Refused,
@@ -21,7 +21,7 @@ from vault_memory.remote.remote_errors import (
     RemoteMissing,
 )
 from vault_memory.sync.apply.progress import ANEW, Done
-from vault_memory.sync.apply.session import RECORDS, SHORT, TEXT, Again, Sides
+from vault_memory.sync.apply.session import RECORDS, SHORT, TEXT, ActionOutdated, SyncSession
 from vault_memory.sync.apply.unproven_uploads import Delivery
 from vault_memory.sync.plan.awareness import join_records
 from vault_memory.sync.plan.name_clashes import beside
@@ -98,7 +98,7 @@ class Listed:
 class Overwritten:
     """For one vault and one remote."""
 
-    def __init__(self, sides: Sides) -> None:
+    def __init__(self, sides: SyncSession) -> None:
         self._sides = sides
 
     def suspects(self, now: datetime) -> frozenset[str]:
@@ -107,7 +107,7 @@ class Overwritten:
         return self._sides.book.racy() | self._sides.young | {one.path for one in rewrites if one.by == "them"}
 
     def remember(
-        self, was: BaseFile, stored: Stored, path: str, raw: bytes, now: datetime, *, young: bool, tag: str = ""
+        self, was: BaseFile, stored: PutResult, path: str, raw: bytes, now: datetime, *, young: bool, tag: str = ""
     ) -> None:
         """A write has replaced what `was` there; before it is recorded as agreed on.
 
@@ -182,7 +182,7 @@ class Overwritten:
                 continue
             try:
                 self._look(one, done, now)
-            except Again:
+            except ActionOutdated:
                 done.again.add(one.path)
                 rest[one.path] = ANEW
                 continue
@@ -237,7 +237,7 @@ class Overwritten:
             self._sides.sent(one.path)
             done.again.add(one.path)  # somebody has already written upon the first part
 
-    def _remember_listed(self, path: str, revision: str, versions: Sequence[Earlier], modified: int) -> None:
+    def _remember_listed(self, path: str, revision: str, versions: Sequence[FileVersion], modified: int) -> None:
         """What comes in addition, as long as the text of now is the last one, was written over it."""
         listed = Listed(revision, {version.id: version.size for version in versions}, modified)
         with self._sides.book.writing():
@@ -250,7 +250,7 @@ class Overwritten:
             return None
         return Listed(**fact)
 
-    def _unseen(self, one: Overwrite, versions: Sequence[Earlier], now: datetime) -> list[bytes]:
+    def _unseen(self, one: Overwrite, versions: Sequence[FileVersion], now: datetime) -> list[bytes]:
         """What lay between the text that we replaced and ours and was never here, the oldest first."""
         listed = self._listed(one.path, one.base)
         unseen = self._read_before(one)
@@ -316,7 +316,7 @@ class Overwritten:
                 return
             joined = whole
         if joined != note.raw and self._sides.put(one.path, joined, note.revision, now) == "copied":
-            raise Again
+            raise ActionOutdated
         for its in unseen:
             self._sides.keep(one.path, its, now, by="sync")
         self._sides.keep(one.path, joined, now)
@@ -347,7 +347,7 @@ class Overwritten:
             taken = {*self._sides.book.hashes(), *self._sides.book.base(), *done.conflicts}
             copy = beside(one.path, f"memory copy {stamp(now, None)} server", taken)
             if self._sides.put(copy, its, None, now) == "copied":
-                raise Again
+                raise ActionOutdated
             done.conflicts.append(copy)
             done.acted += 1
             done.notes.append((one.path, ASIDE.format(copy=copy)))
@@ -373,7 +373,7 @@ def earliest(one: Overwrite) -> int:
     return min(one.modified or lately, lately) if one.modified == 0 or one.modified >= lately else one.modified
 
 
-def short_size(one: Overwrite, versions: Sequence[Earlier]) -> int | None:
+def short_size(one: Overwrite, versions: Sequence[FileVersion]) -> int | None:
     """How long the text is that has the time of our write, if the server kept only a part of it."""
     if not one.ours_modified or one.ours_modified == one.modified:
         return None
@@ -381,7 +381,9 @@ def short_size(one: Overwrite, versions: Sequence[Earlier]) -> int | None:
     return next((size for size in sizes if size < one.ours_size), None)
 
 
-def candidates(one: Overwrite, versions: Sequence[Earlier], listed: Listed | None, *, passed: float) -> list[Earlier]:
+def candidates(
+    one: Overwrite, versions: Sequence[FileVersion], listed: Listed | None, *, passed: float
+) -> list[FileVersion]:
     """Versions that may hold a text that nobody here has seen, the newest first.
 
     `listed`: what was there before our write, where that is known. `passed`: seconds since our write.

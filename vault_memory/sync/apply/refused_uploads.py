@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from vault_memory.sync.actions import Action, MakeRemoteDir, Upload
-from vault_memory.sync.state_db import Book
+from vault_memory.sync.state_db import SyncState
 from vault_memory.sync.trees import File, Node
 
 LEFT_ALONE_SECONDS = 24 * 3600.0
@@ -22,7 +22,7 @@ def is_new_there(action: Action) -> bool:
 class Refusals:
     """What is remembered of them, in the book."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: SyncState) -> None:
         self._book = book
 
     def note(self, action: Action, reason: str, now: datetime) -> None:

@@ -7,13 +7,13 @@ from datetime import datetime
 from hashlib import sha256
 
 from vault_memory.markdown.merging.three_way import merge
-from vault_memory.remote.contract import Entry, Fetched, Remote, Stored
+from vault_memory.remote.contract import Entry, Fetched, PutResult, Remote
 from vault_memory.remote.remote_errors import RemoteChanged
 from vault_memory.sync.apply.local_renames import Disk
 from vault_memory.sync.apply.unproven_uploads import Deliveries
-from vault_memory.sync.observe.local_scan import Local
+from vault_memory.sync.observe.local_scan import LocalScanner
 from vault_memory.sync.plan.awareness import join_records
-from vault_memory.sync.state_db import NEW, UNSIGNED, YOUNG, Book, Sent
+from vault_memory.sync.state_db import NEW, UNSIGNED, YOUNG, Sent, SyncState
 from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version, revision_of
@@ -36,17 +36,17 @@ SECOND_LOOK = 3.0
 Writing = Callable[[], AbstractContextManager[Writer]]
 
 
-class Again(Exception):
+class ActionOutdated(Exception):
     """Something is no longer as it was when the plan was made: the path is looked at anew."""
 
 
 @dataclass(slots=True)
-class Sides:
+class SyncSession:
     """One vault and one remote."""
 
-    local: Local
+    local: LocalScanner
     remote: Remote
-    book: Book
+    book: SyncState
     writing: Writing
     """the vault's writer, for the moment of one write"""
     disk: Disk
@@ -73,7 +73,7 @@ class Sides:
         once, and believed when it stays so.
         """
         if self.may_be_half(path, tag, now.timestamp()):
-            raise Again
+            raise ActionOutdated
         fetched = self.prefetched.pop(path, None) or self.remote.get(path, max_bytes=self.largest)
         was = self.book.agreed(path)
         last = self.sent_bytes(was.hash) if isinstance(was, BaseFile) else None
@@ -82,7 +82,7 @@ class Sides:
             with self.book.writing():
                 since = self.book.doubted(path, fetched.etag, now, why=HALF)
             if now.timestamp() - since < HOLD_SECONDS:
-                raise Again
+                raise ActionOutdated
         self.fetched(path, fetched)
         return fetched
 
@@ -148,18 +148,18 @@ class Sides:
             return
         since = self.book.doubted_since(path, tag)
         if since is not None and 0 <= now.timestamp() - since < SECOND_LOOK:
-            raise Again
+            raise ActionOutdated
         fetched, was = self.remote.get(path, max_bytes=self.largest), self.book.agreed(path)
         self.fetched(path, fetched)
         same = isinstance(was, BaseFile) and (was.hash, tag) == (revision_of(fetched.raw), fetched.etag)
         if not same:
-            raise Again
+            raise ActionOutdated
         if replaceable and not fetched.confirmed:
             return  # what hides behind the tag is found in the versions afterwards
         with self.book.writing():
             since = self.book.doubted(path, fetched.etag, now)
         if not (fetched.confirmed or now.timestamp() - since >= SECOND_LOOK):
-            raise Again
+            raise ActionOutdated
         with self.book.writing():
             self.book.calm(path)
 
@@ -184,10 +184,10 @@ class Sides:
                     self._patient.add(op_id)
                 else:
                     writer.discard(op_id)
-                raise Again
+                raise ActionOutdated
         return written.outcome
 
-    def send(self, path: str, raw: bytes, expected: str | None, *, after: int = 0) -> Stored:
+    def send(self, path: str, raw: bytes, expected: str | None, *, after: int = 0) -> PutResult:
         """Write to the server, over the file with that tag or where nothing is.
 
         `after`: the time that the server gives that file, where the caller knows it.
@@ -226,13 +226,13 @@ class Sides:
                     writer.discard(op.op_id)
         self._patient.clear()
 
-    def agree(self, path: str, raw: bytes, stored: Stored, *, made: bool = False) -> None:
+    def agree(self, path: str, raw: bytes, stored: PutResult, *, made: bool = False) -> None:
         """Both sides hold these bytes, in a file that we have `made`. A server that told no tag is asked for it."""
         tag, fileid, confirmed = stored.etag, stored.fileid, stored.confirmed
         if not tag:
             entry = self.remote.look(path)
             if entry.size != len(raw):
-                raise Again
+                raise ActionOutdated
             tag, fileid, confirmed = entry.etag, entry.fileid, entry.confirmed
         was = self.book.agreed(path)
         remote_id = fileid or (was.remote_id if was else "")
@@ -269,7 +269,7 @@ class Sides:
     def read(self, path: str, hashed: str) -> Note:
         note = self.local.read(path)
         if not isinstance(note, Note) or note.revision != hashed or not note.stable:
-            raise Again
+            raise ActionOutdated
         return note
 
     def forget(self, path: str) -> None:
@@ -282,9 +282,9 @@ class Sides:
             self.book.sent(path)
 
 
-def as_stored(fetched: Fetched) -> Stored:
+def as_stored(fetched: Fetched) -> PutResult:
     """What was read, as if the server had just stored it."""
-    return Stored(fetched.etag, confirmed=fetched.confirmed, modified=fetched.modified, checksum=fetched.checksum)
+    return PutResult(fetched.etag, confirmed=fetched.confirmed, modified=fetched.modified, checksum=fetched.checksum)
 
 
 def _is_head(head: Version | None, raw: bytes) -> bool:

@@ -11,7 +11,7 @@ from vault_memory.remote.remote_errors import RemoteMissing
 from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
 from vault_memory.sync.apply.overwrite_check import Overwritten
 from vault_memory.sync.apply.progress import Done
-from vault_memory.sync.apply.session import RECORDS, SHORT, TEXT, VERSIONS, Again, Sides, as_stored
+from vault_memory.sync.apply.session import RECORDS, SHORT, TEXT, VERSIONS, ActionOutdated, SyncSession, as_stored
 from vault_memory.sync.apply.unproven_uploads import Delivery
 from vault_memory.sync.plan.awareness import (
     Step,
@@ -32,7 +32,7 @@ from vault_memory.vault.version_distance import nearest
 class Carrying:
     """For one vault and one remote."""
 
-    def __init__(self, sides: Sides) -> None:
+    def __init__(self, sides: SyncSession) -> None:
         self._sides = sides
         self._overwritten = Overwritten(sides)
 
@@ -47,7 +47,7 @@ class Carrying:
             return
         if self._sides.put(action.path, fetched.raw, action.hash, now) == "copied":
             done.conflicts.append(action.path)
-            raise Again
+            raise ActionOutdated
         with self._sides.book.writing():
             self._agree_on_theirs(action.path, fetched, now)
             self._sides.rewrote(action.path, "them", now)
@@ -135,7 +135,7 @@ class Carrying:
         """What both wrote stands here now; it goes up with the next pass."""
         self._sides.keep(action.path, fetched.raw, now, by="sync")
         if self._sides.put(action.path, joined, action.hash, now) == "copied":
-            raise Again
+            raise ActionOutdated
         with self._sides.book.writing():
             self._agree_on_theirs(action.path, fetched, now)
             self._sides.rewrote(action.path, "them", now)
@@ -166,7 +166,7 @@ class Carrying:
         self._sides.keep(action.path, fetched.raw, now, by="sync")
         self._sides.keep(action.path, note.raw, now)
         if joined != note.raw and self._sides.put(action.path, joined, action.hash, now) == "copied":
-            raise Again
+            raise ActionOutdated
         self._agree_on_theirs(action.path, fetched, now)
         self._sides.deliveries.met(action.path)
         self._sides.rewrote(action.path, "them", now)
@@ -176,7 +176,7 @@ class Carrying:
 
     def _upload_joined(self, action: Merge, joined: bytes, fetched: Fetched, now: datetime, *, young: bool) -> None:
         if not (fetched.confirmed or self._sides.remote.traits.versions):
-            raise Again  # another write of that second could hide behind the tag, and nobody could tell afterwards
+            raise ActionOutdated  # another write of that second could hide behind the tag, and nobody could tell afterwards
         self._overwritten.list_before(action.path, now)
         with self._sides.book.writing():
             self._sides.book.send([Sent(action.path, revision_of(joined), len(joined), fetched.etag)])
@@ -234,14 +234,14 @@ class Carrying:
         """`again`: ask for the file by itself; a server may leave out the same one of two listings."""
         self._sides.read(action.path, action.hash)
         if again and self._is_there(action.path):
-            raise Again
+            raise ActionOutdated
         with self._sides.writing() as writer:
             written = writer.trash(action.path, expected=action.hash, now=now, op_id=f"sync-{secrets.token_hex(8)}")
             if written.outcome == "pending":
                 writer.discard(written.op_id)
-                raise Again
+                raise ActionOutdated
         if written.outcome != "trashed":
-            raise Again
+            raise ActionOutdated
         self._sides.forget(action.path)
 
     def _is_there(self, path: str) -> bool:

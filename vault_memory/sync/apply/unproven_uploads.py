@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from vault_memory.remote.contract import Entry
-from vault_memory.sync.state_db import Book
+from vault_memory.sync.state_db import SyncState
 from vault_memory.sync.trees import BaseFile, BaseNode
 from vault_memory.vault.snapshots import revision_of
 
@@ -61,7 +61,7 @@ class Delivery:
 class Deliveries:
     """The rows, one for each path."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: SyncState) -> None:
         self._book = book
 
     def record(self, path: str, raw: bytes, before: str, now: datetime, *, modified: int = 0, tries: int = 1) -> None:

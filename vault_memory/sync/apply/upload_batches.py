@@ -7,13 +7,13 @@ from functools import partial
 from itertools import groupby
 from typing import Protocol, TypeVar
 
-from vault_memory.remote.contract import Entry, Stored
+from vault_memory.remote.contract import Entry, PutResult
 from vault_memory.remote.remote_errors import RemoteChanged
 from vault_memory.sync.actions import Action, Upload
 from vault_memory.sync.apply.bulk_uploads import Bulk
 from vault_memory.sync.apply.overwrite_check import NOTHING, Overwritten
 from vault_memory.sync.apply.progress import Done
-from vault_memory.sync.apply.session import Again, Sides
+from vault_memory.sync.apply.session import ActionOutdated, SyncSession
 from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault.reader import Note
 
@@ -37,7 +37,7 @@ class _Gone:
 
     action: Upload
     note: Note
-    stored: Stored
+    stored: PutResult
 
     @property
     def folder(self) -> str:
@@ -47,7 +47,7 @@ class _Gone:
 class Uploading:
     """For one vault and one remote."""
 
-    def __init__(self, sides: Sides) -> None:
+    def __init__(self, sides: SyncSession) -> None:
         self._sides = sides
         self._bulk = Bulk(sides)
         self._overwritten = Overwritten(sides)
@@ -75,7 +75,7 @@ class Uploading:
             if action.tag is not None:
                 replaceable = self._sides.remote.traits.versions
                 self._sides.certain(action.path, action.tag, now, replaceable=replaceable)
-        except Again:
+        except ActionOutdated:
             self._sides.sent(action.path)
             raise
         return note
@@ -95,7 +95,7 @@ class Uploading:
                     gone.append(_Gone(action, note, stored))
         return tried, [(action, note) for action, note in ready if action.path not in settled]
 
-    def _put(self, action: Upload, note: Note, now: datetime, *, tried: bool) -> Stored:
+    def _put(self, action: Upload, note: Note, now: datetime, *, tried: bool) -> PutResult:
         """`tried`: the note was part of a bulk upload, and the server did not say that it stored it."""
         if action.tag is not None and action.path in self._suspects:
             self._overwritten.list_before(action.path, now)
@@ -105,7 +105,7 @@ class Uploading:
             if not tried:
                 raise
             # It may be the bulk upload's file after all, written over another one: the next pass compares them.
-            raise Again from None
+            raise ActionOutdated from None
 
     def _with_tags(self, gone: Iterable[_Gone], attempt: Attempt) -> Iterable[_Gone]:
         """A server that tells no tag when it stores a file is asked for those of a whole folder."""
@@ -130,8 +130,8 @@ class Uploading:
         # has the length of ours. Only the checksum proves that our upload arrived.
         is_proven = entry.checksum == one.note.revision or not self._sides.remote.traits.checksums
         if entry.size != len(one.note.raw) or not is_proven:
-            raise Again
-        stored = Stored(entry.etag, entry.fileid, replaced=one.stored.replaced)
+            raise ActionOutdated
+        stored = PutResult(entry.etag, entry.fileid, replaced=one.stored.replaced)
         return _Gone(one.action, one.note, stored)
 
     def _record(self, gone: Sequence[_Gone], done: Done, now: datetime) -> None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Set
 
-from vault_memory.sync.actions import Look
-from vault_memory.sync.observe.remote_scan import There
-from vault_memory.sync.state_db import Book
+from vault_memory.sync.actions import Refetch
+from vault_memory.sync.observe.remote_scan import RemoteScan
+from vault_memory.sync.state_db import SyncState
 from vault_memory.sync.trees import Base, BaseFile
 
 EVERY_SECONDS = 3600.0
@@ -15,7 +15,7 @@ SAMPLE = 8
 NEXT, LAST = "sweep_next", "swept"
 
 
-def sweep(book: Book, there: There, base: Base, busy: Set[str], at: float) -> tuple[Look, ...]:
+def sweep(book: SyncState, there: RemoteScan, base: Base, busy: Set[str], at: float) -> tuple[Refetch, ...]:
     """Those of another size under the same tag, and each hour a few more; each day while the tree has one tag."""
     every = EVERY_SECONDS if there.fresh else QUIET_SECONDS
     chosen = {*there.resized, *(_sample(book, base) if _is_due(book, at, every) else ())} - busy
@@ -23,11 +23,11 @@ def sweep(book: Book, there: There, base: Base, busy: Set[str], at: float) -> tu
     for path in sorted(chosen):
         was, entry = base.get(path), there.entries.get(path)
         if isinstance(was, BaseFile) and entry is not None and entry.etag == was.tag:
-            looks.append(Look(path=path, tag=was.tag, row="sweep"))
+            looks.append(Refetch(path=path, tag=was.tag, row="sweep"))
     return tuple(looks)
 
 
-def _is_due(book: Book, at: float, every: float) -> bool:
+def _is_due(book: SyncState, at: float, every: float) -> bool:
     last = book.said(LAST)
     if isinstance(last, float) and 0 <= at - last < every:
         return False
@@ -36,7 +36,7 @@ def _is_due(book: Book, at: float, every: float) -> bool:
     return isinstance(last, float)
 
 
-def _sample(book: Book, base: Base) -> list[str]:
+def _sample(book: SyncState, base: Base) -> list[str]:
     files = sorted(path for path, was in base.items() if isinstance(was, BaseFile))
     start = str(book.said(NEXT) or "")
     turn = [path for path in files if path >= start] + [path for path in files if path < start]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
-from vault_memory.sync.state_db import Book
+from vault_memory.sync.state_db import SyncState
 from vault_memory.sync.trees import BaseFile, Dir, File, Link, Node, Unknown
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Folder, Note
@@ -19,7 +19,7 @@ YOUNG_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class LocalScan:
     """One look at the vault."""
 
     nodes: dict[str, Node]
@@ -27,13 +27,13 @@ class Here:
     """paths that are being saved just now, and why they wait"""
 
 
-class Local:
+class LocalScanner:
     """One vault's folder, for looking."""
 
-    def __init__(self, folder: Folder, book: Book, *, largest: int) -> None:
+    def __init__(self, folder: Folder, book: SyncState, *, largest: int) -> None:
         self._folder, self._book, self._largest = folder, book, largest
 
-    def look(self, now: float) -> Here:
+    def look(self, now: float) -> LocalScan:
         """All that lies in the vault. Raises VaultUnreachable."""
         listing = self._folder.listing(suffixes=("",))
         nodes: dict[str, Node] = {path: Dir() for path in listing.folders if path}
@@ -51,7 +51,7 @@ class Local:
                         hot[path] = node.reason
         with self._book.writing():
             self._book.hashed(fresh)
-        return Here(nodes, hot)
+        return LocalScan(nodes, hot)
 
     def _file(
         self, path: str, seen: Stat | None, known: Mapping[str, tuple[int, int, int, int, str]],

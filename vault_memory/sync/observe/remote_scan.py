@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from vault_memory.remote.contract import Entry, Listing, Remote
 from vault_memory.remote.remote_errors import NotUnderstood, Refused, RemoteBusy, RemoteLocked, RemoteMissing
-from vault_memory.sync.state_db import Book
+from vault_memory.sync.state_db import SyncState
 from vault_memory.sync.trees import BaseFile, BaseNode, Dir, File, Node, Unknown, within
 
 ROOT_TAG = "root_tag"
@@ -17,7 +17,7 @@ _PARTLY = (RemoteMissing, Refused, RemoteLocked, NotUnderstood)
 
 
 @dataclass(slots=True)
-class There:
+class RemoteScan:
     """One look at the server."""
 
     entries: dict[str, Entry]
@@ -32,13 +32,13 @@ class There:
     """files of another size under the tag that they had when they were listed last"""
 
 
-class Distant:
+class RemoteScanner:
     """One remote folder, for looking."""
 
-    def __init__(self, remote: Remote, book: Book) -> None:
+    def __init__(self, remote: Remote, book: SyncState) -> None:
         self._remote, self._book = remote, book
 
-    def look(self, *, again: frozenset[str] = frozenset()) -> There:
+    def look(self, *, again: frozenset[str] = frozenset()) -> RemoteScan:
         """All that is on the server. The folders of `again` are listed even if no tag says that something changed.
 
         Only these: in a tree of a hundred folders one doubtful path must not cost a hundred requests.
@@ -51,7 +51,7 @@ class Distant:
         if traits.recursive_etags and last and not again:
             root = self._remote.look("")
             if root.etag == last:
-                return There(known, fresh=False, root=root)
+                return RemoteScan(known, fresh=False, root=root)
         there = self._all() if traits.infinity else self._by_folders(known, again)
         there.resized = frozenset(path for path, one in there.entries.items() if _resized(one, known.get(path)))
         there.moved = (
@@ -71,17 +71,17 @@ class Distant:
         there.root = there.entries.pop("")
         return there
 
-    def glance(self) -> There:
+    def glance(self) -> RemoteScan:
         """The server as it was last listed, without asking: preconditions guard what is done upon it."""
-        return There(self._book.entries(), fresh=False)
+        return RemoteScan(self._book.entries(), fresh=False)
 
-    def _all(self) -> There:
+    def _all(self) -> RemoteScan:
         listing = self._remote.list("", deep=True)
-        return _taken(There({}), listing)
+        return _taken(RemoteScan({}), listing)
 
-    def _by_folders(self, known: Mapping[str, Entry], again: frozenset[str]) -> There:
+    def _by_folders(self, known: Mapping[str, Entry], again: frozenset[str]) -> RemoteScan:
         """One request for each folder with another tag or with a path of `again`; for each folder without tags."""
-        there = There({})
+        there = RemoteScan({})
         todo = [""]
         while todo:
             path = todo.pop()
@@ -102,7 +102,7 @@ class Distant:
             todo += [entry.path for entry in folders if not self._same_below(entry, known, again, there)]
         return there
 
-    def _same_below(self, entry: Entry, known: Mapping[str, Entry], again: frozenset[str], there: There) -> bool:
+    def _same_below(self, entry: Entry, known: Mapping[str, Entry], again: frozenset[str], there: RemoteScan) -> bool:
         """Take what lies below a folder from the last listing, when its tag says that it is the same."""
         last = known.get(entry.path)
         if not self._remote.traits.recursive_etags or last is None or not entry.etag or last.etag != entry.etag:
@@ -169,7 +169,7 @@ def _latest(folder: str, entries: Mapping[str, Entry], base: Mapping[str, BaseNo
     return set(unproven[:LATEST])
 
 
-def nodes_of(there: There, base: Mapping[str, BaseNode], behind: Mapping[str, tuple[str, str]]) -> dict[str, Node]:
+def nodes_of(there: RemoteScan, base: Mapping[str, BaseNode], behind: Mapping[str, tuple[str, str]]) -> dict[str, Node]:
     """The tree for the planner: where the bytes behind a tag are known, their hash is."""
     nodes: dict[str, Node] = {}
     for path, entry in there.entries.items():
@@ -192,7 +192,7 @@ def _resized(entry: Entry, last: Entry | None) -> bool:
     return last is not None and not entry.is_folder and entry.etag == last.etag and entry.size != last.size
 
 
-def _taken(there: There, listing: Listing) -> There:
+def _taken(there: RemoteScan, listing: Listing) -> RemoteScan:
     there.entries[listing.folder.path] = listing.folder
     there.entries |= {entry.path: entry for entry in listing.entries}
     there.unknown |= listing.unknown

@@ -16,7 +16,7 @@ from vault_memory.remote.remote_errors import (
     RemoteLocked,
     RemoteMissing,
 )
-from vault_memory.sync.apply.session import Sides
+from vault_memory.sync.apply.session import SyncSession
 from vault_memory.sync.plan import safety_limits
 from vault_memory.sync.trees import Base, BaseFile, File, Tree, View
 from vault_memory.vault.snapshots import revision_of
@@ -42,7 +42,7 @@ class GoneBack:
 class Backups:
     """For one vault and one remote."""
 
-    def __init__(self, sides: Sides) -> None:
+    def __init__(self, sides: SyncSession) -> None:
         self._sides, self._book = sides, sides.book
 
     def look(self, base: Base, local: Tree, remote: Tree, at: float) -> GoneBack:

@@ -9,7 +9,7 @@ from vault_memory.remote.contract import Entry, Remote
 from vault_memory.sync.actions import Download, TrashLocal
 from vault_memory.sync.plan.planner import Plan
 from vault_memory.sync.settings import Mode
-from vault_memory.sync.state_db import Book
+from vault_memory.sync.state_db import SyncState
 from vault_memory.sync.sync_errors import NotTwoWay
 from vault_memory.sync.trees import BaseFile
 
@@ -23,10 +23,10 @@ TIDIED = "tidied"
 """Under which the book keeps when scratch folders were last looked after"""
 
 
-class Meeting:
+class ServerIdentityCheck:
     """For one remote. What it is comes with each listing, and is asked again before much is taken over from it."""
 
-    def __init__(self, remote: Remote, book: Book, mode: Mode, *, insist: bool) -> None:
+    def __init__(self, remote: Remote, book: SyncState, mode: Mode, *, insist: bool) -> None:
         self._remote, self._book, self._mode, self._insist = remote, book, mode, insist
         self._met = False
         """whether it is known what the server can do"""

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.sync.actions import (
     Action,
-    Adopt,
     DeleteRemote,
     Download,
     ForgetBase,
     KeepBoth,
-    Look,
     MakeLocalDir,
     MakeRemoteDir,
     Merge,
+    RecordInSync,
+    Refetch,
     Refresh,
     TrashLocal,
     Upload,
@@ -86,7 +86,7 @@ class Decider:
         was, here, there = view.base.get(path), view.local.nodes.get(path), view.remote.nodes.get(path)
         if self._needs_look(path, outcome, there):
             assert isinstance(there, File)
-            return Look(path=path, tag=there.tag, row=row)
+            return Refetch(path=path, tag=there.tag, row=row)
         match outcome:
             case Outcome.NOTHING | Outcome.SKIP | Outcome.LEAVE:
                 return None
@@ -94,7 +94,7 @@ class Decider:
                 fresh = _record(here, there, was)
                 return Refresh(path=path, base=fresh, row=row) if fresh != was else None
             case Outcome.ADOPT:
-                return Adopt(path=path, base=_record(here, there, None), row=row)
+                return RecordInSync(path=path, base=_record(here, there, None), row=row)
             case Outcome.EMPTY_LOCAL | Outcome.EMPTY_REMOTE:
                 self.emptied.append((path, row, outcome))
                 return None

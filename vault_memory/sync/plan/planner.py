@@ -7,14 +7,14 @@ names, each may fail without harm to the others, and doing them all and planning
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from vault_memory.sync.actions import Action, ForgetBase, Look, Merge, changes
+from vault_memory.sync.actions import Action, ForgetBase, Merge, Refetch, changes
 from vault_memory.sync.plan import safety_limits
 from vault_memory.sync.plan.action_order import in_order
 from vault_memory.sync.plan.directories import emptied, with_parents
 from vault_memory.sync.plan.name_clashes import clashing, same_form
 from vault_memory.sync.plan.per_path import Decider
 from vault_memory.sync.plan.renames import Renames, plan_renames
-from vault_memory.sync.plan.sync_exclusions import Apart, forgotten, look
+from vault_memory.sync.plan.sync_exclusions import Exclusions, forgotten, look
 from vault_memory.sync.settings import Settings
 from vault_memory.sync.trees import Base, BaseFile, File, Tree, View, unchanged
 
@@ -87,7 +87,7 @@ def plan(base: Base, local: Tree, remote: Tree, settings: Settings | None = None
 
 
 def _decided(
-    base: Base, local: Tree, remote: Tree, view: View, apart: Apart, settings: Settings
+    base: Base, local: Tree, remote: Tree, view: View, apart: Exclusions, settings: Settings
 ) -> tuple[list[Action], dict[str, str]]:
     """All actions that the trees call for."""
     taken = {*base, *local.nodes, *remote.nodes}
@@ -113,7 +113,7 @@ def _decided(
 def _looks(view: View) -> list[Action]:
     """B3: all tags moved at once, so the bytes are looked at before anything is moved."""
     return [
-        Look(path=path, tag=node.tag, row="B3")
+        Refetch(path=path, tag=node.tag, row="B3")
         for path, was in sorted(view.base.items())
         if isinstance(was, BaseFile)
         and isinstance(node := view.remote.nodes.get(path), File)
@@ -145,7 +145,7 @@ def _allowed(
     return allowed, held
 
 
-def _notes(base: Base, apart: Apart) -> tuple[Note, ...]:
+def _notes(base: Base, apart: Exclusions) -> tuple[Note, ...]:
     return tuple(
         Note(path, "20", f"`{path}` was a note and is none now: {reason}")
         for path, reason in sorted(apart.links.items())

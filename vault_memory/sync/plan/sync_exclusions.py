@@ -19,7 +19,7 @@ LONGEST_NAME = 255
 
 
 @dataclass(slots=True)
-class Apart:
+class Exclusions:
     """Why paths, and all below them, take no part in this pass."""
 
     unknown: dict[str, str] = field(default_factory=dict)
@@ -66,9 +66,9 @@ def unfit(path: str, names: Names) -> str | None:
     return f"the name is longer than {LONGEST_NAME} bytes" if len(name.encode()) > LONGEST_NAME else None
 
 
-def look(base: Base, local: Tree, remote: Tree, settings: Settings) -> tuple[View, Apart]:
+def look(base: Base, local: Tree, remote: Tree, settings: Settings) -> tuple[View, Exclusions]:
     """The trees without what is apart, and what that is."""
-    apart = Apart()
+    apart = Exclusions()
     passive: set[str] = set()
     for path in sorted({*base, *local.nodes, *remote.nodes}):
         here, there = local.nodes.get(path), remote.nodes.get(path)
@@ -126,7 +126,7 @@ def _untold(path: str, base: Base, sides: tuple[Tree, Tree], settings: Settings)
     return ""
 
 
-def _view(base: Base, local: Tree, remote: Tree, apart: Apart, passive: frozenset[str]) -> View:
+def _view(base: Base, local: Tree, remote: Tree, apart: Exclusions, passive: frozenset[str]) -> View:
     roots = apart.roots()
     dropped = {"": "" in roots}
 
@@ -150,7 +150,7 @@ def _view(base: Base, local: Tree, remote: Tree, apart: Apart, passive: frozense
     )
 
 
-def forgotten(base: Base, apart: Apart) -> list[str]:
+def forgotten(base: Base, apart: Exclusions) -> list[str]:
     """Records of what is excluded now."""
     if not apart.excluded:
         return []

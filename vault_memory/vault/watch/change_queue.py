@@ -16,7 +16,7 @@ Mark = threading.Event
 
 
 @dataclass(frozen=True, slots=True)
-class Hints:
+class ChangeQueue:
     """Where to look."""
 
     paths: frozenset[str] = frozenset()
@@ -126,11 +126,11 @@ class Inbox:
             woken, self._woken = self._woken, False
             return woken
 
-    def take(self) -> Hints:
+    def take(self) -> ChangeQueue:
         """All hints so far; they are gone afterwards. While events are lost, no mark counts as reached."""
         with self._ready:
             marks = [] if self.lost else self._reached
-            hints = Hints(
+            hints = ChangeQueue(
                 frozenset(self._paths),
                 frozenset(path for path, closed in self._paths.items() if closed),
                 frozenset(self._subtrees),

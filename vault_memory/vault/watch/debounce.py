@@ -30,7 +30,7 @@ RETRY = (5.0, 60.0)
 """Seconds until a note that could not be read is tried again: at first, and at most."""
 
 
-class Verdict(Enum):
+class DebounceDecision(Enum):
     """What to do after a look."""
 
     KEEP = "keep"
@@ -73,7 +73,7 @@ class _State:
     """Looks in a row that were torn, or could not be made."""
 
 
-class Settling:
+class DebounceTable:
     """All notes on which something is still open."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class Settling:
 
     def looked(
         self, path: str, note: "Note | None", settled: Settled | None, *, now: float, quiet: float | None = None
-    ) -> Verdict:
+    ) -> DebounceDecision:
         """What to conclude from a look at a note (None: it is absent), given its last settled version.
 
         ``quiet``: seconds since the file's own time of change (its ctime), where that can be trusted. A file that was
@@ -135,7 +135,7 @@ class Settling:
             state.revision, state.agreed, state.changed = revision, now, now
         if note is not None and settled is not None and note.revision == settled.revision:
             self.drop(path)
-            return Verdict.SETTLED
+            return DebounceDecision.SETTLED
         return self._weighed(path, state, note, settled, now)
 
     def _looked(self, path: str, now: float) -> _State:
@@ -145,28 +145,30 @@ class Settling:
         state.looked, state.waiting = now, False
         return state
 
-    def _torn(self, state: _State, now: float) -> Verdict:
+    def _torn(self, state: _State, now: float) -> DebounceDecision:
         """The file was written to while it was read: look again soon, and take what there is only after long."""
         state.revision, state.changed = None, now
         if now - state.since >= CAP:
             state.since = now
             state.failures = 0
             state.due = now + QUIET
-            return Verdict.INDEX
+            return DebounceDecision.INDEX
         state.failures += 1
         state.due = now + BETWEEN_LOOKS * 2 ** min(state.failures, 4)
         state.waiting = True
-        return Verdict.KEEP
+        return DebounceDecision.KEEP
 
-    def _weighed(self, path: str, state: _State, note: "Note | None", settled: Settled | None, now: float) -> Verdict:
+    def _weighed(
+        self, path: str, state: _State, note: "Note | None", settled: Settled | None, now: float
+    ) -> DebounceDecision:
         empty = note is None or not note.raw
         doubtful = empty or _cut_off(note, settled)
         ripe = max(state.changed + QUIET, state.agreed + (HOLD if doubtful else APART))
         if now >= ripe:
             self.drop(path)
-            return Verdict.GONE if note is None else Verdict.SETTLED
+            return DebounceDecision.GONE if note is None else DebounceDecision.SETTLED
         state.due = ripe
-        return Verdict.KEEP if empty else Verdict.INDEX
+        return DebounceDecision.KEEP if empty else DebounceDecision.INDEX
 
 
 def _cut_off(note: "Note | None", settled: Settled | None) -> bool:

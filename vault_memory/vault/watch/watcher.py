@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from vault_memory.vault.watch.change_queue import Hints, Inbox, Mark
+from vault_memory.vault.watch.change_queue import ChangeQueue, Inbox, Mark
 from vault_memory.vault.watch.mounts import MOUNTS, watchable
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Watcher:
         self._inbox.ask(mark)
         return mark
 
-    def take(self, timeout: float) -> Hints:
+    def take(self, timeout: float) -> ChangeQueue:
         """The next hints, as soon as there are any; empty ones when the time is up."""
         deadline = self._now() + timeout
         while True:
@@ -117,10 +117,10 @@ class Watcher:
                 return hints
             now = self._now()
             if now >= deadline:
-                return Hints()
+                return ChangeQueue()
             until = min(deadline, self._next_tending(now))
             if self._inbox.wait(until - now, heed_lost=now >= self._next_arm):
-                return Hints()
+                return ChangeQueue()
 
     def note_missed(self, path: str) -> None:
         """A sweep found a change of this note. Unless an event about it comes, the watch is deaf."""
@@ -133,7 +133,7 @@ class Watcher:
             self._inbox.rescan("somebody asks")
             self._inbox.reach(unplaced)
 
-    def _remember(self, hints: Hints) -> None:
+    def _remember(self, hints: ChangeQueue) -> None:
         now = self._now()
         for path in (*hints.paths, *hints.subtrees):
             self._recent[path] = now

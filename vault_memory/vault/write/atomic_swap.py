@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from vault_memory.vault.fs import UNSUPPORTED, Files
 from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.write.preconditions import Live
+from vault_memory.vault.write.preconditions import CurrentFile
 from vault_memory.vault.write.wait_reasons import Reason
 
 UNFINISHED = "n"
@@ -48,14 +48,16 @@ class Swapped:
 
 
 @dataclass(frozen=True, slots=True)
-class Stale:
+class TargetChanged:
     """The note is no longer what was expected; the new text does not stand there."""
 
     taken: str | None = None
     """A file of the expected bytes that could not be put back, because somebody made a new note."""
 
 
-def put(files: Files, folder: int, name: str, temp: str, new: bytes, live: Live | None) -> Swapped | Stale | Reason:
+def swap_in(
+    files: Files, folder: int, name: str, temp: str, new: bytes, live: CurrentFile | None
+) -> Swapped | TargetChanged | Reason:
     """Put ``new`` under the name of a note that was just read as ``live``, or that was not there.
 
     Raises OSError when it cannot be told what became of it, or when a temporary is left.
@@ -64,16 +66,16 @@ def put(files: Files, folder: int, name: str, temp: str, new: bytes, live: Live 
     try:
         write_whole(files, folder, unfinished, new, live)
         if live is not None and files.look(folder, name) != live.found:
-            let_go(files, folder, unfinished)
-            return Stale()
+            unlink_durably(files, folder, unfinished)
+            return TargetChanged()
         files.rename(folder, unfinished, temp)
     except OSError as error:
-        if not drop(files, folder, unfinished):
+        if not try_unlink(files, folder, unfinished):
             raise
         return "attributes" if isinstance(error, _AttributesLost) else why(error)
     try:
         if live is None:
-            result: Swapped | Stale = _create(files, folder, name, temp)
+            result: Swapped | TargetChanged = _create(files, folder, name, temp)
         else:
             result = _exchange(files, folder, name, temp, live)
     except OSError as error:
@@ -82,25 +84,27 @@ def put(files: Files, folder: int, name: str, temp: str, new: bytes, live: Live 
     return result
 
 
-def _undone(files: Files, folder: int, temp: str, error: OSError) -> Stale | Reason:
+def _undone(files: Files, folder: int, temp: str, error: OSError) -> TargetChanged | Reason:
     """Nothing was swapped; the temporary is taken away. Raises the error when that cannot be told."""
     if files.look(folder, temp + TAKEN) is not None:
         raise error
-    if not drop(files, folder, temp):
+    if not try_unlink(files, folder, temp):
         raise error
-    return Stale() if error.errno == errno.ENOENT else "file_system" if error.errno in UNSUPPORTED else why(error)
+    return (
+        TargetChanged() if error.errno == errno.ENOENT else "file_system" if error.errno in UNSUPPORTED else why(error)
+    )
 
 
-def _create(files: Files, folder: int, name: str, temp: str) -> Swapped | Stale:
+def _create(files: Files, folder: int, name: str, temp: str) -> Swapped | TargetChanged:
     try:
         move_new(files, folder, temp, name)
     except FileExistsError:
-        let_go(files, folder, temp)
-        return Stale()
+        unlink_durably(files, folder, temp)
+        return TargetChanged()
     return Swapped(None)
 
 
-def _exchange(files: Files, folder: int, name: str, temp: str, live: Live) -> Swapped | Stale:
+def _exchange(files: Files, folder: int, name: str, temp: str, live: CurrentFile) -> Swapped | TargetChanged:
     try:
         files.exchange(folder, temp, name)
     except OSError as error:
@@ -110,7 +114,7 @@ def _exchange(files: Files, folder: int, name: str, temp: str, live: Live) -> Sw
     return Swapped(temp)
 
 
-def _take_verify_put(files: Files, folder: int, name: str, temp: str, live: Live) -> Swapped | Stale:
+def _take_verify_put(files: Files, folder: int, name: str, temp: str, live: CurrentFile) -> Swapped | TargetChanged:
     """Without exchange: no byte can be lost here either, but for an instant there is no note.
 
     The temporary keeps its name until it is the note, or until it is known what was taken: so a crash leaves no doubt.
@@ -124,10 +128,10 @@ def _take_verify_put(files: Files, folder: int, name: str, temp: str, live: Live
             return Swapped(taken)
         move_new(files, folder, taken, name)
     except FileExistsError:
-        return Stale(taken)
+        return TargetChanged(taken)
     files.fsync(folder)
-    let_go(files, folder, temp)
-    return Stale()
+    unlink_durably(files, folder, temp)
+    return TargetChanged()
 
 
 def move_new(files: Files, folder: int, old: str, new: str) -> None:
@@ -154,19 +158,19 @@ class _AttributesLost(OSError):
     """Something about the old file could not be given to the new one."""
 
 
-def write_whole(files: Files, folder: int, temp: str, new: bytes, live: Live | None) -> None:
+def write_whole(files: Files, folder: int, temp: str, new: bytes, live: CurrentFile | None) -> None:
     """A whole, durable file beside the note, like the one it is to replace."""
     fd = files.create(folder, temp, private=live is not None)
     try:
         files.write(fd, new)
         if live is not None:
-            _liken(files, fd, live)
+            _copy_metadata(files, fd, live)
         files.fsync(fd)
     finally:
         files.close(fd)
 
 
-def _liken(files: Files, fd: int, live: Live) -> None:
+def _copy_metadata(files: Files, fd: int, live: CurrentFile) -> None:
     """Owner, group, mode, attributes and access control lists as they were."""
     mine, old = files.stat(fd), live.found
     try:
@@ -182,16 +186,16 @@ def _liken(files: Files, fd: int, live: Live) -> None:
         files.set_mtime(fd, mine.mtime_ns + 10**9)  # else watchers that see whole seconds would miss the change
 
 
-def let_go(files: Files, folder: int, name: str) -> None:
+def unlink_durably(files: Files, folder: int, name: str) -> None:
     """Take a temporary of ours away for good: the journal is about to forget it."""
     files.unlink(folder, name)
     files.fsync(folder)
 
 
-def drop(files: Files, folder: int, name: str) -> bool:
+def try_unlink(files: Files, folder: int, name: str) -> bool:
     """The same, if it is there; False when that cannot be done now."""
     try:
-        let_go(files, folder, name)
+        unlink_durably(files, folder, name)
     except OSError as error:
         return error.errno == errno.ENOENT
     return True

@@ -7,18 +7,25 @@ from contextlib import suppress
 from dataclasses import replace
 
 from vault_memory.vault.fs import Files
-from vault_memory.vault.write.atomic_swap import Stale, Swapped, let_go, put, temporary, why
+from vault_memory.vault.write.atomic_swap import Swapped, TargetChanged, swap_in, temporary, unlink_durably, why
 from vault_memory.vault.write.copy_file import put_copy
-from vault_memory.vault.write.journal import JournalUnavailable, Op, Outcome
-from vault_memory.vault.write.preconditions import HOLD, Asked, Live, came_or_went, closed_because, read_live
+from vault_memory.vault.write.journal import JournalUnavailable, Outcome, PendingWrite
+from vault_memory.vault.write.preconditions import (
+    HOLD,
+    CurrentFile,
+    WriteRequest,
+    came_or_went,
+    read_live,
+    reason_to_wait,
+)
 from vault_memory.vault.write.trash import throw_away
 from vault_memory.vault.write.wait_reasons import Reason
-from vault_memory.vault.write.write_context import Means, Merge
+from vault_memory.vault.write.write_context import Merge, WriteContext
 
 ATTEMPTS = 5
 
 
-def carry_out(means: Means, op: Op, merge: Merge, now: float) -> Op:
+def carry_out(means: WriteContext, op: PendingWrite, merge: Merge, now: float) -> PendingWrite:
     """The op, done or pending."""
     if op.side == "ours" and (reason := means.barred(op.path, now)):
         return means.postpone(op, reason)
@@ -41,7 +48,7 @@ def carry_out(means: Means, op: Op, merge: Merge, now: float) -> Op:
     return means.postpone(op, "busy")
 
 
-def _folder_of(files: Files, op: Op) -> int:
+def _folder_of(files: Files, op: PendingWrite) -> int:
     """The folder of the note; for a new note it is made."""
     try:
         return files.open_folder(op.folder)
@@ -66,7 +73,7 @@ def make_folders(files: Files, path: str) -> int:
     return files.open_folder(path)
 
 
-def _attempt(means: Means, folder: int, op: Op, merge: Merge, now: float) -> Op:
+def _attempt(means: WriteContext, folder: int, op: PendingWrite, merge: Merge, now: float) -> PendingWrite:
     """The op done, pending, or still planned when the note changed under our hands."""
     live = read_live(means.files, folder, op.name)
     if isinstance(live, str):
@@ -82,7 +89,9 @@ def _attempt(means: Means, folder: int, op: Op, merge: Merge, now: float) -> Op:
     return _swap(means, folder, op, live, fresh, now)
 
 
-def _must_wait(means: Means, folder: int, op: Op, live: Live | None, now: float) -> Reason | None:
+def _must_wait(
+    means: WriteContext, folder: int, op: PendingWrite, live: CurrentFile | None, now: float
+) -> Reason | None:
     head = means.snapshots.head(op.path)
     if live is None:
         if op.side == "theirs":
@@ -93,12 +102,12 @@ def _must_wait(means: Means, folder: int, op: Op, live: Live | None, now: float)
     last = None
     if not known:
         last = means.snapshots.bytes_of(head.revision if head else op.base)
-    asked = Asked(max(live.found.size, len(means.content(op))), op.since, op.quiet, now)
+    asked = WriteRequest(max(live.found.size, len(means.content(op))), op.since, op.quiet, now)
     own = known and head is not None and head.by != "person"
-    return closed_because(means.files, folder, op.name, live, asked, last, own=own)
+    return reason_to_wait(means.files, folder, op.name, live, asked, last, own=own)
 
 
-def _fresh(means: Means, op: Op, live: Live | None, merge: Merge) -> bytes | None:
+def _fresh(means: WriteContext, op: PendingWrite, live: CurrentFile | None, merge: Merge) -> bytes | None:
     """The whole text that is to stand there."""
     content = means.content(op)
     if live is None:
@@ -109,31 +118,33 @@ def _fresh(means: Means, op: Op, live: Live | None, merge: Merge) -> bytes | Non
     return merge(base, content, live.raw) if op.side == "ours" else merge(base, live.raw, content)
 
 
-def _swap(means: Means, folder: int, op: Op, live: Live | None, fresh: bytes, now: float) -> Op:
+def _swap(
+    means: WriteContext, folder: int, op: PendingWrite, live: CurrentFile | None, fresh: bytes, now: float
+) -> PendingWrite:
     op = means.plan(replace(op, temp=temporary(op.name, means.token())), live, fresh)
     try:
-        result = put(means.files, folder, op.name, op.temp, fresh, live)
-        if isinstance(result, Stale) and result.taken is not None:
+        result = swap_in(means.files, folder, op.name, op.temp, fresh, live)
+        if isinstance(result, TargetChanged) and result.taken is not None:
             means.watch(op, result.taken, now)
-            let_go(means.files, folder, op.temp)
+            unlink_durably(means.files, folder, op.temp)
     except OSError:
         return _left_to_recovery(op, "io_error")
     match result:
         case Swapped(displaced):
             means.synced(op.folder)
             return finish_swap(means, op, displaced, now)
-        case Stale():
+        case TargetChanged():
             return op
         case reason:
             return means.postpone(op, reason)
 
 
-def _left_to_recovery(op: Op, reason: Reason) -> Op:
+def _left_to_recovery(op: PendingWrite, reason: Reason) -> PendingWrite:
     """It waits, and is still planned in the journal, so that what is left of this attempt is looked for."""
     return replace(op, phase="pending", reason=reason)
 
 
-def finish_swap(means: Means, op: Op, displaced: str | None, now: float) -> Op:
+def finish_swap(means: WriteContext, op: PendingWrite, displaced: str | None, now: float) -> PendingWrite:
     """The new text stands; when the journal cannot take that now, recovery will find it out again."""
     outcome: Outcome = "written" if op.fresh == op.content else "merged"
     try:
@@ -142,7 +153,7 @@ def finish_swap(means: Means, op: Op, displaced: str | None, now: float) -> Op:
         return replace(op, phase="done", outcome=outcome, after=op.fresh)
 
 
-def _conflict(means: Means, folder: int, op: Op, live: Live | None, now: float) -> Op:
+def _conflict(means: WriteContext, folder: int, op: PendingWrite, live: CurrentFile | None, now: float) -> PendingWrite:
     """Both texts stay: a person's under the note's name, the other beside it."""
     assert live is not None, "where there is nothing, there is no conflict"
     head = means.snapshots.head(op.path)

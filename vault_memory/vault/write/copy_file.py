@@ -4,8 +4,8 @@ The name is one that sync programs carry along like any other, and never one tha
 """
 
 from vault_memory.vault.fs import Files
-from vault_memory.vault.write.atomic_swap import UNFINISHED, drop, move_new, write_whole
-from vault_memory.vault.write.preconditions import Live, read_live
+from vault_memory.vault.write.atomic_swap import UNFINISHED, move_new, try_unlink, write_whole
+from vault_memory.vault.write.preconditions import CurrentFile, read_live
 
 LONGEST_NAME = 255
 """In bytes of UTF-8."""
@@ -23,7 +23,9 @@ def copy_name(name: str, stamp: str, by: str = "bot", number: int = 1) -> str:
     return stem.encode()[:room].decode(errors="ignore").rstrip() + mark
 
 
-def put_copy(files: Files, folder: int, name: str, stamp: str, temp: str, raw: bytes, live: Live | None) -> str | None:
+def put_copy(
+    files: Files, folder: int, name: str, stamp: str, temp: str, raw: bytes, live: CurrentFile | None
+) -> str | None:
     """Put these bytes beside the note, durable; returns the name, or None when none was to be had.
 
     Done again, it finds that it was done.
@@ -37,9 +39,9 @@ def put_copy(files: Files, folder: int, name: str, stamp: str, temp: str, raw: b
                 files.fsync(folder)
                 return wanted
     except OSError:
-        drop(files, folder, unfinished)
+        try_unlink(files, folder, unfinished)
         raise
-    drop(files, folder, unfinished)
+    try_unlink(files, folder, unfinished)
     return None
 
 
@@ -49,7 +51,7 @@ def _named(files: Files, folder: int, unfinished: str, wanted: str, raw: bytes) 
         move_new(files, folder, unfinished, wanted)
     except FileExistsError:
         there = read_live(files, folder, wanted)
-        if not isinstance(there, Live) or there.raw != raw:
+        if not isinstance(there, CurrentFile) or there.raw != raw:
             return False
         files.unlink(folder, unfinished)
     return True

@@ -5,7 +5,7 @@ import secrets
 
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.fs import RealFiles
-from vault_memory.vault.write.atomic_swap import drop, move_new
+from vault_memory.vault.write.atomic_swap import move_new, try_unlink
 from vault_memory.vault.write.attempt import make_folders
 
 
@@ -30,7 +30,7 @@ def add_file(root: str | os.PathLike[str], path: str, raw: bytes) -> bool:
         except FileExistsError:
             return False
         finally:
-            drop(files, folder, temp)
+            try_unlink(files, folder, temp)
         files.fsync(folder)
         return True
     finally:

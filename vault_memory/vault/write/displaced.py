@@ -10,9 +10,9 @@ from hashlib import sha256
 
 from vault_memory.vault.fs import Files
 from vault_memory.vault.snapshots import revision_of
-from vault_memory.vault.write.journal import Displaced, Op
+from vault_memory.vault.write.journal import DisplacedFile, PendingWrite
 from vault_memory.vault.write.preconditions import HOLD, half_saved
-from vault_memory.vault.write.write_context import Means
+from vault_memory.vault.write.write_context import WriteContext
 
 LOOKS = (0.1, 0.4, 1.5, 8.0)
 """Seconds from one look to the next at first; afterwards a minute."""
@@ -23,7 +23,7 @@ UNPROVED = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class DisplacedSample:
     """One look at a displaced file."""
 
     raw: bytes
@@ -32,7 +32,7 @@ class Seen:
     """Whether nobody else has it open, if the system tells."""
 
 
-def look(means: Means, entry: Displaced, stamp: str, now: float) -> Op | None:
+def poll_displaced(means: WriteContext, entry: DisplacedFile, stamp: str, now: float) -> PendingWrite | None:
     """Look once: purge it, wait, or give the op that brings its late text into the note."""
     folder_path, _, name = entry.place.rpartition("/")
     try:
@@ -59,12 +59,12 @@ def look(means: Means, entry: Displaced, stamp: str, now: float) -> Op | None:
     return None
 
 
-def _done_with(means: Means, entry: Displaced, seen: Seen, now: float) -> bool:
+def _done_with(means: WriteContext, entry: DisplacedFile, seen: DisplacedSample, now: float) -> bool:
     proved = seen.alone or (seen.alone is None and now - entry.since > UNPROVED)
     return proved and (means.snapshots.knows(seen.revision) or means.journal.is_forgotten(seen.revision))
 
 
-def _seen(files: Files, folder: int, name: str) -> Seen:
+def _seen(files: Files, folder: int, name: str) -> DisplacedSample:
     """The bytes, and whether nobody could have changed them since: asked before and after they were read."""
     fd = files.open(folder, name)
     try:
@@ -76,10 +76,12 @@ def _seen(files: Files, folder: int, name: str) -> Seen:
             alone = files.alone(fd, readers_too=True) and same
     finally:
         files.close(fd)
-    return Seen(raw, revision_of(raw), alone)
+    return DisplacedSample(raw, revision_of(raw), alone)
 
 
-def _changed(means: Means, entry: Displaced, seen: Seen, stamp: str, now: float) -> Op | None:
+def _changed(
+    means: WriteContext, entry: DisplacedFile, seen: DisplacedSample, stamp: str, now: float
+) -> PendingWrite | None:
     """Somebody saved into it: bring that into the note as soon as it looks whole."""
     known = means.snapshots.bytes_of(entry.incorporated)
     wait = HOLD if half_saved(seen.raw, known) else QUIET
@@ -94,14 +96,14 @@ def _changed(means: Means, entry: Displaced, seen: Seen, stamp: str, now: float)
     if means.journal.op(op_id) is not None:
         means.put_off(_next(entry, now, seen))
         return None
-    means.know(op_id, seen.raw)
-    return Op(
+    means.stage_content(op_id, seen.raw)
+    return PendingWrite(
         op_id, entry.path, "theirs", base=entry.incorporated, content=seen.revision, since=now, stamp=stamp,
         entry=entry.place,
     )  # fmt: skip
 
 
-def _next(entry: Displaced, now: float, seen: Seen | None = None) -> Displaced:
+def _next(entry: DisplacedFile, now: float, seen: DisplacedSample | None = None) -> DisplacedFile:
     delay = LOOKS[entry.looks] if entry.looks < len(LOOKS) else 60.0
     entry = replace(entry, looks=entry.looks + 1, next_look=now + delay)
     if seen is not None and seen.revision != entry.seen:

@@ -75,7 +75,7 @@ class JournalUnavailable(VaultError):
 
 
 @dataclass(frozen=True, slots=True)
-class Op:
+class PendingWrite:
     """One write, on its way."""
 
     op_id: str
@@ -119,7 +119,7 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
-class Displaced:
+class DisplacedFile:
     """A file that lost its name to a write, and may still be written to by whoever has it open."""
 
     place: str
@@ -137,8 +137,8 @@ class Displaced:
     next_look: float = 0.0
 
 
-_OP_FIELDS = tuple(one.name for one in fields(Op))
-_DISPLACED_FIELDS = tuple(one.name for one in fields(Displaced))
+_OP_FIELDS = tuple(one.name for one in fields(PendingWrite))
+_DISPLACED_FIELDS = tuple(one.name for one in fields(DisplacedFile))
 _OP, _DISPLACED = ", ".join(_OP_FIELDS), ", ".join(_DISPLACED_FIELDS)
 _put = operator.attrgetter(*_OP_FIELDS)
 _displace = operator.attrgetter(*_DISPLACED_FIELDS)
@@ -169,14 +169,14 @@ class Journal:
                 raise JournalUnavailable(str(error)) from None
             raise
 
-    def put(self, op: Op) -> None:
+    def put(self, op: PendingWrite) -> None:
         """Keep this state of an op."""
         self.connection.execute(f"INSERT OR REPLACE INTO ops({_OP}) VALUES ({_marks(_OP_FIELDS)})", _put(op))
 
-    def op(self, op_id: str) -> Op | None:
+    def op(self, op_id: str) -> PendingWrite | None:
         return next(iter(self._ops("op_id = ?", op_id)), None)
 
-    def ops(self, phase: Phase) -> list[Op]:
+    def ops(self, phase: Phase) -> list[PendingWrite]:
         """All ops in this phase, the oldest first."""
         return self._ops("phase = ?", phase)
 
@@ -209,30 +209,30 @@ class Journal:
     def set_recorded(self, note: str, record_id: str) -> None:
         self.set_state(RECORDED + note, record_id)
 
-    def supersede(self, op: Op) -> None:
+    def supersede(self, op: PendingWrite) -> None:
         """Drop what was planned for earlier late text of the same displaced file."""
         self.connection.execute(
             "DELETE FROM ops WHERE entry = ? AND entry != '' AND op_id != ? AND phase != 'done'", (op.entry, op.op_id)
         )
 
-    def displace(self, entry: Displaced) -> None:
+    def displace(self, entry: DisplacedFile) -> None:
         """Keep this state of a displaced file."""
         self.connection.execute(
             f"INSERT OR REPLACE INTO displaced({_DISPLACED}) VALUES ({_marks(_DISPLACED_FIELDS)})", _displace(entry)
         )
 
-    def displaced(self) -> list[Displaced]:
+    def displaced(self) -> list[DisplacedFile]:
         rows = self.connection.execute(f"SELECT {_DISPLACED} FROM displaced ORDER BY since, place")
-        return [Displaced(*row) for row in rows]
+        return [DisplacedFile(*row) for row in rows]
 
-    def entry(self, place: str) -> Displaced | None:
+    def entry(self, place: str) -> DisplacedFile | None:
         rows = self.connection.execute(f"SELECT {_DISPLACED} FROM displaced WHERE place = ?", (place,))
-        return next((Displaced(*row) for row in rows), None)
+        return next((DisplacedFile(*row) for row in rows), None)
 
     def forget_displaced(self, place: str) -> None:
         self.connection.execute("DELETE FROM displaced WHERE place = ?", (place,))
 
-    def throw_away(self, op: Op, now: float) -> None:
+    def throw_away(self, op: PendingWrite, now: float) -> None:
         """The note of this op lies in the trash from now on."""
         self.connection.execute("INSERT OR IGNORE INTO trash VALUES (?, ?, ?, ?)", (op.op_id, op.path, op.base, now))
 
@@ -276,9 +276,9 @@ class Journal:
     def close(self) -> None:
         self.connection.close()
 
-    def _ops(self, where: str, value: str) -> list[Op]:
+    def _ops(self, where: str, value: str) -> list[PendingWrite]:
         rows = self.connection.execute(f"SELECT {_OP} FROM ops WHERE {where} ORDER BY since, rowid", (value,))
-        return [Op(*row) for row in rows]
+        return [PendingWrite(*row) for row in rows]
 
 
 def open_journal(folder: Path) -> Journal:

@@ -19,7 +19,7 @@ _CLOCK_WAS_SET = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class CurrentFile:
     """A note as it stands."""
 
     raw: bytes = field(repr=False)
@@ -30,7 +30,7 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WriteRequest:
     """What somebody wants to do to a note, as far as the gate minds."""
 
     size: int
@@ -42,7 +42,7 @@ class Asked:
     now: float
 
 
-def read_live(files: Files, folder: int, name: str) -> Live | Reason | None:
+def read_live(files: Files, folder: int, name: str) -> CurrentFile | Reason | None:
     """The note's bytes, or why not, or None when there is nothing of this name."""
     seen = files.look(folder, name)
     if seen is None:
@@ -66,11 +66,11 @@ def read_live(files: Files, folder: int, name: str) -> Live | Reason | None:
         files.close(fd)
     if before != after or len(raw) != after.size:
         return "hot"
-    return Live(raw, revision_of(raw), after, attributes)
+    return CurrentFile(raw, revision_of(raw), after, attributes)
 
 
-def closed_because(
-    files: Files, folder: int, name: str, live: Live, asked: Asked, last: bytes | None, *, own: bool
+def reason_to_wait(
+    files: Files, folder: int, name: str, live: CurrentFile, asked: WriteRequest, last: bytes | None, *, own: bool
 ) -> Reason | None:
     """Why this note may not be replaced now, or None. ``last`` is its version before; ``own`` when we wrote it."""
     if reason := _unkeepable(files, live.found):

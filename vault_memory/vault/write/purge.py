@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from vault_memory.database.secure_delete import compact
 from vault_memory.vault.snapshots import Snapshots, revision_of
-from vault_memory.vault.write.journal import FORGOTTEN, GAP, RECORDED, Displaced, Journal, Op
-from vault_memory.vault.write.write_context import Means
+from vault_memory.vault.write.journal import FORGOTTEN, GAP, RECORDED, DisplacedFile, Journal, PendingWrite
+from vault_memory.vault.write.write_context import WriteContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,12 @@ def look_through(journal: Journal, eraser: Eraser) -> Erased:
     return _counted(journal, eraser, _changes(journal, eraser))
 
 
-def names_kept(means: Means, eraser: Eraser) -> int:
+def names_kept(means: WriteContext, eraser: Eraser) -> int:
     """How many names of notes that are not there any more hold it."""
     return len(_named_so(means, eraser))
 
 
-def erase(means: Means, eraser: Eraser) -> Erased:
+def erase(means: WriteContext, eraser: Eraser) -> Erased:
     """Take it out, and write the journal's file anew."""
     means.flush()
     journal, snapshots = means.journal, means.snapshots
@@ -121,9 +121,9 @@ def _changes(journal: Journal, eraser: Eraser) -> Changes:
     return found
 
 
-def _waiting(journal: Journal, eraser: Eraser, revisions: Mapping[str, str]) -> list[tuple[Op, bytes | None]]:
+def _waiting(journal: Journal, eraser: Eraser, revisions: Mapping[str, str]) -> list[tuple[PendingWrite, bytes | None]]:
     """The writes that have it in what they are to record, or to write, with that record; b"" where it may stay."""
-    found: list[tuple[Op, bytes | None]] = []
+    found: list[tuple[PendingWrite, bytes | None]] = []
     for op in (*journal.ops("pending"), *journal.ops("planned"), *journal.ops("done")):
         told = eraser.told(op.record) if op.record else op.record
         if told != op.record:
@@ -146,7 +146,7 @@ _NAMES = (("versions", "path"), ("trash", "path"), ("displaced", "path"), ("disp
 _STATE_NAMES = (RECORDED, GAP)
 
 
-def _named_so(means: Means, eraser: Eraser) -> dict[str, str]:
+def _named_so(means: WriteContext, eraser: Eraser) -> dict[str, str]:
     """Paths that hold it and lead to no file, each with the path that takes its place."""
     connection = means.journal.connection
     paths = {str(path) for table, column in _NAMES for (path,) in connection.execute(f"SELECT {column} FROM {table}")}
@@ -159,7 +159,7 @@ def _named_so(means: Means, eraser: Eraser) -> dict[str, str]:
     }
 
 
-def _is_there(means: Means, path: str) -> bool:
+def _is_there(means: WriteContext, path: str) -> bool:
     """Whether a file has this path; also where nobody can say."""
     folder_path, _, name = path.rpartition("/")
     try:
@@ -215,13 +215,13 @@ def _let_go(journal: Journal, snapshots: Snapshots, revisions: Mapping[str, str]
             journal.set_state(FORGOTTEN + entry.incorporated, "")
 
 
-def _purge(means: Means, eraser: Eraser) -> list[str]:
+def _purge(means: WriteContext, eraser: Eraser) -> list[str]:
     """Take away the displaced files that hold it; those that somebody may still write to are named."""
     entries = [entry for entry in means.journal.displaced() if entry.place not in means.purged]
     return [entry.place for entry in entries if not _purged(means, entry, eraser)]
 
 
-def _purged(means: Means, entry: Displaced, eraser: Eraser) -> bool:
+def _purged(means: WriteContext, entry: DisplacedFile, eraser: Eraser) -> bool:
     """Whether nothing of it is under this name any more."""
     folder_path, _, name = entry.place.rpartition("/")
     files = means.files

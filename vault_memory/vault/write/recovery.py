@@ -9,16 +9,16 @@ from vault_memory.vault.fs import Files
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.atomic_swap import TAKEN, UNFINISHED, move_new
 from vault_memory.vault.write.attempt import finish_swap
-from vault_memory.vault.write.journal import Op
-from vault_memory.vault.write.write_context import Means
+from vault_memory.vault.write.journal import PendingWrite
+from vault_memory.vault.write.write_context import WriteContext
 
 
-def recover(means: Means, now: float) -> list[Op]:
+def recover(means: WriteContext, now: float) -> list[PendingWrite]:
     """Every op that was under way, now done or waiting; what could not be looked at stays as it is."""
     return [_recovered(means, op, now) for op in means.journal.ops("planned")]
 
 
-def _recovered(means: Means, op: Op, now: float) -> Op:
+def _recovered(means: WriteContext, op: PendingWrite, now: float) -> PendingWrite:
     try:
         folder = means.files.open_folder(op.folder)
     except (FileNotFoundError, NotADirectoryError):
@@ -33,7 +33,7 @@ def _recovered(means: Means, op: Op, now: float) -> Op:
         means.files.close(folder)
 
 
-def _judged(means: Means, folder: int, op: Op, now: float) -> Op:
+def _judged(means: WriteContext, folder: int, op: PendingWrite, now: float) -> PendingWrite:
     files, taken = means.files, op.temp + TAKEN
     if files.look(folder, op.temp + UNFINISHED) is not None:
         files.unlink(folder, op.temp + UNFINISHED)
@@ -64,7 +64,7 @@ def _keep_one(files: Files, folder: int, other: str) -> None:
     files.unlink(folder, other)
 
 
-def _after_taking(means: Means, folder: int, op: Op, taken: str, now: float) -> Op:
+def _after_taking(means: WriteContext, folder: int, op: PendingWrite, taken: str, now: float) -> PendingWrite:
     """The note was taken away, and perhaps another put in its place."""
     files = means.files
     used = _revision(files, folder, op.temp) not in (None, op.fresh)  # somebody wrote, while it had the note's name
@@ -92,7 +92,7 @@ def _after_taking(means: Means, folder: int, op: Op, taken: str, now: float) -> 
     return means.postpone(op, "interrupted")
 
 
-def _was_put(means: Means, folder: int, op: Op, taken: str) -> bool:
+def _was_put(means: WriteContext, folder: int, op: PendingWrite, taken: str) -> bool:
     """The temporary was there before the note was taken, and lost its name to the note or once that was written down.
 
     What stands under the note's name tells nothing: somebody may have saved since.
@@ -103,7 +103,7 @@ def _was_put(means: Means, folder: int, op: Op, taken: str) -> bool:
     return means.journal.entry(f"{op.folder}/{taken}" if op.folder else taken) is None
 
 
-def _happened(means: Means, folder: int, op: Op, displaced: str | None, now: float) -> Op:
+def _happened(means: WriteContext, folder: int, op: PendingWrite, displaced: str | None, now: float) -> PendingWrite:
     means.files.fsync(folder)
     means.synced(op.folder)
     if not op.content:

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.atomic_swap import TAKEN, move_new, temporary, why
-from vault_memory.vault.write.journal import Op
-from vault_memory.vault.write.preconditions import Live, read_live
-from vault_memory.vault.write.write_context import Means
+from vault_memory.vault.write.journal import PendingWrite
+from vault_memory.vault.write.preconditions import CurrentFile, read_live
+from vault_memory.vault.write.write_context import WriteContext
 
 KEPT_FOR = 30 * 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Thrown:
+class TrashedNote:
     """One note in the trash."""
 
     id: str
@@ -26,7 +26,7 @@ class Thrown:
     at: float
 
 
-def throw_away(means: Means, op: Op, now: float) -> Op:
+def throw_away(means: WriteContext, op: PendingWrite, now: float) -> PendingWrite:
     """Take the note away, if it still is what the op was based on; else nothing is done."""
     try:
         folder = means.files.open_folder(op.folder)
@@ -47,7 +47,7 @@ def throw_away(means: Means, op: Op, now: float) -> Op:
         means.files.close(folder)
 
 
-def _taken(means: Means, folder: int, op: Op, live: Live, now: float) -> Op:
+def _taken(means: WriteContext, folder: int, op: PendingWrite, live: CurrentFile, now: float) -> PendingWrite:
     op = means.plan(replace(op, temp=temporary(op.name, means.token())), live, None)
     taken = op.temp + TAKEN
     try:
@@ -67,7 +67,7 @@ def _taken(means: Means, folder: int, op: Op, live: Live, now: float) -> Op:
     return means.finish(op, "trashed", now, after=None, displaced=taken)
 
 
-def _revision(means: Means, folder: int, name: str) -> str:
+def _revision(means: WriteContext, folder: int, name: str) -> str:
     fd = means.files.open(folder, name)
     try:
         return revision_of(means.files.read(fd))
@@ -75,19 +75,19 @@ def _revision(means: Means, folder: int, name: str) -> str:
         means.files.close(fd)
 
 
-def thrown(means: Means) -> list[Thrown]:
+def thrown(means: WriteContext) -> list[TrashedNote]:
     """What lies in the trash, the newest first."""
     rows = means.journal.connection.execute("SELECT id, path, revision, at FROM trash ORDER BY at DESC, id")
-    return [Thrown(*row) for row in rows]
+    return [TrashedNote(*row) for row in rows]
 
 
-def empty(means: Means, now: float) -> None:
+def empty(means: WriteContext, now: float) -> None:
     """Let go of what has lain there for long."""
     with means.journal.transaction():
         means.journal.connection.execute("DELETE FROM trash WHERE at < ?", (now - KEPT_FOR,))
 
 
-def take_out(means: Means, one: Thrown) -> None:
+def take_out(means: WriteContext, one: TrashedNote) -> None:
     """It stands in the vault again."""
     with means.journal.transaction():
         means.journal.connection.execute("DELETE FROM trash WHERE id = ?", (one.id,))

@@ -7,8 +7,8 @@ from typing import Literal
 
 from vault_memory.vault.fs import Files
 from vault_memory.vault.snapshots import Snapshots
-from vault_memory.vault.write.journal import Displaced, Journal, Op, Outcome
-from vault_memory.vault.write.preconditions import Live
+from vault_memory.vault.write.journal import DisplacedFile, Journal, Outcome, PendingWrite
+from vault_memory.vault.write.preconditions import CurrentFile
 from vault_memory.vault.write.wait_reasons import Reason
 
 Merge = Callable[[bytes | None, bytes, bytes], bytes | None]
@@ -24,7 +24,7 @@ def never(path: str, now: float) -> Literal[""]:
 
 
 @dataclass(slots=True)
-class Means:
+class WriteContext:
     """For one vault."""
 
     files: Files
@@ -41,11 +41,11 @@ class Means:
     _forgettable: set[str] = field(default_factory=set)
     _known: dict[str, bytes] = field(default_factory=dict)
 
-    def know(self, op_id: str, raw: bytes) -> None:
+    def stage_content(self, op_id: str, raw: bytes) -> None:
         """The text of an op that is not yet in the journal."""
         self._known[op_id] = raw
 
-    def content(self, op: Op) -> bytes:
+    def content(self, op: PendingWrite) -> bytes:
         """The text of an op."""
         raw = self._known.get(op.op_id)
         if raw is None:
@@ -58,7 +58,7 @@ class Means:
         gone = {place for place in self.purged if place.rpartition("/")[0] == folder_path}
         self._forgettable |= gone
 
-    def plan(self, op: Op, live: Live | None, fresh: bytes | None) -> Op:
+    def plan(self, op: PendingWrite, live: CurrentFile | None, fresh: bytes | None) -> PendingWrite:
         """Keep what this attempt is about to do, and all the bytes that it is about, before its first trace."""
         op = replace(op, phase="planned", reason="", expected=live.revision if live else None)
         with self._transaction():
@@ -71,7 +71,7 @@ class Means:
         self._known.pop(op.op_id, None)
         return op
 
-    def postpone(self, op: Op, reason: Reason | Literal[""]) -> Op:
+    def postpone(self, op: PendingWrite, reason: Reason | Literal[""]) -> PendingWrite:
         """The op waits."""
         waiting = replace(op, phase="pending", reason=reason)
         if waiting == self.journal.op(op.op_id):
@@ -83,7 +83,9 @@ class Means:
         self._known.pop(op.op_id, None)
         return waiting
 
-    def finish(self, op: Op, outcome: Outcome, now: float, *, after: str | None, displaced: str | None = None) -> Op:
+    def finish(
+        self, op: PendingWrite, outcome: Outcome, now: float, *, after: str | None, displaced: str | None = None
+    ) -> PendingWrite:
         """The op is done; what it displaced is watched from now on."""
         op = replace(op, phase="done", reason="", outcome=outcome, after=after)
         with self._transaction():
@@ -102,7 +104,7 @@ class Means:
         self._known.pop(op.op_id, None)
         return op
 
-    def _chain_on(self, op: Op, after: str | None, now: float) -> None:
+    def _chain_on(self, op: PendingWrite, after: str | None, now: float) -> None:
         """The versions that this op met and made. Not before it is done: what it meets may be merged away unseen."""
         for revision in (op.expected, op.content if op.entry else None):
             if revision is not None and self.snapshots.knows(revision):
@@ -110,7 +112,7 @@ class Means:
         if after is not None and self.snapshots.knows(after):
             self.snapshots.add(op.path, after, at=now, by=op.by, kept=True)
 
-    def displace(self, op: Op, name: str, now: float, known: str | None = None) -> None:
+    def displace(self, op: PendingWrite, name: str, now: float, known: str | None = None) -> None:
         """Watch a file that had the note's name; within a transaction. `known` are the bytes it had, if not those of
         the note that was met.
 
@@ -119,9 +121,9 @@ class Means:
         known = known or op.expected or op.fresh
         assert known
         place = f"{op.folder}/{name}" if op.folder else name
-        self.journal.displace(Displaced(place, op.path, known, since=now, next_look=now))
+        self.journal.displace(DisplacedFile(place, op.path, known, since=now, next_look=now))
 
-    def watch(self, op: Op, name: str, now: float) -> None:
+    def watch(self, op: PendingWrite, name: str, now: float) -> None:
         """Watch a file that lost the note's name although nothing was put there: it stays in the history."""
         with self._transaction():
             self.displace(op, name, now)
@@ -129,17 +131,17 @@ class Means:
             if op.expected is not None and all(version.revision != op.expected for version in chain):
                 self.snapshots.add(op.path, op.expected, at=now, by="person", kept=True)
 
-    def watch_ours(self, op: Op, name: str, now: float) -> None:
+    def watch_ours(self, op: PendingWrite, name: str, now: float) -> None:
         """Watch a file of ours that had the note's name, into which somebody has written."""
         with self._transaction():
             self.displace(op, name, now, op.fresh)
 
-    def put_off(self, entry: Displaced) -> None:
+    def put_off(self, entry: DisplacedFile) -> None:
         """Look at a displaced file later."""
         with self.journal.transaction():
             self.journal.displace(entry)
 
-    def incorporated(self, entry: Displaced, raw: bytes, now: float) -> None:
+    def incorporated(self, entry: DisplacedFile, raw: bytes, now: float) -> None:
         """Nothing of these bytes is missing in the note."""
         with self.journal.transaction():
             revision = self.snapshots.keep(raw)
@@ -151,7 +153,7 @@ class Means:
             with self._transaction():
                 pass
 
-    def _keep_content(self, op: Op) -> None:
+    def _keep_content(self, op: PendingWrite) -> None:
         if (raw := self._known.get(op.op_id)) is not None:
             self.snapshots.keep(raw, op.content)
 

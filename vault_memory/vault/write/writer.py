@@ -21,12 +21,12 @@ from vault_memory.vault.clock_sanity import Clock
 from vault_memory.vault.fs import Files, RealFiles
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.write.attempt import carry_out
-from vault_memory.vault.write.displaced import look
-from vault_memory.vault.write.journal import By, Displaced, Op, open_journal
+from vault_memory.vault.write.displaced import poll_displaced
+from vault_memory.vault.write.journal import By, DisplacedFile, PendingWrite, open_journal
 from vault_memory.vault.write.recovery import recover
-from vault_memory.vault.write.trash import Thrown, empty, take_out, thrown
+from vault_memory.vault.write.trash import TrashedNote, empty, take_out, thrown
 from vault_memory.vault.write.wait_reasons import WORDS
-from vault_memory.vault.write.write_context import Barred, Means, Merge, never
+from vault_memory.vault.write.write_context import Barred, Merge, WriteContext, never
 
 if TYPE_CHECKING:
     from vault_memory.vault.write.purge import Erased, Eraser
@@ -40,7 +40,7 @@ _ROUNDS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """What became of a write."""
 
     op_id: str
@@ -60,7 +60,7 @@ class Written:
         return WORDS.get(self.reason, self.reason)  # type: ignore[call-overload, no-any-return]
 
     @classmethod
-    def of(cls, op: Op) -> "Written":
+    def of(cls, op: PendingWrite) -> "WriteResult":
         """The state of an op."""
         outcome = op.outcome or "unchanged" if op.phase == "done" else "pending"
         return cls(op.op_id, op.path, outcome, op.reason, op.expected, op.after)
@@ -69,7 +69,7 @@ class Written:
 class Writer:
     """All writes to one vault. Several processes may have one each; they take turns."""
 
-    def __init__(self, means: Means, merge: Merge, *, lock: Path | None = None) -> None:
+    def __init__(self, means: WriteContext, merge: Merge, *, lock: Path | None = None) -> None:
         self._means, self._merge = means, merge
         self._lock = lock
         self.snapshots, self.journal = means.snapshots, means.journal
@@ -87,7 +87,7 @@ class Writer:
         """For the vault at ``root``, with its journal in ``state``; ``merge`` serves what was left waiting too."""
         journal = open_journal(state)
         snapshots = Snapshots(journal)
-        means = Means(files or RealFiles(root), journal, snapshots, lambda: secrets.token_hex(8), barred)
+        means = WriteContext(files or RealFiles(root), journal, snapshots, lambda: secrets.token_hex(8), barred)
         return cls(means, merge, lock=state / LOCK)
 
     def write(
@@ -102,7 +102,7 @@ class Writer:
         quiet: float = 0.3,
         record: bytes = b"",
         by: By = "bot",
-    ) -> Written:
+    ) -> WriteResult:
         """Put ``content``, made from the revision ``expected`` (None: a new note), under the note's name.
 
         Where the note is another by now, ``merge`` makes the text. ``record`` is handed back by `finished` until it
@@ -111,31 +111,31 @@ class Writer:
         inside(path)
         with self._turn(now.timestamp()):
             if known := self._means.journal.op(op_id):
-                return Written.of(known)
-            op = Op(
+                return WriteResult.of(known)
+            op = PendingWrite(
                 op_id, path, "ours", expected, revision_of(content), now.timestamp(), f"{now:%Y-%m-%d %H%M%S}", quiet,
                 record, by=by,
             )  # fmt: skip
-            self._means.know(op_id, content)
+            self._means.stage_content(op_id, content)
             real = real_path(self._means.files, path)
             if real is None:
-                return Written.of(self._means.postpone(op, "outside"))
+                return WriteResult.of(self._means.postpone(op, "outside"))
             self._settle(now)
             op = self._in_order(replace(op, path=real), merge or self._merge, now.timestamp())
             self._settle(now)
-        return Written.of(op)
+        return WriteResult.of(op)
 
-    def trash(self, path: str, *, expected: str, now: datetime, op_id: str, record: bytes = b"") -> Written:
+    def trash(self, path: str, *, expected: str, now: datetime, op_id: str, record: bytes = b"") -> WriteResult:
         """Move the note out of the vault, if it still has this revision; an edit beats a deletion."""
         inside(path)
         stamp = f"{now:%Y-%m-%d %H%M%S}"
         with self._turn(now.timestamp()):
             if known := self._means.journal.op(op_id):
-                return Written.of(known)
-            op = Op(op_id, path, "ours", expected, "", now.timestamp(), stamp, record=record)
+                return WriteResult.of(known)
+            op = PendingWrite(op_id, path, "ours", expected, "", now.timestamp(), stamp, record=record)
             op = self._in_order(op, self._merge, now.timestamp())
             self._settle(now)
-        return Written.of(op)
+        return WriteResult.of(op)
 
     def is_ours(self, path: str, revision: str) -> bool:
         """Whether this version of a note was put there by a write, and not by a person; also while that goes on."""
@@ -144,11 +144,11 @@ class Writer:
             return head.by == "bot"
         return any(op.path == path and op.fresh == revision for op in self._means.journal.ops("planned"))
 
-    def thrown(self) -> list[Thrown]:
+    def thrown(self) -> list[TrashedNote]:
         """What lies in the trash, the newest first."""
         return thrown(self._means)
 
-    def untrash(self, thrown_id: str, *, now: datetime, op_id: str) -> Written:
+    def untrash(self, thrown_id: str, *, now: datetime, op_id: str) -> WriteResult:
         """Put a note back; where another stands there by now, beside it. KeyError when it is not in the trash."""
         one = {each.id: each for each in self.thrown()}[thrown_id]
         raw = self.snapshots.bytes_of(one.revision) or b""
@@ -179,7 +179,7 @@ class Writer:
         empty(self._means, now.timestamp())
         return self.snapshots.prune(now.timestamp())
 
-    def believes(self, now: datetime) -> bool:
+    def clock_is_trustworthy(self, now: datetime) -> bool:
         """Whether the clock can be trusted as to the age of things."""
         return self._clock(now).believed
 
@@ -188,7 +188,7 @@ class Writer:
         seen, doubted_until = map(float, kept.split()) if kept else (self.snapshots.newest(), float("-inf"))
         return Clock(now.timestamp() if seen is None else seen, doubted_until).looked(now.timestamp())
 
-    def tend(self, now: datetime) -> list[Written]:
+    def tend(self, now: datetime) -> list[WriteResult]:
         """What is due: writes that wait, displaced files. Returns the waiting writes that are now done."""
         with self._turn(now.timestamp()):
             done = self._fold(now.timestamp())
@@ -196,11 +196,11 @@ class Writer:
             self._drop_purged()
         return done
 
-    def pending(self) -> list[Op]:
+    def pending(self) -> list[PendingWrite]:
         """The writes that wait, each with its reason; `content` gives their texts."""
         return [op for op in self._means.journal.ops("pending") if not op.entry]
 
-    def content(self, op: Op) -> bytes:
+    def content(self, op: PendingWrite) -> bytes:
         """The whole text that a write was to put there."""
         return self._means.content(op)
 
@@ -211,7 +211,7 @@ class Writer:
             with self._means.journal.transaction():
                 self._means.journal.remove(op_id)
 
-    def finished(self) -> list[Op]:
+    def finished(self) -> list[PendingWrite]:
         """Writes that are done and whose records are not yet acknowledged, the oldest first."""
         return [op for op in self._means.journal.ops("done") if op.op_id not in self._means.acknowledged]
 
@@ -219,21 +219,21 @@ class Writer:
         """The records of these writes are safe in the note's audit; after a crash they may be handed back once more."""
         self._means.acknowledged.update(dict.fromkeys(op_ids, note))
 
-    def recovered(self, now: datetime) -> list[Op]:
+    def recovered(self, now: datetime) -> list[PendingWrite]:
         """The writes that wait, after what a crash cut short was finished or undone."""
         with self._turn(now.timestamp()):
             return self.pending()
 
-    def begun(self) -> list[Op]:
+    def begun(self) -> list[PendingWrite]:
         """Writes that were cut short, and are not finished or undone yet; what stands in their notes may be ours."""
         return self._means.journal.ops("planned")
 
-    def finish_begun(self, now: datetime) -> None:
+    def recover_interrupted(self, now: datetime) -> None:
         """What a crash cut short is finished or undone; the lock is asked for only where something was begun."""
         if self.begun():
             self.recovered(now)
 
-    def displaced(self) -> list[Displaced]:
+    def displaced(self) -> list[DisplacedFile]:
         """The files that are still watched."""
         return [entry for entry in self._means.journal.displaced() if entry.place not in self._means.purged]
 
@@ -254,7 +254,7 @@ class Writer:
             recover(self._means, now)
             yield
 
-    def _in_order(self, op: Op, merge: Merge, now: float) -> Op:
+    def _in_order(self, op: PendingWrite, merge: Merge, now: float) -> PendingWrite:
         """Carry out a write after those that already wait for the same note; while they wait, so does it."""
         self._fold(now, op.path)
         for earlier in self.pending():
@@ -262,7 +262,7 @@ class Writer:
                 return self._means.postpone(op, earlier.reason)
         return carry_out(self._means, op, merge, now)
 
-    def _fold(self, now: float, path: str | None = None) -> list[Written]:
+    def _fold(self, now: float, path: str | None = None) -> list[WriteResult]:
         """Try again what waits, of one note or of all; of several writes to one note the oldest comes first."""
         done = []
         held: set[str] = set()
@@ -274,7 +274,7 @@ class Writer:
             if tried.phase != "done":
                 held.add(real)
             elif not op.entry:
-                done.append(Written.of(tried))
+                done.append(WriteResult.of(tried))
         return done
 
     def _settle(self, now: datetime) -> None:
@@ -285,7 +285,7 @@ class Writer:
             if not due:
                 return
             for entry in due:
-                late = look(self._means, entry, f"{now:%Y-%m-%d %H%M%S}", at)
+                late = poll_displaced(self._means, entry, f"{now:%Y-%m-%d %H%M%S}", at)
                 if late is not None:
                     carry_out(self._means, late, self._merge, at)
 
@@ -305,7 +305,7 @@ class Writer:
         self._means.flush()
 
 
-def _is_due(entry: Displaced, at: float) -> bool:
+def _is_due(entry: DisplacedFile, at: float) -> bool:
     """Also when the clock was set back since the last look."""
     return entry.next_look <= at or entry.next_look > at + FARTHEST
 
