@@ -9,16 +9,35 @@ from benchmarks.place import temporary
 from benchmarks.table import head, line
 
 MODULES = (
-    "indexing", "saving", "searching", "starting", "idle", "vectors", "edits", "merge", "writing", "syncing",
-    "requests", "recording", "prompting", "hooks", "scale", "hostile", "journeys",
-)  # fmt: skip
+    "indexing",
+    "saving",
+    "searching",
+    "starting",
+    "idle",
+    "vectors",
+    "edits",
+    "merge",
+    "writing",
+    "syncing",
+    "requests",
+    "recording",
+    "prompting",
+    "hooks",
+    "scale",
+    "hostile",
+    "journeys",
+)
 
 
 def main(names: list[str]) -> None:
     """Print the table as its rows are measured."""
     if unknown := sorted(set(names) - set(MODULES)):
-        raise SystemExit(f"error: no benchmark `{unknown[0]}`; there are {', '.join(MODULES)}")
-    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one thread, before numpy is loaded
+        raise SystemExit(
+            f"error: no benchmark `{unknown[0]}`; there are {', '.join(MODULES)}"
+        )
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = (
+        "1"  # one thread, before numpy is loaded
+    )
     started = time.monotonic()
     print(head(), flush=True)
     with temporary() as place:
@@ -29,7 +48,9 @@ def main(names: list[str]) -> None:
     print(
         f"\nMeasured in {took:.0f} s on {os.cpu_count()} processors with a load of {load:.1f}. CPU times are medians,"
     )
-    print("of one thread; on a busy machine they grow, and the floors of the same run grow with them.")
+    print(
+        "of one thread; on a busy machine they grow, and the floors of the same run grow with them."
+    )
 
 
 if __name__ == "__main__":

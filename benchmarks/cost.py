@@ -20,11 +20,19 @@ def median_cpu(work: Callable[[], object], rounds: int) -> float:
     return statistics.median(cpu_seconds(work) for _ in range(rounds))
 
 
-def process_cpu(command: Sequence[str], environment: Mapping[str, str], said: Path = Path(os.devnull)) -> float:
+def process_cpu(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    said: Path = Path(os.devnull),
+) -> float:
     """CPU seconds of a new process and its children, from its start to its end; `said` is its standard input."""
     with said.open("rb") as stdin:
         process = subprocess.Popen(
-            command, env=dict(environment), stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            command,
+            env=dict(environment),
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -34,11 +42,16 @@ def process_cpu(command: Sequence[str], environment: Mapping[str, str], said: Pa
 
 
 def median_process_cpu(
-    command: Sequence[str], environment: Mapping[str, str], rounds: int, said: Path = Path(os.devnull)
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    rounds: int,
+    said: Path = Path(os.devnull),
 ) -> float:
     """The median of some new processes, after one that fills the caches of the disk."""
     process_cpu(command, environment, said)
-    return statistics.median(process_cpu(command, environment, said) for _ in range(rounds))
+    return statistics.median(
+        process_cpu(command, environment, said) for _ in range(rounds)
+    )
 
 
 def resident_bytes(pid: int) -> int:

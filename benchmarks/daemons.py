@@ -30,7 +30,9 @@ class Running:
                 answer = ask(self.socket, call, arguments)
             except DaemonRefused as refused:
                 if refused.code != BEHIND or time.monotonic() > deadline:
-                    raise SystemExit(f"error: the daemon refuses: {refused.message}") from None
+                    raise SystemExit(
+                        f"error: the daemon refuses: {refused.message}"
+                    ) from None
                 continue
             if answer is None:
                 raise SystemExit("error: the daemon does not answer")
@@ -56,8 +58,11 @@ def running(place: Place, vault: Path, embedding: dict[str, str]) -> Iterator[Ru
         socket = memory.state.socket
     process = subprocess.Popen(
         [program(), "run", "--vault", str(vault)],
-        env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert process.stderr is not None
         said = ""

@@ -25,13 +25,26 @@ def rows(place: Place) -> Iterator[Row]:
         memory.semantic.embedder = counter
         whole = _embedded(memory, counter, lambda: None)
         for figure, edit, most in (
-            (f"a line inserted at the top of a {LINES:,}-line note", lambda: note.write_text("- new\n" + old), 2),
+            (
+                f"a line inserted at the top of a {LINES:,}-line note",
+                lambda: note.write_text("- new\n" + old),
+                2,
+            ),
             ("a renamed note", lambda: _rename(note, note.with_name("renamed.md")), 0),
-            ("a restored old version", lambda: note.with_name("renamed.md").write_text(old), 0),
+            (
+                "a restored old version",
+                lambda: note.with_name("renamed.md").write_text(old),
+                0,
+            ),
         ):
             count = _embedded(memory, counter, edit)
             yield Row(
-                figure, "whole file", f"{min(most, 1)}", f"{count} of {whole:,} embedded", f"≤ {most}", count <= most
+                figure,
+                "whole file",
+                f"{min(most, 1)}",
+                f"{count} of {whole:,} embedded",
+                f"≤ {most}",
+                count <= most,
             )
 
 

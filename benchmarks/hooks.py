@@ -19,18 +19,34 @@ def rows(place: Place) -> Iterator[Row]:
     vault = place.vault("1000-notes", 1_000)
     with place.open(vault) as memory:
         memory.index(embed=False)
-        user = next(scope for scope in memory.scopes() if scope.startswith("user:")).removeprefix("user:")
-    floor = 1000 * median_process_cpu([sys.executable, "-c", "pass"], place.environment(USUAL), ROUNDS)
+        user = next(
+            scope for scope in memory.scopes() if scope.startswith("user:")
+        ).removeprefix("user:")
+    floor = 1000 * median_process_cpu(
+        [sys.executable, "-c", "pass"], place.environment(USUAL), ROUNDS
+    )
     command = [program(), "hook", "claude-code", "--vault", str(vault), "--user", user]
     for figure, event, more in (
         ("`hook` at the start of a conversation", "SessionStart", USUAL),
         ("`hook` for a prompt: recorded", "UserPromptSubmit", USUAL),
-        ("`hook` for a prompt: recorded, and recalled lines", "UserPromptSubmit", RECALL),
+        (
+            "`hook` for a prompt: recorded, and recalled lines",
+            "UserPromptSubmit",
+            RECALL,
+        ),
     ):
         said = place.root / f"{event}.json"
-        said.write_text(json.dumps({"hook_event_name": event, "session_id": "bench", "prompt": PROMPT}))
+        said.write_text(
+            json.dumps(
+                {"hook_event_name": event, "session_id": "bench", "prompt": PROMPT}
+            )
+        )
         ours = 1000 * median_process_cpu(command, place.environment(more), ROUNDS, said)
         yield Row(
-            f"{figure}, 1,000 notes", "–", f"{floor:.0f} CPU ms (`python -c pass`)", f"{ours:.0f} CPU ms",
-            f"≤ {MOST} CPU ms", ours <= MOST,
-        )  # fmt: skip
+            f"{figure}, 1,000 notes",
+            "–",
+            f"{floor:.0f} CPU ms (`python -c pass`)",
+            f"{ours:.0f} CPU ms",
+            f"≤ {MOST} CPU ms",
+            ours <= MOST,
+        )

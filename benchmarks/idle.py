@@ -27,8 +27,12 @@ def rows(place: Place) -> Iterator[Row]:
     """Three rows: memory without and with a model, and the processor."""
     with ExitStack() as stack:
         daemons = {
-            "without a model": stack.enter_context(running(place, indexed(place, "idle-off", OFF), OFF)),
-            "with ONNX": stack.enter_context(running(place, indexed(place, "idle-onnx", ONNX), ONNX)),
+            "without a model": stack.enter_context(
+                running(place, indexed(place, "idle-off", OFF), OFF)
+            ),
+            "with ONNX": stack.enter_context(
+                running(place, indexed(place, "idle-onnx", ONNX), ONNX)
+            ),
         }
         daemons["with ONNX"].wait_until_embedded()
         for daemon in daemons.values():
@@ -36,8 +40,13 @@ def rows(place: Place) -> Iterator[Row]:
         time.sleep(3)
         before = {what: running_cpu(daemon.pid) for what, daemon in daemons.items()}
         time.sleep(SECONDS)
-        percent = {what: 100 * (running_cpu(daemon.pid) - before[what]) / SECONDS for what, daemon in daemons.items()}
-        memory = {what: resident_bytes(daemon.pid) / 1e6 for what, daemon in daemons.items()}
+        percent = {
+            what: 100 * (running_cpu(daemon.pid) - before[what]) / SECONDS
+            for what, daemon in daemons.items()
+        }
+        memory = {
+            what: resident_bytes(daemon.pid) / 1e6 for what, daemon in daemons.items()
+        }
     for what, most in MOST_MEGABYTES.items():
         yield Row(
             f"idle daemon, {NOTES:,} notes, memory {what}",
@@ -66,12 +75,21 @@ def indexed(place: Place, name: str, embedding: dict[str, str]) -> Path:
         if not memory.warm():
             embedder = memory.semantic.embedder
             assert embedder is not None
-            stand_in.fill(memory.indexing.index(), fingerprint=embedder.fingerprint, name=embedder.name, spare=EMBEDDED)
+            stand_in.fill(
+                memory.indexing.index(),
+                fingerprint=embedder.fingerprint,
+                name=embedder.name,
+                spare=EMBEDDED,
+            )
         elif embedding is ONNX:
-            raise SystemExit(f"error: no model: {memory.semantic.reason}\n\nhint: `make bench` installs it")
+            raise SystemExit(
+                f"error: no model: {memory.semantic.reason}\n\nhint: `make bench` installs it"
+            )
     return vault
 
 
 def _ask_around(daemon: Running) -> None:
     for scope in (*vaults.SCOPES, *vaults.SCOPES[:3]):
-        daemon.ask("search", {"query": "what was said of the harbour?", "scopes": [scope]})
+        daemon.ask(
+            "search", {"query": "what was said of the harbour?", "scopes": [scope]}
+        )

@@ -102,7 +102,10 @@ class Journey:
         """Counts a file or folder that is opened, and what of it is read."""
         self.opened += 1
         name = os.path.basename(str(path))
-        if flags & (os.O_ACCMODE | os.O_DIRECTORY | getattr(os, "O_PATH", 0)) != os.O_RDONLY:
+        if (
+            flags & (os.O_ACCMODE | os.O_DIRECTORY | getattr(os, "O_PATH", 0))
+            != os.O_RDONLY
+        ):
             return
         self.note_reads += name == os.path.basename(self.note)
         self.audit_reads += name.startswith(os.path.basename(self.note) + ".audit")
@@ -110,7 +113,11 @@ class Journey:
     def lock(self, descriptor: int, operation: int) -> None:
         """Counts a file lock, and how many others the process holds beneath it."""
         # A lock ends with its descriptor; the number may be that of another file by then.
-        self._locked = {number: file for number, file in self._locked.items() if _file_of(number) == file}
+        self._locked = {
+            number: file
+            for number, file in self._locked.items()
+            if _file_of(number) == file
+        }
         if operation & fcntl.LOCK_UN:
             self._locked.pop(descriptor, None)
             return
@@ -122,13 +129,17 @@ class Journey:
 
     def figures(self) -> dict[str, int]:
         """Returns the counts of all threads together."""
-        functions = {code for steps in self.threads.values() for code in steps.functions}
+        functions = {
+            code for steps in self.threads.values() for code in steps.functions
+        }
         return {
             "calls": sum(steps.calls for steps in self.threads.values()),
             "functions": len(functions),
             "modules": len({code.co_filename for code in functions}),
             "room_switches": sum(steps.switches for steps in self.threads.values()),
-            "calls_into_another_room": sum(steps.crossings for steps in self.threads.values()),
+            "calls_into_another_room": sum(
+                steps.crossings for steps in self.threads.values()
+            ),
             "note_read": self.note_reads,
             "real_path_resolved": self.resolved,
             "audit_read": self.audit_reads,
@@ -151,7 +162,11 @@ class Recorder:
 
     def _profile(self, frame: FrameType, event: str, argument: object) -> None:
         journey = self.journey
-        if journey is not None and event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
+        if (
+            journey is not None
+            and event == "call"
+            and frame.f_code.co_filename.startswith(PACKAGE)
+        ):
             journey.enter(frame)
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -184,7 +199,11 @@ def _continues(frame: FrameType) -> bool:
 def _first_resume(code: CodeType) -> int:
     """Returns where a new generator starts: behind what makes it."""
     if code not in _STARTS:
-        starts = (entry.offset for entry in dis.get_instructions(code) if entry.opname == "RESUME")
+        starts = (
+            entry.offset
+            for entry in dis.get_instructions(code)
+            if entry.opname == "RESUME"
+        )
         _STARTS[code] = next(starts, 0)
     return _STARTS[code]
 
@@ -213,7 +232,9 @@ def op_journey(place: Place, recorder: Recorder) -> dict[str, int]:
     vault = place.vault("op", NOTES)
     with place.open(vault) as memory:
         memory.index(embed=False)
-        memory.edit_text(NOTE, {"op": "create", "file_text": "# List\n\n## Items\n\n- one lamp\n"})
+        memory.edit_text(
+            NOTE, {"op": "create", "file_text": "# List\n\n## Items\n\n- one lamp\n"}
+        )
 
         def append(line: str) -> None:
             op = {"op": "append", "heading": "Items", "line": line}
@@ -287,15 +308,22 @@ def measure(root: Path) -> dict[str, dict[str, int]]:
     recorder = Recorder()
     recorder.install()
     place = Place(root)
-    journeys: dict[str, Callable[[Place, Recorder], dict[str, int]]] = {"op": op_journey, "save": save_journey}
+    journeys: dict[str, Callable[[Place, Recorder], dict[str, int]]] = {
+        "op": op_journey,
+        "save": save_journey,
+    }
     return {name: journey(place, recorder) for name, journey in journeys.items()}
 
 
 def measure_apart(root: Path) -> dict[str, dict[str, int]]:
     """Counts both journeys in a process of its own. Raises SystemExit."""
     command = [sys.executable, "-m", "benchmarks.journeys", str(root)]
-    environment = Place(root).environment(OFF) | {"PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    environment = Place(root).environment(OFF) | {
+        "PYTHONPATH": str(Path(__file__).resolve().parent.parent)
+    }
+    result = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=300
+    )
     if result.returncode:
         raise SystemExit(result.stderr)
     figures: dict[str, dict[str, int]] = json.loads(result.stdout)

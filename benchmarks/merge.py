@@ -43,7 +43,9 @@ class Tally:
     wrong: int = 0
     clean: int = 0
 
-    def add(self, oracle: Oracle, result: bytes | None, conflicts: bytes, *, conflict: bool) -> None:
+    def add(
+        self, oracle: Oracle, result: bytes | None, conflicts: bytes, *, conflict: bool
+    ) -> None:
         self.needless += conflict and not oracle.conflicting and not oracle.returning
         if not conflict and result is not None:
             self.clean += 1
@@ -84,7 +86,12 @@ def _ours(made: list[Triple]) -> Tally:
     for one in made:
         merged = merge(*one.raws())
         told = b"".join(conflict.other + b"\n" for conflict in merged.conflicts)
-        tally.add(Oracle(one), merged.result, told, conflict=merged.result is None or bool(merged.conflicts))
+        tally.add(
+            Oracle(one),
+            merged.result,
+            told,
+            conflict=merged.result is None or bool(merged.conflicts),
+        )
     return tally
 
 
@@ -96,14 +103,23 @@ def _git(folder: Path, made: list[Triple]) -> Tally:
     tally = Tally()
     for number, one in enumerate(made):
         result = (folder / f"{number}.merged").read_bytes()
-        tally.add(Oracle(one), result, b"", conflict=(folder / f"{number}.exit").read_text().strip() != "0")
+        tally.add(
+            Oracle(one),
+            result,
+            b"",
+            conflict=(folder / f"{number}.exit").read_text().strip() != "0",
+        )
     return tally
 
 
 def _loop(folder: Path, command: str) -> float:
     """CPU seconds of a git command run over all triples by one shell."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(["sh", "-c", LOOP.format(last=TRIPLES - 1, command=command)], cwd=folder, check=True)
+    subprocess.run(
+        ["sh", "-c", LOOP.format(last=TRIPLES - 1, command=command)],
+        cwd=folder,
+        check=True,
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -112,7 +128,9 @@ def _small(folder: Path, made: list[Triple]) -> Row:
     raws = [one.raws() for one in made]
     mine = [cpu_seconds(lambda: [merge(*raw) for raw in raws]) for _ in range(ROUNDS)]
     whole, start = _loop(folder, MERGE_FILE), _loop(folder, NOTHING)
-    micros = [1e6 * seconds / TRIPLES for seconds in (statistics.median(mine), whole, start)]
+    micros = [
+        1e6 * seconds / TRIPLES for seconds in (statistics.median(mine), whole, start)
+    ]
     size = statistics.mean(len(raw[0]) for raw in raws)
     return Row(
         f"merge of a note of {size:,.0f} bytes",
@@ -126,7 +144,9 @@ def _small(folder: Path, made: list[Triple]) -> Row:
 
 def _large() -> Row:
     base, ours, theirs = (large(side) for side in (0, 1, 2))
-    floor = median_cpu(lambda: [raw.decode().splitlines() for raw in (base, ours, theirs)], ROUNDS)
+    floor = median_cpu(
+        lambda: [raw.decode().splitlines() for raw in (base, ours, theirs)], ROUNDS
+    )
     milliseconds = 1e3 * median_cpu(lambda: merge(base, ours, theirs), ROUNDS)
     return Row(
         f"merge of a note of {len(base) / 2**20:.1f} MiB, {LARGE_ITEMS:,} items",
@@ -141,7 +161,10 @@ def _large() -> Row:
 def large(side: int) -> bytes:
     """A note of about a MiB, with its hundredth part edited on a side that is not 0."""
     text, words = Words(1), Words(2 + side)
-    items = [f"- {text.text(80, 120)} (2026-01-{number % 28 + 1:02}, ref:{number})" for number in range(LARGE_ITEMS)]
+    items = [
+        f"- {text.text(80, 120)} (2026-01-{number % 28 + 1:02}, ref:{number})"
+        for number in range(LARGE_ITEMS)
+    ]
     for _ in range(LARGE_EDITS if side else 0):
         place = words.random.randrange(LARGE_ITEMS)
         added = f"- {words.text(60, 90)}\n"

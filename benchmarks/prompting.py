@@ -34,10 +34,19 @@ def rows(place: Place) -> Iterator[Row]:
         memory.index(embed=False)
         scopes = [f"user:{vaults.USERS[PERSON]}", "channel:harbour"]
         texts = _texts(memory.indexing.index(), scopes)
-        asked = [one for one in vaults.questions(texts, QUESTIONS) if _recalls(memory, one, scopes)]
-        bare = _median(lambda question: floor(memory.indexing.index(), question), asked[:20])
+        asked = [
+            one
+            for one in vaults.questions(texts, QUESTIONS)
+            if _recalls(memory, one, scopes)
+        ]
+        bare = _median(
+            lambda question: floor(memory.indexing.index(), question), asked[:20]
+        )
         peer = "none gives a block with places"
-        for figure, prompts in (("for a prompt", asked), ("without a prompt", [""] * 10)):
+        for figure, prompts in (
+            ("for a prompt", asked),
+            ("without a prompt", [""] * 10),
+        ):
             ours = _median(lambda prompt: _block(memory, prompt, scopes), prompts)
             yield Row(
                 f"memory block {figure}, 10,000 chunks",
@@ -59,7 +68,10 @@ def _block(memory: VaultMemory, prompt: str, scopes: list[str]) -> None:
 
 def _recalls(memory: VaultMemory, prompt: str, scopes: list[str]) -> bool:
     """Whether the vault has something to say to it, as to nearly all of them."""
-    return any(part.kind == "recalled" for part in memory.context(prompt, scopes=scopes, private=True, now=NOW).parts)
+    return any(
+        part.kind == "recalled"
+        for part in memory.context(prompt, scopes=scopes, private=True, now=NOW).parts
+    )
 
 
 def _median(ask: Callable[[str], object], questions: Sequence[str]) -> float:
@@ -76,10 +88,15 @@ def _furnish(vault: Path, person: str) -> None:
     """What stands in every prompt of a person, and what the nights wrote down about each note."""
     words = vaults.Words(5)
     config = vault / "Users" / person / "bot" / "config"
-    profile = "".join(f"\n## {words.text(6, 20)}\n\n" + vaults._bullets(words, 900) for _ in range(6))
+    profile = "".join(
+        f"\n## {words.text(6, 20)}\n\n" + vaults._bullets(words, 900) for _ in range(6)
+    )
     facts = "".join(
         f"\n## {person if number == 0 else words.text(6, 14)}\n\n"
-        + "".join(f"- likes_{at}: {words.text(8, 30)}\n" for at in range(20 if number == 0 else 8))
+        + "".join(
+            f"- likes_{at}: {words.text(8, 30)}\n"
+            for at in range(20 if number == 0 else 8)
+        )
         for number in range(40)
     )
     for path, text in (
@@ -89,7 +106,10 @@ def _furnish(vault: Path, person: str) -> None:
         (vault / "Channels" / "harbour" / "CHANNEL.md", profile),
         (vault / "Users" / person / "memories" / "2026-05-24.md", profile),
         (vault / "Users" / person / "memories" / "2026-05-23.md", profile),
-        (vault / "Users" / person / "memories" / "reflections" / "2026-W20.md", profile),
+        (
+            vault / "Users" / person / "memories" / "reflections" / "2026-W20.md",
+            profile,
+        ),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -99,11 +119,27 @@ def _furnish(vault: Path, person: str) -> None:
 
 def _record(note: Path, path: str, person: str) -> None:
     """Ten nights, each with an item of the note."""
-    items = [line[2:] for line in note.read_text(encoding="utf-8").splitlines() if line.startswith("- ")][:10]
+    items = [
+        line[2:]
+        for line in note.read_text(encoding="utf-8").splitlines()
+        if line.startswith("- ")
+    ][:10]
     lines = []
     for at, item in enumerate(items):
-        done = {"op": {"op": "append", "heading": "Learned", "line": item}, "outcome": "applied"}
+        done = {
+            "op": {"op": "append", "heading": "Learned", "line": item},
+            "outcome": "applied",
+        }
         ts = (NOW - timedelta(days=100 - at)).isoformat()
-        record = {"id": f"{at:06}", "ts": ts, "user_id": person, "source": "nightly", "note": path, "applied": [done]}
+        record = {
+            "id": f"{at:06}",
+            "ts": ts,
+            "user_id": person,
+            "source": "nightly",
+            "note": path,
+            "applied": [done],
+        }
         lines.append(json.dumps(record) + "\n")
-    note.with_name(note.name + ".audit.jsonl").write_text("".join(lines), encoding="utf-8")
+    note.with_name(note.name + ".audit.jsonl").write_text(
+        "".join(lines), encoding="utf-8"
+    )

@@ -28,15 +28,38 @@ def rows(place: Place) -> Iterator[Row]:
         floor = 1000 * synced(vault, 1)
         at95 = 1000 * walls[int(0.95 * CALLS)]
         yield Row(
-            "one turn by a call of Python, synced, 95 % of them", "–", f"{floor:.1f} ms (1 write with fsync)",
-            f"{at95:.1f} ms (median {1000 * statistics.median(walls):.1f})", "≤ 5 ms on an idle disk", at95 <= 5,
-        )  # fmt: skip
+            "one turn by a call of Python, synced, 95 % of them",
+            "–",
+            f"{floor:.1f} ms (1 write with fsync)",
+            f"{at95:.1f} ms (median {1000 * statistics.median(walls):.1f})",
+            "≤ 5 ms on an idle disk",
+            at95 <= 5,
+        )
         for number in range(DAY):
             _record(memory, "bruno", number)
-        ours = 1000 * statistics.median(cpu_seconds(partial(_record, memory, "bruno", n)) for n in range(40))
-        yield Row(f"one turn after {DAY:,} others of the day", "–", "–", f"{ours:.1f} CPU ms", "≤ 5 CPU ms", ours <= 5)
-        seconds = statistics.median(cpu_seconds(partial(memory.transcripts.since, "user:bruno")) for _ in range(5))
-        yield Row(f"a day of {DAY:,} turns read again", "–", "–", f"{seconds:.2f} CPU s", "≤ 1 CPU s", seconds <= 1)
+        ours = 1000 * statistics.median(
+            cpu_seconds(partial(_record, memory, "bruno", n)) for n in range(40)
+        )
+        yield Row(
+            f"one turn after {DAY:,} others of the day",
+            "–",
+            "–",
+            f"{ours:.1f} CPU ms",
+            "≤ 5 CPU ms",
+            ours <= 5,
+        )
+        seconds = statistics.median(
+            cpu_seconds(partial(memory.transcripts.since, "user:bruno"))
+            for _ in range(5)
+        )
+        yield Row(
+            f"a day of {DAY:,} turns read again",
+            "–",
+            "–",
+            f"{seconds:.2f} CPU s",
+            "≤ 1 CPU s",
+            seconds <= 1,
+        )
     command = [
         program(),
         "record",
@@ -50,16 +73,24 @@ def rows(place: Place) -> Iterator[Row]:
         "alma",
         "hello",
     ]
-    nothing = 1000 * median_process_cpu([program(), "--version"], place.environment(OFF), ROUNDS)
+    nothing = 1000 * median_process_cpu(
+        [program(), "--version"], place.environment(OFF), ROUNDS
+    )
     ours = 1000 * median_process_cpu(command, place.environment(OFF), ROUNDS)
     yield Row(
-        "one turn by the command, 1,000 notes", "–", f"{nothing:.0f} CPU ms (`--version`)", f"{ours:.0f} CPU ms",
-        "≤ 120 CPU ms", ours <= 120,
-    )  # fmt: skip
+        "one turn by the command, 1,000 notes",
+        "–",
+        f"{nothing:.0f} CPU ms (`--version`)",
+        f"{ours:.0f} CPU ms",
+        "≤ 120 CPU ms",
+        ours <= 120,
+    )
 
 
 def _record(memory: VaultMemory, user: str, number: int) -> float:
     at = datetime(2026, 4, 6, 8, tzinfo=UTC) + timedelta(seconds=number)
     began = time.perf_counter()
-    memory.record_turn(session=user, role="user", user=user, text=TEXT.format(number), now=at)
+    memory.record_turn(
+        session=user, role="user", user=user, text=TEXT.format(number), now=at
+    )
     return time.perf_counter() - began

@@ -21,11 +21,25 @@ MOST_P50, MOST_P95 = 20.0, 80.0
 
 def rows(place: Place) -> Iterator[Row]:
     """Two rows. The clock runs from before the save to when the answer with the new line has come."""
-    yield _row(place, f"{SAVES} saves, half by rename, half in place", indexed(place, "saved", OFF), OFF, SAVES)
-    yield _row(place, f"{FEWER} of them while a model embeds", indexed(place, "saved-onnx", ONNX), ONNX, FEWER)
+    yield _row(
+        place,
+        f"{SAVES} saves, half by rename, half in place",
+        indexed(place, "saved", OFF),
+        OFF,
+        SAVES,
+    )
+    yield _row(
+        place,
+        f"{FEWER} of them while a model embeds",
+        indexed(place, "saved-onnx", ONNX),
+        ONNX,
+        FEWER,
+    )
 
 
-def _row(place: Place, what: str, vault: Path, embedding: dict[str, str], saves: int) -> Row:
+def _row(
+    place: Place, what: str, vault: Path, embedding: dict[str, str], saves: int
+) -> Row:
     with running(place, vault, embedding) as daemon:
         bare = statistics.median(_bare_answer(daemon) for _ in range(50))
         took = save_all(vault, daemon, saves)
@@ -54,7 +68,14 @@ def save_all(vault: Path, daemon: Running, saves: int) -> list[float | None]:
     draw = random.Random(3)
     took = []
     for number in range(saves):
-        took.append(_save(draw.choice(notes), f"zq{number}saved", daemon, by_rename=number % 2 == 0))
+        took.append(
+            _save(
+                draw.choice(notes),
+                f"zq{number}saved",
+                daemon,
+                by_rename=number % 2 == 0,
+            )
+        )
         time.sleep(draw.uniform(0.02, LONGEST_PAUSE_SECONDS))
     return took
 
@@ -76,5 +97,10 @@ def _save(note: Path, word: str, daemon: Running, *, by_rename: bool) -> float |
 
 
 def _finds(daemon: Running, word: str) -> bool:
-    asked = {"query": word, "scopes": list(vaults.SCOPES), "mode": "keyword", "limit": 1}
+    asked = {
+        "query": word,
+        "scopes": list(vaults.SCOPES),
+        "mode": "keyword",
+        "limit": 1,
+    }
     return any(word in hit["text"] for hit in daemon.ask("search", asked)["hits"])

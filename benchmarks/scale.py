@@ -54,7 +54,13 @@ def _starts(place: Place, notes: int) -> Row:
 def _largest(place: Place) -> Iterator[Row]:
     vault = _vault(place, f"spread-{LARGEST}", LARGEST, FOLDERS)
     _start(place, vault)
-    search = [program(), "search", "what was said of the harbour?", "--vault", str(vault)]
+    search = [
+        program(),
+        "search",
+        "what was said of the harbour?",
+        "--vault",
+        str(vault),
+    ]
     environment = place.environment(OFF)
     alone = median_process_cpu(search, environment, SEARCHES)
     with running(place, vault, OFF) as daemon:
@@ -68,25 +74,48 @@ def _largest(place: Place) -> Iterator[Row]:
     found = [seconds for seconds in took if seconds is not None]
     p50 = 1000 * statistics.median(found)
     what = f"{LARGEST:,} notes"
-    yield Row(f"{what}, a save", "–", "–", f"{spent:.1f} CPU ms", f"≤ {MOST_SAVE_MS:.0f} CPU ms", spent <= MOST_SAVE_MS)
+    yield Row(
+        f"{what}, a save",
+        "–",
+        "–",
+        f"{spent:.1f} CPU ms",
+        f"≤ {MOST_SAVE_MS:.0f} CPU ms",
+        spent <= MOST_SAVE_MS,
+    )
     missed = len(took) - len(found)
     yield Row(
-        f"{what}, save → found", "–", "–", f"p50 {p50:.1f} ms, {missed} missed", f"p50 ≤ {MOST_P50_MS:.0f} ms",
+        f"{what}, save → found",
+        "–",
+        "–",
+        f"p50 {p50:.1f} ms, {missed} missed",
+        f"p50 ≤ {MOST_P50_MS:.0f} ms",
         p50 <= MOST_P50_MS and not missed,
-    )  # fmt: skip
+    )
     yield Row(
-        f"{what}, idle daemon", "–", "–", f"{percent:.2f} % of a processor", f"≤ {MOST_PERCENT} %",
+        f"{what}, idle daemon",
+        "–",
+        "–",
+        f"{percent:.2f} % of a processor",
+        f"≤ {MOST_PERCENT} %",
         percent <= MOST_PERCENT,
-    )  # fmt: skip
+    )
     yield Row(
-        f"{what}, `search` as a new process beside a daemon", "–", "–", f"{beside:.2f} CPU s",
-        f"≤ {MOST_SEARCH_SECONDS} CPU s", beside <= MOST_SEARCH_SECONDS,
-    )  # fmt: skip
+        f"{what}, `search` as a new process beside a daemon",
+        "–",
+        "–",
+        f"{beside:.2f} CPU s",
+        f"≤ {MOST_SEARCH_SECONDS} CPU s",
+        beside <= MOST_SEARCH_SECONDS,
+    )
     bare = cpu_seconds(lambda: _look_at_all(vault))
     yield Row(
-        f"{what}, `search` as a new process without one", "–", f"{bare:.2f} CPU s to list and stat them",
-        f"{alone:.2f} CPU s", "–", None,
-    )  # fmt: skip
+        f"{what}, `search` as a new process without one",
+        "–",
+        f"{bare:.2f} CPU s to list and stat them",
+        f"{alone:.2f} CPU s",
+        "–",
+        None,
+    )
 
 
 def _saves(vault: Path, daemon: Running) -> tuple[float, list[float | None]]:
@@ -102,7 +131,15 @@ def _asking(daemon: Running) -> float:
     """CPU seconds of the daemon for one search for a word that nobody wrote."""
     before = running_cpu(daemon.pid)
     for _ in range(SAVES):
-        daemon.ask("search", {"query": "zqnowhere", "scopes": list(vaults.SCOPES), "mode": "keyword", "limit": 1})
+        daemon.ask(
+            "search",
+            {
+                "query": "zqnowhere",
+                "scopes": list(vaults.SCOPES),
+                "mode": "keyword",
+                "limit": 1,
+            },
+        )
     return (running_cpu(daemon.pid) - before) / SAVES
 
 

@@ -34,14 +34,33 @@ def rows(place: Place) -> Iterator[Row]:
         memory.index(embed=False)
         index = memory.indexing.index()
         stand_in.fill(index, fingerprint=stand_in.StandIn.fingerprint, name="stand-in")
-        asked = {scopes: vaults.questions(_texts(index, scopes), QUESTIONS) for _, scopes, _, _ in LIMITS}
+        asked = {
+            scopes: vaults.questions(_texts(index, scopes), QUESTIONS)
+            for _, scopes, _, _ in LIMITS
+        }
         for figure, scopes, most, _ in LIMITS:
-            yield _row(f"search by words, {figure}", memory, "keyword", asked[scopes], scopes, most)
-        embedder = _Prepared(question for questions in asked.values() for question in questions)
+            yield _row(
+                f"search by words, {figure}",
+                memory,
+                "keyword",
+                asked[scopes],
+                scopes,
+                most,
+            )
+        embedder = _Prepared(
+            question for questions in asked.values() for question in questions
+        )
         memory.semantic.embedder = embedder
         memory.matrices = Matrices()
         for figure, scopes, _, most in LIMITS:
-            yield _row(f"search with vectors, {figure}", memory, "balanced", asked[scopes], scopes, most)
+            yield _row(
+                f"search with vectors, {figure}",
+                memory,
+                "balanced",
+                asked[scopes],
+                scopes,
+                most,
+            )
 
 
 class _Prepared(stand_in.StandIn):
@@ -49,7 +68,9 @@ class _Prepared(stand_in.StandIn):
 
     def __init__(self, questions: Iterator[str]) -> None:
         super().__init__()
-        self._vectors = {question: stand_in.vector(question.encode()) for question in questions}
+        self._vectors = {
+            question: stand_in.vector(question.encode()) for question in questions
+        }
         self._usual = next(iter(self._vectors.values()))
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
@@ -57,12 +78,20 @@ class _Prepared(stand_in.StandIn):
 
 
 def _row(
-    figure: str, memory: VaultMemory, mode: str, questions: Sequence[str], scopes: Sequence[str], most: float
+    figure: str,
+    memory: VaultMemory,
+    mode: str,
+    questions: Sequence[str],
+    scopes: Sequence[str],
+    most: float,
 ) -> Row:
     index = memory.indexing.index()
     bare = _median_milliseconds(lambda question: floor(index, question), questions[:20])
     ours = _median_milliseconds(
-        lambda question: memory.search(question, scopes=scopes, mode=mode, refresh=False), questions
+        lambda question: memory.search(
+            question, scopes=scopes, mode=mode, refresh=False
+        ),
+        questions,
     )
     return Row(
         figure,
@@ -74,7 +103,9 @@ def _row(
     )
 
 
-def _median_milliseconds(ask: Callable[[str], object], questions: Sequence[str]) -> float:
+def _median_milliseconds(
+    ask: Callable[[str], object], questions: Sequence[str]
+) -> float:
     ask(questions[0])
     took = []
     for question in questions:
@@ -94,5 +125,7 @@ def floor(index: Index, question: str) -> int:
 def _texts(index: Index, scopes: Sequence[str]) -> list[str]:
     ids = index.scope_ids(scopes)
     marks = ",".join("?" * len(ids))
-    rows = index.connection.execute(f"SELECT text FROM chunk WHERE scope IN ({marks}) ORDER BY id", ids)
+    rows = index.connection.execute(
+        f"SELECT text FROM chunk WHERE scope IN ({marks}) ORDER BY id", ids
+    )
     return [row[0] for row in rows]

@@ -39,8 +39,14 @@ def fill(index: Index, *, fingerprint: str, name: str, spare: int = 0) -> None:
     """Store a vector for every chunk but `spare` of them, as if the model with this fingerprint had made it."""
     with index.transaction():
         model = vectors.model_id(index.connection, fingerprint, name, DIMENSIONS)
-        rows: list[tuple[bytes]] = list(index.connection.execute("SELECT DISTINCT identity FROM chunk"))
-        vectors.put(index.connection, model, list(_random_rows([identity for (identity,) in rows[spare:]])))
+        rows: list[tuple[bytes]] = list(
+            index.connection.execute("SELECT DISTINCT identity FROM chunk")
+        )
+        vectors.put(
+            index.connection,
+            model,
+            list(_random_rows([identity for (identity,) in rows[spare:]])),
+        )
 
 
 def _random_rows(identities: list[bytes]) -> Iterator[tuple[bytes, bytes]]:

@@ -22,7 +22,13 @@ STARTS = "b c d f g h j k l m n p r s t v w br dr st sh"
 VOWELS = "a e i o u a e i o u ai ea"
 VOCABULARY = 20_000
 USERS = ("alma", "boris", "chiara", "dawit", "edda", "farid", "greta", "hugo")
-SCOPES = (*(f"user:{name}" for name in USERS), "channel:harbour", "channel:kitchen", "group:main", "group:garden")
+SCOPES = (
+    *(f"user:{name}" for name in USERS),
+    "channel:harbour",
+    "channel:kitchen",
+    "group:main",
+    "group:garden",
+)
 """The twelve scopes, in the order of the folders below"""
 FOLDERS = (
     *(f"Users/{name}/memories" for name in USERS),
@@ -42,7 +48,9 @@ class Words:
         function_words = FUNCTION_WORDS.split()
         made = _syllabic(random.Random(7), VOCABULARY - len(function_words))
         self._words = [*function_words, *made]
-        self._sums = list(itertools.accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
+        self._sums = list(
+            itertools.accumulate(1 / rank for rank in range(1, VOCABULARY + 1))
+        )
 
     def word(self) -> str:
         return self._words[bisect(self._sums, self.random.random() * self._sums[-1])]
@@ -62,11 +70,20 @@ class Words:
 
 def _syllabic(draw: random.Random, count: int) -> list[str]:
     """Made words, short ones first: frequent words are short."""
-    starts, vowels, ends = STARTS.split(), VOWELS.split(), ["", "", "", "n", "r", "l", "s", "t"]
+    starts, vowels, ends = (
+        STARTS.split(),
+        VOWELS.split(),
+        ["", "", "", "n", "r", "l", "s", "t"],
+    )
     found: dict[str, None] = {}
     while len(found) < count:
         syllables = draw.choice((1, 2, 2, 3, 3))
-        found["".join(draw.choice(starts) + draw.choice(vowels) + draw.choice(ends) for _ in range(syllables))] = None
+        found[
+            "".join(
+                draw.choice(starts) + draw.choice(vowels) + draw.choice(ends)
+                for _ in range(syllables)
+            )
+        ] = None
     return sorted(found, key=lambda word: len(word) + draw.random() * 4)
 
 
@@ -78,7 +95,7 @@ def note(words: Words) -> str:
     while size < wanted:
         part = words.random.choices(
             (_bullets, _paragraph, _table, _fence), weights=(60, 28, 6, 6)
-        )[0](words, wanted - size)  # fmt: skip
+        )[0](words, wanted - size)
         if words.random.random() < 0.35:
             part = f"\n## {words.text(6, 30)}\n{part}"
         parts.append(part)
@@ -92,7 +109,9 @@ def _bullets(words: Words, room: int) -> str:
         line = words.text(40, 160)
         chance = words.random.random()
         if chance < 0.10:
-            line += f" ({date(2026, 1, 1) + timedelta(days=words.random.randrange(150))})"
+            line += (
+                f" ({date(2026, 1, 1) + timedelta(days=words.random.randrange(150))})"
+            )
         elif chance < 0.15:
             line = f"**{words.random.choice(USERS).capitalize()}**: {line}"
         lines.append(f"- {line}\n")
@@ -112,12 +131,18 @@ def _wrapped(text: str) -> str:
 
 
 def _table(words: Words, room: int) -> str:
-    rows = [f"| {words.word()} | {words.text(10, 30)} | {words.random.randint(1, 999)} |\n" for _ in range(5)]
+    rows = [
+        f"| {words.word()} | {words.text(10, 30)} | {words.random.randint(1, 999)} |\n"
+        for _ in range(5)
+    ]
     return "\n| what | where | how many |\n|---|---|---:|\n" + "".join(rows)
 
 
 def _fence(words: Words, room: int) -> str:
-    lines = [f"{words.word()} = {words.word()}({words.random.randint(1, 99)})\n" for _ in range(5)]
+    lines = [
+        f"{words.word()} = {words.word()}({words.random.randint(1, 99)})\n"
+        for _ in range(5)
+    ]
     return "\n```python\n" + "".join(lines) + "```\n"
 
 
@@ -125,10 +150,16 @@ def path(number: int, scope: int) -> str:
     """Where note `number` lies when it belongs to that scope."""
     day = date(2024, 1, 1) + timedelta(days=number)
     dated = number % 3 == 0 or SCOPES[scope].startswith("channel:")
-    return f"{FOLDERS[scope]}/{day}.md" if dated else f"{FOLDERS[scope]}/note-{number:05d}.md"
+    return (
+        f"{FOLDERS[scope]}/{day}.md"
+        if dated
+        else f"{FOLDERS[scope]}/note-{number:05d}.md"
+    )
 
 
-def write(root: Path, count: int, *, seed: int = 1, scopes: Sequence[int] = tuple(range(12))) -> int:
+def write(
+    root: Path, count: int, *, seed: int = 1, scopes: Sequence[int] = tuple(range(12))
+) -> int:
     """Write `count` notes below `root`, as old as notes that have settled; returns their bytes."""
     words, size = Words(seed), 0
     for number in range(count):

@@ -38,9 +38,13 @@ def rows(place: Place) -> Iterator[Row]:
         walls = [_call(memory, note, number) for number in range(CALLS)]
     ours, floor = 1000 * statistics.median(walls[5:]), 1000 * synced(vault, SYNCS)
     yield Row(
-        "one op by a call of Python, synced to the disk", "–", f"{floor:.1f} ms ({SYNCS} writes with fsync)",
-        f"{ours:.1f} ms", "≤ 15 ms on an idle disk", ours <= 15,
-    )  # fmt: skip
+        "one op by a call of Python, synced to the disk",
+        "–",
+        f"{floor:.1f} ms ({SYNCS} writes with fsync)",
+        f"{ours:.1f} ms",
+        "≤ 15 ms on an idle disk",
+        ours <= 15,
+    )
     yield _large(place, vault)
     yield _fact(place, vault)
     yield _import(place, vault)
@@ -48,22 +52,41 @@ def rows(place: Place) -> Iterator[Row]:
 
 def _process(place: Place, vault: Path, note: str) -> Row:
     command = [program(), "append", note, "Tea", "--vault", str(vault)]
-    costs = [process_cpu([*command, f"white {number}"], place.environment(OFF)) for number in range(ROUNDS)]
+    costs = [
+        process_cpu([*command, f"white {number}"], place.environment(OFF))
+        for number in range(ROUNDS)
+    ]
     ours = 1000 * statistics.median(costs[1:])
-    return Row("one op by the command, 1,000 notes", "–", "–", f"{ours:.0f} CPU ms", "≤ 200 CPU ms", ours <= 200)
+    return Row(
+        "one op by the command, 1,000 notes",
+        "–",
+        "–",
+        f"{ours:.0f} CPU ms",
+        "≤ 200 CPU ms",
+        ours <= 200,
+    )
 
 
 def _large(place: Place, vault: Path) -> Row:
     note = "Users/alma/memories/large.md"
     item = "- an item of about a hundred bytes, which is what a megabyte of ten thousand of them comes to, {}\n"
-    (vault / note).write_text("## Tea\n\n" + "".join(item.format(number) for number in range(ITEMS)))
+    (vault / note).write_text(
+        "## Tea\n\n" + "".join(item.format(number) for number in range(ITEMS))
+    )
     with place.open(vault) as memory:
         memory.index(embed=False)
-        costs = [cpu_seconds(partial(_call, memory, note, number)) for number in range(7)]
+        costs = [
+            cpu_seconds(partial(_call, memory, note, number)) for number in range(7)
+        ]
     ours = 1000 * statistics.median(costs[1:])
     size = f"{(vault / note).stat().st_size / 2**20:.1f} MiB"
     return Row(
-        f"one op on a note of {ITEMS:,} items, {size}", "–", "–", f"{ours:.0f} CPU ms", "≤ 300 CPU ms", ours <= 300
+        f"one op on a note of {ITEMS:,} items, {size}",
+        "–",
+        "–",
+        f"{ours:.0f} CPU ms",
+        "≤ 300 CPU ms",
+        ours <= 300,
     )
 
 
@@ -71,7 +94,10 @@ def _fact(place: Place, vault: Path) -> Row:
     page = vault / "Users/bruno/bot/config/FACTS.md"
     page.parent.mkdir(parents=True, exist_ok=True)
     sections = (
-        f"## person {who}\n\n" + "".join(f"- likes_{at}: thing {who} {at} (since 2024-01-11)\n" for at in range(EACH))
+        f"## person {who}\n\n"
+        + "".join(
+            f"- likes_{at}: thing {who} {at} (since 2024-01-11)\n" for at in range(EACH)
+        )
         for who in range(SUBJECTS)
     )
     page.write_text("\n".join(sections))
@@ -81,15 +107,21 @@ def _fact(place: Place, vault: Path) -> Row:
     ours, count = 1000 * statistics.median(costs[2:]), SUBJECTS * EACH
     first = f"{1000 * costs[0]:.0f} CPU ms (the first call)"
     return Row(
-        f"one fact stated on a page of {count:,}, again and again", "–", first, f"{ours:.0f} CPU ms", "≤ 50 CPU ms",
+        f"one fact stated on a page of {count:,}, again and again",
+        "–",
+        first,
+        f"{ours:.0f} CPU ms",
+        "≤ 50 CPU ms",
         ours <= 50,
-    )  # fmt: skip
+    )
 
 
 def _state(memory: VaultMemory, number: int) -> None:
     who = f"person {number * 377 % SUBJECTS}"
     later = datetime.now(UTC) + timedelta(hours=1)
-    change = memory.add_fact(who, "knows", f"somebody {number}", scope="user:bruno", source="cli", now=later)
+    change = memory.add_fact(
+        who, "knows", f"somebody {number}", scope="user:bruno", source="cli", now=later
+    )
     if change.outcome != "added":
         raise SystemExit(f"error: the fact was not added: {change}")
 
@@ -97,11 +129,15 @@ def _state(memory: VaultMemory, number: int) -> None:
 def _import(place: Place, vault: Path) -> Row:
     source = place.root / "istota.db"
     with sqlite3.connect(source) as database:
-        database.execute("CREATE TABLE memory_chunks(id INTEGER PRIMARY KEY, user_id, source_type, source_id, content)")
+        database.execute(
+            "CREATE TABLE memory_chunks(id INTEGER PRIMARY KEY, user_id, source_type, source_id, content)"
+        )
         database.executemany(
             "INSERT INTO memory_chunks(user_id, source_type, source_id, content) VALUES ('alma', 'note', 'x', ?)",
             [
-                (f"Berth {number} has a ring of iron, and the lamp beside it was seen to.",)
+                (
+                    f"Berth {number} has a ring of iron, and the lamp beside it was seen to.",
+                )
                 for number in range(IMPORTED)
             ],
         )
@@ -109,7 +145,12 @@ def _import(place: Place, vault: Path) -> Row:
         memory.index(embed=False)
         seconds = cpu_seconds(partial(_take_in, memory, source))
     return Row(
-        f"{IMPORTED:,} lines imported into one note", "–", "–", f"{seconds:.2f} CPU s", "≤ 1.5 CPU s", seconds <= 1.5
+        f"{IMPORTED:,} lines imported into one note",
+        "–",
+        "–",
+        f"{seconds:.2f} CPU s",
+        "≤ 1.5 CPU s",
+        seconds <= 1.5,
     )
 
 
@@ -120,8 +161,15 @@ def _take_in(memory: VaultMemory, source: Path) -> None:
 
 def _call(memory: VaultMemory, note: str, number: int) -> float:
     began = time.perf_counter()
-    later = datetime.now(UTC) + timedelta(hours=1)  # a note that was saved just now is waited for
-    edit = memory.apply(note, [{"op": "append", "heading": "Tea", "line": f"black {number}"}], source="cli", now=later)
+    later = datetime.now(UTC) + timedelta(
+        hours=1
+    )  # a note that was saved just now is waited for
+    edit = memory.apply(
+        note,
+        [{"op": "append", "heading": "Tea", "line": f"black {number}"}],
+        source="cli",
+        now=later,
+    )
     took = time.perf_counter() - began
     if not edit.changed:
         raise SystemExit(f"error: the op was not carried out: {edit}")

@@ -20,7 +20,9 @@ import vault_memory
 from vault_memory import config, errors
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
-NOTICE = "<!-- Generated from the code by docs/generate.py; `make docs` writes it again. -->"
+NOTICE = (
+    "<!-- Generated from the code by docs/generate.py; `make docs` writes it again. -->"
+)
 
 
 # --- The command line ---------------------------------------------------------------------------------------------
@@ -46,7 +48,11 @@ def command_line() -> str:
             continue
         inner = click.Context(command, info_name=name, parent=context)
         usage = command.get_usage(inner).removeprefix("Usage: ")
-        out += [f"## {name}", _prose(command.help), f"```text\n{' '.join(usage.split())}\n```"]
+        out += [
+            f"## {name}",
+            _prose(command.help),
+            f"```text\n{' '.join(usage.split())}\n```",
+        ]
         out += [_parameters(command, without=shared)]
     out += ["## Exit codes", _exit_codes()]
     return _page(out)
@@ -56,9 +62,14 @@ def _parameters(command: click.Command, without: frozenset[str] = frozenset()) -
     shown = [
         option
         for option in command.params
-        if isinstance(option, click.Option) and not option.hidden and not without & set(option.opts)
+        if isinstance(option, click.Option)
+        and not option.hidden
+        and not without & set(option.opts)
     ]
-    rows = [f"| `{_option(option)}` | {_one_line(option.help or '')}{_default(option)} |" for option in shown]
+    rows = [
+        f"| `{_option(option)}` | {_one_line(option.help or '')}{_default(option)} |"
+        for option in shown
+    ]
     return "\n".join(["| Option | Meaning |", "|---|---|", *rows]) if rows else ""
 
 
@@ -67,12 +78,18 @@ def _option(parameter: click.Option) -> str:
     if parameter.is_flag or parameter.count:
         return names
     if isinstance(parameter.type, click.Choice):
-        return f"{names} {'|'.join(map(str, parameter.type.choices))}".replace("|", "\\|")
+        return f"{names} {'|'.join(map(str, parameter.type.choices))}".replace(
+            "|", "\\|"
+        )
     return f"{names} {parameter.metavar or (parameter.name or '').upper()}"
 
 
 def _default(parameter: click.Option) -> str:
-    shown = parameter.show_default and isinstance(parameter.default, str | int | float) and not parameter.is_flag
+    shown = (
+        parameter.show_default
+        and isinstance(parameter.default, str | int | float)
+        and not parameter.is_flag
+    )
     return f" Default: `{parameter.default}`." if shown else ""
 
 
@@ -87,7 +104,13 @@ def _exit_codes() -> str:
         6: "another process holds the lock",
         75: "try later",
     }
-    return "\n".join(["| Code | Meaning |", "|---|---|", *(f"| {code} | {text} |" for code, text in meanings.items())])
+    return "\n".join(
+        [
+            "| Code | Meaning |",
+            "|---|---|",
+            *(f"| {code} | {text} |" for code, text in meanings.items()),
+        ]
+    )
 
 
 # --- The configuration --------------------------------------------------------------------------------------------
@@ -107,13 +130,26 @@ def configuration() -> str:
         "file, `VAULT_MEMORY_STATE` the folder for the indexes of all vaults, and `VAULT_MEMORY_CACHE` the folder for "
         "models that were fetched. `VAULT_MEMORY_AUTOMATED=1` marks what a process records as the words of a job.",
     ]
-    tables = {name: kind for name, kind in get_type_hints(config.Config).items() if name in config.SECTIONS}
-    moved = ", ".join(f"`{key}` (the same as under [{table}])" for key, table in config.ALSO_AT_TOP.items())
-    out += ["## At the top", f"Before the first table, where {moved} may stand as well.", _keys(config.Config, tables)]
+    tables = {
+        name: kind
+        for name, kind in get_type_hints(config.Config).items()
+        if name in config.SECTIONS
+    }
+    moved = ", ".join(
+        f"`{key}` (the same as under [{table}])"
+        for key, table in config.ALSO_AT_TOP.items()
+    )
+    out += [
+        "## At the top",
+        f"Before the first table, where {moved} may stand as well.",
+        _keys(config.Config, tables),
+    ]
     nested = []
     for name, section in tables.items():
         out += [f"## [{name}]", _prose(inspect.getdoc(section)), _keys(section)]
-        nested += [inner for kind in get_type_hints(section).values() if (inner := _item(kind))]
+        nested += [
+            inner for kind in get_type_hints(section).values() if (inner := _item(kind))
+        ]
     for table in nested:
         out += [f"## {table.__name__}", _prose(inspect.getdoc(table)), _keys(table)]
     return _page(out)
@@ -128,8 +164,14 @@ def _keys(table: Any, without: Collection[str] = ()) -> str:
     meanings, types = _field_docs(table), get_type_hints(table)
     rows = ["| Key | Type | Default | Meaning |", "|---|---|---|---|"]
     for name in (name for name in table._fields if name not in without):
-        default = f"`{_toml(table._field_defaults[name])}`" if name in table._field_defaults else "required"
-        rows.append(f"| `{name}` | {_type(types[name])} | {default} | {_one_line(meanings.get(name, ''))} |")
+        default = (
+            f"`{_toml(table._field_defaults[name])}`"
+            if name in table._field_defaults
+            else "required"
+        )
+        rows.append(
+            f"| `{name}` | {_type(types[name])} | {default} | {_one_line(meanings.get(name, ''))} |"
+        )
     return "\n".join(rows)
 
 
@@ -139,7 +181,11 @@ def _field_docs(table: type) -> dict[str, str]:
     assert isinstance(body, ast.ClassDef)
     docs = {}
     for line, after in zip(body.body, body.body[1:], strict=False):
-        if isinstance(line, ast.AnnAssign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+        if (
+            isinstance(line, ast.AnnAssign)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+        ):
             docs[ast.unparse(line.target)] = str(after.value.value)
     return docs
 
@@ -162,7 +208,12 @@ def _type(kind: Any) -> str:
         return "list of texts"
     if inner := _item(kind):
         return f"list of [{inner.__name__}](#{inner.__name__.lower()})"
-    names = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}
+    names = {
+        str: "text",
+        int: "whole number",
+        float: "number",
+        bool: "`true` or `false`",
+    }
     return names.get(kind) or str(kind).replace("|", "or")
 
 
@@ -178,17 +229,26 @@ def error_classes() -> str:
         'object, `{"error": {"code", "message", "hint", …}}`, and the code is one of these. They stay the same '
         "from version to version; the sentences may change.",
     ]
-    named = {kind for kind in _descendants(errors.VaultMemoryError) if "code" not in vars(kind)}
+    named = {
+        kind
+        for kind in _descendants(errors.VaultMemoryError)
+        if "code" not in vars(kind)
+    }
     kinds = sorted(named, key=lambda kind: (_code(kind), kind.__module__))
     rows = [
         "| Code | Exit | HTTP | Situation |",
         "|---|---|---|---|",
-        *(f"| `{_code(kind)}` | {kind.exit_code} | {kind.http_status} | {_situation(kind)} |" for kind in kinds),
+        *(
+            f"| `{_code(kind)}` | {kind.exit_code} | {kind.http_status} | {_situation(kind)} |"
+            for kind in kinds
+        ),
     ]
     return _page([*out, "\n".join(rows)])
 
 
-def _descendants(kind: type[errors.VaultMemoryError]) -> Iterator[type[errors.VaultMemoryError]]:
+def _descendants(
+    kind: type[errors.VaultMemoryError],
+) -> Iterator[type[errors.VaultMemoryError]]:
     for module in pkgutil.walk_packages(vault_memory.__path__, "vault_memory."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -225,13 +285,21 @@ def http_calls() -> str:
     for path, operations in told["paths"].items():
         for method, said in operations.items():
             is_open = " Open: no token is needed." if said.get("security") == [] else ""
-            out += [f"## {method.upper()} {path}", f"{said['summary']}.{is_open}", _fields(told, said)]
+            out += [
+                f"## {method.upper()} {path}",
+                f"{said['summary']}.{is_open}",
+                _fields(told, said),
+            ]
             answer = said["responses"]["200"]["content"]["application/json"]["schema"]
             keys = _schema(told, answer).get("properties", {})
             out += [f"Gives {', '.join(f'`{key}`' for key in keys)}."] if keys else []
-    out += ["## Refusals", 'Errors are `{"error": {"code", "message", "hint"}}`; the [codes](errors.md) are listed.']
+    out += [
+        "## Refusals",
+        'Errors are `{"error": {"code", "message", "hint"}}`; the [codes](errors.md) are listed.',
+    ]
     rows = [
-        f"| {status} | {_one_line(one['description'])} |" for status, one in told["components"]["responses"].items()
+        f"| {status} | {_one_line(one['description'])} |"
+        for status, one in told["components"]["responses"].items()
     ]
     return _page([*out, "\n".join(["| Status | Meaning |", "|---|---|", *rows])])
 
@@ -243,27 +311,50 @@ def _schema(told: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fields(told: dict[str, Any], said: dict[str, Any]) -> str:
-    fields = [(one["name"], one["schema"] | one, one["required"]) for one in said.get("parameters", [])]
+    fields = [
+        (one["name"], one["schema"] | one, one["required"])
+        for one in said.get("parameters", [])
+    ]
     if "requestBody" in said:
-        body = _schema(told, said["requestBody"]["content"]["application/json"]["schema"])
+        body = _schema(
+            told, said["requestBody"]["content"]["application/json"]["schema"]
+        )
         required = body.get("required", [])
-        fields = [(name, kind, name in required) for name, kind in body["properties"].items()]
+        fields = [
+            (name, kind, name in required) for name, kind in body["properties"].items()
+        ]
     rows = []
     for name, kind, required in fields:
         needed = ", required" if required else ""
-        rows.append(f"| `{name}` | {_json_type(kind)}{needed} | {_one_line(kind.get('description', ''))} |")
-    return "\n".join(["| Field | Type | Meaning |", "|---|---|---|", *rows]) if rows else ""
+        rows.append(
+            f"| `{name}` | {_json_type(kind)}{needed} | {_one_line(kind.get('description', ''))} |"
+        )
+    return (
+        "\n".join(["| Field | Type | Meaning |", "|---|---|---|", *rows])
+        if rows
+        else ""
+    )
 
 
 def _json_type(kind: dict[str, Any]) -> str:
     if "anyOf" in kind:
-        return " or ".join(_json_type(one) for one in kind["anyOf"] if one.get("type") != "null")
+        return " or ".join(
+            _json_type(one) for one in kind["anyOf"] if one.get("type") != "null"
+        )
     if "enum" in kind:
         return " or ".join(f"`{choice}`" for choice in sorted(kind["enum"]))
     if kind.get("type") == "array":
         return f"list of {_json_type(kind['items'])}"
-    names = {"string": "text", "integer": "whole number", "boolean": "`true` or `false`"}
-    return "day" if kind.get("format") == "date" else names.get(kind.get("type", ""), "any")
+    names = {
+        "string": "text",
+        "integer": "whole number",
+        "boolean": "`true` or `false`",
+    }
+    return (
+        "day"
+        if kind.get("format") == "date"
+        else names.get(kind.get("type", ""), "any")
+    )
 
 
 # --- Pages --------------------------------------------------------------------------------------------------------
@@ -282,7 +373,12 @@ def _page(parts: list[str]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-PAGES = {"cli.md": command_line, "configuration.md": configuration, "errors.md": error_classes, "http.md": http_calls}
+PAGES = {
+    "cli.md": command_line,
+    "configuration.md": configuration,
+    "errors.md": error_classes,
+    "http.md": http_calls,
+}
 
 
 def main() -> int:
@@ -298,7 +394,10 @@ def main() -> int:
     if not stale:
         return 0
     if "--check" in sys.argv:
-        print(f"error: out of date: {', '.join(stale)}\n\nhint: make docs", file=sys.stderr)
+        print(
+            f"error: out of date: {', '.join(stale)}\n\nhint: make docs",
+            file=sys.stderr,
+        )
         return 1
     print(f"wrote {', '.join(stale)}")
     return 0

@@ -17,13 +17,21 @@ FIRST_MOVING, MOVING = 1_000_000, 1_000_000_000
 SHORT_PATIENCE_SECONDS = 0.06
 """Longer than a tick of the clock that file times come from, within which a note is read again and again"""
 
-settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "search", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("house", settings.get_profile("search"), derandomize=True)
-settings.load_profile("house")  # a commit that is green stays green; `make test-deep` searches elsewhere each time
+settings.load_profile(
+    "house"
+)  # a commit that is green stays green; `make test-deep` searches elsewhere each time
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--seeds-from", type=int, help="the first of the seeds that move; without it, any")
+    parser.addoption(
+        "--seeds-from",
+        type=int,
+        help="the first of the seeds that move; without it, any",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,7 +39,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker := getattr(config, "workerinput", None):
         config.option.seeds_from = worker["seeds_from"]
     elif config.option.seeds_from is None:
-        config.option.seeds_from = random.SystemRandom().randrange(FIRST_MOVING, FIRST_MOVING + MOVING)
+        config.option.seeds_from = random.SystemRandom().randrange(
+            FIRST_MOVING, FIRST_MOVING + MOVING
+        )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -56,7 +66,9 @@ def project() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """State and cache lie in a folder of this test, and no setting of the person who runs it leaks in."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):

@@ -30,7 +30,11 @@ class Editor:
     @property
     def missing(self) -> str | None:
         """Why it cannot be used here."""
-        return f"{self.program} is not installed" if self.program and not shutil.which(self.program) else None
+        return (
+            f"{self.program} is not installed"
+            if self.program and not shutil.which(self.program)
+            else None
+        )
 
 
 def _grown(path: Path, line: str) -> bytes:
@@ -43,9 +47,25 @@ def _run(*command: str, data: bytes | None = None) -> None:
 
 def _vim(backupcopy: str) -> Callable[[Path, str], None]:
     def add_line(path: Path, line: str) -> None:
-        settings = f"set nocompatible backupskip= swapfile writebackup backupcopy={backupcopy}"
+        settings = (
+            f"set nocompatible backupskip= swapfile writebackup backupcopy={backupcopy}"
+        )
         text = line.replace("'", "''")
-        _run("vim", "-Nu", "NONE", "-i", "NONE", "-es", "-c", settings, "-c", f"$put ='{text}'", "-c", "wq", str(path))
+        _run(
+            "vim",
+            "-Nu",
+            "NONE",
+            "-i",
+            "NONE",
+            "-es",
+            "-c",
+            settings,
+            "-c",
+            f"$put ='{text}'",
+            "-c",
+            "wq",
+            str(path),
+        )
 
     return add_line
 
@@ -55,11 +75,18 @@ def _nano(path: Path, line: str) -> None:
     ours, its = pty.openpty()
     terminal = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
     command = ["nano", "--ignorercfiles", str(path)]
-    with subprocess.Popen(command, stdin=its, stdout=its, stderr=its, env=terminal, start_new_session=True) as nano:
+    with subprocess.Popen(
+        command, stdin=its, stdout=its, stderr=its, env=terminal, start_new_session=True
+    ) as nano:
         os.close(its)
         try:
             _until_quiet(ours)
-            for keys in (b"\x1b/", line.encode(), b"\x13", b"\x18"):  # M-/ to the end, text, ^S save, ^X leave
+            for keys in (
+                b"\x1b/",
+                line.encode(),
+                b"\x13",
+                b"\x18",
+            ):  # M-/ to the end, text, ^S save, ^X leave
                 os.write(ours, keys)
                 _until_quiet(ours)
             assert nano.wait(10) == 0

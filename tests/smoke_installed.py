@@ -18,7 +18,15 @@ PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input")
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="vault-memory-smoke-") as name:
         folder = Path(name)
-        _run(sys.executable, *PIP, "wheel", "--no-deps", "--wheel-dir", str(folder / "dist"), str(PROJECT))
+        _run(
+            sys.executable,
+            *PIP,
+            "wheel",
+            "--no-deps",
+            "--wheel-dir",
+            str(folder / "dist"),
+            str(PROJECT),
+        )
         [wheel] = (folder / "dist").glob("*.whl")
         python = _environment(folder / "venv", wheel)
         checks = _use(python, folder)
@@ -38,7 +46,11 @@ def _use(python: Path, folder: Path) -> int:
     vault = str(folder / "vault")
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("VAULT_MEMORY", "PYTHON"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("VAULT_MEMORY", "PYTHON"))
+    }
     environment |= {
         "HOME": str(elsewhere),
         "XDG_STATE_HOME": str(folder / "state"),
@@ -63,9 +75,13 @@ def _use(python: Path, folder: Path) -> int:
 
 
 def _run(*command: str, **options: object) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **options)  # type: ignore[call-overload]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, **options
+    )  # type: ignore[call-overload]
     if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stdout}{done.stderr}")
+        sys.exit(
+            f"{' '.join(command)}\nended with {done.returncode}\n{done.stdout}{done.stderr}"
+        )
     return str(done.stdout)
 
 

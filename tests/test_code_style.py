@@ -29,7 +29,7 @@ from lamp.reader import read
 
 
 class Clock:
-    def now(self): return 1  # fmt: skip
+    def now(self): return 1
 
     def _tick(self):
         """Advances the clock."""
@@ -99,7 +99,9 @@ def test_code_that_reads_worse_fails_the_check(package: Path, tmp_path: Path):
     result = run(package, "--table", table, "--check")
 
     assert result.returncode == 1
-    assert "error: vague_names_percent: 16.67, and the table allows 16.66" in result.stderr
+    assert (
+        "error: vague_names_percent: 16.67, and the table allows 16.66" in result.stderr
+    )
     assert "hint: find the places" in result.stderr
 
 
@@ -110,7 +112,9 @@ def test_fewer_comments_fail_the_check(package: Path, tmp_path: Path):
     assert run(package, "--table", table, "--check").returncode == 1
 
 
-def test_an_equal_figure_passes_and_a_much_better_one_asks_for_a_stricter_table(package: Path, tmp_path: Path):
+def test_an_equal_figure_passes_and_a_much_better_one_asks_for_a_stricter_table(
+    package: Path, tmp_path: Path
+):
     table = tmp_path / "table.toml"
     write_table(table, vague_names_percent=16.67, fmt_skip=9)
 
@@ -122,14 +126,20 @@ def test_an_equal_figure_passes_and_a_much_better_one_asks_for_a_stricter_table(
     assert "vague_names_percent" not in result.stdout
 
 
-def test_tightening_writes_better_figures_and_never_loosens_one(package: Path, tmp_path: Path):
+def test_tightening_writes_better_figures_and_never_loosens_one(
+    package: Path, tmp_path: Path
+):
     table = tmp_path / "table.toml"
     write_table(table, vague_names_percent=3, comment_lines_percent=50, fmt_skip=9)
 
     assert run(package, "--table", table, "--tighten").returncode == 0
     lines = table.read_text().splitlines()
 
-    assert {"vague_names_percent = 3", "comment_lines_percent = 50", "fmt_skip = 1"} <= {*lines}
+    assert {
+        "vague_names_percent = 3",
+        "comment_lines_percent = 50",
+        "fmt_skip = 1",
+    } <= {*lines}
     assert run(package, "--table", table, "--check").returncode == 1
 
 

@@ -13,7 +13,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 PROJECT = Path(__file__).resolve().parent.parent
-SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+]
 EXTRAS = ("onnx", "mcp", "web")
 PYTHONS = re.findall(r"Python :: (3\.\d+)", "\n".join(SETTINGS["classifiers"]))
 
@@ -25,11 +27,15 @@ def pins(python: str) -> dict[str, Version]:
     for line in text.splitlines():
         if not line or line.startswith("#"):
             continue
-        assert re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [a-z0-9_=\". ]+)?", line), line
+        assert re.fullmatch(
+            r"[a-z0-9-]+==[0-9][0-9a-z.]*( ; [a-z0-9_=\". ]+)?", line
+        ), line
         pin = Requirement(line)
         [exact] = pin.specifier
         if pin.marker is None or pin.marker.evaluate({"python_version": python}):
-            assert pin.name not in found, f"{pin.name} has two versions for Python {python}"
+            assert pin.name not in found, (
+                f"{pin.name} has two versions for Python {python}"
+            )
             found[pin.name] = Version(exact.version)
     return found
 
@@ -54,7 +60,9 @@ def dependencies(requirement: Requirement) -> Iterator[Requirement]:
     for text in distribution(requirement.name).requires or ():
         needed = Requirement(text)
         extras = requirement.extras or {""}
-        if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
+        if needed.marker is None or any(
+            needed.marker.evaluate({"extra": extra}) for extra in extras
+        ):
             yield needed
 
 
@@ -64,8 +72,12 @@ def test_no_requirement_is_left_to_the_newest_version_of_the_day(python: str):
 
     for requirement in required():
         name = canonicalize_name(requirement.name)
-        assert name in versions, f"{name} is not in constraints.txt; run `make constraints`"
-        assert versions[name] in requirement.specifier, f"{requirement} does not allow {versions[name]}"
+        assert name in versions, (
+            f"{name} is not in constraints.txt; run `make constraints`"
+        )
+        assert versions[name] in requirement.specifier, (
+            f"{requirement} does not allow {versions[name]}"
+        )
 
 
 def test_nothing_that_comes_along_is_left_to_the_newest_version_of_the_day():
@@ -78,8 +90,12 @@ def test_nothing_that_comes_along_is_left_to_the_newest_version_of_the_day():
     while waiting:
         requirement = waiting.pop()
         name = canonicalize_name(requirement.name)
-        assert name in versions, f"{name} is not in constraints.txt; run `make constraints`"
-        assert versions[name] in requirement.specifier, f"{requirement} does not allow {versions[name]}"
+        assert name in versions, (
+            f"{name} is not in constraints.txt; run `make constraints`"
+        )
+        assert versions[name] in requirement.specifier, (
+            f"{requirement} does not allow {versions[name]}"
+        )
         if f"{name}{sorted(requirement.extras)}" in seen:
             continue
         seen.add(f"{name}{sorted(requirement.extras)}")
@@ -89,13 +105,17 @@ def test_nothing_that_comes_along_is_left_to_the_newest_version_of_the_day():
             complete = False
     if complete:
         needed = {name.partition("[")[0] for name in seen}
-        assert needed == set(versions), "run `make constraints`: a package there is not needed"
+        assert needed == set(versions), (
+            "run `make constraints`: a package there is not needed"
+        )
 
 
 @pytest.mark.parametrize("target", ["package", "dev", "torch"])
 def test_make_installs_these_versions(target: str):
     makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
-    [recipe] = re.findall(rf"^\$\(STAMPS\)/{target}: .*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    [recipe] = re.findall(
+        rf"^\$\(STAMPS\)/{target}: .*\n((?:\t.*\n)+)", makefile, re.MULTILINE
+    )
 
     installs = re.findall(r"\$\(PIP\) install (.*)", recipe)
     assert installs

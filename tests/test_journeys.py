@@ -21,10 +21,19 @@ LIMITS = {
         "locks": 3,
         "locks_nested": 2,
     },
-    "save": {"calls": 185, "modules": 43, "room_switches": 57, "note_read": 1, "opened": 2},
+    "save": {
+        "calls": 185,
+        "modules": 43,
+        "room_switches": 57,
+        "note_read": 1,
+        "opened": 2,
+    },
 }
 """These may only be lowered."""
-SEEN = {"op": ("note_read", "real_path_resolved", "audit_read", "locks"), "save": ("note_read",)}
+SEEN = {
+    "op": ("note_read", "real_path_resolved", "audit_read", "locks"),
+    "save": ("note_read",),
+}
 """What cannot be nought: a figure at nought means that it is not counted any more"""
 
 
@@ -43,7 +52,11 @@ def test_an_op_and_a_save_travel_no_further_than_before(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("module", "room"),
-    [("errors.py", "errors"), ("vault/write.py", "vault"), ("rules/edits/ops.py", "rules")],
+    [
+        ("errors.py", "errors"),
+        ("vault/write.py", "vault"),
+        ("rules/edits/ops.py", "rules"),
+    ],
 )
 def test_a_room_is_the_first_folder_below_the_package(module: str, room: str):
     assert room_of(PACKAGE + module) == room
@@ -51,12 +64,16 @@ def test_a_room_is_the_first_folder_below_the_package(module: str, room: str):
 
 def test_a_lock_counts_as_nested_only_while_the_other_is_held(tmp_path: Path):
     journey = Journey("list.md")
-    first, second = (os.open(tmp_path / name, os.O_CREAT | os.O_RDWR) for name in ("a", "b"))
+    first, second = (
+        os.open(tmp_path / name, os.O_CREAT | os.O_RDWR) for name in ("a", "b")
+    )
     journey.lock(first, fcntl.LOCK_EX)
     journey.lock(first, fcntl.LOCK_UN)
     journey.lock(second, fcntl.LOCK_EX)
     os.close(second)
-    third = os.open(tmp_path / "c", os.O_CREAT | os.O_RDWR)  # has the number of the closed one
+    third = os.open(
+        tmp_path / "c", os.O_CREAT | os.O_RDWR
+    )  # has the number of the closed one
     journey.lock(first, fcntl.LOCK_EX)
 
     assert (journey.locks, journey.deepest_lock) == (3, 1)

@@ -22,7 +22,9 @@ WRITES = (
 CONNECTIONS = "bind,connect,sendmmsg,sendmsg,sendto"
 
 _CALL = re.compile(r"^\d+ +(?P<name>\w+)\((?P<arguments>.*)$")
-_WORD = re.compile(r'(?:(?P<folder>AT_FDCWD|\d+)(?:<(?P<path>[^>]*)>)?, )?"(?P<name>(?:[^"\\]|\\.)*)"')
+_WORD = re.compile(
+    r'(?:(?P<folder>AT_FDCWD|\d+)(?:<(?P<path>[^>]*)>)?, )?"(?P<name>(?:[^"\\]|\\.)*)"'
+)
 _WRITING = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_TMPFILE")
 _ADDRESS = re.compile(r'inet_addr\("([^"]+)"\)|inet_pton\(AF_INET6, "([^"]+)"')
 _PORT = re.compile(r"sin6?_port=htons\((\d+)\)")
@@ -41,11 +43,28 @@ class Trace:
     def before(self) -> list[str]:
         """What stands before a command that is traced."""
         wanted = f"trace={WRITES},{CONNECTIONS}"
-        return ["strace", "-f", "-qq", "-y", "-s", "4096", "--seccomp-bpf", "-e", wanted, "-o", str(self.file), "--"]
+        return [
+            "strace",
+            "-f",
+            "-qq",
+            "-y",
+            "-s",
+            "4096",
+            "--seccomp-bpf",
+            "-e",
+            wanted,
+            "-o",
+            str(self.file),
+            "--",
+        ]
 
     def written(self) -> set[Path]:
         """All paths that it made, changed, renamed or removed, or tried to."""
-        return {path for name, arguments in self._read(WRITES) for path in self._paths(name, arguments)}
+        return {
+            path
+            for name, arguments in self._read(WRITES)
+            for path in self._paths(name, arguments)
+        }
 
     def connected(self) -> set[tuple[str, int]]:
         """Addresses beyond this machine, and any address that answers for names, each with its port."""
@@ -63,7 +82,9 @@ class Trace:
     def sockets(self) -> set[str]:
         """Names of sockets of this machine to which it connected: a resolver may listen on one."""
         calls = self._read("connect")
-        return {match[1] for _, arguments in calls if (match := _UNIX.search(arguments))}
+        return {
+            match[1] for _, arguments in calls if (match := _UNIX.search(arguments))
+        }
 
     def _read(self, names: str) -> Iterator[tuple[str, str]]:
         wanted = set(names.split(","))
@@ -88,8 +109,16 @@ class Trace:
 def _reason() -> str:
     if not shutil.which("strace"):
         return "strace is not installed"
-    tried = subprocess.run(["strace", "-f", "--seccomp-bpf", "-o", os.devnull, "true"], capture_output=True, text=True)
-    return f"strace cannot be used here: {tried.stderr.strip()}" if tried.returncode else ""
+    tried = subprocess.run(
+        ["strace", "-f", "--seccomp-bpf", "-o", os.devnull, "true"],
+        capture_output=True,
+        text=True,
+    )
+    return (
+        f"strace cannot be used here: {tried.stderr.strip()}"
+        if tried.returncode
+        else ""
+    )
 
 
 def trace(file: Path, *, folder: Path) -> Trace:

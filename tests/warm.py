@@ -28,7 +28,12 @@ from typing import Any
 TELLS = "TESTS_WARM_TELLS"
 """In the environment: the number of an open file that is told the number of the process"""
 CLIENT = Path(__file__).with_name("warm_client.py")
-NOT_LOADED = ("vault_memory.__main__", "vault_memory.http", "vault_memory.mcp", "vault_memory.cli.commands.serve")
+NOT_LOADED = (
+    "vault_memory.__main__",
+    "vault_memory.http",
+    "vault_memory.mcp",
+    "vault_memory.cli.commands.serve",
+)
 """Nobody who is tested with it needs these, and they are slow to load"""
 
 
@@ -37,7 +42,11 @@ def program() -> tuple[str, ...]:
     """How to start a command; the process behind it is there from the first call until this one ends."""
     folder = tempfile.mkdtemp(prefix="warm-")
     path = os.path.join(folder, "s")
-    server = subprocess.Popen([sys.executable, "-m", "tests.warm", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.warm", path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     assert server.stdout is not None
     assert server.stdout.read(1), "it did not start"
 
@@ -52,11 +61,15 @@ def program() -> tuple[str, ...]:
     return sys.executable, "-I", "-S", str(CLIENT), path
 
 
-def started(*arguments: str, environment: Mapping[str, str], **options: Any) -> tuple["subprocess.Popen[Any]", int]:
+def started(
+    *arguments: str, environment: Mapping[str, str], **options: Any
+) -> tuple["subprocess.Popen[Any]", int]:
     """A command that runs: the process that stands for it, and ends as it does, and the number of its own."""
     told, tells = os.pipe()
     command = [*program(), *arguments]
-    process = subprocess.Popen(command, env={**environment, TELLS: str(tells)}, pass_fds=(tells,), **options)
+    process = subprocess.Popen(
+        command, env={**environment, TELLS: str(tells)}, pass_fds=(tells,), **options
+    )
     os.close(tells)
     with open(told, encoding="ascii") as stream:
         return process, int(stream.readline())
@@ -75,7 +88,14 @@ def load() -> None:
         if not found.name.startswith(NOT_LOADED):
             with contextlib.suppress(ImportError):
                 importlib.import_module(found.name)
-    for name in ("apsw", "markdown_it", "msgspec", "rich.console", "requests", "sqlite_vec"):
+    for name in (
+        "apsw",
+        "markdown_it",
+        "msgspec",
+        "rich.console",
+        "requests",
+        "sqlite_vec",
+    ):
         importlib.import_module(name)
 
 
@@ -123,7 +143,9 @@ def _wait_for(connection: socket.socket) -> None:
     connection.sendall(status.to_bytes(4, "little"))
 
 
-def _become(files: "array.array[int]", folder: str, arguments: list[str], environment: list[str]) -> None:
+def _become(
+    files: "array.array[int]", folder: str, arguments: list[str], environment: list[str]
+) -> None:
     """The command, in this process."""
     code = 1
     try:
@@ -133,7 +155,14 @@ def _become(files: "array.array[int]", folder: str, arguments: list[str], enviro
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
+        sys.stderr = open(  # noqa: SIM115
+            2,
+            "w",
+            encoding="utf-8",
+            errors="backslashreplace",
+            buffering=1,
+            closefd=False,
+        )
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(one.split("=", 1) for one in environment)
@@ -143,7 +172,9 @@ def _become(files: "array.array[int]", folder: str, arguments: list[str], enviro
         main()
         code = 0
     except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        code = (
+            ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        )
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:

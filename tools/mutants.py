@@ -72,7 +72,9 @@ def find_mutants(path: Path) -> Iterator[Mutant]:
     """Yields every fault that can be made in the functions of a module."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     functions = [
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     nodes = {id(node): node for function in functions for node in _parts(function)}
     for node in nodes.values():
@@ -128,7 +130,8 @@ def nearest_tests(module: Path, root: Path) -> list[Path]:
     own_names = {
         node.name
         for node in ast.parse(module.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_")
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
+        and not node.name.startswith("_")
     }
     scores: Counter[Path] = Counter()
     for path in sorted((root / "tests").rglob("test_*.py")):
@@ -138,7 +141,9 @@ def nearest_tests(module: Path, root: Path) -> list[Path]:
         scores[path] += 4 * len(re.findall(rf"\b{re.escape(dotted)}\b", text))
         scores[path] += len(re.findall(rf"\b{re.escape(package)}\b", text))
         scores[path] += 3 * len(own_names & words)
-        scores[path] += 6 * (stem in path.stem) + 4 * bool(set(folders) & {*relative.parts[1:]})
+        scores[path] += 6 * (stem in path.stem) + 4 * bool(
+            set(folders) & {*relative.parts[1:]}
+        )
     return [path for path, score in scores.most_common(NEAREST) if score]
 
 
@@ -194,12 +199,16 @@ def run(options: argparse.Namespace, root: Path) -> int:
     package = root / options.package.resolve().relative_to(PROJECT)
     modules = [package] if package.is_file() else sorted(package.rglob("*.py"))
     mutants = [mutant for module in modules for mutant in find_mutants(module)]
-    chosen = random.Random(options.seed).sample(mutants, min(options.count, len(mutants)))
+    chosen = random.Random(options.seed).sample(
+        mutants, min(options.count, len(mutants))
+    )
     healthy: dict[tuple[Path, ...], bool] = {}
     killed = survived = 0
     for mutant in chosen:
         source = mutant.path.read_text(encoding="utf-8")
-        tests = [root / path for path in options.tests or []] or nearest_tests(mutant.path, root)
+        tests = [root / path for path in options.tests or []] or nearest_tests(
+            mutant.path, root
+        )
         key = tuple(tests)
         if key not in healthy:
             healthy[key] = bool(tests) and not notices(tests, root)
@@ -219,7 +228,10 @@ def run(options: argparse.Namespace, root: Path) -> int:
         names = ", ".join(str(path.relative_to(root)) for path in tests)
         print(f"{verdict}  {place} [{mutant.kind}] {change:.120} ({names})", flush=True)
     total = killed + survived
-    print(f"{killed} of {total} killed" + (f", {100 * killed / total:.0f} %" if total else ""))
+    print(
+        f"{killed} of {total} killed"
+        + (f", {100 * killed / total:.0f} %" if total else "")
+    )
     return survived
 
 
@@ -228,9 +240,13 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("package", type=Path, help="a folder of modules, or one module")
-    parser.add_argument("--count", type=int, default=20, help="how many faults (default: 20)")
+    parser.add_argument(
+        "--count", type=int, default=20, help="how many faults (default: 20)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="which ones (default: 1)")
-    parser.add_argument("--tests", type=Path, nargs="+", help="run these in place of the nearest")
+    parser.add_argument(
+        "--tests", type=Path, nargs="+", help="run these in place of the nearest"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         root = Path(folder).resolve() / PROJECT.name

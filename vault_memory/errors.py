@@ -26,7 +26,12 @@ class VaultMemoryError(Exception):
 
     def as_json(self) -> dict[str, object]:
         """The value under ``error`` in the JSON contract."""
-        return {"code": self.code, "message": self.message, "hint": self.hint, **self.details}
+        return {
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            **self.details,
+        }
 
 
 class UsageError(VaultMemoryError):
@@ -77,7 +82,11 @@ class NoteNotFound(VaultError):
     http_status = 404
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"there is no note `{path}`", hint="`vault-memory notes` lists them", path=path)
+        super().__init__(
+            f"there is no note `{path}`",
+            hint="`vault-memory notes` lists them",
+            path=path,
+        )
         self.path = path
 
 
@@ -87,7 +96,9 @@ class NoteUnreadable(VaultError):
     http_status = 503
 
     def __init__(self, path: str, reason: str, *, hint: str = "") -> None:
-        super().__init__(f"`{path}` cannot be read: {reason}", hint=hint, path=path, reason=reason)
+        super().__init__(
+            f"`{path}` cannot be read: {reason}", hint=hint, path=path, reason=reason
+        )
         self.path = path
         self.reason = reason
 
@@ -99,7 +110,10 @@ class BadPath(VaultError):
     http_status = 400
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path!r} is no path in a vault: {reason}", hint="use a path relative to the vault, with `/`")
+        super().__init__(
+            f"{path!r} is no path in a vault: {reason}",
+            hint="use a path relative to the vault, with `/`",
+        )
         self.reason = reason
 
 

@@ -8,18 +8,25 @@ MARKER = ".vault-memory"
 """At the top of a vault: its marker"""
 SOCKET = "daemon.sock"
 """In the state folder of a vault: where its daemon listens"""
-XDG = {"state": ("XDG_STATE_HOME", "~/.local/state"), "cache": ("XDG_CACHE_HOME", "~/.cache")}
+XDG = {
+    "state": ("XDG_STATE_HOME", "~/.local/state"),
+    "cache": ("XDG_CACHE_HOME", "~/.cache"),
+}
 """On Linux: the variable that names a folder of the user, and the folder where it is not set"""
 
 
 def state_root(environment: Mapping[str, str]) -> str:
     """The folder of all vaults' states: VAULT_MEMORY_STATE, else the user's state directory."""
-    return environment.get("VAULT_MEMORY_STATE") or _folder_of_user(environment, "state")
+    return environment.get("VAULT_MEMORY_STATE") or _folder_of_user(
+        environment, "state"
+    )
 
 
 def cache_root(environment: Mapping[str, str]) -> str:
     """Where downloaded models lie: VAULT_MEMORY_CACHE, else the user's cache directory."""
-    return environment.get("VAULT_MEMORY_CACHE") or _folder_of_user(environment, "cache")
+    return environment.get("VAULT_MEMORY_CACHE") or _folder_of_user(
+        environment, "cache"
+    )
 
 
 def _folder_of_user(environment: Mapping[str, str], kind: str) -> str:
@@ -30,5 +37,7 @@ def _folder_of_user(environment: Mapping[str, str], kind: str) -> str:
         return os.path.join(os.path.expanduser(folder), "vault-memory")
     import platformdirs
 
-    find = platformdirs.user_state_dir if kind == "state" else platformdirs.user_cache_dir
+    find = (
+        platformdirs.user_state_dir if kind == "state" else platformdirs.user_cache_dir
+    )
     return find("vault-memory", appauthor=False)

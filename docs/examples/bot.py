@@ -25,7 +25,9 @@ def ask(url: str, model: str, messages: list[dict[str, str]]) -> str:
         "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', 'none')}",
     }
     body = json.dumps({"model": model, "messages": messages}).encode()
-    request = urllib.request.Request(f"{url.rstrip('/')}/chat/completions", body, headers)
+    request = urllib.request.Request(
+        f"{url.rstrip('/')}/chat/completions", body, headers
+    )
     with urllib.request.urlopen(request, timeout=120) as response:
         return str(json.load(response)["choices"][0]["message"]["content"] or "")
 
@@ -37,7 +39,11 @@ def correct(memory: VaultMemory, scope: str, wrong: str, right: str) -> str:
     """
     if not (wrong and right):
         return "say it as: /correct WRONG => RIGHT"
-    facts = [fact for fact in memory.facts(scopes=[scope]) if wrong.casefold() in fact.object.casefold()]
+    facts = [
+        fact
+        for fact in memory.facts(scopes=[scope])
+        if wrong.casefold() in fact.object.casefold()
+    ]
     for fact in facts:
         memory.correct_fact(fact.id, scopes=[scope], object=right)
     if wrong.casefold() not in right.casefold():
@@ -53,16 +59,29 @@ def chat(memory: VaultMemory, user: str, url: str, model: str) -> None:
     while (prompt := input(f"{user}> ").strip()) != "/quit":
         try:
             if prompt.startswith("/correct "):
-                wrong, _, right = (part.strip() for part in prompt.removeprefix("/correct ").partition("=>"))
+                wrong, _, right = (
+                    part.strip()
+                    for part in prompt.removeprefix("/correct ").partition("=>")
+                )
                 print(correct(memory, f"user:{user}", wrong, right))
             elif prompt:
                 block = memory.context(prompt, scopes=scopes, session=session)
                 asked = {"role": "user", "content": f"{block.text}\n\n{prompt}".strip()}
-                answer = ask(url, model, [{"role": "system", "content": SYSTEM}, *said, asked])
+                answer = ask(
+                    url, model, [{"role": "system", "content": SYSTEM}, *said, asked]
+                )
                 print(f"bot> {answer}")
-                said += [{"role": "user", "content": prompt}, {"role": "assistant", "content": answer}]
+                said += [
+                    {"role": "user", "content": prompt},
+                    {"role": "assistant", "content": answer},
+                ]
                 for turn in said[-2:]:
-                    memory.record_turn(session=session, role=turn["role"], user=user, text=turn["content"])
+                    memory.record_turn(
+                        session=session,
+                        role=turn["role"],
+                        user=user,
+                        text=turn["content"],
+                    )
         except (VaultMemoryError, OSError) as error:
             print(f"bot> (that went wrong: {error})")
     memory.end_session(session, user=user)

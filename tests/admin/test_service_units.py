@@ -14,7 +14,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vault_memory.admin.service_templates import Job, PathNotTaken, launchd_list, systemd_unit
+from vault_memory.admin.service_templates import (
+    Job,
+    PathNotTaken,
+    launchd_list,
+    systemd_unit,
+)
 from vault_memory.admin.service_units import (
     NAME,
     Place,
@@ -31,25 +36,42 @@ from vault_memory.models.telemetry import OPT_OUTS
 SYSTEMD = Path("/lib/systemd/systemd")
 VAULT_ID = "0123456789abcdef" * 2
 ODD = "\\\"'%$ ;#=-:+@!|{}[]~*?&<>é😀\u00a0\u2028\u200f"
-PATHS = st.text(st.sampled_from(ODD + "abn/"), min_size=1, max_size=12).map(lambda text: os.path.normpath(f"/v{text}"))
+PATHS = st.text(st.sampled_from(ODD + "abn/"), min_size=1, max_size=12).map(
+    lambda text: os.path.normpath(f"/v{text}")
+)
 
 
 def a_job(vault: str, **other: object) -> Job:
     job = Job(
-        NAME, Path(vault), ("/usr/bin/true",), None, Path("/s"), Path("/s/id"), Path("/c"), "",
-    )  # fmt: skip
+        NAME,
+        Path(vault),
+        ("/usr/bin/true",),
+        None,
+        Path("/s"),
+        Path("/s/id"),
+        Path("/c"),
+        "",
+    )
     return replace(job, **other)  # type: ignore[arg-type]
 
 
 def settings_of(unit: str, name: str) -> list[str]:
-    return [line.partition("=")[2] for line in unit.split("\n") if line.startswith(f"{name}=")]
+    return [
+        line.partition("=")[2]
+        for line in unit.split("\n")
+        if line.startswith(f"{name}=")
+    ]
 
 
 def words_of(setting: str) -> list[str]:
     """Words in double quotes, as systemd.syntax(7) and systemd.unit(5) say: backslashes go, and %% is a percent."""
     found = re.findall(r'"((?:[^"\\]|\\.)*)"(?: |$)', setting)
-    assert " ".join(f'"{word}"' for word in found) == setting, "a quote opens after a space and closes before one"
-    assert all(re.fullmatch(r'(?:[^\\]|\\["\\])*', word) for word in found), "no other escape is used"
+    assert " ".join(f'"{word}"' for word in found) == setting, (
+        "a quote opens after a space and closes before one"
+    )
+    assert all(re.fullmatch(r'(?:[^\\]|\\["\\])*', word) for word in found), (
+        "no other escape is used"
+    )
     assert all(re.fullmatch(r"(?:[^%]|%%)*", word) for word in found), "no specifier"
     return [re.sub(r"\\(.)", r"\1", word).replace("%%", "%") for word in found]
 
@@ -61,27 +83,52 @@ def words_of(setting: str) -> list[str]:
 @example("/v$HOME", "/s/${HOME}")
 @example("/v%h", '/s/" ExecStart=/bin/sh')
 def test_every_path_is_read_from_the_unit_as_it_is(vault: str, state: str):
-    job = a_job(vault, state=Path(state), states=Path(state), config=Path(state) / "c.toml")
+    job = a_job(
+        vault, state=Path(state), states=Path(state), config=Path(state) / "c.toml"
+    )
     unit = systemd_unit(job)
 
     [start] = settings_of(unit, "ExecStart")
-    assert words_of(start) == [":/usr/bin/true", "--quiet", "run", "--vault", vault, "--config", f"{state}/c.toml"]
+    assert words_of(start) == [
+        ":/usr/bin/true",
+        "--quiet",
+        "run",
+        "--vault",
+        vault,
+        "--config",
+        f"{state}/c.toml",
+    ]
     [written] = settings_of(unit, "ReadWritePaths")
     assert words_of(written) == [vault, state, "-/c"]
-    assert words_of(settings_of(unit, "Environment")[0]) == [f"VAULT_MEMORY_STATE={state}"]
-    assert not any(line.endswith("\\") for line in unit.split("\n")), "a backslash there goes on with the next line"
+    assert words_of(settings_of(unit, "Environment")[0]) == [
+        f"VAULT_MEMORY_STATE={state}"
+    ]
+    assert not any(line.endswith("\\") for line in unit.split("\n")), (
+        "a backslash there goes on with the next line"
+    )
 
 
 def systemd_reads(folder: Path, name: str) -> dict[str, list[str]]:
     """What systemd itself makes of a unit, as it prints it for tests; it refuses to do so for root."""
     folder.chmod(0o777)
-    environment = {"SYSTEMD_UNIT_PATH": f"{folder}:", "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder)}
+    environment = {
+        "SYSTEMD_UNIT_PATH": f"{folder}:",
+        "HOME": str(folder),
+        "XDG_RUNTIME_DIR": str(folder),
+    }
     nobody = pwd.getpwnam("nobody")
     done = subprocess.run(
         [SYSTEMD, "--test", "--user", f"--unit={name}"],
-        env=environment | {"LANG": "C.UTF-8"}, capture_output=True, text=True, timeout=30,
-        **({"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []} if os.getuid() == 0 else {}),
-    )  # fmt: skip
+        env=environment | {"LANG": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        **(
+            {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+            if os.getuid() == 0
+            else {}
+        ),
+    )
     _, found, dumped = done.stdout.partition(f"-> Unit {name}:\n")
     if not found:
         pytest.skip(f"systemd prints no units here: {done.stderr[-200:]}")
@@ -94,11 +141,15 @@ def systemd_reads(folder: Path, name: str) -> dict[str, list[str]]:
 
 def test_a_daemon_of_a_service_manager_does_not_phone_home():
     job = a_job("/v")
-    words = [words_of(setting) for setting in settings_of(systemd_unit(job), "Environment")]
+    words = [
+        words_of(setting) for setting in settings_of(systemd_unit(job), "Environment")
+    ]
     of_launchd = plistlib.loads(launchd_list(job).encode())["EnvironmentVariables"]
 
     assert "ORT_DISABLE_TELEMETRY" in OPT_OUTS
-    assert [[f"{name}={value}"] for name, value in OPT_OUTS.items()] == words[-len(OPT_OUTS) :]
+    assert [[f"{name}={value}"] for name, value in OPT_OUTS.items()] == words[
+        -len(OPT_OUTS) :
+    ]
     assert of_launchd.items() >= OPT_OUTS.items()
 
 
@@ -106,8 +157,16 @@ def test_a_daemon_of_a_service_manager_does_not_phone_home():
 def test_systemd_reads_every_path_as_it_is():
     folder = Path(tempfile.mkdtemp())  # not one of pytest's: others have to reach it
     try:
-        for vault in ("/v a/100%/%h", "/v$HOME/${HOME}/$$", "/v\\n/a\\", "/v\"'/'a'/\"b\"", "/v;é😀 ;/#=@-"):
-            job = a_job(vault, owner="nobody", state=Path(f"{vault}.state"), states=Path(vault))
+        for vault in (
+            "/v a/100%/%h",
+            "/v$HOME/${HOME}/$$",
+            "/v\\n/a\\",
+            "/v\"'/'a'/\"b\"",
+            "/v;é😀 ;/#=@-",
+        ):
+            job = a_job(
+                vault, owner="nobody", state=Path(f"{vault}.state"), states=Path(vault)
+            )
             (folder / "vault-memory.service").write_text(systemd_unit(job))
 
             told = systemd_reads(folder, "vault-memory.service")
@@ -118,7 +177,10 @@ def test_systemd_reads_every_path_as_it_is():
             )
             assert f"VAULT_MEMORY_STATE={vault}" in told["Environment"]
             [command] = told["Command Line"]
-            assert re.sub(r"\\(.)", r"\1", command) == f'/usr/bin/true --quiet run --vault "{vault}"'
+            assert (
+                re.sub(r"\\(.)", r"\1", command)
+                == f'/usr/bin/true --quiet run --vault "{vault}"'
+            )
             assert told["Type"] == ["notify"]
             assert told["ProtectSystem"] == ["strict"]
             assert told["WatchdogSec"] == ["5min"]
@@ -126,13 +188,17 @@ def test_systemd_reads_every_path_as_it_is():
         shutil.rmtree(folder)
 
 
-@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
+@pytest.mark.skipif(
+    not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed"
+)
 @pytest.mark.parametrize("owner", ["", "root"])
 def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path, owner: str):
     unit = tmp_path / "vault-memory.service"
     unit.write_text(systemd_unit(a_job("/srv/100% of it/\"a\" $b 'c'\\", owner=owner)))
 
-    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60
+    )
 
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -143,12 +209,20 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path, owner: str):
 def test_launchd_reads_every_path_as_it_is(vault: str):
     told = plistlib.loads(launchd_list(a_job(vault)).encode())
 
-    assert told["ProgramArguments"] == ["/usr/bin/true", "--quiet", "run", "--vault", vault]
+    assert told["ProgramArguments"] == [
+        "/usr/bin/true",
+        "--quiet",
+        "run",
+        "--vault",
+        vault,
+    ]
     assert told["KeepAlive"] == {"SuccessfulExit": False}
     assert "UserName" not in told
 
 
-@pytest.mark.parametrize("vault", ["/v\nExecStart=/bin/sh", "/v\r", "/v\x00", "/v\x7f", "/v\t", "/v\udcff"])
+@pytest.mark.parametrize(
+    "vault", ["/v\nExecStart=/bin/sh", "/v\r", "/v\x00", "/v\x7f", "/v\t", "/v\udcff"]
+)
 @pytest.mark.parametrize("text_of", [systemd_unit, launchd_list])
 def test_a_path_that_no_unit_can_carry_is_refused(vault: str, text_of: object):
     with pytest.raises(PathNotTaken):
@@ -173,7 +247,12 @@ def test_only_the_manager_of_the_machine_names_a_person_and_takes_capabilities_a
     assert settings_of(of_machine, "WantedBy") == ["multi-user.target"]
     assert settings_of(of_machine, "CapabilityBoundingSet") == [""]
     assert settings_of(own, "WantedBy") == ["default.target"]
-    for setting in ("User", "CapabilityBoundingSet", "PrivateDevices", "ProtectKernelModules"):
+    for setting in (
+        "User",
+        "CapabilityBoundingSet",
+        "PrivateDevices",
+        "ProtectKernelModules",
+    ):
         assert not settings_of(own, setting), setting
 
 
@@ -182,7 +261,9 @@ def test_only_the_manager_of_the_machine_names_a_person_and_takes_capabilities_a
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    return place_of(NAME, own=True, kind="systemd", environment={}, folder=tmp_path / "units")
+    return place_of(
+        NAME, own=True, kind="systemd", environment={}, folder=tmp_path / "units"
+    )
 
 
 def put(place: Place, vault: str = "/v", vault_id: str = VAULT_ID) -> str:
@@ -224,7 +305,10 @@ def test_what_was_installed_is_taken_out_and_nothing_else(tmp_path: Path, kind: 
     assert uninstall(place, VAULT_ID, dry_run=False).state == "removed"
     assert uninstall(place, VAULT_ID, dry_run=False).state == "absent"
 
-    assert {one.name for one in tmp_path.rglob("*")} == {"other.service", "default.target.wants"}
+    assert {one.name for one in tmp_path.rglob("*")} == {
+        "other.service",
+        "default.target.wants",
+    }
 
 
 @pytest.mark.parametrize("theirs", ["", "[Service]\nExecStart=/bin/true\n", "\udcff"])
@@ -259,7 +343,9 @@ def test_the_unit_of_another_vault_is_left_as_it_is(place: Place):
 
 def test_a_unit_that_was_changed_by_hand_is_left_as_it_is(place: Place):
     put(place)
-    place.unit.write_text(place.unit.read_text().replace("RestartSec=10", "RestartSec=60"))
+    place.unit.write_text(
+        place.unit.read_text().replace("RestartSec=10", "RestartSec=60")
+    )
 
     with pytest.raises(UnitNotOurs, match="by hand"):
         put(place)
@@ -271,7 +357,13 @@ def test_a_unit_that_was_changed_by_hand_is_left_as_it_is(place: Place):
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path):
     (tmp_path / "file").touch()
-    place = place_of(NAME, own=False, kind="systemd", environment={}, folder=tmp_path / "file" / "units")
+    place = place_of(
+        NAME,
+        own=False,
+        kind="systemd",
+        environment={},
+        folder=tmp_path / "file" / "units",
+    )
 
     with pytest.raises(UnitNotWritten) as refused:
         put(place)
@@ -279,7 +371,9 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path):
     assert "sudo" in refused.value.hint
 
 
-@pytest.mark.parametrize("name", ["", ".", "../x", "a/b", "-x", "a b", "x" * 65, "é", "%h"])
+@pytest.mark.parametrize(
+    "name", ["", ".", "../x", "a/b", "-x", "a b", "x" * 65, "é", "%h"]
+)
 def test_a_name_that_is_none_is_refused(name: str):
     with pytest.raises(UsageError):
         place_of(name, own=True, kind=None, environment={})
@@ -287,20 +381,38 @@ def test_a_name_that_is_none_is_refused(name: str):
 
 def test_each_manager_has_its_own_folder():
     def unit(*, own: bool, kind: str, **environment: str) -> str:
-        return str(place_of(NAME, own=own, kind=kind, environment={"HOME": "/h"} | environment).unit)  # type: ignore[arg-type]
+        return str(
+            place_of(
+                NAME, own=own, kind=kind, environment={"HOME": "/h"} | environment
+            ).unit
+        )  # type: ignore[arg-type]
 
-    assert unit(own=True, kind="systemd") == "/h/.config/systemd/user/vault-memory.service"
-    assert unit(own=True, kind="systemd", XDG_CONFIG_HOME="/x") == "/x/systemd/user/vault-memory.service"
+    assert (
+        unit(own=True, kind="systemd") == "/h/.config/systemd/user/vault-memory.service"
+    )
+    assert (
+        unit(own=True, kind="systemd", XDG_CONFIG_HOME="/x")
+        == "/x/systemd/user/vault-memory.service"
+    )
     assert unit(own=False, kind="systemd") == "/etc/systemd/system/vault-memory.service"
-    assert unit(own=True, kind="launchd") == "/h/Library/LaunchAgents/vault-memory.plist"
-    assert unit(own=False, kind="launchd") == "/Library/LaunchDaemons/vault-memory.plist"
+    assert (
+        unit(own=True, kind="launchd") == "/h/Library/LaunchAgents/vault-memory.plist"
+    )
+    assert (
+        unit(own=False, kind="launchd") == "/Library/LaunchDaemons/vault-memory.plist"
+    )
 
 
-def test_the_machine_runs_it_as_whoever_owns_the_vault_and_not_before_they_used_it(tmp_path: Path):
+def test_the_machine_runs_it_as_whoever_owns_the_vault_and_not_before_they_used_it(
+    tmp_path: Path,
+):
     vault, states = tmp_path / "vault", tmp_path / "states"
     vault.mkdir()
     place = place_of(NAME, own=False, kind="systemd", environment={})
-    environment = {"VAULT_MEMORY_STATE": str(states), "VAULT_MEMORY_CACHE": str(tmp_path / "cache")}
+    environment = {
+        "VAULT_MEMORY_STATE": str(states),
+        "VAULT_MEMORY_CACHE": str(tmp_path / "cache"),
+    }
 
     with pytest.raises(VaultUnreachable):
         job_of(place, vault, VAULT_ID, None, environment)

@@ -17,10 +17,20 @@ def test_a_person_opens_their_own_scope_their_channel_and_their_groups():
 
 
 def test_in_a_channel_a_persons_own_scope_and_workspace_are_closed_unless_asked_for():
-    assert Caller("mira", "kitchen", ("club",)).scopes(HERE) == ("channel:kitchen", "group:club")
+    assert Caller("mira", "kitchen", ("club",)).scopes(HERE) == (
+        "channel:kitchen",
+        "group:club",
+    )
     assert Caller("main", "kitchen").reads(HERE) == ("channel:kitchen", "group:global")
-    assert Caller("main", "kitchen", ("main",)).scopes(HERE) == ("channel:kitchen", "group:main")
-    assert Caller("main", "kitchen", private=True).scopes(HERE) == ("user:main", "channel:kitchen", "group:main")
+    assert Caller("main", "kitchen", ("main",)).scopes(HERE) == (
+        "channel:kitchen",
+        "group:main",
+    )
+    assert Caller("main", "kitchen", private=True).scopes(HERE) == (
+        "user:main",
+        "channel:kitchen",
+        "group:main",
+    )
 
 
 def test_who_owns_the_workspace_at_the_root_has_its_group():
@@ -31,7 +41,10 @@ def test_who_owns_the_workspace_at_the_root_has_its_group():
 def test_the_global_group_is_read_by_all_and_open_to_those_who_have_it():
     assert Caller("mira").reads(HERE) == ("user:mira", "group:global")
     assert "group:global" not in Caller("mira").scopes(HERE)
-    assert Caller("mira", groups=("global",)).reads(HERE) == ("user:mira", "group:global")
+    assert Caller("mira", groups=("global",)).reads(HERE) == (
+        "user:mira",
+        "group:global",
+    )
 
 
 def test_nobody_is_no_caller():
@@ -40,7 +53,9 @@ def test_nobody_is_no_caller():
 
 
 @pytest.mark.parametrize("user", ["mira", "tomas"])
-def test_a_global_note_stands_in_everybodys_prompt_and_their_own_in_theirs_alone(tmp_path: Path, user: str):
+def test_a_global_note_stands_in_everybodys_prompt_and_their_own_in_theirs_alone(
+    tmp_path: Path, user: str
+):
     for path, text in {
         "groups/global/MEMORY.md": "- The harbour office is shut on Mondays\n",
         "groups/club/MEMORY.md": "- The club meets on Tuesdays\n",
@@ -49,13 +64,19 @@ def test_a_global_note_stands_in_everybodys_prompt_and_their_own_in_theirs_alone
     }.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
-    environment = {"VAULT_MEMORY_STATE": str(tmp_path.parent / "state"), "VAULT_MEMORY_EMBEDDING_KIND": "off"}
+    environment = {
+        "VAULT_MEMORY_STATE": str(tmp_path.parent / "state"),
+        "VAULT_MEMORY_EMBEDDING_KIND": "off",
+    }
     caller = Caller(user)
     with VaultMemory.open(tmp_path, environment=environment) as memory:
         block = memory.context(scopes=caller.reads(memory.layout)).text
 
         assert "shut on Mondays" in block
-        assert ("quokkas" in block, "axolotls" in block) == (user == "mira", user == "tomas")
+        assert ("quokkas" in block, "axolotls" in block) == (
+            user == "mira",
+            user == "tomas",
+        )
         assert "Tuesdays" not in block
         assert caller.may_read("groups/global/MEMORY.md", memory.layout)
         assert not caller.may_read("groups/club/MEMORY.md", memory.layout)

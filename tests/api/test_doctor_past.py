@@ -18,18 +18,25 @@ def memory(tmp_path: Path) -> VaultMemory:
 
 
 def again(folder: Path) -> VaultMemory:
-    settings = {"VAULT_MEMORY_STATE": str(folder / "state"), "VAULT_MEMORY_EMBEDDING_KIND": "off"}
+    settings = {
+        "VAULT_MEMORY_STATE": str(folder / "state"),
+        "VAULT_MEMORY_EMBEDDING_KIND": "off",
+    }
     return VaultMemory.open(folder / "vault", environment=settings)
 
 
 def add(memory: VaultMemory, note: str, line: str) -> None:
     now = datetime.now(UTC) + timedelta(hours=1)  # no note counts as saved just now
-    edit = memory.apply(note, [{"op": "append", "heading": "Tea", "line": line}], source="cli", now=now)
+    edit = memory.apply(
+        note, [{"op": "append", "heading": "Tea", "line": line}], source="cli", now=now
+    )
     assert edit.changed
 
 
 def said(memory: VaultMemory, name: str) -> list[tuple[str, str]]:
-    return [(check.reason, check.fix) for check in memory.doctor() if check.name == name]
+    return [
+        (check.reason, check.fix) for check in memory.doctor() if check.name == name
+    ]
 
 
 @pytest.mark.scenario("B46")
@@ -52,8 +59,12 @@ def test_doctor_tells_of_notes_that_went_back_and_how_to_have_the_newer_ones(
         (reason, fix) = said(memory, "earlier versions")[0]
         assert reason.startswith("4 notes went back to earlier versions")
         assert "vault-memory restore NOTE REVISION" in fix
-        assert all("matcha" not in (tmp_path / "vault" / note).read_text() for note in NOTES)
-        assert not memory.search("matcha", scopes=["group:main"]).hits, "the index follows the files"
+        assert all(
+            "matcha" not in (tmp_path / "vault" / note).read_text() for note in NOTES
+        )
+        assert not memory.search("matcha", scopes=["group:main"]).hits, (
+            "the index follows the files"
+        )
         newer = memory.history(NOTES[0])
         wanted = next(one.revision for one in newer if one.bytes > newer[0].bytes)
         memory.restore(NOTES[0], wanted, now=datetime.now(UTC) + timedelta(hours=1))
@@ -61,7 +72,9 @@ def test_doctor_tells_of_notes_that_went_back_and_how_to_have_the_newer_ones(
 
 
 @pytest.mark.scenario("G116")
-def test_doctor_tells_of_an_audit_with_a_gap(memory: VaultMemory, tmp_path: Path) -> None:
+def test_doctor_tells_of_an_audit_with_a_gap(
+    memory: VaultMemory, tmp_path: Path
+) -> None:
     with memory:
         (tmp_path / "vault" / NOTES[0]).write_text("## Tea\n\n- green\n")
         add(memory, NOTES[0], "sencha")

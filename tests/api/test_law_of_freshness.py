@@ -16,7 +16,13 @@ from vault_memory.index.store import Index
 
 OFF = Config(embedding=Embedding(kind="off"))
 edits = st.lists(
-    st.tuples(st.sampled_from(KINDS), st.integers(0, 999), st.integers(0, 999_999), st.integers(0, 999)), max_size=12
+    st.tuples(
+        st.sampled_from(KINDS),
+        st.integers(0, 999),
+        st.integers(0, 999_999),
+        st.integers(0, 999),
+    ),
+    max_size=12,
 )
 
 
@@ -29,7 +35,12 @@ def no_patience(monkeypatch):
 def lines_of(root, note):
     path = root / note
     return (
-        path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n") if path.exists() else ""
+        path.read_bytes()
+        .decode("utf-8", "replace")
+        .replace("\r\n", "\n")
+        .replace("\r", "\n")
+        if path.exists()
+        else ""
     )
 
 
@@ -37,20 +48,29 @@ def check_law(folder, history, *, refresh=True):
     """Whatever was edited: each hit stands in its note now, at the lines it names, or the note is named as stale."""
     root = folder / "vault"
     root.mkdir()
-    with VaultMemory.open(root, OFF, environment={"VAULT_MEMORY_STATE": str(folder / "state")}) as memory:
+    with VaultMemory.open(
+        root, OFF, environment={"VAULT_MEMORY_STATE": str(folder / "state")}
+    ) as memory:
         memory.index()
         for edit in history:
             if edit[0] == "scan":
                 memory.index()
             apply(root, edit)
-            answer = memory.search(QUERIES[edit[1] % len(QUERIES)], scopes=memory.scopes(), refresh=refresh)
+            answer = memory.search(
+                QUERIES[edit[1] % len(QUERIES)], scopes=memory.scopes(), refresh=refresh
+            )
             fresh = answer.freshness
             assert fresh.semantic == "off"
             assert fresh.reason
             for hit in answer.hits:
                 if hit.note not in fresh.stale_files:
                     lines = lines_of(root, hit.note).split("\n")
-                    assert "\n".join(lines[hit.lines[0] - 1 : hit.lines[1]]).strip("\ufeff ") == hit.text.strip()
+                    assert (
+                        "\n".join(lines[hit.lines[0] - 1 : hit.lines[1]]).strip(
+                            "\ufeff "
+                        )
+                        == hit.text.strip()
+                    )
 
 
 @settings(max_examples=40)
@@ -66,7 +86,10 @@ def look_only_once(monkeypatch):
 
 def forget_what_is_stale(monkeypatch):
     monkeypatch.setattr(Index, "stale", lambda self: [])
-    monkeypatch.setattr("vault_memory.ingest.scan.Ingest.look_again", lambda self, report, *, conclude_young: report)
+    monkeypatch.setattr(
+        "vault_memory.ingest.scan.Ingest.look_again",
+        lambda self, report, *, conclude_young: report,
+    )
     return {}
 
 
@@ -100,7 +123,12 @@ def test_a_note_that_cannot_be_looked_at_is_named_as_stale(tmp_path, sample_vaul
 @pytest.mark.parametrize("mode", ["balanced", "keyword", "semantic", "rrf"])
 def test_without_an_embedder_every_mode_goes_by_words_and_says_so(sample_vault, mode):
     with VaultMemory.open(sample_vault, OFF) as memory:
-        answer = memory.search("spare key of the lighthouse", scopes=["user:mira"], mode=mode)
+        answer = memory.search(
+            "spare key of the lighthouse", scopes=["user:mira"], mode=mode
+        )
 
     assert "barometer" in answer.hits[0].text
-    assert (answer.freshness.semantic, answer.freshness.reason) == ("off", "switched off")
+    assert (answer.freshness.semantic, answer.freshness.reason) == (
+        "off",
+        "switched off",
+    )

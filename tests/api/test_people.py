@@ -49,7 +49,9 @@ def remember(memory: VaultMemory, name: str) -> object:
 
 
 def add_fact(memory: VaultMemory, name: str) -> object:
-    return memory.add_fact(subject="x", predicate="likes", object="tea", scope=f"user:{name}", source="cli")
+    return memory.add_fact(
+        subject="x", predicate="likes", object="tea", scope=f"user:{name}", source="cli"
+    )
 
 
 def memory_tool(memory: VaultMemory, name: str) -> object:
@@ -58,7 +60,9 @@ def memory_tool(memory: VaultMemory, name: str) -> object:
 
 @pytest.mark.parametrize("name", TWINS)
 @pytest.mark.parametrize("door", [record, remember, add_fact, memory_tool])
-def test_a_person_who_cannot_be_told_from_another_is_refused(memory: VaultMemory, door, name: str):
+def test_a_person_who_cannot_be_told_from_another_is_refused(
+    memory: VaultMemory, door, name: str
+):
     with pytest.raises(NameTaken) as refused:
         door(memory, name)
 
@@ -74,7 +78,13 @@ def test_other_people_and_the_person_herself_are_let_in(memory: VaultMemory, nam
 
 
 def test_dropped_turns_of_a_twin_are_set_aside_with_the_reason(memory: VaultMemory):
-    turn = {"session": "s", "role": "user", "user": "Mira Lund", "text": "hello", "source": "bot"}
+    turn = {
+        "session": "s",
+        "role": "user",
+        "user": "Mira Lund",
+        "text": "hello",
+        "source": "bot",
+    }
     folder = memory.state.path / "drop"
     folder.mkdir(exist_ok=True)
     (folder / "bot.jsonl").write_text(json.dumps(turn) + "\n")
@@ -82,7 +92,9 @@ def test_dropped_turns_of_a_twin_are_set_aside_with_the_reason(memory: VaultMemo
     memory.take_dropped()
 
     assert people(memory) == ["mira lund"]
-    assert "cannot be told from" in "".join(path.read_text() for path in folder.glob("*.rejected"))
+    assert "cannot be told from" in "".join(
+        path.read_text() for path in folder.glob("*.rejected")
+    )
 
 
 def test_tokens_of_twins_are_refused(tmp_path: Path):
@@ -97,19 +109,32 @@ def test_tokens_of_twins_are_refused(tmp_path: Path):
         Tokens.load(rows, root=tmp_path / "vault")
 
 
-def test_doctor_warns_of_people_who_are_there_already(memory: VaultMemory, outside: Outside):
+def test_doctor_warns_of_people_who_are_there_already(
+    memory: VaultMemory, outside: Outside
+):
     outside.write("Users/MiraLund/lantern/config/USER.md", "## Tea\n\n- black\n")
 
-    warnings = [check.reason for check in memory.doctor() if check.name == "names" and check.state == "warn"]
+    warnings = [
+        check.reason
+        for check in memory.doctor()
+        if check.name == "names" and check.state == "warn"
+    ]
 
-    assert any("cannot be told apart" in reason and "MiraLund" in reason for reason in warnings)
+    assert any(
+        "cannot be told apart" in reason and "MiraLund" in reason for reason in warnings
+    )
     record(memory, "MiraLund")
 
 
 @given(st.text("abcdeéßøñжя東1 ", max_size=12), st.data())
-def test_case_blanks_and_invisible_letters_do_not_make_another_person(name: str, data: st.DataObject):
+def test_case_blanks_and_invisible_letters_do_not_make_another_person(
+    name: str, data: st.DataObject
+):
     unseen = st.sampled_from(["", " ", "\u200b", "\u2060", "\u00ad", "\t", "\u3000"])
-    other = "".join(data.draw(unseen) + data.draw(st.sampled_from([letter, letter.upper()])) for letter in name)
+    other = "".join(
+        data.draw(unseen) + data.draw(st.sampled_from([letter, letter.upper()]))
+        for letter in name
+    )
     form = data.draw(st.sampled_from(["NFC", "NFD", "NFKC"]))
 
     assert person_key(unicodedata.normalize(form, other)) == person_key(name)

@@ -39,7 +39,13 @@ def test_every_call_says_what_it_does_and_of_what_types(name: str) -> None:
 def test_to_import_it_costs_next_to_nothing_and_loads_no_room() -> None:
     script = "import sys, vault_memory; print(*[name for name in sys.modules if name.startswith('vault_memory')])"
 
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
 
     assert done.stdout.split() == ["vault_memory"]
 

@@ -9,21 +9,32 @@ import pytest
 
 from vault_memory import VaultMemory
 from vault_memory.config.sections import Config, Embedding
-from vault_memory.errors import BadPath, NoteNotFound, NoVault, UsageError, VaultUnreachable
+from vault_memory.errors import (
+    BadPath,
+    NoteNotFound,
+    NoVault,
+    UsageError,
+    VaultUnreachable,
+)
 
 OFF = Config(embedding=Embedding(kind="off"))
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {"VAULT_MEMORY_STATE": str(tmp_path / "state"), "VAULT_MEMORY_CACHE": str(tmp_path / "cache")}
+    return {
+        "VAULT_MEMORY_STATE": str(tmp_path / "state"),
+        "VAULT_MEMORY_CACHE": str(tmp_path / "cache"),
+    }
 
 
 @pytest.fixture
 def memory(tmp_path: Path, environment: dict[str, str]) -> Iterator[VaultMemory]:
     vault = tmp_path / "vault"
     (vault / "Users" / "alice" / "memories").mkdir(parents=True)
-    (vault / "Users" / "alice" / "memories" / "2026-02-03.md").write_text("---\ntopic: birds\n---\n- saw a stork\n")
+    (vault / "Users" / "alice" / "memories" / "2026-02-03.md").write_text(
+        "---\ntopic: birds\n---\n- saw a stork\n"
+    )
     (vault / "memory").mkdir()
     (vault / "memory" / "a.md").write_text("- Ann: a crane flew over\n")
     with VaultMemory.open(vault, OFF, environment=environment) as opened:
@@ -57,7 +68,10 @@ def test_an_unknown_mode_is_refused(memory: VaultMemory):
 
 def test_filters_narrow_a_search(memory: VaultMemory):
     def notes(**filters: object) -> set[str]:
-        return {hit.note for hit in memory.search("stork", scopes=["user:alice"], **filters).hits}  # type: ignore[arg-type]
+        return {
+            hit.note
+            for hit in memory.search("stork", scopes=["user:alice"], **filters).hits
+        }  # type: ignore[arg-type]
 
     there = {"Users/alice/memories/2026-02-03.md"}
     assert notes(since=date(2026, 2, 3), until=date(2026, 2, 3)) == there
@@ -72,7 +86,13 @@ def test_filters_narrow_a_search(memory: VaultMemory):
 def test_what_comes_out_is_frozen(memory: VaultMemory):
     answer = memory.search("stork", scopes=["user:alice"])
 
-    for value in (answer, answer.hits[0], answer.freshness, memory.read("memory/a.md"), memory.notes()[0]):
+    for value in (
+        answer,
+        answer.hits[0],
+        answer.freshness,
+        memory.read("memory/a.md"),
+        memory.notes()[0],
+    ):
         first = next(iter(type(value).__annotations__))
         with pytest.raises(AttributeError):
             setattr(value, first, None)
@@ -107,7 +127,9 @@ def test_a_vault_that_goes_away_is_an_error_and_no_empty_answer(memory: VaultMem
     assert memory.search("crane", scopes=["group:main"]).hits
 
 
-def test_no_vault_is_an_error(tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch):
+def test_no_vault_is_an_error(
+    tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NoVault):
         VaultMemory.open(environment=environment)
@@ -137,10 +159,15 @@ def test_threads_may_share_one_object(memory: VaultMemory):
         thread.join()
 
     assert failures == []
-    assert memory.search("bird number 29", scopes=["group:main"]).hits[0].text == "- bird number 29"
+    assert (
+        memory.search("bird number 29", scopes=["group:main"]).hits[0].text
+        == "- bird number 29"
+    )
 
 
-def test_two_objects_on_one_vault_see_each_others_work(memory: VaultMemory, environment: dict[str, str]):
+def test_two_objects_on_one_vault_see_each_others_work(
+    memory: VaultMemory, environment: dict[str, str]
+):
     with VaultMemory.open(memory.root, OFF, environment=environment) as other:
         memory.index(rebuild=True)
         (memory.root / "memory" / "b.md").write_text("- an owl\n")
@@ -157,9 +184,13 @@ def test_doctor_finds_nothing_amiss_with_a_good_vault(memory: VaultMemory):
 def test_doctor_mends_an_index_that_differs_from_the_notes(memory: VaultMemory):
     memory.index()
     index = memory.indexing.index()
-    index.connection.execute("UPDATE note SET revision = ? WHERE path = 'memory/a.md'", ("0" * 64,))
+    index.connection.execute(
+        "UPDATE note SET revision = ? WHERE path = 'memory/a.md'", ("0" * 64,)
+    )
 
-    assert {check.name for check in memory.doctor() if check.state == "fail"} == {"index equals notes"}
+    assert {check.name for check in memory.doctor() if check.state == "fail"} == {
+        "index equals notes"
+    }
     assert {check.state for check in memory.doctor(fix=True)} == {"ok"}
 
 

@@ -11,10 +11,32 @@ from tests.scenarios.outside import Outside
 
 COMMANDS = ("index", "search", "read", "notes", "status", "stats", "doctor", "init")
 OPTIONS = (
-    "--json", "--quiet", "--vault", "--config", "--now", "--why", "--mode", "--limit", "--since", "--until", "--kind",
-    "--topic", "--entity", "--user", "--channel", "--group", "--rebuild", "--no-embed", "--fix", "--empty", "--copied",
-    "--moved", "--", "-h", "--version",
-)  # fmt: skip
+    "--json",
+    "--quiet",
+    "--vault",
+    "--config",
+    "--now",
+    "--why",
+    "--mode",
+    "--limit",
+    "--since",
+    "--until",
+    "--kind",
+    "--topic",
+    "--entity",
+    "--user",
+    "--channel",
+    "--group",
+    "--rebuild",
+    "--no-embed",
+    "--fix",
+    "--empty",
+    "--copied",
+    "--moved",
+    "--",
+    "-h",
+    "--version",
+)
 VALUES = (
     "2026-01-31",
     "0001-01-01",
@@ -47,7 +69,9 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Outside:
 def plain(outside: Outside, arguments: list[str]) -> None:
     with tempfile.TemporaryDirectory(dir=outside.home) as folder:
         done = Outside(
-            outside.vault, Path(folder), outside.settings | {"VAULT_MEMORY_STATE": str(outside.home / "state")}
+            outside.vault,
+            Path(folder),
+            outside.settings | {"VAULT_MEMORY_STATE": str(outside.home / "state")},
         ).here(*arguments)
     assert done.code in (0, 1, 2, 3, 4), done
     said = done.out + done.err
@@ -57,7 +81,10 @@ def plain(outside: Outside, arguments: list[str]) -> None:
 
 
 @settings(max_examples=150)
-@given(st.sampled_from(COMMANDS), st.lists(st.one_of(st.sampled_from(OPTIONS + VALUES), WORDS), max_size=5))
+@given(
+    st.sampled_from(COMMANDS),
+    st.lists(st.one_of(st.sampled_from(OPTIONS + VALUES), WORDS), max_size=5),
+)
 @example("search", ["tea", "--now", "0001-01-01"])
 @example("search", ["yesterday and last week", "--now", "0001-01-01T00:00+00:00"])
 @example("search", ["tomorrow and next year", "--now", "9999-12-31T23:59:59-12:00"])
@@ -73,13 +100,19 @@ def plain(outside: Outside, arguments: list[str]) -> None:
 @example("notes", ["--vault", "\udcff"])
 @example("notes", ["--config", "\ud800"])
 @example("status", ["--now", "99999-01-01"])
-def test_any_arguments_are_answered_in_plain_words(little: Outside, command: str, arguments: list[str]):
+def test_any_arguments_are_answered_in_plain_words(
+    little: Outside, command: str, arguments: list[str]
+):
     plain(little, [command, *arguments])
 
 
 @settings(max_examples=50)
-@given(st.lists(WORDS, max_size=4).filter(lambda words: not {"run", "demo"} & set(words)))
-def test_what_is_no_command_at_all_is_answered_in_plain_words(little: Outside, arguments: list[str]):
+@given(
+    st.lists(WORDS, max_size=4).filter(lambda words: not {"run", "demo"} & set(words))
+)
+def test_what_is_no_command_at_all_is_answered_in_plain_words(
+    little: Outside, arguments: list[str]
+):
     plain(little, arguments)
 
 

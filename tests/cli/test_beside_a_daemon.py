@@ -26,7 +26,19 @@ QUESTIONS: list[list[str]] = [
     ["search", "oar", "--user", "mira", "--channel", "harbour", "--private", "--quiet"],
     ["search", "oar", "--why"],
     ["search", "oar", "--why", "--json", "--kind", "user", "--kind=channel"],
-    ["search", "oar", "--since", "2020-01-01", "--until", "20300101", "--session", "s", "--topic", "", "--json"],
+    [
+        "search",
+        "oar",
+        "--since",
+        "2020-01-01",
+        "--until",
+        "20300101",
+        "--session",
+        "s",
+        "--topic",
+        "",
+        "--json",
+    ],
     ["search", "nothing of this kind"],
     ["search", "oar", "--since", "yesterday"],
     ["search", "oar", "--limit", "0", "--json"],
@@ -38,9 +50,28 @@ QUESTIONS: list[list[str]] = [
     ["search", "--", "-oar"],
     ["search", "sails ‮ on\x1b", "--json"],
     ["context", "Who rows?", "--user", "mira"],
-    ["context", "Who rows?", "--user", "mira", "--json", "--session", "s", "--confirmation", "the boat"],
+    [
+        "context",
+        "Who rows?",
+        "--user",
+        "mira",
+        "--json",
+        "--session",
+        "s",
+        "--confirmation",
+        "the boat",
+    ],
     ["context", "--user", "mira", "--channel", "harbour"],
-    ["context", "--user", "mira", "--channel", "harbour", "--private", "--budget", "10"],
+    [
+        "context",
+        "--user",
+        "mira",
+        "--channel",
+        "harbour",
+        "--private",
+        "--budget",
+        "10",
+    ],
     ["context", "--all", "--quiet"],
     ["context", "--all", "--user", "mira"],
     ["context"],
@@ -123,15 +154,33 @@ def test_commands_say_and_do_the_same_beside_a_daemon(tmp_path: Path):
         assert text == ID.sub("ID", path.read_text(encoding="utf-8")), name
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
-def test_an_answer_that_cannot_be_printed_is_told_the_same_beside_a_daemon(tmp_path: Path):
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="this system has no full device"
+)
+def test_an_answer_that_cannot_be_printed_is_told_the_same_beside_a_daemon(
+    tmp_path: Path,
+):
     without, beside = filled(tmp_path / "without"), filled(tmp_path / "beside")
 
     def told(place: Outside) -> tuple[int, bytes]:
-        command = [*PROGRAM, "append", NOTE, "Boats", "sails on Sunday", "--json", "--vault", str(place.vault)]
+        command = [
+            *PROGRAM,
+            "append",
+            NOTE,
+            "Boats",
+            "sails on Sunday",
+            "--json",
+            "--vault",
+            str(place.vault),
+        ]
         with open("/dev/full", "wb") as full:
             done = subprocess.run(
-                command, env=place.environment, cwd=place.home, stdout=full, stderr=subprocess.PIPE, timeout=120
+                command,
+                env=place.environment,
+                cwd=place.home,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                timeout=120,
             )
         assert b"Traceback" not in done.stderr
         return done.returncode, done.stderr
@@ -148,7 +197,9 @@ def test_what_a_command_changed_is_found_when_it_returns(tmp_path: Path):
         assert running.finds("the dinghy leaks")
 
 
-def test_questions_are_answered_the_same_by_the_quick_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_questions_are_answered_the_same_by_the_quick_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     place = filled(tmp_path / "place")
     place.write("Users/tomas/wren/config/USER.md", "- sails ‮ on\x1b Sunday\n")
     place.write("Channels/harbour/CHANNEL.md", "- the oar is blue\n")

@@ -7,7 +7,20 @@ from tests.scenarios.outside import Outside
 NOTE = "# Me\n\n## Tea\n\n- green\n- black\n"
 COPY = "USER (conflicted copy 2026-11-21 203312).md"
 AHEAD = ("--now", "2090-01-01")
-ITEM = {"id", "note", "op", "why", "state", "copy", "program", "date", "sure", "revision", "conflicts", "diff"}
+ITEM = {
+    "id",
+    "note",
+    "op",
+    "why",
+    "state",
+    "copy",
+    "program",
+    "date",
+    "sure",
+    "revision",
+    "conflicts",
+    "diff",
+}
 
 
 @pytest.fixture
@@ -39,28 +52,40 @@ def test_without_copies_there_is_nothing_to_list(person: Outside):
     assert person.ok("status")["conflicts"] == 0
 
 
-def test_a_copy_is_listed_with_its_note_its_maker_and_what_it_says_otherwise(person: Outside):
+def test_a_copy_is_listed_with_its_note_its_maker_and_what_it_says_otherwise(
+    person: Outside,
+):
     person.write(COPY, NOTE + "- from the phone\n")
 
     [item] = person.ok("conflicts")["items"]
     shown = person.run("conflicts", "--diff")
 
     assert set(item) == ITEM
-    assert (item["note"], item["copy"], item["program"]) == ("USER.md", COPY, "Nextcloud")
+    assert (item["note"], item["copy"], item["program"]) == (
+        "USER.md",
+        COPY,
+        "Nextcloud",
+    )
     assert (item["state"], item["op"], item["date"]) == (
         "mergeable",
         {"op": "merge", "copy": COPY},
         "2026-11-21 20:33:12",
     )
     assert "+- from the phone\n" in item["diff"]
-    assert shown.out.startswith(f"{item['id']}  USER.md  Nextcloud, 2026-11-21 20:33:12  mergeable: ")
+    assert shown.out.startswith(
+        f"{item['id']}  USER.md  Nextcloud, 2026-11-21 20:33:12  mergeable: "
+    )
     assert "+- from the phone\n" in shown.out
-    assert "+- from the phone" not in person.run("conflicts").out, "a diff is for a terminal, or for who asks"
+    assert "+- from the phone" not in person.run("conflicts").out, (
+        "a diff is for a terminal, or for who asks"
+    )
     assert person.ok("status")["conflicts"] == 1
     assert person.ok("conflicts", "--user", "somebody")["items"] == []
 
 
-def test_merging_writes_the_note_throws_the_copy_away_and_can_be_undone(person: Outside):
+def test_merging_writes_the_note_throws_the_copy_away_and_can_be_undone(
+    person: Outside,
+):
     person.write(COPY, NOTE + "- from the phone\n")
 
     dry = person.run("conflicts", "merge", "--all", "--dry-run")
@@ -68,7 +93,12 @@ def test_merging_writes_the_note_throws_the_copy_away_and_can_be_undone(person: 
     done = person.ok("conflicts", "merge", the_id(person)[:6], *AHEAD)["items"][0]
 
     assert done["outcome"] == "merged"
-    assert sorted(text(person).splitlines()[4:]) == ["- black", "- from the phone", "- green", "- white"]
+    assert sorted(text(person).splitlines()[4:]) == [
+        "- black",
+        "- from the phone",
+        "- green",
+        "- white",
+    ]
     assert names(person) == {"USER.md"}
     person.ok("undo", done["audit_id"], *AHEAD)
     assert text(person) == NOTE + "- white\n"
@@ -86,7 +116,9 @@ def test_what_both_changed_ends_with_5_and_says_how_to_settle_it(person: Outside
     assert "- black, strong\n" in text(person)
     both = person.run("conflicts", "merge", the_id(person), "--both", *AHEAD)
     assert both.code == 0
-    assert "- black, strong\n- black, weak ⚠ (other device, 2026-11-21)\n" in text(person)
+    assert "- black, strong\n- black, weak ⚠ (other device, 2026-11-21)\n" in text(
+        person
+    )
 
 
 def test_take_and_discard_and_back_from_the_trash(person: Outside):
@@ -102,18 +134,30 @@ def test_take_and_discard_and_back_from_the_trash(person: Outside):
     assert person.ok("trash")["items"] == []
     taken = person.ok("conflicts", "take", the_id(person), *AHEAD)["items"][0]
 
-    assert (taken["outcome"], text(person), names(person)) == ("taken", "# Other\n", {"USER.md"})
+    assert (taken["outcome"], text(person), names(person)) == (
+        "taken",
+        "# Other\n",
+        {"USER.md"},
+    )
     assert len(person.ok("history", "USER.md")["versions"]) == 3
 
 
 def test_an_unknown_id_and_a_missing_one_are_mistakes_in_use(person: Outside):
-    for arguments in (("merge", "feed"), ("merge",), ("discard", "--all"), ("take",), ("fold",)):
+    for arguments in (
+        ("merge", "feed"),
+        ("merge",),
+        ("discard", "--all"),
+        ("take",),
+        ("fold",),
+    ):
         assert person.run("conflicts", *arguments).code == 2, arguments
     assert person.run("trash", "restore").code == 2
     assert person.run("trash", "restore", "feed").code == 2
 
 
-def test_a_note_that_came_back_stands_beside_the_one_that_took_its_name(person: Outside):
+def test_a_note_that_came_back_stands_beside_the_one_that_took_its_name(
+    person: Outside,
+):
     person.ok("add-heading", "memory/tides.md", "Tides", "high at six", *AHEAD)
     [record] = person.ok("log", "memory/tides.md")["records"]
     person.ok("undo", record["id"], *AHEAD)

@@ -34,18 +34,28 @@ def test_the_contract(vault: Outside):
 
 
 def test_a_person_reads_the_block_and_what_was_left_out(vault: Outside):
-    done = vault.run("context", "--user", "ann", "--budget", "1", "--confirmation", "Sell it?")
+    done = vault.run(
+        "context", "--user", "ann", "--budget", "1", "--confirmation", "Sell it?"
+    )
 
     user = f'<{NAME} kind="user" note="Users/ann/bot/config/USER.md">\n# Ann\n\n- Keeps bees\n{CLOSING}'
     assert done.out == f"{INTRO}\n\n{user}\n"
-    assert "left out (confirmation): all of `what was given`: the block has room for 1 characters" in done.err
+    assert (
+        "left out (confirmation): all of `what was given`: the block has room for 1 characters"
+        in done.err
+    )
 
 
-def test_who_names_nobody_in_a_vault_of_several_is_asked_whose_memory_it_is(vault: Outside):
+def test_who_names_nobody_in_a_vault_of_several_is_asked_whose_memory_it_is(
+    vault: Outside,
+):
     done = vault.run("context")
 
     assert (done.code, done.out) == (2, "")
-    assert "it is not clear whose memory `context` should give: this vault knows channel:quay, user:ann" in done.err
+    assert (
+        "it is not clear whose memory `context` should give: this vault knows channel:quay, user:ann"
+        in done.err
+    )
     assert "`--all` gives the notes of everybody" in done.err
     assert vault.run("context", "--json").error["code"] == "context_needs_name"
     assert vault.run("context", "--purpose", "briefing", "--json").code == 2
@@ -54,8 +64,15 @@ def test_who_names_nobody_in_a_vault_of_several_is_asked_whose_memory_it_is(vaul
 def test_all_of_the_vault_is_given_when_it_is_asked_for(vault: Outside):
     found = vault.ok("context", "--all")
 
-    assert [part["note"].split("/")[1] for part in found["parts"]] == ["ann", "ben", "quay"]
-    assert vault.run("context", "--all", "--user", "ann", "--json").error["code"] == "usage_error"
+    assert [part["note"].split("/")[1] for part in found["parts"]] == [
+        "ann",
+        "ben",
+        "quay",
+    ]
+    assert (
+        vault.run("context", "--all", "--user", "ann", "--json").error["code"]
+        == "usage_error"
+    )
 
 
 def test_a_vault_of_one_person_and_no_channel_needs_no_name(outside: Outside):
@@ -63,7 +80,10 @@ def test_a_vault_of_one_person_and_no_channel_needs_no_name(outside: Outside):
     outside.write("USER.md", "# Ann\n\n- Keeps bees\n")
     outside.write("MEMORY.md", "# We\n\n- The workshop closes at six\n")
 
-    assert [part["note"] for part in outside.ok("context")["parts"]] == ["USER.md", "MEMORY.md"]
+    assert [part["note"] for part in outside.ok("context")["parts"]] == [
+        "USER.md",
+        "MEMORY.md",
+    ]
     with outside.daemon():
         assert "Keeps bees" in outside.ok("context")["text"]
         outside.write("Channels/quay/CHANNEL.md", "# quay\n\n- Boats leave at noon\n")
@@ -73,21 +93,40 @@ def test_a_vault_of_one_person_and_no_channel_needs_no_name(outside: Outside):
 def test_what_is_left_out_in_a_channel_is_told(vault: Outside):
     found = vault.ok("context", "--user", "ann", "--channel", "quay")
 
-    reason = "what is ann's own: others read the answer in a channel; `private` includes it"
+    reason = (
+        "what is ann's own: others read the answer in a channel; `private` includes it"
+    )
     assert found["cut"] == [{"kind": "user", "reason": reason}]
-    assert vault.ok("context", "--user", "ann", "--channel", "quay", "--private")["cut"] == []
-    assert "left out: what is ann's own" in vault.run("search", "bees", "--user", "ann", "--channel", "quay").err
+    assert (
+        vault.ok("context", "--user", "ann", "--channel", "quay", "--private")["cut"]
+        == []
+    )
+    assert (
+        "left out: what is ann's own"
+        in vault.run("search", "bees", "--user", "ann", "--channel", "quay").err
+    )
 
 
 def test_a_briefing_and_a_channel(vault: Outside):
-    found = vault.ok("context", "--user", "ann", "--channel", "quay", "--purpose", "briefing", "the white hive")
+    found = vault.ok(
+        "context",
+        "--user",
+        "ann",
+        "--channel",
+        "quay",
+        "--purpose",
+        "briefing",
+        "the white hive",
+    )
 
     assert [part["kind"] for part in found["parts"]] == ["channel"]
     assert vault.run("context", "--purpose", "party", "--json").code == 2
     assert vault.run("context", "--budget", "-3", "--json").code == 2
 
 
-def test_the_daemon_gives_the_same_block_and_sees_what_was_written_just_now(vault: Outside):
+def test_the_daemon_gives_the_same_block_and_sees_what_was_written_just_now(
+    vault: Outside,
+):
     more = [
         (),
         ("--private",),
@@ -97,7 +136,9 @@ def test_the_daemon_gives_the_same_block_and_sees_what_was_written_just_now(vaul
         ("--session", "a"),
     ]
     where = ("--user", "ann", "--channel", "quay", "--now", "2090-01-01")
-    prompts = [("context", "the white hive by the brook", *where, *options) for options in more]
+    prompts = [
+        ("context", "the white hive by the brook", *where, *options) for options in more
+    ]
     alone = [vault.ok(*prompt) for prompt in prompts]
     with vault.daemon():
         for prompt, before in zip(prompts, alone, strict=True):

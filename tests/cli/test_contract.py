@@ -17,7 +17,11 @@ def has(found: Mapping[str, Any], /, **keys: Any) -> None:
     for name, kind in keys.items():
         assert name in found, (name, found)
         assert isinstance(found[name], kind), (name, found[name])
-        assert kind is bool or not isinstance(found[name], bool) or bool in (kind if isinstance(kind, tuple) else ())
+        assert (
+            kind is bool
+            or not isinstance(found[name], bool)
+            or bool in (kind if isinstance(kind, tuple) else ())
+        )
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +45,21 @@ def test_index_counts_notes_and_chunks(outside: Outside):
 
     report = outside.ok("index")
 
-    whole = ("notes", "changed", "removed", "chunks_added", "chunks_kept", "chunks_removed", "embedded")
+    whole = (
+        "notes",
+        "changed",
+        "removed",
+        "chunks_added",
+        "chunks_kept",
+        "chunks_removed",
+        "embedded",
+    )
     has(report, seconds=NUMBER, **dict.fromkeys(whole, int))
-    assert (report["notes"], report["changed"], report["chunks_added"] > 0) == (1, 1, True)
+    assert (report["notes"], report["changed"], report["chunks_added"] > 0) == (
+        1,
+        1,
+        True,
+    )
     assert outside.ok("index")["changed"] == 0
 
 
@@ -51,13 +67,27 @@ def test_a_hit_says_where_it_stands_and_an_answer_how_fresh_it_is(sample: Outsid
     answer = sample.search("where is the spare key of the lighthouse?", "--why")
 
     hit = answer["hits"][0]
-    has(hit, note=str, lines=list, heading=str, date=(str, type(None)), scope=str, kind=str, text=str, score=float)
+    has(
+        hit,
+        note=str,
+        lines=list,
+        heading=str,
+        date=(str, type(None)),
+        scope=str,
+        kind=str,
+        text=str,
+        score=float,
+    )
     has(hit["why"], terms=dict, arms=dict)
     first, last = hit["lines"]
     shown = sample.ok("read", hit["note"])["text"].splitlines()
     assert hit["text"].splitlines() == shown[first - 1 : last]
     has(answer["freshness"], stale_files=list, semantic=str, reason=str)
-    assert answer["freshness"] == {"stale_files": [], "semantic": "off", "reason": "no daemon"}
+    assert answer["freshness"] == {
+        "stale_files": [],
+        "semantic": "off",
+        "reason": "no daemon",
+    }
 
 
 def test_without_why_there_is_no_why(sample: Outside):
@@ -97,7 +127,15 @@ def test_notes_of_one_scope_are_of_that_scope(sample: Outside):
 def test_status_without_a_daemon(sample: Outside):
     status = sample.ok("status")
 
-    has(status, vault=str, index=dict, semantic=str, watcher=dict, inbox_open=int, daemon=dict)
+    has(
+        status,
+        vault=str,
+        index=dict,
+        semantic=str,
+        watcher=dict,
+        inbox_open=int,
+        daemon=dict,
+    )
     has(status["index"], notes=int, chunks=int, stale_files=list, generation=int)
     has(status["watcher"], mode=str, healthy=bool)
     assert {"sync", "night"} <= set(status)
@@ -129,7 +167,9 @@ def test_doctor_names_each_check_with_a_state(sample: Outside):
     for check in checks:
         has(check, name=str, state=str, reason=str, fix=str)
         assert check["state"] in ("ok", "warn", "fail")
-    assert {"vault", "index", "index equals notes"} <= {check["name"] for check in checks}
+    assert {"vault", "index", "index equals notes"} <= {
+        check["name"] for check in checks
+    }
 
 
 def test_demo_finds_what_an_editor_wrote_and_leaves_nothing(outside: Outside):
@@ -145,10 +185,23 @@ def test_demo_finds_what_an_editor_wrote_and_leaves_nothing(outside: Outside):
 
 
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_the_common_options_stand_before_or_after_the_command(sample: Outside, place: str):
-    options = ("--json", "--quiet", "--vault", str(sample.vault), "--now", "2026-01-31T10:00+01:00")
+def test_the_common_options_stand_before_or_after_the_command(
+    sample: Outside, place: str
+):
+    options = (
+        "--json",
+        "--quiet",
+        "--vault",
+        str(sample.vault),
+        "--now",
+        "2026-01-31T10:00+01:00",
+    )
 
-    done = sample.bare(*options, "search", "key") if place == "before" else sample.bare("search", "key", *options)
+    done = (
+        sample.bare(*options, "search", "key")
+        if place == "before"
+        else sample.bare("search", "key", *options)
+    )
 
     assert done.code == 0, done
     assert done.json["hits"]

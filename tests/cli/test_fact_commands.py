@@ -13,7 +13,17 @@ from tests.scenarios.outside import Outside, until
 
 NOTE = "Users/alice/bot/config/FACTS.md"
 PAGE = "## alice\n\n- works_at: Initech (since 2024-03-01)\n- likes: tea\n\n## acme corp\n\n- also_known_as: Acme\n"
-FACT = {"id", "subject", "predicate", "object", "valid_from", "valid_until", "temporary", "confidence", "ref"}
+FACT = {
+    "id",
+    "subject",
+    "predicate",
+    "object",
+    "valid_from",
+    "valid_until",
+    "temporary",
+    "confidence",
+    "ref",
+}
 AHEAD = ("--now", "2090-01-01")
 
 
@@ -42,22 +52,44 @@ def test_facts_and_timeline_have_the_keys_of_the_contract(person: Outside):
 
     assert [one["object"] for one in found] == ["Initech", "tea"]
     assert all(set(one) >= FACT for one in found)
-    assert (found[0]["valid_from"], found[0]["valid_until"], found[0]["confidence"]) == ("2024-03-01", None, 1.0)
+    assert (
+        found[0]["valid_from"],
+        found[0]["valid_until"],
+        found[0]["confidence"],
+    ) == ("2024-03-01", None, 1.0)
     assert person.ok("timeline", "alice")["facts"][0]["object"] == "tea"
     assert "works_at: Initech (since 2024-03-01)" in person.run("facts").out
 
 
 def test_add_fact_says_what_became_of_it(person: Outside):
-    done = person.ok("add-fact", "alice", "works_at", "Acme Corp", "--from", "2026-01-28", "--ref", "7", *AHEAD)
+    done = person.ok(
+        "add-fact",
+        "alice",
+        "works_at",
+        "Acme Corp",
+        "--from",
+        "2026-01-28",
+        "--ref",
+        "7",
+        *AHEAD,
+    )
 
     assert done["outcome"] == "superseded"
     assert done["audit_id"]
     old, new = person.ok("timeline", "alice", *AHEAD)["facts"][-2:]
-    assert (old["valid_until"], old["ended"], old["confidence"]) == ("2026-01-28", True, 0.3)
+    assert (old["valid_until"], old["ended"], old["confidence"]) == (
+        "2026-01-28",
+        True,
+        0.3,
+    )
     assert (new["id"], new["supersedes"]) == (done["id"], old["id"])
     outcomes = [
         person.ok("add-fact", "alice", *said, *AHEAD)["outcome"]
-        for said in (("likes", "tea"), ("likes", "tea with milk"), ("visiting", "Lisbon", "--until", "2090-02-01"))
+        for said in (
+            ("likes", "tea"),
+            ("likes", "tea with milk"),
+            ("visiting", "Lisbon", "--until", "2090-02-01"),
+        )
     ]
     assert outcomes == ["duplicate", "refined", "added"]
     assert "visiting: Lisbon (until 2090-02-01, temporary)\n" in text(person)
@@ -69,7 +101,11 @@ def test_add_fact_says_what_became_of_it(person: Outside):
         (["invalidate"], "invalidated", "- ~~likes: tea~~ (until 2090-01-01)\n"),
         (["confirm"], "confirmed", "- likes: tea (confirmed)\n"),
         (["correct", "coffee"], "corrected", "- likes: coffee\n"),
-        (["correct", "--from", "2020-01-01"], "corrected", "- likes: tea (since 2020-01-01)\n"),
+        (
+            ["correct", "--from", "2020-01-01"],
+            "corrected",
+            "- likes: tea (since 2020-01-01)\n",
+        ),
         (["delete-fact"], "deleted", ""),
     ],
 )
@@ -83,8 +119,12 @@ def test_changes_by_id(person: Outside, command: list[str], outcome: str, line: 
     assert text(person) == PAGE
 
 
-@pytest.mark.parametrize("command", [["invalidate"], ["confirm"], ["delete-fact"], ["correct"]])
-def test_an_unknown_id_lists_candidates_and_changes_nothing(person: Outside, command: list[str]):
+@pytest.mark.parametrize(
+    "command", [["invalidate"], ["confirm"], ["delete-fact"], ["correct"]]
+)
+def test_an_unknown_id_lists_candidates_and_changes_nothing(
+    person: Outside, command: list[str]
+):
     more = ["x"] if command == ["correct"] else []
     done = person.run(*command, "tea", *more, "--json")
 
@@ -101,7 +141,11 @@ def test_entity_has_the_keys_of_the_contract(person: Outside):
     found = person.ok("entity", "acme")
 
     assert {"name", "type", "aliases", "facts", "mentions", "hits"} <= set(found)
-    assert (found["name"], found["aliases"], found["mentions"] >= 2) == ("acme corp", ["Acme"], True)
+    assert (found["name"], found["aliases"], found["mentions"] >= 2) == (
+        "acme corp",
+        ["Acme"],
+        True,
+    )
     assert "acme corp: other (also Acme)" in person.run("entity", "Acme").out
 
 
@@ -109,10 +153,18 @@ def test_on_whose_page_a_fact_goes(person: Outside):
     assert person.ok("add-fact", "zed", "likes", "tea", *AHEAD)["note"] == NOTE
     person.write("Users/bob/bot/config/USER.md", "# Bob\n")
 
-    assert person.ok("add-fact", "bob", "likes", "tea", *AHEAD)["note"] == "Users/bob/bot/config/FACTS.md"
+    assert (
+        person.ok("add-fact", "bob", "likes", "tea", *AHEAD)["note"]
+        == "Users/bob/bot/config/FACTS.md"
+    )
     unclear = person.run("add-fact", "carol", "likes", "tea", "--json")
-    assert (unclear.code, unclear.error["candidates"]) == (2, ["user:alice", "user:bob"])
-    named = person.ok("add-fact", "carol", "likes", "tea", "--channel", "harbour", *AHEAD)
+    assert (unclear.code, unclear.error["candidates"]) == (
+        2,
+        ["user:alice", "user:bob"],
+    )
+    named = person.ok(
+        "add-fact", "carol", "likes", "tea", "--channel", "harbour", *AHEAD
+    )
     assert named["note"] == "Channels/harbour/FACTS.md"
 
 
@@ -122,7 +174,11 @@ def test_the_bot_is_bound_and_a_dry_run_writes_nothing(person: Outside):
 
     proposed = person.ok("invalidate", id_of(person, "tea"), "--source", "tool", *AHEAD)
 
-    assert (proposed["outcome"], len(proposed["proposed"]), text(person)) == ("proposed", 1, PAGE)
+    assert (proposed["outcome"], len(proposed["proposed"]), text(person)) == (
+        "proposed",
+        1,
+        PAGE,
+    )
 
 
 def test_a_page_that_cannot_be_written_ends_with_75(person: Outside):
@@ -130,11 +186,17 @@ def test_a_page_that_cannot_be_written_ends_with_75(person: Outside):
 
     done = person.run("add-fact", "alice", "uses", "vim", *AHEAD, "--json")
 
-    assert (done.code, done.json["outcome"], len(done.json["pending"])) == (75, "pending", 1)
+    assert (done.code, done.json["outcome"], len(done.json["pending"])) == (
+        75,
+        "pending",
+        1,
+    )
 
 
 def test_what_is_missing_is_an_error_off_a_terminal(person: Outside):
-    done = person.bare("--vault", str(person.vault), "add-fact", "alice", "likes", "--json")
+    done = person.bare(
+        "--vault", str(person.vault), "add-fact", "alice", "likes", "--json"
+    )
 
     assert (done.code, done.error["message"]) == (2, "the object is missing")
 
@@ -143,7 +205,12 @@ def test_what_is_missing_is_asked_for_on_a_terminal(person: Outside):
     ours, theirs = pty.openpty()
     command = person.command("add-fact", "alice", "--json", *AHEAD)
     process = subprocess.Popen(
-        command, env=person.environment, cwd=person.home, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        env=person.environment,
+        cwd=person.home,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     os.close(theirs)
     os.write(ours, b"likes\ncake\n")
@@ -155,10 +222,14 @@ def test_what_is_missing_is_asked_for_on_a_terminal(person: Outside):
 
 
 def test_doctor_lists_lines_that_state_no_fact(person: Outside):
-    assert not [check for check in person.ok("doctor")["checks"] if check["name"] == "facts"]
+    assert not [
+        check for check in person.ok("doctor")["checks"] if check["name"] == "facts"
+    ]
     person.write(NOTE, PAGE + "\n- she may move\n")
 
-    [check] = [check for check in person.ok("doctor")["checks"] if check["name"] == "facts"]
+    [check] = [
+        check for check in person.ok("doctor")["checks"] if check["name"] == "facts"
+    ]
 
     assert check["state"] == "warn"
     assert "she may move" in check["reason"]
@@ -169,17 +240,28 @@ def test_an_editor_changes_the_graph_while_a_daemon_runs(outside: Outside):
     page: Path = outside.write(NOTE, PAGE)
     with outside.daemon():
         outside.quick = True
-        assert [one["object"] for one in facts(outside, "--entity", "alice")] == ["Initech", "tea"]
+        assert [one["object"] for one in facts(outside, "--entity", "alice")] == [
+            "Initech",
+            "tea",
+        ]
 
-        page.write_text(PAGE.replace("- likes: tea", "- ~~likes: tea~~").replace("Initech", "Globex"))
+        page.write_text(
+            PAGE.replace("- likes: tea", "- ~~likes: tea~~").replace(
+                "Initech", "Globex"
+            )
+        )
 
         until(lambda: outside.finds("Globex"))
-        assert [one["object"] for one in facts(outside, "--entity", "alice")] == ["Globex"]
+        assert [one["object"] for one in facts(outside, "--entity", "alice")] == [
+            "Globex"
+        ]
         outside.ok("add-fact", "alice", "likes", "cake", *AHEAD)
         assert "~~likes: tea~~\n- likes: cake\n" in page.read_text()
 
 
-def test_what_held_on_a_past_day_is_told_after_another_value_took_its_place(person: Outside):
+def test_what_held_on_a_past_day_is_told_after_another_value_took_its_place(
+    person: Outside,
+):
     person.ok("add-fact", "ann", "lives_in", "Bergen", "--from", "2020-01-01")
     person.ok("add-fact", "ann", "lives_in", "Oslo", "--from", "2026-05-01")
 

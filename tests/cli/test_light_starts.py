@@ -17,9 +17,28 @@ except SystemExit as ended:
     assert not ended.code, ended.code
 print(*sys.modules, file=sys.stderr)
 """
-HEAVY = {"rich", "msgspec", "requests", "urllib3", "numpy", "watchdog", "markdown_it", "asyncio", "filelock"}
-WRITING = {"vault_memory.vault.write.writer", "vault_memory.vault.write.journal", "vault_memory.edits.editor"}
-NIGHTS = {"vault_memory.learning.cycle", "vault_memory.models", "vault_memory.sync.engine", "vault_memory.remote"}
+HEAVY = {
+    "rich",
+    "msgspec",
+    "requests",
+    "urllib3",
+    "numpy",
+    "watchdog",
+    "markdown_it",
+    "asyncio",
+    "filelock",
+}
+WRITING = {
+    "vault_memory.vault.write.writer",
+    "vault_memory.vault.write.journal",
+    "vault_memory.edits.editor",
+}
+NIGHTS = {
+    "vault_memory.learning.cycle",
+    "vault_memory.models",
+    "vault_memory.sync.engine",
+    "vault_memory.remote",
+}
 ASKING = {
     "vault_memory.search.query",
     "vault_memory.context.gather",
@@ -36,14 +55,23 @@ SAID = {"session_id": "s", "prompt": "who trimmed the lamp?"}
 
 
 def loaded(
-    outside: Outside, *arguments: str, said: object = None, text: str | None = None, **environment: str
+    outside: Outside,
+    *arguments: str,
+    said: object = None,
+    text: str | None = None,
+    **environment: str,
 ) -> set[str]:
     """The modules that a command has loaded when it is done."""
     given = json.dumps(said) if text is None else text
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, "--vault", str(outside.vault), *arguments], input=given, text=True,
-        capture_output=True, env=outside.environment | environment, cwd=outside.home, timeout=60,
-    )  # fmt: skip
+        [sys.executable, "-c", SCRIPT, "--vault", str(outside.vault), *arguments],
+        input=given,
+        text=True,
+        capture_output=True,
+        env=outside.environment | environment,
+        cwd=outside.home,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     return set(done.stderr.split())
 
@@ -60,7 +88,17 @@ def lamp(outside: Outside) -> Outside:
 
 
 def test_a_turn_is_recorded_without_what_searches(lamp: Outside):
-    modules = loaded(lamp, "record", "--session", "s", "--role", "user", "--user", "ann", "the lamp is out")
+    modules = loaded(
+        lamp,
+        "record",
+        "--session",
+        "s",
+        "--role",
+        "user",
+        "--user",
+        "ann",
+        "the lamp is out",
+    )
 
     assert not modules & (NEVER | ASKING | FACTS)
 
@@ -68,7 +106,11 @@ def test_a_turn_is_recorded_without_what_searches(lamp: Outside):
 def test_a_search_loads_nothing_that_writes(lamp: Outside):
     modules = loaded(lamp, "search", "lamp")
 
-    assert not modules & (NEVER | FACTS | {"vault_memory.conversations.transcripts", "vault_memory.index.vectors"})
+    assert not modules & (
+        NEVER
+        | FACTS
+        | {"vault_memory.conversations.transcripts", "vault_memory.index.vectors"}
+    )
 
 
 def test_a_prompt_of_a_host_is_recorded_without_what_searches(lamp: Outside):
@@ -78,12 +120,19 @@ def test_a_prompt_of_a_host_is_recorded_without_what_searches(lamp: Outside):
     assert not modules & (NEVER | ASKING | FACTS | NO_HOOK)
 
 
-def test_at_the_start_of_a_conversation_nothing_is_loaded_that_looks_something_up(lamp: Outside):
+def test_at_the_start_of_a_conversation_nothing_is_loaded_that_looks_something_up(
+    lamp: Outside,
+):
     said = {**SAID, "hook_event_name": "SessionStart"}
     modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said)
 
     assert "vault_memory.context.gather" in modules
-    assert not modules & (NEVER | FACTS | NO_HOOK | {"vault_memory.search.query", "vault_memory.index.fts_search"})
+    assert not modules & (
+        NEVER
+        | FACTS
+        | NO_HOOK
+        | {"vault_memory.search.query", "vault_memory.index.fts_search"}
+    )
 
 
 def test_a_hook_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
@@ -92,16 +141,30 @@ def test_a_hook_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
         modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said)
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
-        "vault_memory.cli", "vault_memory.cli.quick_start", "vault_memory.daemon", "vault_memory.daemon.exchange",
-        "vault_memory.command_line", "vault_memory.places",
-    }  # fmt: skip
-    assert not modules & {"typing", "contextlib", "dataclasses", "pathlib", "inspect", "logging", "threading"}
+        "vault_memory.cli",
+        "vault_memory.cli.quick_start",
+        "vault_memory.daemon",
+        "vault_memory.daemon.exchange",
+        "vault_memory.command_line",
+        "vault_memory.places",
+    }
+    assert not modules & {
+        "typing",
+        "contextlib",
+        "dataclasses",
+        "pathlib",
+        "inspect",
+        "logging",
+        "threading",
+    }
 
 
 def test_an_op_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
     lamp.write("memory/b.md", "# B\n\n## Lamps\n\n- one\n")
     with lamp.daemon():
-        modules = loaded(lamp, "append", "memory/b.md", "Lamps", "the wick is in the tin", "--quiet")
+        modules = loaded(
+            lamp, "append", "memory/b.md", "Lamps", "the wick is in the tin", "--quiet"
+        )
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
         "vault_memory.cli",
@@ -113,17 +176,33 @@ def test_an_op_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
         "vault_memory.command_line",
         "vault_memory.places",
     }
-    assert not modules & {"click", "typing", "contextlib", "dataclasses", "pathlib", "inspect", "logging", "threading"}
+    assert not modules & {
+        "click",
+        "typing",
+        "contextlib",
+        "dataclasses",
+        "pathlib",
+        "inspect",
+        "logging",
+        "threading",
+    }
 
 
 OF_QUESTIONS = {
-    "vault_memory.cli", "vault_memory.cli.quick_start", "vault_memory.cli.questions", "vault_memory.cli.search_text",
-    "vault_memory.cli.terminal", "vault_memory.command_line", "vault_memory.daemon", "vault_memory.daemon.exchange",
+    "vault_memory.cli",
+    "vault_memory.cli.quick_start",
+    "vault_memory.cli.questions",
+    "vault_memory.cli.search_text",
+    "vault_memory.cli.terminal",
+    "vault_memory.command_line",
+    "vault_memory.daemon",
+    "vault_memory.daemon.exchange",
     "vault_memory.places",
-}  # fmt: skip
-OF_OPS = OF_QUESTIONS - {"vault_memory.cli.questions", "vault_memory.cli.search_text"} | {
-    "vault_memory.cli.edit_rendering"
 }
+OF_OPS = OF_QUESTIONS - {
+    "vault_memory.cli.questions",
+    "vault_memory.cli.search_text",
+} | {"vault_memory.cli.edit_rendering"}
 
 
 @pytest.mark.parametrize(
@@ -134,12 +213,27 @@ OF_OPS = OF_QUESTIONS - {"vault_memory.cli.questions", "vault_memory.cli.search_
         (["apply", "memory/a.md", "--ops", "-", "--quiet"], OF_OPS),
     ],
 )
-def test_questions_and_ops_beside_a_daemon_load_next_to_nothing(lamp: Outside, command: list[str], rooms: set[str]):
+def test_questions_and_ops_beside_a_daemon_load_next_to_nothing(
+    lamp: Outside, command: list[str], rooms: set[str]
+):
     with lamp.daemon():
-        modules = loaded(lamp, *command, text='[{"op": "add_heading", "heading": "Wicks", "lines": ["in the tin"]}]')
+        modules = loaded(
+            lamp,
+            *command,
+            text='[{"op": "add_heading", "heading": "Wicks", "lines": ["in the tin"]}]',
+        )
 
     assert {name for name in modules if name.startswith("vault_memory.")} == rooms
-    assert not modules & {"click", "typing", "contextlib", "dataclasses", "pathlib", "inspect", "logging", "threading"}
+    assert not modules & {
+        "click",
+        "typing",
+        "contextlib",
+        "dataclasses",
+        "pathlib",
+        "inspect",
+        "logging",
+        "threading",
+    }
 
 
 def test_a_host_gets_the_list_of_tools_before_anything_heavy_is_loaded(lamp: Outside):
@@ -152,14 +246,24 @@ def test_a_host_gets_the_list_of_tools_before_anything_heavy_is_loaded(lamp: Out
     modules = loaded(lamp, "mcp", "--user", "ann", text=lines)
 
     assert {"vault_memory.mcp.stdio", "msgspec"} <= modules
-    assert not modules & (NEVER - {"msgspec"} | FACTS | {"click", "mcp", "pydantic", "anyio", "logging", "json"})
-    assert not {name for name in modules if name.startswith(("vault_memory.api", "vault_memory.index"))}
+    assert not modules & (
+        NEVER - {"msgspec"}
+        | FACTS
+        | {"click", "mcp", "pydantic", "anyio", "logging", "json"}
+    )
+    assert not {
+        name
+        for name in modules
+        if name.startswith(("vault_memory.api", "vault_memory.index"))
+    }
 
 
 def test_settings_of_the_environment_need_no_converter(lamp: Outside):
     said = {**SAID, "hook_event_name": "UserPromptSubmit"}
     settings = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
-    modules = loaded(lamp, "hook", "claude-code", "--user", "ann", said=said, **settings)
+    modules = loaded(
+        lamp, "hook", "claude-code", "--user", "ann", said=said, **settings
+    )
 
     assert "vault_memory.search.query" in modules
     assert not modules & (NEVER | FACTS | {"click"})
@@ -169,6 +273,11 @@ def test_the_help_loads_no_room_but_its_own(lamp: Outside):
     modules = loaded(lamp, "--help")
 
     assert {name for name in modules if name.startswith("vault_memory.")} == {
-        "vault_memory.command_line", "vault_memory.cli", "vault_memory.cli.quick_start", "vault_memory.cli.options",
-        "vault_memory.cli.root", "vault_memory.cli.terminal", "vault_memory.errors",
-    }  # fmt: skip
+        "vault_memory.command_line",
+        "vault_memory.cli",
+        "vault_memory.cli.quick_start",
+        "vault_memory.cli.options",
+        "vault_memory.cli.root",
+        "vault_memory.cli.terminal",
+        "vault_memory.errors",
+    }

@@ -10,7 +10,18 @@ import pytest
 from tests.scenarios.outside import Done, Outside
 
 NOTE = "# Me\n\n## Tea\n\n- green\n"
-EDIT = {"note", "before", "after", "applied", "rejected", "proposed", "pending", "audit_id", "diff", "summary"}
+EDIT = {
+    "note",
+    "before",
+    "after",
+    "applied",
+    "rejected",
+    "proposed",
+    "pending",
+    "audit_id",
+    "diff",
+    "summary",
+}
 AHEAD = ("--now", "2090-01-01")
 REVISION = re.compile(r"[0-9a-f]{64}").fullmatch
 
@@ -49,7 +60,10 @@ def test_each_op_has_its_command(person: Outside):
     edit(person, "remove", "USER.md", "Tea", "green")
     edit(person, "add-heading", "USER.md", "Boats", "Sula", "Gannet")
 
-    assert text(person) == "# Me\n\n## Tea\n\n- black, strong\n\n## Boats\n\n- Sula\n- Gannet\n"
+    assert (
+        text(person)
+        == "# Me\n\n## Tea\n\n- black, strong\n\n## Boats\n\n- Sula\n- Gannet\n"
+    )
 
 
 def test_the_json_of_an_edit(person: Outside):
@@ -57,7 +71,12 @@ def test_the_json_of_an_edit(person: Outside):
 
     assert REVISION(found["before"])
     assert REVISION(found["after"])
-    assert found["applied"] == [{"op": {"op": "append", "heading": "Tea", "line": "black"}, "outcome": "applied"}]
+    assert found["applied"] == [
+        {
+            "op": {"op": "append", "heading": "Tea", "line": "black"},
+            "outcome": "applied",
+        }
+    ]
     assert (found["rejected"], found["proposed"], found["pending"]) == ([], [], [])
     assert found["audit_id"]
     assert found["diff"].startswith("--- USER.md\n+++ USER.md\n@@ ")
@@ -67,19 +86,27 @@ def test_a_refused_op_ends_with_1_and_says_what_there_is(person: Outside):
     found = edit(person, "append", "USER.md", "Tee", "black", code=1)
 
     assert found["rejected"] == [
-        {"op": {"op": "append", "heading": "Tee", "line": "black"}, "reason": "heading_missing", "headings": ["Tea"]}
+        {
+            "op": {"op": "append", "heading": "Tee", "line": "black"},
+            "reason": "heading_missing",
+            "headings": ["Tea"],
+        }
     ]
     assert text(person) == NOTE
 
 
 def test_ops_from_a_file_and_from_stdin(person: Outside):
     file = person.home / "ops.json"
-    file.write_text(json.dumps([{"op": "append", "heading": "Tea", "line": "black"}, {"op": "fly"}]))
+    file.write_text(
+        json.dumps([{"op": "append", "heading": "Tea", "line": "black"}, {"op": "fly"}])
+    )
     found = edit(person, "apply", "USER.md", "--ops", str(file))
     assert [refused["reason"] for refused in found["rejected"]] == ["unknown_op"]
 
     said = json.dumps({"ops": [{"op": "append", "heading": "Tea", "line": "white"}]})
-    done: Done = person.run("apply", "USER.md", "--ops", "-", *AHEAD, stdin=None, input=said)
+    done: Done = person.run(
+        "apply", "USER.md", "--ops", "-", *AHEAD, stdin=None, input=said
+    )
 
     assert done.code == 0, done
     assert text(person) == NOTE + "- black\n- white\n"
@@ -99,7 +126,9 @@ def test_a_revision_that_is_not_there_any_more_ends_with_5(person: Outside):
     seen = person.ok("read", "USER.md")["revision"]
     person.write("USER.md", NOTE + "- white\n")
 
-    refused = person.run("append", "USER.md", "Tea", "black", "--expected", seen, *AHEAD, "--json")
+    refused = person.run(
+        "append", "USER.md", "Tea", "black", "--expected", seen, *AHEAD, "--json"
+    )
     assert (refused.code, refused.error["code"]) == (5, "note_changed")
     assert text(person) == NOTE + "- white\n"
     edit(person, "append", "USER.md", "Tea", "black", "--expected", seen, "--merge")
@@ -113,7 +142,10 @@ def test_a_dry_run_writes_nothing(person: Outside):
     assert found["diff"]
     assert found["audit_id"] is None
     assert text(person) == NOTE
-    assert sorted(path.name for path in person.vault.iterdir()) == [".vault-memory", "USER.md"]
+    assert sorted(path.name for path in person.vault.iterdir()) == [
+        ".vault-memory",
+        "USER.md",
+    ]
 
 
 def test_the_bot_is_bound_where_a_person_is_not(person: Outside):
@@ -131,7 +163,9 @@ def test_the_inbox_lists_approves_and_rejects(person: Outside):
     edit(person, "remove", "USER.md", "Tea", "green", "--source", "tool")
     edit(person, "remove", "USER.md", "Tea", "white", "--source", "tool")
 
-    items = sorted(person.ok("inbox")["items"], key=lambda item: str(item["op"]["match"]))
+    items = sorted(
+        person.ok("inbox")["items"], key=lambda item: str(item["op"]["match"])
+    )
     assert [set(item) for item in items] == [{"id", "note", "op", "why", "state"}] * 2
     assert person.ok("status")["inbox_open"] == 2
     assert 'remove from USER.md › Tea: "green"' in person.run("inbox").out
@@ -140,11 +174,16 @@ def test_the_inbox_lists_approves_and_rejects(person: Outside):
 
     assert text(person) == "# Me\n\n## Tea\n\n- white\n"
     assert person.ok("inbox")["items"] == []
-    assert person.run("inbox", "approve", items[0]["id"], "--json").error["code"] == "unclear_id"
+    assert (
+        person.run("inbox", "approve", items[0]["id"], "--json").error["code"]
+        == "unclear_id"
+    )
     assert person.run("inbox", "approve").code == 2
 
 
-def test_a_note_that_cannot_be_written_ends_with_75_and_is_named_by_status(person: Outside):
+def test_a_note_that_cannot_be_written_ends_with_75_and_is_named_by_status(
+    person: Outside,
+):
     (person.vault / "USER.md").chmod(0o444)
 
     found = edit(person, "append", "USER.md", "Tea", "black", code=75)
@@ -181,7 +220,10 @@ def test_log_undo_and_undo_of_undo(person: Outside):
 
 
 def test_an_id_that_is_not_clear_lists_the_candidates(person: Outside):
-    ids = [edit(person, "append", "USER.md", "Tea", line)["audit_id"] for line in ("black", "white")]
+    ids = [
+        edit(person, "append", "USER.md", "Tea", line)["audit_id"]
+        for line in ("black", "white")
+    ]
 
     refused = person.run("undo", "0", "--json")
 
@@ -193,7 +235,9 @@ def test_history_read_and_restore(person: Outside):
     edit(person, "append", "USER.md", "Tea", "black")
 
     versions = person.ok("history", "USER.md")["versions"]
-    assert [set(version) for version in versions] == [{"revision", "ts", "by", "bytes"}] * 2
+    assert [set(version) for version in versions] == [
+        {"revision", "ts", "by", "bytes"}
+    ] * 2
     assert [version["by"] for version in versions] == ["cli", "person"]
     first = versions[-1]["revision"]
     assert person.ok("read", "USER.md", "--revision", first)["text"] == NOTE

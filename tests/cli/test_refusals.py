@@ -44,7 +44,9 @@ def test_without_a_vault_the_exit_code_is_3(outside: Outside):
 
 def test_a_folder_that_is_not_there_is_4(outside: Outside):
     refused(outside.bare("search", "tea", "--vault", "nowhere"), 4, "does not exist")
-    refused_in_json(outside.bare("--json", "notes", "--vault", "nowhere"), 4, "vault_unreachable")
+    refused_in_json(
+        outside.bare("--json", "notes", "--vault", "nowhere"), 4, "vault_unreachable"
+    )
 
 
 def test_a_file_is_no_vault(outside: Outside):
@@ -55,7 +57,9 @@ def test_a_file_is_no_vault(outside: Outside):
 
 
 @pytest.mark.parametrize("name", ["a" * 5000, "a/" * 3000])
-def test_a_name_too_long_for_the_system_is_a_vault_that_is_not_there(outside: Outside, name: str):
+def test_a_name_too_long_for_the_system_is_a_vault_that_is_not_there(
+    outside: Outside, name: str
+):
     refused(outside.bare("--vault", name, "search", "tea"), 4)
     assert outside.bare("init", name).code in (1, 2, 4)
 
@@ -94,7 +98,10 @@ def test_wrong_usage_is_2_in_words_and_in_json(outside: Outside, arguments: list
     assert done.error["message"]
 
 
-@pytest.mark.parametrize("before", [[], ["search", "tea", "--since", "never"], ["serch"], ["search", "x", "--nope"]])
+@pytest.mark.parametrize(
+    "before",
+    [[], ["search", "tea", "--since", "never"], ["serch"], ["search", "x", "--nope"]],
+)
 def test_json_is_heard_wherever_it_stands(outside: Outside, before: list[str]):
     done = outside.run(*(before or ["search"]), "--json")
 
@@ -124,7 +131,15 @@ def test_no_command_at_all_shows_the_help(outside: Outside):
 
 
 @pytest.mark.parametrize(
-    "name", ["USER2.md", "memory/none.md", "%2e%2e/x", "%2e%2e%2fetc%2fpasswd", "a" * 300, "a/" * 2500 + "b"]
+    "name",
+    [
+        "USER2.md",
+        "memory/none.md",
+        "%2e%2e/x",
+        "%2e%2e%2fetc%2fpasswd",
+        "a" * 300,
+        "a/" * 2500 + "b",
+    ],
 )
 def test_a_note_that_is_not_there_is_1_with_a_way_on(outside: Outside, name: str):
     done = outside.run("read", name)
@@ -164,24 +179,42 @@ def test_a_link_out_of_the_vault_is_not_read(outside: Outside):
 
 def test_all_problems_of_a_configuration_are_told_at_once(outside: Outside):
     file = outside.home / "own.toml"
-    file.write_text('[recall]\nlimit = "many"\nmood = "good"\n[watch]\npoll_seconds = "often"\n[nope]\n')
+    file.write_text(
+        '[recall]\nlimit = "many"\nmood = "good"\n[watch]\npoll_seconds = "often"\n[nope]\n'
+    )
 
     done = outside.run("search", "tea", "--config", str(file), "--json")
 
     refused_in_json(done, 3, "config_error")
     problems = "\n".join(done.error["problems"])
-    for word in ("recall.limit", "recall.mood", "mode", "watch.poll_seconds", "nope", str(file)):
+    for word in (
+        "recall.limit",
+        "recall.mood",
+        "mode",
+        "watch.poll_seconds",
+        "nope",
+        str(file),
+    ):
         assert word in problems, problems
     refused(outside.run("search", "tea", "--config", str(file)), 3, "recall.mood")
 
 
 @pytest.mark.parametrize(
-    "text", ["[recall\n", "recall = 3\n", "\x00", "[recall]\nlimit = -1\n", "[watch]\npoll_seconds = 0\n",
-             "[watch]\nsweep_seconds = nan\n", "[embedding]\nkind = 'magic'\n", "[embedding]\nthreads = 0\n",
-             "[[layout.patterns]]\npath = 'x/{nope}.md'\nkind = 'note'\nscope = 'user:a'\n",
-             "[[layout.patterns]]\npath = 'x/{name}.md'\nkind = 'nope'\nscope = 'user:a'\n",
-             "[[layout.patterns]]\npath = 'x/{name}.md'\n"],
-)  # fmt: skip
+    "text",
+    [
+        "[recall\n",
+        "recall = 3\n",
+        "\x00",
+        "[recall]\nlimit = -1\n",
+        "[watch]\npoll_seconds = 0\n",
+        "[watch]\nsweep_seconds = nan\n",
+        "[embedding]\nkind = 'magic'\n",
+        "[embedding]\nthreads = 0\n",
+        "[[layout.patterns]]\npath = 'x/{nope}.md'\nkind = 'note'\nscope = 'user:a'\n",
+        "[[layout.patterns]]\npath = 'x/{name}.md'\nkind = 'nope'\nscope = 'user:a'\n",
+        "[[layout.patterns]]\npath = 'x/{name}.md'\n",
+    ],
+)
 def test_a_configuration_that_means_nothing_is_3(outside: Outside, text: str):
     file = outside.home / "own.toml"
     file.write_text(text)
@@ -196,26 +229,54 @@ def test_a_configuration_that_is_not_there_or_no_file_is_3(outside: Outside):
 
 
 def test_the_environment_is_checked_like_a_file(outside: Outside):
-    for name in ("VAULT_MEMORY_RECALL_LIMIT", "VAULT_MEMORY_RECALL_MOOD", "VAULT_MEMORY_NOPE"):
-        done = outside.run("search", "tea", "--json", env=outside.environment | {name: "many"})
+    for name in (
+        "VAULT_MEMORY_RECALL_LIMIT",
+        "VAULT_MEMORY_RECALL_MOOD",
+        "VAULT_MEMORY_NOPE",
+    ):
+        done = outside.run(
+            "search", "tea", "--json", env=outside.environment | {name: "many"}
+        )
         refused_in_json(done, 3, "config_error")
 
 
 def test_a_state_that_cannot_be_made_is_said_and_no_bug(outside: Outside):
     outside.write("USER.md", "- tea\n")
     (outside.home / "taken").write_text("a file where the state should be")
-    for state in (outside.home / "taken", outside.home / "taken" / "deeper", Path("/proc/nothing")):
-        done = outside.run("search", "tea", env=outside.environment | {"VAULT_MEMORY_STATE": str(state)})
+    for state in (
+        outside.home / "taken",
+        outside.home / "taken" / "deeper",
+        Path("/proc/nothing"),
+    ):
+        done = outside.run(
+            "search",
+            "tea",
+            env=outside.environment | {"VAULT_MEMORY_STATE": str(state)},
+        )
         refused(done, 3, str(state))
         assert "bug" not in done.err
 
 
 def read_only(*folders: Path) -> list[str]:
     """What to put before a command so that it sees these folders mounted read-only."""
-    mounts = " && ".join(f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder}" for folder in folders)
-    before = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", f'{mounts} && exec "$@"', "sh"]
+    mounts = " && ".join(
+        f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder}"
+        for folder in folders
+    )
+    before = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        f'{mounts} && exec "$@"',
+        "sh",
+    ]
     try:
-        done = subprocess.run([*before, "touch", str(folders[0] / "x")], capture_output=True, text=True)
+        done = subprocess.run(
+            [*before, "touch", str(folders[0] / "x")], capture_output=True, text=True
+        )
     except FileNotFoundError:
         pytest.skip("there is no `unshare`")
     if "Read-only" not in done.stderr:
@@ -228,7 +289,11 @@ def test_a_state_that_may_not_be_written_is_said_and_no_bug(outside: Outside):
     assert outside.finds("tea")
 
     for command in (["search", "tea"], ["run"], ["doctor"]):
-        refused(outside.run(*command, before=read_only(outside.home / "state")), 3, "cannot be written")
+        refused(
+            outside.run(*command, before=read_only(outside.home / "state")),
+            3,
+            "cannot be written",
+        )
 
 
 def test_a_read_only_vault_with_a_marker_is_served(outside: Outside):
@@ -246,7 +311,11 @@ def test_a_read_only_vault_with_a_marker_is_served(outside: Outside):
 def test_a_read_only_folder_without_a_marker_is_refused(outside: Outside):
     outside.write("USER.md", "- tea\n")
 
-    refused(outside.run("search", "tea", before=read_only(outside.vault)), 1, "writable once")
+    refused(
+        outside.run("search", "tea", before=read_only(outside.vault)),
+        1,
+        "writable once",
+    )
 
 
 def test_two_copies_of_a_vault_are_told_apart_by_the_person(outside: Outside):
@@ -294,7 +363,9 @@ def test_a_copy_that_takes_over_keeps_the_id(outside: Outside):
     refused_in_json(outside.run("search", "tea", "--json"), 3, "two_copies")
 
 
-def test_an_index_of_a_newer_version_is_refused_until_it_is_built_anew(outside: Outside):
+def test_an_index_of_a_newer_version_is_refused_until_it_is_built_anew(
+    outside: Outside,
+):
     outside.write("USER.md", "- tea\n")
     outside.ok("index")
     with apsw.Connection(str(index_file(outside.state))) as connection:

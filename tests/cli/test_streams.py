@@ -12,7 +12,9 @@ import pytest
 from tests.scenarios.outside import PROGRAM, Outside, until
 
 
-def shell(outside: Outside, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def shell(
+    outside: Outside, line: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """A line for bash, in which `$vm` is the command with its vault."""
     vm = shlex.join(outside.command())
     return subprocess.run(
@@ -44,7 +46,9 @@ def test_hits_go_to_stdout_and_remarks_to_stderr(tea: Outside):
 def test_reading_gives_the_bytes_of_the_note_and_nothing_else(tea: Outside):
     note = tea.write("memory/a.md", b"\xef\xbb\xbf# A\r\n\r\n- one\r\n")
     with note.open("rb") as raw:
-        done = subprocess.run(tea.command("read", "memory/a.md"), env=tea.environment, capture_output=True)
+        done = subprocess.run(
+            tea.command("read", "memory/a.md"), env=tea.environment, capture_output=True
+        )
 
         assert done.stdout == raw.read()
     assert b"revision" in done.stderr
@@ -54,7 +58,10 @@ def test_colour_is_for_terminals_and_not_where_no_color_is_said(tea: Outside):
     def shown(**environment: str) -> bytes:
         leader, follower = pty.openpty()
         process = subprocess.Popen(
-            tea.command("search", "tea"), env={**tea.environment, **environment}, stdout=follower, stderr=follower
+            tea.command("search", "tea"),
+            env={**tea.environment, **environment},
+            stdout=follower,
+            stderr=follower,
         )
         os.close(follower)
         process.wait(60)
@@ -64,14 +71,23 @@ def test_colour_is_for_terminals_and_not_where_no_color_is_said(tea: Outside):
 
     assert b"\x1b[" in shown(NO_COLOR="")
     assert b"\x1b[" not in shown(NO_COLOR="1")
-    assert "\x1b[" not in tea.run("search", "tea", env={**tea.environment, "NO_COLOR": ""}).out
+    assert (
+        "\x1b["
+        not in tea.run("search", "tea", env={**tea.environment, "NO_COLOR": ""}).out
+    )
 
 
 def test_a_reader_that_goes_away_is_no_error(tea: Outside):
     for number in range(300):
-        tea.write(f"memory/{number}.md", f"- note number {number} of many, with some words in it\n")
+        tea.write(
+            f"memory/{number}.md",
+            f"- note number {number} of many, with some words in it\n",
+        )
 
-    done = shell(tea, "vm notes | true; vm search --limit 1000 many words | head -1; exit ${PIPESTATUS[0]}")
+    done = shell(
+        tea,
+        "vm notes | true; vm search --limit 1000 many words | head -1; exit ${PIPESTATUS[0]}",
+    )
 
     assert done.stderr.replace("semantic: off (no daemon)\n", "") == ""
     assert done.returncode == 0
@@ -94,10 +110,16 @@ def test_a_full_disk_behind_stdout_is_said(tea: Outside):
 
 @pytest.mark.parametrize(
     "environment",
-    [{"LANG": "C", "LC_ALL": "C"}, {"LC_ALL": "xx_XX.KOI8"}, {"PYTHONIOENCODING": "ascii"}],
+    [
+        {"LANG": "C", "LC_ALL": "C"},
+        {"LC_ALL": "xx_XX.KOI8"},
+        {"PYTHONIOENCODING": "ascii"},
+    ],
     ids=["C", "unknown", "ascii"],
-)  # fmt: skip
-def test_a_terminal_without_unicode_still_gets_an_answer(tea: Outside, environment: dict[str, str]):
+)
+def test_a_terminal_without_unicode_still_gets_an_answer(
+    tea: Outside, environment: dict[str, str]
+):
     env = tea.environment | environment
     in_json = tea.run("search", "茶", "--json", env=env)
     assert "naïve café, 茶 ☕" in in_json.json["hits"][0]["text"]
@@ -132,16 +154,23 @@ def test_the_vault_is_the_nearest_marker_upward(tea: Outside):
     assert "coffee" in done.stdout
 
 
-def test_the_vault_may_be_named_by_the_environment_and_a_flag_goes_over_it(tea: Outside):
+def test_the_vault_may_be_named_by_the_environment_and_a_flag_goes_over_it(
+    tea: Outside,
+):
     other = Outside(tea.home / "other", tea.home)
     other.write("USER.md", "- cocoa\n")
     env = tea.environment | {"VAULT_MEMORY_VAULT": str(other.vault)}
 
     assert "cocoa" in tea.bare("search", "cocoa", env=env).out
-    assert "cocoa" not in tea.bare("search", "cocoa", "--vault", str(tea.vault), env=env).out
+    assert (
+        "cocoa"
+        not in tea.bare("search", "cocoa", "--vault", str(tea.vault), env=env).out
+    )
 
 
-def test_the_configuration_may_be_named_by_the_environment_and_a_flag_goes_over_it(tea: Outside):
+def test_the_configuration_may_be_named_by_the_environment_and_a_flag_goes_over_it(
+    tea: Outside,
+):
     def own(name: str, limit: int) -> Path:
         file = tea.home / name
         file.write_text(f"[recall]\nlimit = {limit}\n")
@@ -169,7 +198,11 @@ def test_an_own_layout_is_read(tea: Outside):
 
     [hit] = tea.search("heron", "--user", "ann")["hits"]
 
-    assert (hit["scope"], hit["kind"], hit["date"]) == ("user:ann", "dated", "2026-02-03")
+    assert (hit["scope"], hit["kind"], hit["date"]) == (
+        "user:ann",
+        "dated",
+        "2026-02-03",
+    )
     assert tea.search("heron", "--user", "anna")["hits"] == []
 
 
@@ -178,9 +211,19 @@ def test_ctrl_c_ends_a_command_without_a_traceback(tea: Outside, command: list[s
     import signal
 
     process = subprocess.Popen(
-        tea.command(*command), env=tea.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        tea.command(*command),
+        env=tea.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    until(lambda: "python" not in Path(f"/proc/{process.pid}/comm").read_text() or _imported(process.pid), says=command)
+    until(
+        lambda: (
+            "python" not in Path(f"/proc/{process.pid}/comm").read_text()
+            or _imported(process.pid)
+        ),
+        says=command,
+    )
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
 
@@ -206,10 +249,19 @@ main()
 """
 
 
-@pytest.mark.parametrize("where", ['type("Made", (), {"field": Presses()})', "Presses()"])
-def test_ctrl_c_while_a_class_is_made_or_an_object_goes_is_ctrl_c_all_the_same(tea: Outside, where: str):
+@pytest.mark.parametrize(
+    "where", ['type("Made", (), {"field": Presses()})', "Presses()"]
+)
+def test_ctrl_c_while_a_class_is_made_or_an_object_goes_is_ctrl_c_all_the_same(
+    tea: Outside, where: str
+):
     script = INTERRUPTED.replace("{}", where)
-    done = subprocess.run([sys.executable, "-c", script], env=tea.environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=tea.environment,
+        capture_output=True,
+        text=True,
+    )
 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
@@ -222,4 +274,6 @@ def _imported(pid: int) -> bool:
         return True
 
 
-assert sys.platform.startswith("linux") or pytest.skip("these tests use what only Linux has", allow_module_level=True)
+assert sys.platform.startswith("linux") or pytest.skip(
+    "these tests use what only Linux has", allow_module_level=True
+)

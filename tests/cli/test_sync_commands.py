@@ -31,7 +31,16 @@ def vault(outside: Outside) -> Outside:
 
 def added(vault: Outside, cloud: Cloud, *options: str) -> dict[str, object]:
     file = cloud.password_file(vault.home)
-    command = ("remote", "add", cloud.url, "--user", cloud.server.user, "--password-file", str(file), *options)
+    command = (
+        "remote",
+        "add",
+        cloud.url,
+        "--user",
+        cloud.server.user,
+        "--password-file",
+        str(file),
+        *options,
+    )
     return dict(vault.ok(*command))
 
 
@@ -41,13 +50,26 @@ def test_sync_says_in_json_what_it_did(vault: Outside, cloud: Cloud):
 
     report = vault.ok("sync", "--once")
 
-    counts = ("uploaded", "downloaded", "merged", "deleted_local", "deleted_remote", "conflicts", "requests")
+    counts = (
+        "uploaded",
+        "downloaded",
+        "merged",
+        "deleted_local",
+        "deleted_remote",
+        "conflicts",
+        "requests",
+    )
     assert all(type(report[name]) is int for name in counts)
-    assert all(type(report[name]) is list for name in ("skipped", "held", "waiting", "failed", "notes", "copies"))
+    assert all(
+        type(report[name]) is list
+        for name in ("skipped", "held", "waiting", "failed", "notes", "copies")
+    )
     assert (report["uploaded"], cloud.files()) == (1, {"USER.md": b"- tea\n"})
 
 
-def test_deletes_that_are_held_end_with_5_and_are_let_go_with_a_word(vault: Outside, cloud: Cloud):
+def test_deletes_that_are_held_end_with_5_and_are_let_go_with_a_word(
+    vault: Outside, cloud: Cloud
+):
     added(vault, cloud)
     paths = [vault.write(f"n{number}.md", f"- {number}\n") for number in range(12)]
     vault.ok("sync", "--once")
@@ -57,14 +79,19 @@ def test_deletes_that_are_held_end_with_5_and_are_let_go_with_a_word(vault: Outs
     done = vault.run("sync", "--once")
 
     assert done.code == 5
-    assert "held: n0.md: delete remote: 11 of 12 files would be deleted at once" in done.out
+    assert (
+        "held: n0.md: delete remote: 11 of 12 files would be deleted at once"
+        in done.out
+    )
     assert "--approve-deletes" in done.out
     assert vault.run("sync", "--once", "--json").json["held"][0]["path"] == "n0.md"
     assert vault.ok("sync", "--approve-deletes")["deleted_remote"] == 11
 
 
 @pytest.mark.scenario("E94")
-def test_a_restored_server_ends_with_5_and_a_person_says_whose_texts_are_right(vault: Outside, cloud: Cloud):
+def test_a_restored_server_ends_with_5_and_a_person_says_whose_texts_are_right(
+    vault: Outside, cloud: Cloud
+):
     added(vault, cloud)
     notes = [f"n{number}.md" for number in range(4)]
     for note in notes:
@@ -81,12 +108,18 @@ def test_a_restored_server_ends_with_5_and_a_person_says_whose_texts_are_right(v
     done = vault.run("sync", "--once")
 
     assert done.code == 5
-    assert "held: n0.md: download: 4 notes would go back to earlier texts and 1 would be deleted here" in done.out
+    assert (
+        "held: n0.md: download: 4 notes would go back to earlier texts and 1 would be deleted here"
+        in done.out
+    )
     assert "`vault-memory sync --approve-restore`" in done.out
     assert "`vault-memory sync --refuse-restore` puts them up again" in done.out
     assert "--approve-deletes" not in done.out
     assert (vault.vault / "n0.md").read_text() == "- n0.md\n- written since\n"
-    assert {item["path"] for item in vault.ok("status")["sync"]["held"]} == {*notes, "new.md"}
+    assert {item["path"] for item in vault.ok("status")["sync"]["held"]} == {
+        *notes,
+        "new.md",
+    }
     assert vault.run("sync", "--approve-restore", "--refuse-restore").code == 2
     assert vault.run("sync", "--refuse-restore").code == 0
     assert cloud.files() == newer
@@ -94,7 +127,9 @@ def test_a_restored_server_ends_with_5_and_a_person_says_whose_texts_are_right(v
 
 
 @pytest.mark.scenario("E94")
-def test_a_daemon_says_that_it_holds_a_restored_server_and_deletes_nothing(cloud: Cloud, tmp_path: Path):
+def test_a_daemon_says_that_it_holds_a_restored_server_and_deletes_nothing(
+    cloud: Cloud, tmp_path: Path
+):
     vault = cloud.vault(tmp_path / "one")
     notes = [f"n{number}.md" for number in range(4)]
     for note in notes:
@@ -107,7 +142,9 @@ def test_a_daemon_says_that_it_holds_a_restored_server_and_deletes_nothing(cloud
     with vault.daemon() as daemon:
         cloud.server.restore_from_backup(tells=False)
 
-        status = until(lambda: (found := vault.ok("status"))["sync"]["state"] == "held" and found)
+        status = until(
+            lambda: (found := vault.ok("status"))["sync"]["state"] == "held" and found
+        )
 
         assert {item["path"] for item in status["sync"]["held"]} == set(notes)
         assert "earlier texts" in status["sync"]["reason"]
@@ -115,7 +152,9 @@ def test_a_daemon_says_that_it_holds_a_restored_server_and_deletes_nothing(cloud
         assert (vault.vault / "n0.md").read_text() == "- n0.md\n- written since\n"
 
 
-def test_two_texts_for_one_line_become_a_copy_that_is_told(vault: Outside, cloud: Cloud, tmp_path: Path):
+def test_two_texts_for_one_line_become_a_copy_that_is_told(
+    vault: Outside, cloud: Cloud, tmp_path: Path
+):
     other = cloud.vault(tmp_path / "other")
     added(vault, cloud)
     vault.write("picture.png", b"one")
@@ -134,7 +173,9 @@ def test_two_texts_for_one_line_become_a_copy_that_is_told(vault: Outside, cloud
     assert report["open_conflicts"] == report["copies"]
 
 
-def test_an_open_conflict_is_told_with_5_until_it_is_settled(vault: Outside, cloud: Cloud):
+def test_an_open_conflict_is_told_with_5_until_it_is_settled(
+    vault: Outside, cloud: Cloud
+):
     added(vault, cloud)
     vault.write("USER.md", "- tea\n")
     copy = vault.write("USER (conflicted copy 2026-01-01 101010).md", "- coffee\n")
@@ -151,7 +192,9 @@ def test_an_open_conflict_is_told_with_5_until_it_is_settled(vault: Outside, clo
 
 
 @pytest.mark.parametrize("name", ["n" * 249 + ".md", "y" * 252 + "/note.md"])
-def test_a_name_that_can_never_go_up_is_skipped_and_no_failure(vault: Outside, cloud: Cloud, name: str):
+def test_a_name_that_can_never_go_up_is_skipped_and_no_failure(
+    vault: Outside, cloud: Cloud, name: str
+):
     added(vault, cloud)
     vault.write(name, "- lamp\n")
     vault.write("USER.md", "- tea\n")
@@ -163,22 +206,38 @@ def test_a_name_that_can_never_go_up_is_skipped_and_no_failure(vault: Outside, c
     assert vault.ok("sync", "--once")["failed"] == []
 
 
-def test_a_name_that_only_this_server_refuses_is_skipped_and_not_asked_for_again(vault: Outside, cloud: Cloud):
+def test_a_name_that_only_this_server_refuses_is_skipped_and_not_asked_for_again(
+    vault: Outside, cloud: Cloud
+):
     added(vault, cloud)
     cloud.server.refuse_names_with("gull")
     note = vault.write("a gull.md", "- lamp\n")
 
     first, second = vault.ok("sync", "--once"), vault.ok("sync", "--once")
-    puts = [seen for seen in cloud.server.log if seen.method == "PUT" and "gull" in seen.path]
+    puts = [
+        seen
+        for seen in cloud.server.log
+        if seen.method == "PUT" and "gull" in seen.path
+    ]
     note.write_text("- lamp, trimmed\n")
     third = vault.ok("sync", "--once")
 
-    assert [one["path"] for report in (first, second, third) for one in report["skipped"]] == ["a gull.md"] * 3
+    assert [
+        one["path"] for report in (first, second, third) for one in report["skipped"]
+    ] == ["a gull.md"] * 3
     assert len(puts) <= 2
-    assert len([seen for seen in cloud.server.log if seen.method == "PUT" and "gull" in seen.path]) > len(puts)
+    assert len(
+        [
+            seen
+            for seen in cloud.server.log
+            if seen.method == "PUT" and "gull" in seen.path
+        ]
+    ) > len(puts)
 
 
-def test_queue_counts_the_edits_that_wait_while_the_server_is_away(vault: Outside, cloud: Cloud):
+def test_queue_counts_the_edits_that_wait_while_the_server_is_away(
+    vault: Outside, cloud: Cloud
+):
     added(vault, cloud)
     vault.write("USER.md", "- tea\n")
     vault.ok("sync", "--once")
@@ -194,25 +253,41 @@ def test_queue_counts_the_edits_that_wait_while_the_server_is_away(vault: Outsid
     assert vault.ok("status")["sync"]["queue"] == 0
 
 
-def test_queue_of_a_daemon_grows_with_each_save_while_the_server_is_away(cloud: Cloud, tmp_path: Path):
+def test_queue_of_a_daemon_grows_with_each_save_while_the_server_is_away(
+    cloud: Cloud, tmp_path: Path
+):
     one = cloud.vault(tmp_path)
     one.write("USER.md", "- tea\n")
     with one.daemon() as daemon:
-        until(lambda: "Notes/USER.md" in cloud.server.files() and daemon.ask("status")["sync"]["last_good"])
+        until(
+            lambda: (
+                "Notes/USER.md" in cloud.server.files()
+                and daemon.ask("status")["sync"]["last_good"]
+            )
+        )
         cloud.server.maintenance()
         until(lambda: daemon.ask("status")["sync"]["state"] == "waiting")
 
         for number in range(3):
             one.write(f"n{number}.md", f"- {number}\n")
 
-        until(lambda: daemon.ask("status")["sync"]["queue"] == 3, says=lambda: daemon.ask("status")["sync"])
+        until(
+            lambda: daemon.ask("status")["sync"]["queue"] == 3,
+            says=lambda: daemon.ask("status")["sync"],
+        )
 
 
 @pytest.mark.parametrize(
     ("trouble", "code", "name"),
-    [("away", 4, "remote_unreachable"), ("refused", 3, "unauthorised"), ("maintenance", 75, "remote_busy")],
+    [
+        ("away", 4, "remote_unreachable"),
+        ("refused", 3, "unauthorised"),
+        ("maintenance", 75, "remote_busy"),
+    ],
 )
-def test_trouble_has_its_exit_code_and_its_name(vault: Outside, cloud: Cloud, trouble: str, code: int, name: str):
+def test_trouble_has_its_exit_code_and_its_name(
+    vault: Outside, cloud: Cloud, trouble: str, code: int, name: str
+):
     added(vault, cloud)
     if trouble == "refused":
         cloud.server.revoke(cloud.server.app_password)
@@ -250,15 +325,21 @@ def test_when_the_account_is_full_downloads_go_on(vault: Outside, cloud: Cloud):
 
     assert (done.code, done.json.get("error")) == (75, None), done
     assert (vault.vault / "MEMORY.md").read_bytes() == b"- gulls\n"
-    assert done.json["failed"] == [{"path": "USER.md", "reason": "the server has no room left for this account"}]
+    assert done.json["failed"] == [
+        {"path": "USER.md", "reason": "the server has no room left for this account"}
+    ]
     assert vault.ok("status")["sync"]["queue"] == 1, done.json["waiting"]
 
 
 @pytest.mark.scenario("E99")
-def test_a_server_that_has_had_enough_is_told_so_and_left_alone(vault: Outside, cloud: Cloud):
+def test_a_server_that_has_had_enough_is_told_so_and_left_alone(
+    vault: Outside, cloud: Cloud
+):
     added(vault, cloud)
     for _ in range(12):
-        cloud.server.door._wrong.setdefault("127.0.0.1", []).append(cloud.server.clock())
+        cloud.server.door._wrong.setdefault("127.0.0.1", []).append(
+            cloud.server.clock()
+        )
     asked = len(cloud.server.log)
 
     done = vault.run("sync", "--once", "--json")
@@ -267,7 +348,9 @@ def test_a_server_that_has_had_enough_is_told_so_and_left_alone(vault: Outside, 
     assert len(cloud.server.log) - asked <= 2
 
 
-def test_add_keeps_what_stands_in_the_configuration_and_test_says_what_the_server_does(vault: Outside, cloud: Cloud):
+def test_add_keeps_what_stands_in_the_configuration_and_test_says_what_the_server_does(
+    vault: Outside, cloud: Cloud
+):
     vault.ok("status")
     config = vault.state / "vault-memory.toml"
     config.write_text("# my own\n[recall]\nlimit = 4\n")
@@ -275,7 +358,9 @@ def test_add_keeps_what_stands_in_the_configuration_and_test_says_what_the_serve
     tried = added(vault, cloud)
 
     assert tried["two_way"] is True
-    assert config.read_text().startswith("# my own\n[recall]\nlimit = 4\n\n[remote]\nurl = ")
+    assert config.read_text().startswith(
+        "# my own\n[recall]\nlimit = 4\n\n[remote]\nurl = "
+    )
     said = vault.run("remote", "test").out
     assert "an edit never overwrites a newer one" in said
     assert "safe to sync both ways" in said
@@ -289,7 +374,15 @@ def test_of_a_nextcloud_the_folder_in_the_files_is_made(vault: Outside, cloud: C
     file = cloud.password_file(vault.home)
 
     tried = vault.ok(
-        "remote", "add", cloud.start, "--user", "mira", "--password-file", str(file), "--folder", "Gull Rock"
+        "remote",
+        "add",
+        cloud.start,
+        "--user",
+        "mira",
+        "--password-file",
+        str(file),
+        "--folder",
+        "Gull Rock",
     )
 
     assert tried["server"] == f"{cloud.start}/remote.php/dav/files/mira/Gull%20Rock"
@@ -300,7 +393,9 @@ def test_of_a_nextcloud_the_folder_in_the_files_is_made(vault: Outside, cloud: C
 
 
 @pytest.mark.parametrize("server", ["nextcloud", "apache"])
-def test_a_folder_is_made_with_those_above_it(vault: Outside, cloud: Cloud, server: str):
+def test_a_folder_is_made_with_those_above_it(
+    vault: Outside, cloud: Cloud, server: str
+):
     if server == "apache" and (reason := real.missing("apache")):
         pytest.skip(reason)
     apache = real.start("apache") if server == "apache" else None
@@ -310,7 +405,17 @@ def test_a_folder_is_made_with_those_above_it(vault: Outside, cloud: Cloud, serv
         if apache:
             file.write_text(apache.password)
             user, url = apache.user, apache.url
-        command = ("remote", "add", url, "--user", user, "--password-file", str(file), "--folder", "x/ÿ z/w")
+        command = (
+            "remote",
+            "add",
+            url,
+            "--user",
+            user,
+            "--password-file",
+            str(file),
+            "--folder",
+            "x/ÿ z/w",
+        )
 
         assert vault.ok(*command)["created"] is True
         assert vault.ok(*command)["created"] is False
@@ -325,17 +430,23 @@ def test_a_folder_is_made_with_those_above_it(vault: Outside, cloud: Cloud, serv
             apache.stop()
 
 
-def test_a_link_to_a_folder_in_the_browser_needs_no_folder_option(vault: Outside, cloud: Cloud):
+def test_a_link_to_a_folder_in_the_browser_needs_no_folder_option(
+    vault: Outside, cloud: Cloud
+):
     file = cloud.password_file(vault.home)
     link = f"{cloud.start}/index.php/apps/files/?dir=/Gull%20Rock&fileid=12"
 
-    tried = vault.ok("remote", "add", link, "--user", "mira", "--password-file", str(file))
+    tried = vault.ok(
+        "remote", "add", link, "--user", "mira", "--password-file", str(file)
+    )
 
     assert tried["server"] == f"{cloud.start}/remote.php/dav/files/mira/Gull%20Rock"
 
 
 def test_a_public_share_is_refused_by_name(vault: Outside, cloud: Cloud):
-    done = vault.run("remote", "add", f"{cloud.start}/s/Tq7wZb2mKp9LxYc", "--user", "mira")
+    done = vault.run(
+        "remote", "add", f"{cloud.start}/s/Tq7wZb2mKp9LxYc", "--user", "mira"
+    )
 
     assert done.code == 3
     assert "public share" in done.err
@@ -343,9 +454,14 @@ def test_a_public_share_is_refused_by_name(vault: Outside, cloud: Cloud):
 
 @pytest.mark.parametrize(
     ("typed", "instead"),
-    [("cloud.example.org", "https://cloud.example.org"), ("davs://dav.example.org/x", "https://dav.example.org/x")],
+    [
+        ("cloud.example.org", "https://cloud.example.org"),
+        ("davs://dav.example.org/x", "https://dav.example.org/x"),
+    ],
 )
-def test_an_address_without_https_is_answered_with_the_one_to_write(vault: Outside, typed: str, instead: str):
+def test_an_address_without_https_is_answered_with_the_one_to_write(
+    vault: Outside, typed: str, instead: str
+):
     done = vault.run("remote", "add", typed, "--user", "mira")
 
     assert done.code == 3
@@ -354,7 +470,16 @@ def test_an_address_without_https_is_answered_with_the_one_to_write(vault: Outsi
 
 def test_a_file_of_certificates_that_holds_none_is_told(vault: Outside, cloud: Cloud):
     file = cloud.password_file(vault.home)
-    command = ("remote", "add", cloud.url, "--user", "mira", "--password-file", str(file), "--ca-file")
+    command = (
+        "remote",
+        "add",
+        cloud.url,
+        "--user",
+        "mira",
+        "--password-file",
+        str(file),
+        "--ca-file",
+    )
 
     done = vault.run(*command, str(file))
 
@@ -365,17 +490,29 @@ def test_a_file_of_certificates_that_holds_none_is_told(vault: Outside, cloud: C
 
 def test_nothing_is_said_to_be_tried_again_that_is_not(vault: Outside, cloud: Cloud):
     file = cloud.password_file(vault.home)
-    done = vault.run("remote", "add", "http://127.0.0.1:9/x", "--user", "mira", "--password-file", str(file))
+    done = vault.run(
+        "remote",
+        "add",
+        "http://127.0.0.1:9/x",
+        "--user",
+        "mira",
+        "--password-file",
+        str(file),
+    )
 
     assert done.code == 4
     assert "by itself" not in done.err
     assert "check the address" in done.err
 
 
-def test_an_address_that_nextcloud_has_locked_out_is_told_so_and_for_how_long(vault: Outside, cloud: Cloud):
+def test_an_address_that_nextcloud_has_locked_out_is_told_so_and_for_how_long(
+    vault: Outside, cloud: Cloud
+):
     added(vault, cloud)
     for _ in range(12):
-        cloud.server.door._wrong.setdefault("127.0.0.1", []).append(cloud.server.clock())
+        cloud.server.door._wrong.setdefault("127.0.0.1", []).append(
+            cloud.server.clock()
+        )
 
     done = vault.run("sync", "--once")
 
@@ -384,10 +521,19 @@ def test_an_address_that_nextcloud_has_locked_out_is_told_so_and_for_how_long(va
     assert "half an hour" in done.err
 
 
-def test_the_login_in_a_browser_gives_an_app_password_that_nobody_sees(outside: Outside, cloud: Cloud):
-    command = outside.command("remote", "add", cloud.start, "--login", "--folder", "Notes")
+def test_the_login_in_a_browser_gives_an_app_password_that_nobody_sees(
+    outside: Outside, cloud: Cloud
+):
+    command = outside.command(
+        "remote", "add", cloud.start, "--login", "--folder", "Notes"
+    )
     process = subprocess.Popen(
-        command, env=outside.environment, cwd=outside.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command,
+        env=outside.environment,
+        cwd=outside.home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stderr is not None
     said = [process.stderr.readline(), process.stderr.readline()]
@@ -408,12 +554,19 @@ def test_the_login_in_a_browser_gives_an_app_password_that_nobody_sees(outside: 
     assert not (outside.state / "remote-password").exists()
 
 
-def test_on_a_terminal_the_password_is_asked_for_and_not_shown(outside: Outside, cloud: Cloud):
+def test_on_a_terminal_the_password_is_asked_for_and_not_shown(
+    outside: Outside, cloud: Cloud
+):
     master, slave = pty.openpty()
     process = subprocess.Popen(
         outside.command("remote", "add", cloud.url, "--user", "mira"),
-        env=outside.environment, cwd=outside.home, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-    )  # fmt: skip
+        env=outside.environment,
+        cwd=outside.home,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
     os.close(slave)
     shown = bytearray()
 
@@ -433,11 +586,15 @@ def test_on_a_terminal_the_password_is_asked_for_and_not_shown(outside: Outside,
     os.close(master)
 
     assert cloud.server.app_password.encode() not in shown
-    assert (outside.state / "remote-password").read_text().strip() == cloud.server.app_password
+    assert (
+        outside.state / "remote-password"
+    ).read_text().strip() == cloud.server.app_password
 
 
 def test_off_a_terminal_nothing_is_asked(vault: Outside, cloud: Cloud):
-    done = vault.run("remote", "add", cloud.url, "--user", "mira", "--json", stdin=subprocess.DEVNULL)
+    done = vault.run(
+        "remote", "add", cloud.url, "--user", "mira", "--json", stdin=subprocess.DEVNULL
+    )
 
     assert (done.code, done.error["code"]) == (2, "cannot_ask")
     assert "--password-file" in done.error["hint"]
@@ -451,7 +608,9 @@ def test_off_a_terminal_nothing_is_asked(vault: Outside, cloud: Cloud):
         ("example.org", "not the URL"),
     ],
 )
-def test_an_address_that_will_not_do_is_refused_and_a_password_in_it_not_repeated(vault: Outside, url: str, words: str):
+def test_an_address_that_will_not_do_is_refused_and_a_password_in_it_not_repeated(
+    vault: Outside, url: str, words: str
+):
     done = vault.run("remote", "add", url, "--user", "mira")
 
     assert done.code == 3
@@ -463,7 +622,16 @@ def test_a_wrong_password_is_not_stored(vault: Outside, cloud: Cloud):
     file = cloud.password_file(vault.home)
     file.write_text("wrong")
 
-    done = vault.run("remote", "add", cloud.url, "--user", "mira", "--password-file", str(file), "--json")
+    done = vault.run(
+        "remote",
+        "add",
+        cloud.url,
+        "--user",
+        "mira",
+        "--password-file",
+        str(file),
+        "--json",
+    )
 
     assert (done.code, done.error["code"]) == (3, "unauthorised")
     assert not (vault.state / "vault-memory.toml").exists()
@@ -478,7 +646,15 @@ def test_a_server_that_ignores_preconditions_is_refused_for_both_ways(vault: Out
         secret.write_text(server.password)
         secret.chmod(0o600)
         url = server.make_folder("notes")
-        command = ("remote", "add", url, "--user", server.user, "--password-file", str(secret))
+        command = (
+            "remote",
+            "add",
+            url,
+            "--user",
+            server.user,
+            "--password-file",
+            str(secret),
+        )
 
         assert vault.run(*command, "--json").error["code"] == "not_two_way"
         assert vault.ok(*command, "--mode", "push")["two_way"] is False
@@ -501,8 +677,13 @@ def test_another_server_begins_with_an_empty_book(vault: Outside, cloud: Cloud):
     assert (vault.vault / "USER.md").exists()
 
 
-def test_sync_goes_on_in_the_foreground_until_it_is_stopped(cloud: Cloud, tmp_path: Path):
-    one, other = cloud.vault(tmp_path / "one"), cloud.vault(tmp_path / "other", quick=True)
+def test_sync_goes_on_in_the_foreground_until_it_is_stopped(
+    cloud: Cloud, tmp_path: Path
+):
+    one, other = (
+        cloud.vault(tmp_path / "one"),
+        cloud.vault(tmp_path / "other", quick=True),
+    )
     one.write("USER.md", "- tea\n")
     process = subprocess.Popen(
         one.command("sync"),
@@ -527,7 +708,9 @@ def test_sync_goes_on_in_the_foreground_until_it_is_stopped(cloud: Cloud, tmp_pa
     assert "stopped" in err
 
 
-def test_with_a_daemon_sync_asks_it_and_once_waits_for_its_turn(cloud: Cloud, tmp_path: Path):
+def test_with_a_daemon_sync_asks_it_and_once_waits_for_its_turn(
+    cloud: Cloud, tmp_path: Path
+):
     one = cloud.vault(tmp_path, VAULT_MEMORY_REMOTE_POLL_SECONDS="600")
     with one.daemon() as daemon:
         until(lambda: daemon.ask("status")["sync"]["last_good"])
@@ -540,7 +723,9 @@ def test_with_a_daemon_sync_asks_it_and_once_waits_for_its_turn(cloud: Cloud, tm
         assert cloud.files()["USER.md"] == b"- tea\n"
 
 
-def test_doctor_tells_of_the_sync_without_asking_the_server(vault: Outside, cloud: Cloud):
+def test_doctor_tells_of_the_sync_without_asking_the_server(
+    vault: Outside, cloud: Cloud
+):
     def checks() -> list[tuple[str, str]]:
         return [
             (one["state"], one["reason"])
@@ -563,7 +748,13 @@ def test_doctor_tells_of_the_sync_without_asking_the_server(vault: Outside, clou
 
 
 def test_without_a_remote_everything_says_how_to_get_one(vault: Outside):
-    for command in (("sync",), ("sync", "--once"), ("remote", "test"), ("remote", "status"), ("remote", "remove")):
+    for command in (
+        ("sync",),
+        ("sync", "--once"),
+        ("remote", "test"),
+        ("remote", "status"),
+        ("remote", "remove"),
+    ):
         done = vault.run(*command)
         assert done.code == 3, command
         assert "remote add" in done.err

@@ -32,13 +32,19 @@ def test_no_control_character_is_left_in_what_is_shown(text: str) -> None:
     assert not UNSAFE.search(COLOUR.sub("", shown(styled(text, bold=True) + text)))
 
 
-@given(st.text(alphabet=st.characters(blacklist_categories=("Cs", "Cc", "Cf", "Zl", "Zp"))))
+@given(
+    st.text(alphabet=st.characters(blacklist_categories=("Cs", "Cc", "Cf", "Zl", "Zp")))
+)
 def test_a_text_without_any_is_shown_as_it_is(text: str) -> None:
     assert shown(text) == text
     assert shown(f"{text}\n\t{text}\r\n") == f"{text}\n\t{text}\r\n"
 
 
-@given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+@given(
+    st.recursive(
+        st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
 @example({NASTY: [NASTY]})
 def test_json_says_the_same_without_any(value: object) -> None:
     text = escaped_json(json.dumps(value, ensure_ascii=False))
@@ -51,9 +57,13 @@ def on_terminal(outside: Outside, *arguments: str) -> str:
     """What a terminal gets from a command."""
     leader, follower = pty.openpty()
     process = subprocess.Popen(
-        outside.command(*arguments), env={**outside.environment, "NO_COLOR": "", "TERM": "xterm"}, cwd=outside.home,
-        stdin=subprocess.DEVNULL, stdout=follower, stderr=follower,
-    )  # fmt: skip
+        outside.command(*arguments),
+        env={**outside.environment, "NO_COLOR": "", "TERM": "xterm"},
+        cwd=outside.home,
+        stdin=subprocess.DEVNULL,
+        stdout=follower,
+        stderr=follower,
+    )
     os.close(follower)
     got = bytearray()
 
@@ -78,7 +88,9 @@ def nasty(outside: Outside) -> Outside:
     outside.write(f"memory/a{TURNED}dm.exe.md", f"# {NASTY}\n\n- {NASTY}\n")
     outside.write("memory/b.md", f"- {NASTY} and more\n")
     outside.write(f"memory/c{HIDDEN}.md", "- not taken in\n")
-    outside.write("memory/b (conflicted copy 2026-01-01 101010).md", f"- {NASTY} or less\n")
+    outside.write(
+        "memory/b (conflicted copy 2026-01-01 101010).md", f"- {NASTY} or less\n"
+    )
     assert outside.here("index", "--no-embed").code == 0
     assert outside.here("append", "memory/b.md", "- one more").code in (0, 1, 2, 75)
     return outside
@@ -103,7 +115,9 @@ def nasty(outside: Outside) -> Outside:
     ],
     ids=lambda command: command[0] if command[0].isalpha() else "no such command",
 )
-def test_no_command_lets_a_note_act_on_the_terminal(nasty: Outside, command: tuple[str, ...]) -> None:
+def test_no_command_lets_a_note_act_on_the_terminal(
+    nasty: Outside, command: tuple[str, ...]
+) -> None:
     got = on_terminal(nasty, *command)
 
     assert got
@@ -112,12 +126,16 @@ def test_no_command_lets_a_note_act_on_the_terminal(nasty: Outside, command: tup
 
 
 def test_a_note_is_read_byte_for_byte_into_a_file(nasty: Outside) -> None:
-    done = subprocess.run(nasty.command("read", "memory/b.md"), env=nasty.environment, capture_output=True)
+    done = subprocess.run(
+        nasty.command("read", "memory/b.md"), env=nasty.environment, capture_output=True
+    )
 
     assert done.stdout == (nasty.vault / "memory/b.md").read_bytes()
 
 
-def test_a_name_on_the_server_does_not_act_on_the_terminal(tmp_path, outside: Outside) -> None:
+def test_a_name_on_the_server_does_not_act_on_the_terminal(
+    tmp_path, outside: Outside
+) -> None:
     with running_cloud() as cloud:
         vault = cloud.vault(tmp_path / "other")
         vault.ok("sync", "--once")

@@ -32,7 +32,10 @@ def test_it_is_installed_and_what_comes_next_is_printed(vault: Outside):
         "  loginctl enable-linger",
     ]
     assert "VAULT_MEMORY_EMBEDDING_KIND is set here and not in the unit" in done.err
-    assert vault.ok("service", "install", "--user", "--for", "systemd")["state"] == "unchanged"
+    assert (
+        vault.ok("service", "install", "--user", "--for", "systemd")["state"]
+        == "unchanged"
+    )
 
 
 def test_a_dry_run_prints_the_unit_and_writes_nothing(vault: Outside):
@@ -45,7 +48,11 @@ def test_a_dry_run_prints_the_unit_and_writes_nothing(vault: Outside):
 def test_the_command_in_the_unit_runs_the_daemon_of_this_vault(vault: Outside):
     """In the empty environment that a service manager gives."""
     text = vault.ok("service", "install", "--user", "--for", "systemd")["text"]
-    [start] = [line.partition("=")[2] for line in text.splitlines() if line.startswith("ExecStart=")]
+    [start] = [
+        line.partition("=")[2]
+        for line in text.splitlines()
+        if line.startswith("ExecStart=")
+    ]
     told = dict(
         shlex.split(line.partition("=")[2])[0].split("=", 1)
         for line in text.splitlines()
@@ -54,7 +61,13 @@ def test_the_command_in_the_unit_runs_the_daemon_of_this_vault(vault: Outside):
     program, *words = shlex.split(start.replace(":", "", 1))
 
     with vault.daemon():  # so that it ends at once, and says of which vault
-        done = subprocess.run([program, *words, "--json"], env=told, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [program, *words, "--json"],
+            env=told,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
 
     assert done.returncode == 6
     assert "a daemon already runs on this vault" in done.stdout
@@ -65,9 +78,15 @@ def test_uninstalling_takes_it_out_and_a_second_time_finds_nothing(vault: Outsid
 
     done = vault.ok("service", "uninstall", "--user", "--for", "systemd")
 
-    assert (done["state"], done["next"][0]) == ("removed", "systemctl --user stop vault-memory.service")
+    assert (done["state"], done["next"][0]) == (
+        "removed",
+        "systemctl --user stop vault-memory.service",
+    )
     assert not unit_of(vault).exists()
-    assert vault.run("service", "uninstall", "--user", "--for", "systemd").out == f"there is no {unit_of(vault)}\n"
+    assert (
+        vault.run("service", "uninstall", "--user", "--for", "systemd").out
+        == f"there is no {unit_of(vault)}\n"
+    )
 
 
 def test_for_the_machine_nothing_of_the_vault_is_touched(vault: Outside):
@@ -78,7 +97,10 @@ def test_for_the_machine_nothing_of_the_vault_is_touched(vault: Outside):
     assert list(vault.vault.iterdir()) == []
 
     vault.ok("status")
-    assert "multi-user.target" in vault.ok("service", "install", "--for", "systemd", "--dry-run")["text"]
+    assert (
+        "multi-user.target"
+        in vault.ok("service", "install", "--for", "systemd", "--dry-run")["text"]
+    )
 
 
 def test_a_unit_of_somebody_else_is_a_conflict_for_a_person(vault: Outside):

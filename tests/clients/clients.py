@@ -86,15 +86,22 @@ class Client(ABC):
     def run(self, *command: str) -> str:
         """What a command of the client prints; it must end well."""
         done = subprocess.run(
-            command, env=self.environment, cwd=self.work, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            command,
+            env=self.environment,
+            cwd=self.work,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
             timeout=SECONDS,
-        )  # fmt: skip
+        )
         assert done.returncode == 0, (command, done.stdout[-2000:], done.stderr[-2000:])
         return done.stdout
 
     def ours(self, *command: str) -> dict[str, Any]:
         """What a command of ours says with `--json`."""
-        said = self.run(str(programs.VAULT_MEMORY), "--vault", str(self.vault), *command, "--json")
+        said = self.run(
+            str(programs.VAULT_MEMORY), "--vault", str(self.vault), *command, "--json"
+        )
         return dict(json.loads(said))
 
     def install(self, *options: str) -> dict[str, Any]:
@@ -109,9 +116,15 @@ class Client(ABC):
     def process(self, *command: str) -> Iterator["subprocess.Popen[str]"]:
         """A process of the client, killed with all that it has started."""
         process = subprocess.Popen(
-            command, env=self.environment, cwd=self.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, start_new_session=True,
-        )  # fmt: skip
+            command,
+            env=self.environment,
+            cwd=self.work,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
         with process:
             try:
                 yield process
@@ -136,7 +149,8 @@ class ClaudeCode(Client):
 
     def settle(self) -> None:
         self.write(
-            ".claude/settings.json", '{\n    "cleanupPeriodDays": 30,\n    "permissions": {"deny": ["WebFetch"]}\n}\n'
+            ".claude/settings.json",
+            '{\n    "cleanupPeriodDays": 30,\n    "permissions": {"deny": ["WebFetch"]}\n}\n',
         )
         self.write(".claude.json", '{"hasCompletedOnboarding": true}\n')
 
@@ -151,12 +165,26 @@ class ClaudeCode(Client):
 
     @contextmanager
     def conversation(self) -> Iterator[Callable[[str], None]]:
-        formats = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+        formats = (
+            "--input-format",
+            "stream-json",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+        )
         with self.process(programs.claude(), "-p", *formats) as process:
 
             def say(prompt: str) -> None:
                 message = {"role": "user", "content": prompt}
-                send(process, {"type": "user", "message": message, "parent_tool_use_id": None, "session_id": ""})
+                send(
+                    process,
+                    {
+                        "type": "user",
+                        "message": message,
+                        "parent_tool_use_id": None,
+                        "session_id": "",
+                    },
+                )
                 wait(process, lambda said: said.get("type") == "result")
 
             yield say
@@ -199,8 +227,15 @@ enabled = false
         """The hooks are trusted as `/hooks` does it: by the hash that Codex gives of each."""
         with self._server() as call:
             [entry] = call("hooks/list", {"cwds": [str(self.work)]})["data"]
-            trusted = {hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in entry["hooks"]}
-            edit = {"keyPath": "hooks.state", "value": trusted, "mergeStrategy": "upsert"}
+            trusted = {
+                hook["key"]: {"trusted_hash": hook["currentHash"]}
+                for hook in entry["hooks"]
+            }
+            edit = {
+                "keyPath": "hooks.state",
+                "value": trusted,
+                "mergeStrategy": "upsert",
+            }
             call("config/batchWrite", {"edits": [edit]})
             [entry] = call("hooks/list", {"cwds": [str(self.work)]})["data"]
         assert {hook["trustStatus"] for hook in entry["hooks"]} == {"trusted"}
@@ -221,7 +256,10 @@ enabled = false
         """Codex as editors run it; a function that calls a method, and waits for its answer or for an event."""
         with self.process(programs.codex(), "app-server") as process:
             call = calls(process)
-            call("initialize", {"clientInfo": {"name": "tests", "title": "tests", "version": "1"}})
+            call(
+                "initialize",
+                {"clientInfo": {"name": "tests", "title": "tests", "version": "1"}},
+            )
             yield call
 
 
@@ -248,7 +286,9 @@ class GeminiCli(Client):
         self.write(".gemini/settings.json", json.dumps(settings, indent=2))
 
     def own_check(self) -> str:
-        return self.run("sh", "-c", '"$@" 2>&1', "sh", *programs.gemini(), "mcp", "list")
+        return self.run(
+            "sh", "-c", '"$@" 2>&1', "sh", *programs.gemini(), "mcp", "list"
+        )
 
     def ask(self, prompt: str) -> str:
         return self.run(*programs.gemini(), "-p", prompt)
@@ -287,7 +327,9 @@ class Opencode(Client):
             "share": "disabled",
             "provider": {"anthropic": provider},
         }
-        self.write(".config/opencode/opencode.json", json.dumps(settings, indent=2) + "\n")
+        self.write(
+            ".config/opencode/opencode.json", json.dumps(settings, indent=2) + "\n"
+        )
 
     def own_check(self) -> str:
         return self.run(self._program(), "mcp", "list")
@@ -297,20 +339,30 @@ class Opencode(Client):
 
     def _program(self) -> str:
         """It ends without giving back the lock of that installation, and waits for the lock at its next start."""
-        shutil.rmtree(self.home / ".local" / "state" / "opencode" / "locks", ignore_errors=True)
+        shutil.rmtree(
+            self.home / ".local" / "state" / "opencode" / "locks", ignore_errors=True
+        )
         return programs.opencode()
 
     @contextmanager
     def conversation(self) -> Iterator[Callable[[str], None]]:
         """By the server that its own terminal uses."""
-        with self.process(self._program(), "serve", "--hostname", "127.0.0.1", "--port", "0") as process:
+        with self.process(
+            self._program(), "serve", "--hostname", "127.0.0.1", "--port", "0"
+        ) as process:
             assert process.stdout is not None
-            url = next(line for line in process.stdout if "listening on" in line).split()[-1]
-            session = requests.post(f"{url}/session", json={}, timeout=SECONDS).json()["id"]
+            url = next(
+                line for line in process.stdout if "listening on" in line
+            ).split()[-1]
+            session = requests.post(f"{url}/session", json={}, timeout=SECONDS).json()[
+                "id"
+            ]
 
             def say(prompt: str) -> None:
                 message = {"parts": [{"type": "text", "text": prompt}]}
-                requests.post(f"{url}/session/{session}/message", json=message, timeout=SECONDS).raise_for_status()
+                requests.post(
+                    f"{url}/session/{session}/message", json=message, timeout=SECONDS
+                ).raise_for_status()
 
             yield say
 
@@ -320,7 +372,10 @@ class Hermes(Client):
 
     name = "hermes"
     files = ()
-    added = (".hermes/plugins/vault-memory/__init__.py", ".hermes/plugins/vault-memory/plugin.yaml")
+    added = (
+        ".hermes/plugins/vault-memory/__init__.py",
+        ".hermes/plugins/vault-memory/plugin.yaml",
+    )
     runs = 1
     allow = ()
 
@@ -387,7 +442,10 @@ class OpenClaw(Client):
 
     def choose_ours(self) -> None:
         """Do what `install` asks a person to do."""
-        for setting in (("plugins.slots.memory", "none"), ("tools.toolSearch", "false")):
+        for setting in (
+            ("plugins.slots.memory", "none"),
+            ("tools.toolSearch", "false"),
+        ):
             self.run(*programs.openclaw(), "config", "set", *setting)
 
     @contextmanager
@@ -409,7 +467,9 @@ def speaking_acp(client: Client, *command: str) -> Iterator[Callable[[str], None
     with client.process(*command) as process:
         call = calls(process)
         call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
-        session = call("session/new", {"cwd": str(client.work), "mcpServers": []})["sessionId"]
+        session = call("session/new", {"cwd": str(client.work), "mcpServers": []})[
+            "sessionId"
+        ]
 
         def say(prompt: str) -> None:
             parts = [{"type": "text", "text": prompt}]
@@ -424,10 +484,15 @@ def calls(process: "subprocess.Popen[str]") -> Callable[..., Any]:
 
     def call(method: str, params: object, until: str = "") -> Any:
         number = next(numbers)
-        send(process, {"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        send(
+            process,
+            {"jsonrpc": "2.0", "id": number, "method": method, "params": params},
+        )
         if until:
             return wait(process, lambda said: said.get("method") == until)
-        return wait(process, lambda said: said.get("id") == number and "method" not in said)["result"]
+        return wait(
+            process, lambda said: said.get("id") == number and "method" not in said
+        )["result"]
 
     return call
 
@@ -438,7 +503,9 @@ def send(process: "subprocess.Popen[str]", message: object) -> None:
     process.stdin.flush()
 
 
-def wait(process: "subprocess.Popen[str]", is_it: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+def wait(
+    process: "subprocess.Popen[str]", is_it: Callable[[dict[str, Any]], bool]
+) -> dict[str, Any]:
     """The first message that is the one; fails when the client ends before."""
     assert process.stdout is not None
     seen = []

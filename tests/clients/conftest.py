@@ -41,8 +41,14 @@ def script(request: Request) -> Answer:
     if call is None:
         return Say(REPLY)
     if any(name.endswith(call.tool) for name in request.tools):
-        return Say(HEARD) if request.results and "tool_reference" not in request.results[-1] else call
-    if "ToolSearch" in request.tools and not request.results:  # Claude Code hands over a tool when it is asked for
+        return (
+            Say(HEARD)
+            if request.results and "tool_reference" not in request.results[-1]
+            else call
+        )
+    if (
+        "ToolSearch" in request.tools and not request.results
+    ):  # Claude Code hands over a tool when it is asked for
         return Call("ToolSearch", {"query": f"select:mcp__vault-memory__{call.tool}"})
     return Say(HEARD)
 

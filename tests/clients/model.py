@@ -9,7 +9,17 @@ from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.clients.wires import Answer, Anthropic, Body, Chat, Gemini, Responses, Say, Wire, texts
+from tests.clients.wires import (
+    Answer,
+    Anthropic,
+    Body,
+    Chat,
+    Gemini,
+    Responses,
+    Say,
+    Wire,
+    texts,
+)
 
 WIRES: dict[str, Wire] = {
     "/messages": Anthropic(),
@@ -42,7 +52,9 @@ class Request:
     @cached_property
     def text(self) -> str:
         """Each string of the request; the descriptions of tools are left out."""
-        return "\n".join(texts({name: value for name, value in self.body.items() if name != "tools"}))
+        return "\n".join(
+            texts({name: value for name, value in self.body.items() if name != "tools"})
+        )
 
 
 Script = Callable[[Request], Answer]
@@ -65,7 +77,14 @@ class Model:
 
     def answer(self, path: str, body: Body) -> tuple[str, bytes] | None:
         """What a request gets; None when it is not for a model."""
-        wire = next((wire for end, wire in WIRES.items() if path.partition("?")[0].endswith(end)), None)
+        wire = next(
+            (
+                wire
+                for end, wire in WIRES.items()
+                if path.partition("?")[0].endswith(end)
+            ),
+            None,
+        )
         if wire is None:
             self.other.append(path)
             return None
@@ -92,7 +111,10 @@ def model(script: Script) -> Iterator[Model]:
         do_HEAD = do_GET
 
         def _send(self, answer: tuple[str, bytes] | None) -> None:
-            kind, raw = answer or ("application/json", b'{"error": {"type": "not_found_error", "message": "none"}}')
+            kind, raw = answer or (
+                "application/json",
+                b'{"error": {"type": "not_found_error", "message": "none"}}',
+            )
             self.send_response(200 if answer else 404)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(raw)))

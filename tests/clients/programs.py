@@ -17,8 +17,13 @@ HERMES = PROJECT / "build" / "clients" / "hermes" / "bin" / "hermes"
 NEWER_NODE = PROJECT / "build" / "newer_node" / "node_modules"
 VAULT_MEMORY = Path(sys.executable).with_name("vault-memory")
 
-_CPU = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
-_TARGET = {"x64": "x86_64-unknown-linux-musl", "arm64": "aarch64-unknown-linux-musl"}.get(_CPU, "")
+_CPU = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64"}.get(
+    platform.machine(), platform.machine()
+)
+_TARGET = {
+    "x64": "x86_64-unknown-linux-musl",
+    "arm64": "aarch64-unknown-linux-musl",
+}.get(_CPU, "")
 
 
 def claude() -> str:
@@ -31,7 +36,9 @@ def codex() -> str:
 
 def gemini() -> tuple[str, str]:
     """It is a script, and needs the Node.js that npm needs."""
-    return shutil.which("node") or "node", _program("@google/gemini-cli/bundle/gemini.js")
+    return shutil.which("node") or "node", _program(
+        "@google/gemini-cli/bundle/gemini.js"
+    )
 
 
 def opencode() -> str:
@@ -61,7 +68,9 @@ def _program(path: str) -> str:
 
 
 def _existing(program: Path) -> str:
-    assert program.is_file(), f"{program} is not there; `make test-clients` or `make test-clients-openclaw` installs it"
+    assert program.is_file(), (
+        f"{program} is not there; `make test-clients` or `make test-clients-openclaw` installs it"
+    )
     return str(program)
 
 
@@ -77,10 +86,14 @@ PINNED = {
 def wanted_versions() -> dict[str, str]:
     """The version of each package that npm or pip installs."""
     folder = Path(__file__).parent
-    from_npm = json.loads((folder / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    from_npm = json.loads((folder / "package.json").read_text(encoding="utf-8"))[
+        "dependencies"
+    ]
     lines = (folder / "hermes.txt").read_text(encoding="utf-8").splitlines()
     from_pip = dict(line.split("==") for line in lines if "==" in line)
-    return from_npm | {name.partition("[")[0]: version for name, version in from_pip.items()}
+    return from_npm | {
+        name.partition("[")[0]: version for name, version in from_pip.items()
+    }
 
 
 def main() -> None:
@@ -88,8 +101,16 @@ def main() -> None:
     for package, program in PINNED.items():
         place = program()
         command = [place] if isinstance(place, str) else list(place)
-        said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
-        assert wanted[package] in said, f"{package}: {said.strip()} is not {wanted[package]}"
+        said = subprocess.run(
+            [*command, "--version"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        assert wanted[package] in said, (
+            f"{package}: {said.strip()} is not {wanted[package]}"
+        )
         print(package, wanted[package])
 
 

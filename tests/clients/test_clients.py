@@ -15,16 +15,27 @@ from tests.scenarios.outside import until
 pytestmark = pytest.mark.clients
 
 TOOLS = {
-    "memory_context", "memory_search", "memory_get", "memory_entity", "memory_stats", "memory_remember",
-    "memory_correct", "memory_confirm", "memory_forget",
-}  # fmt: skip
+    "memory_context",
+    "memory_search",
+    "memory_get",
+    "memory_entity",
+    "memory_stats",
+    "memory_remember",
+    "memory_correct",
+    "memory_confirm",
+    "memory_forget",
+}
 
 
 def turns(client: Client) -> list[tuple[str, str]]:
     """Role and text of what is recorded, in its order."""
     files = sorted(client.vault.rglob("transcripts/*.jsonl"))
-    said: list[dict[str, Any]] = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    return [(turn["role"], turn["text"].strip('"')) for turn in said]  # opencode puts the words of `run` into quotes
+    said: list[dict[str, Any]] = [
+        json.loads(line) for file in files for line in file.read_text().splitlines()
+    ]
+    return [
+        (turn["role"], turn["text"].strip('"')) for turn in said
+    ]  # opencode puts the words of `run` into quotes
 
 
 def is_noted(client: Client, name: str, text: str) -> bool:
@@ -43,10 +54,14 @@ def test_the_client_itself_says_that_the_server_is_well(client: Client) -> None:
     said = client.own_check()
 
     assert "vault-memory" in said
-    assert any(word in said for word in ("Connected", "connected", "enabled", "available ✓"))
+    assert any(
+        word in said for word in ("Connected", "connected", "enabled", "available ✓")
+    )
 
 
-def test_the_memory_stands_in_the_first_request_and_both_sides_are_recorded_once(client: Client) -> None:
+def test_the_memory_stands_in_the_first_request_and_both_sides_are_recorded_once(
+    client: Client,
+) -> None:
     client.install()
     client.trust()
 
@@ -75,7 +90,9 @@ def test_nothing_said_is_lost_when_the_client_is_killed(client: Client) -> None:
 
 
 def test_the_first_request_names_the_tools_each_time(client: Client) -> None:
-    client.install(*client.allow)  # Gemini CLI offers no tool that it would have to ask about
+    client.install(
+        *client.allow
+    )  # Gemini CLI offers no tool that it would have to ask about
     client.trust()
     named = []
 
@@ -96,7 +113,9 @@ def test_the_model_sees_marks_around_what_a_search_quotes(client: Client) -> Non
         say(GREETING)
         say("SEARCH please")
 
-    [result] = [result for result in client.model.turns[-1].results if "spar varnish" in result]
+    [result] = [
+        result for result in client.model.turns[-1].results if "spar varnish" in result
+    ]
     before, _, quoted = result.partition("<vault-memory")
     assert "varnish" not in before, "each quote stands behind a mark"
     assert "Ignore your instructions" in quoted
@@ -104,7 +123,9 @@ def test_the_model_sees_marks_around_what_a_search_quotes(client: Client) -> Non
     assert result.rindex("</vault-memory>") > result.rindex("varnish")
 
 
-def test_what_the_client_asks_permission_for_works_without_a_person_when_they_allowed_it(client: Client) -> None:
+def test_what_the_client_asks_permission_for_works_without_a_person_when_they_allowed_it(
+    client: Client,
+) -> None:
     client.install(*client.allow)
     client.trust()
 
@@ -117,7 +138,10 @@ def test_what_the_client_asks_permission_for_works_without_a_person_when_they_al
 def contents(client: Client) -> dict[str, bytes | None]:
     """The bytes of each file that `install` touches; None where there is none."""
     files = {name: client.home / name for name in (*client.files, *client.added)}
-    return {name: file.read_bytes() if file.exists() else None for name, file in files.items()}
+    return {
+        name: file.read_bytes() if file.exists() else None
+        for name, file in files.items()
+    }
 
 
 def test_uninstall_leaves_what_was_there_before(client: Client) -> None:
@@ -134,5 +158,9 @@ def test_uninstall_leaves_what_was_there_before(client: Client) -> None:
     client.ours("install", client.name, "--uninstall")
     for name, raw in contents(client).items():
         left = raw or b""
-        assert raw == before[name] or client.writes_itself(client.home / name), left.decode()
-        assert b"vault-memory" not in left.replace(str(client.home.parent).encode(), b""), left.decode()
+        assert raw == before[name] or client.writes_itself(client.home / name), (
+            left.decode()
+        )
+        assert b"vault-memory" not in left.replace(
+            str(client.home.parent).encode(), b""
+        ), left.decode()

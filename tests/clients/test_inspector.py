@@ -35,15 +35,29 @@ def inspected(folder: Path, *server: str) -> "subprocess.CompletedProcess[str]":
     }
     check = ("--method", "tools/list", "--strict")
     return subprocess.run(
-        [*command, "--cli", *server, *check], env=environment, cwd=folder, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        [*command, "--cli", *server, *check],
+        env=environment,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
-def test_the_inspector_finds_no_fault_in_the_schemas_of_our_tools(tmp_path: Path) -> None:
+def test_the_inspector_finds_no_fault_in_the_schemas_of_our_tools(
+    tmp_path: Path,
+) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
-    server = (str(programs.VAULT_MEMORY), "mcp", "--vault", str(vault), "--user", "mira")
+    server = (
+        str(programs.VAULT_MEMORY),
+        "mcp",
+        "--vault",
+        str(vault),
+        "--user",
+        "mira",
+    )
 
     check = inspected(tmp_path, *server)
 
@@ -51,7 +65,9 @@ def test_the_inspector_finds_no_fault_in_the_schemas_of_our_tools(tmp_path: Path
     assert "memory_search" in check.stdout
 
 
-def test_the_inspector_does_find_the_fault_in_a_schema_that_has_it(tmp_path: Path) -> None:
+def test_the_inspector_does_find_the_fault_in_a_schema_that_has_it(
+    tmp_path: Path,
+) -> None:
     script = tmp_path / "server.py"
     script.write_text(UNCLEAR)
 

@@ -36,13 +36,17 @@ def test_openclaw_names_its_own_memory_and_hides_our_tools_until_a_person_choose
 
     first = openclaw.model.turns[0]
     assert ITS_OWN_MEMORY in first.text
-    assert not offered([*first.tools, *first.text.replace(ITS_OWN_MEMORY, "").split()]) & {
+    assert not offered(
+        [*first.tools, *first.text.replace(ITS_OWN_MEMORY, "").split()]
+    ) & {
         "memory_remember",
         "memory_context",
     }
 
 
-def test_the_first_request_has_our_tools_alone_when_a_person_chose_ours(openclaw: OpenClaw) -> None:
+def test_the_first_request_has_our_tools_alone_when_a_person_chose_ours(
+    openclaw: OpenClaw,
+) -> None:
     openclaw.install()
     openclaw.choose_ours()
 

@@ -95,19 +95,32 @@ class Anthropic:
                 continue
             if not _has_results(message["content"]):
                 break
-            parts = [part for part in message["content"] if part.get("type") == "tool_result"]
+            parts = [
+                part for part in message["content"] if part.get("type") == "tool_result"
+            ]
             found += ["\n".join(texts(part.get("content"))) for part in parts]
         return found[::-1]
 
     def write(self, answer: Answer, body: Body) -> tuple[str, bytes]:
         if isinstance(answer, Say):
             block: dict[str, Any] = {"type": "text", "text": answer.text}
-            empty, delta = {**block, "text": ""}, {"type": "text_delta", "text": answer.text}
+            empty, delta = (
+                {**block, "text": ""},
+                {"type": "text_delta", "text": answer.text},
+            )
         else:
             name = full_name(answer, self.tools(body))
-            block = {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": name, "input": answer.arguments}
+            block = {
+                "type": "tool_use",
+                "id": f"toolu_{uuid.uuid4().hex}",
+                "name": name,
+                "input": answer.arguments,
+            }
             empty = {**block, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(answer.arguments)}
+            delta = {
+                "type": "input_json_delta",
+                "partial_json": json.dumps(answer.arguments),
+            }
         reason = "end_turn" if isinstance(answer, Say) else "tool_use"
         usage = {"input_tokens": USAGE, "output_tokens": USAGE}
         message = {
@@ -124,11 +137,18 @@ class Anthropic:
             return _whole(message)
         return _events(
             [
-                {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}},
+                {
+                    "type": "message_start",
+                    "message": {**message, "content": [], "stop_reason": None},
+                },
                 {"type": "content_block_start", "index": 0, "content_block": empty},
                 {"type": "content_block_delta", "index": 0, "delta": delta},
                 {"type": "content_block_stop", "index": 0},
-                {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": usage},
+                {
+                    "type": "message_delta",
+                    "delta": {"stop_reason": reason, "stop_sequence": None},
+                    "usage": usage,
+                },
                 {"type": "message_stop"},
             ],
             named=True,
@@ -136,7 +156,9 @@ class Anthropic:
 
 
 def _has_results(content: object) -> bool:
-    return isinstance(content, list) and any(part.get("type") == "tool_result" for part in content)
+    return isinstance(content, list) and any(
+        part.get("type") == "tool_result" for part in content
+    )
 
 
 class Responses:
@@ -146,7 +168,11 @@ class Responses:
         return list(_names_in(body.get("tools") or ()))
 
     def prompt(self, body: Body) -> str:
-        said = [item for item in body.get("input") or () if item.get("type") == "message" and item["role"] == "user"]
+        said = [
+            item
+            for item in body.get("input") or ()
+            if item.get("type") == "message" and item["role"] == "user"
+        ]
         return "\n".join(texts(said[-1]["content"])) if said else ""
 
     def results(self, body: Body) -> list[str]:
@@ -161,9 +187,17 @@ class Responses:
     def write(self, answer: Answer, body: Body) -> tuple[str, bytes]:
         if isinstance(answer, Say):
             content = [{"type": "output_text", "text": answer.text, "annotations": []}]
-            item: dict[str, Any] = {"type": "message", "role": "assistant", "content": content}
+            item: dict[str, Any] = {
+                "type": "message",
+                "role": "assistant",
+                "content": content,
+            }
         else:
-            item = {"type": "function_call", "call_id": f"call_{uuid.uuid4().hex}", **_place(answer, body)}
+            item = {
+                "type": "function_call",
+                "call_id": f"call_{uuid.uuid4().hex}",
+                **_place(answer, body),
+            }
             item["arguments"] = json.dumps(answer.arguments)
         item |= {"id": f"item_{uuid.uuid4().hex}", "status": "completed"}
         usage = {
@@ -173,7 +207,12 @@ class Responses:
             "input_tokens_details": {"cached_tokens": 0},
             "output_tokens_details": {"reasoning_tokens": 0},
         }
-        answered = {"id": f"resp_{uuid.uuid4().hex}", "object": "response", "output": [item], "usage": usage}
+        answered = {
+            "id": f"resp_{uuid.uuid4().hex}",
+            "object": "response",
+            "output": [item],
+            "usage": usage,
+        }
         answered |= {"status": "completed", "model": body.get("model", "scripted")}
         if not body.get("stream"):
             return _whole(answered)
@@ -215,7 +254,9 @@ class Chat:
         return [tool["function"]["name"] for tool in body.get("tools") or ()]
 
     def prompt(self, body: Body) -> str:
-        prompts = [message for message in body.get("messages") or () if _is_prompt(message)]
+        prompts = [
+            message for message in body.get("messages") or () if _is_prompt(message)
+        ]
         return "\n".join(texts(prompts[-1]["content"])) if prompts else ""
 
     def results(self, body: Body) -> list[str]:
@@ -232,20 +273,50 @@ class Chat:
         if isinstance(answer, Say):
             message["content"] = answer.text
         else:
-            function = {"name": full_name(answer, self.tools(body)), "arguments": json.dumps(answer.arguments)}
-            call = {"index": 0, "id": f"call_{uuid.uuid4().hex}", "type": "function", "function": function}
+            function = {
+                "name": full_name(answer, self.tools(body)),
+                "arguments": json.dumps(answer.arguments),
+            }
+            call = {
+                "index": 0,
+                "id": f"call_{uuid.uuid4().hex}",
+                "type": "function",
+                "function": function,
+            }
             message |= {"content": None, "tool_calls": [call]}
         reason = "stop" if isinstance(answer, Say) else "tool_calls"
-        about = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": 1, "model": body.get("model", "scripted")}
-        usage = {"prompt_tokens": USAGE, "completion_tokens": USAGE, "total_tokens": 2 * USAGE}
+        about = {
+            "id": f"chatcmpl-{uuid.uuid4().hex}",
+            "created": 1,
+            "model": body.get("model", "scripted"),
+        }
+        usage = {
+            "prompt_tokens": USAGE,
+            "completion_tokens": USAGE,
+            "total_tokens": 2 * USAGE,
+        }
         if not body.get("stream"):
             choice = {"index": 0, "message": message, "finish_reason": reason}
-            return _whole({**about, "object": "chat.completion", "choices": [choice], "usage": usage})
+            return _whole(
+                {
+                    **about,
+                    "object": "chat.completion",
+                    "choices": [choice],
+                    "usage": usage,
+                }
+            )
         about["object"] = "chat.completion.chunk"
         kind, raw = _events(
             [
-                {**about, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
-                {**about, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage},
+                {
+                    **about,
+                    "choices": [{"index": 0, "delta": message, "finish_reason": None}],
+                },
+                {
+                    **about,
+                    "choices": [{"index": 0, "delta": {}, "finish_reason": reason}],
+                    "usage": usage,
+                },
             ],
             named=False,
         )
@@ -256,7 +327,9 @@ def _is_prompt(message: Mapping[str, Any]) -> bool:
     """Whether the person said this; OpenClaw puts a message about itself behind it, in their name."""
     if message["role"] != "user":
         return False
-    return not any(text.startswith(OPENCLAW_CONTEXT) for text in texts(message["content"]))
+    return not any(
+        text.startswith(OPENCLAW_CONTEXT) for text in texts(message["content"])
+    )
 
 
 class Gemini:
@@ -264,7 +337,11 @@ class Gemini:
 
     def tools(self, body: Body) -> list[str]:
         groups = body.get("tools") or ()
-        return [tool["name"] for group in groups for tool in group.get("functionDeclarations") or ()]
+        return [
+            tool["name"]
+            for group in groups
+            for tool in group.get("functionDeclarations") or ()
+        ]
 
     def prompt(self, body: Body) -> str:
         for message in reversed(body.get("contents") or ()):
@@ -286,12 +363,29 @@ class Gemini:
         if isinstance(answer, Say):
             part: dict[str, Any] = {"text": answer.text}
         else:
-            part = {"functionCall": {"name": full_name(answer, self.tools(body)), "args": answer.arguments}}
-        candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
-        usage = {"promptTokenCount": USAGE, "candidatesTokenCount": USAGE, "totalTokenCount": 2 * USAGE}
+            part = {
+                "functionCall": {
+                    "name": full_name(answer, self.tools(body)),
+                    "args": answer.arguments,
+                }
+            }
+        candidate = {
+            "content": {"role": "model", "parts": [part]},
+            "finishReason": "STOP",
+            "index": 0,
+        }
+        usage = {
+            "promptTokenCount": USAGE,
+            "candidatesTokenCount": USAGE,
+            "totalTokenCount": 2 * USAGE,
+        }
         answered = {"candidates": [candidate], "usageMetadata": usage}
         return _events([answered], named=False)
 
 
 def _responses(message: Mapping[str, Any]) -> list[Any]:
-    return [part["functionResponse"]["response"] for part in message["parts"] if "functionResponse" in part]
+    return [
+        part["functionResponse"]["response"]
+        for part in message["parts"]
+        if "functionResponse" in part
+    ]

@@ -9,7 +9,9 @@ from vault_memory.errors import ConfigError
 def load(tmp_path, text="", **environment):
     file = tmp_path / "vault-memory.toml"
     file.write_text(text, encoding="utf-8")
-    return config.load(file, {f"VAULT_MEMORY_{name}": value for name, value in environment.items()})
+    return config.load(
+        file, {f"VAULT_MEMORY_{name}": value for name, value in environment.items()}
+    )
 
 
 def test_without_a_file_everything_has_a_default(tmp_path):
@@ -25,15 +27,22 @@ def test_the_environment_goes_over_the_file(tmp_path):
 
 def test_patterns_of_an_own_layout_are_read(tmp_path):
     loaded = load(
-        tmp_path, "[[layout.patterns]]\npath = 'journal/{date}.md'\nkind = 'dated'\nscope = 'group:journal'\n"
+        tmp_path,
+        "[[layout.patterns]]\npath = 'journal/{date}.md'\nkind = 'dated'\nscope = 'group:journal'\n",
     )
 
-    assert loaded.layout.patterns == (config.LayoutPattern("journal/{date}.md", "dated", "group:journal"),)
+    assert loaded.layout.patterns == (
+        config.LayoutPattern("journal/{date}.md", "dated", "group:journal"),
+    )
 
 
 def test_all_problems_are_said_at_once_each_with_its_place(tmp_path):
     with pytest.raises(ConfigError) as error:
-        load(tmp_path, "[embeding]\nkind = 'x'\n[embedding]\nkind = 'x'\nthreads = 'many'\n", NONSENSE_KEY="1")
+        load(
+            tmp_path,
+            "[embeding]\nkind = 'x'\n[embedding]\nkind = 'x'\nthreads = 'many'\n",
+            NONSENSE_KEY="1",
+        )
 
     said = error.value.message
     assert "did you mean `embedding`?" in said
@@ -54,12 +63,27 @@ def test_a_file_that_is_no_configuration_is_said_so_by_name(tmp_path, text):
 
 def test_a_pattern_with_an_unknown_key_is_refused(tmp_path):
     with pytest.raises(ConfigError) as error:
-        load(tmp_path, "[[layout.patterns]]\npath = 'a'\nkind = 'note'\nscope = 'group:a'\nsocpe = 'x'\n")
+        load(
+            tmp_path,
+            "[[layout.patterns]]\npath = 'a'\nkind = 'note'\nscope = 'group:a'\nsocpe = 'x'\n",
+        )
 
     assert "socpe" in error.value.message
 
 
-@pytest.mark.parametrize("cron", ["* 2 * * *", "0 2 * * 1", "0 24 * * *", "60 2 * * *", "@daily", "", "0 2 * *", "2"])
+@pytest.mark.parametrize(
+    "cron",
+    [
+        "* 2 * * *",
+        "0 2 * * 1",
+        "0 24 * * *",
+        "60 2 * * *",
+        "@daily",
+        "",
+        "0 2 * *",
+        "2",
+    ],
+)
 def test_a_schedule_that_is_not_one_time_a_day_says_so(tmp_path, cron):
     with pytest.raises(ConfigError) as error:
         load(tmp_path, f"[sleep_cycle]\ncron = '{cron}'\n")
@@ -92,14 +116,20 @@ ISTOTA = "max_memory_chars = 9000\nmax_knowledge_facts = 12\n[memory_search]\nau
 
 
 def test_names_known_from_istota_stand_at_the_top_and_in_their_table(tmp_path):
-    loaded = load(tmp_path, ISTOTA, MAX_MEMORY_CHARS="800", MEMORY_SEARCH_AUTO_RECALL_LIMIT="2")
+    loaded = load(
+        tmp_path, ISTOTA, MAX_MEMORY_CHARS="800", MEMORY_SEARCH_AUTO_RECALL_LIMIT="2"
+    )
 
     assert (loaded.max_memory_chars, loaded.facts.max_knowledge_facts) == (800, 12)
-    assert loaded.memory_search == config.MemorySearch(auto_recall=True, auto_recall_limit=2)
+    assert loaded.memory_search == config.MemorySearch(
+        auto_recall=True, auto_recall_limit=2
+    )
 
 
 def test_the_environment_goes_over_a_key_at_the_top(tmp_path):
-    assert load(tmp_path, ISTOTA, MAX_KNOWLEDGE_FACTS="3").facts.max_knowledge_facts == 3
+    assert (
+        load(tmp_path, ISTOTA, MAX_KNOWLEDGE_FACTS="3").facts.max_knowledge_facts == 3
+    )
 
 
 def test_a_key_at_the_top_and_in_its_table_is_one_too_many(tmp_path):

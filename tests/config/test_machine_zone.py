@@ -14,9 +14,18 @@ from vault_memory.config.machine_zone import SystemZone, local_zone
 from vault_memory.learning.schedule import Schedule
 
 FORMS = {
-    "UTC0": 0, "<+03>-3": 3, "CET-1CEST": 1, "EST5EDT,M3.2.0,M11.1.0": -5, "<-0330>3:30": -3.5, "NZST-12NZDT": 12,
-    "": 0, ":Europe/Lisbon": 0, "Europe/Lisbon": 0, "No/Where": 0, "/etc/hostname": 0,
-}  # fmt: skip
+    "UTC0": 0,
+    "<+03>-3": 3,
+    "CET-1CEST": 1,
+    "EST5EDT,M3.2.0,M11.1.0": -5,
+    "<-0330>3:30": -3.5,
+    "NZST-12NZDT": 12,
+    "": 0,
+    ":Europe/Lisbon": 0,
+    "Europe/Lisbon": 0,
+    "No/Where": 0,
+    "/etc/hostname": 0,
+}
 """TZ, and hours east of Greenwich in January"""
 
 
@@ -51,14 +60,20 @@ def test_a_machine_whose_zone_is_a_rule_is_no_bug(outside: Outside, form: str):
 def test_the_zone_has_the_hours_that_tz_says(form: str):
     zone = local_zone()
 
-    assert datetime(2026, 1, 15, 12, tzinfo=zone).utcoffset() == timedelta(hours=FORMS[form])
-    assert datetime(2026, 1, 15, 12, tzinfo=UTC).astimezone(zone).utcoffset() == timedelta(hours=FORMS[form])
+    assert datetime(2026, 1, 15, 12, tzinfo=zone).utcoffset() == timedelta(
+        hours=FORMS[form]
+    )
+    assert datetime(2026, 1, 15, 12, tzinfo=UTC).astimezone(
+        zone
+    ).utcoffset() == timedelta(hours=FORMS[form])
 
 
 def test_the_machines_zone_is_that_of_the_clock(form: str):
     noon = datetime(2026, 7, 15, 12, tzinfo=UTC)
 
-    assert noon.astimezone(SystemZone()).replace(tzinfo=None) == noon.astimezone().replace(tzinfo=None)
+    assert noon.astimezone(SystemZone()).replace(
+        tzinfo=None
+    ) == noon.astimezone().replace(tzinfo=None)
 
 
 @given(seconds=st.integers(0, 2**31 - 1))
@@ -74,6 +89,12 @@ def test_the_hour_that_comes_twice_is_one_night():
     first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
 
     with clock("CET-1CEST,M3.5.0,M10.5.0/3"):
-        assert schedule.due(first - timedelta(minutes=1), zone, done=date(2026, 10, 24)) is None
+        assert (
+            schedule.due(first - timedelta(minutes=1), zone, done=date(2026, 10, 24))
+            is None
+        )
         assert schedule.due(first, zone, done=date(2026, 10, 24)) == date(2026, 10, 25)
-        assert schedule.due(first + timedelta(hours=1), zone, done=date(2026, 10, 25)) is None
+        assert (
+            schedule.due(first + timedelta(hours=1), zone, done=date(2026, 10, 25))
+            is None
+        )

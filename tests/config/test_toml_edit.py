@@ -26,30 +26,42 @@ kind = "off"
 
 
 def test_a_key_is_changed_in_its_place_and_a_new_one_follows():
-    changed = with_table(FILE, "remote", {"url": "https://new.example.org", "user": "mira"})
-
-    assert changed == FILE.replace("https://old.example.org/dav", "https://new.example.org").replace(
-        'exclude = ["*.mp4"]\n', 'exclude = ["*.mp4"]\nuser = "mira"\n'
+    changed = with_table(
+        FILE, "remote", {"url": "https://new.example.org", "user": "mira"}
     )
+
+    assert changed == FILE.replace(
+        "https://old.example.org/dav", "https://new.example.org"
+    ).replace('exclude = ["*.mp4"]\n', 'exclude = ["*.mp4"]\nuser = "mira"\n')
 
 
 def test_a_table_that_is_not_there_comes_at_the_end():
-    assert with_table("# mine\n[recall]\nlimit = 3\n", "remote", {"url": "https://x", "insist": True}) == (
-        '# mine\n[recall]\nlimit = 3\n\n[remote]\nurl = "https://x"\ninsist = true\n'
+    assert with_table(
+        "# mine\n[recall]\nlimit = 3\n", "remote", {"url": "https://x", "insist": True}
+    ) == ('# mine\n[recall]\nlimit = 3\n\n[remote]\nurl = "https://x"\ninsist = true\n')
+    assert (
+        with_table("", "remote", {"poll_seconds": 2.5})
+        == "[remote]\npoll_seconds = 2.5\n"
     )
-    assert with_table("", "remote", {"poll_seconds": 2.5}) == "[remote]\npoll_seconds = 2.5\n"
 
 
 def test_without_the_table_the_rest_stands_as_it_was():
     left = without_table(FILE, "remote")
 
-    assert left == '# mine\n[recall]\nlimit = 3   # few\n\n# how it embeds\n[embedding]\nkind = "off"\n'
+    assert (
+        left
+        == '# mine\n[recall]\nlimit = 3   # few\n\n# how it embeds\n[embedding]\nkind = "off"\n'
+    )
     assert without_table(left, "remote") == left
 
 
 @pytest.mark.parametrize(
     "text",
-    ['remote = { url = "https://x" }\n', 'remote.url = "https://x"\n', '[remote]\nurl = """\nhttps://x"""\n'],
+    [
+        'remote = { url = "https://x" }\n',
+        'remote.url = "https://x"\n',
+        '[remote]\nurl = """\nhttps://x"""\n',
+    ],
 )
 def test_what_cannot_be_changed_for_certain_is_left_to_the_person(text: str):
     with pytest.raises(ConfigError):

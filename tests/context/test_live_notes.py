@@ -16,13 +16,33 @@ from vault_memory.vault.reader import Folder
 SAMPLE = Path(__file__).parent.parent.parent / "sample_vault"
 LINES = st.sampled_from(
     [
-        "# Title", "## Part", "- item", "  - nested", "  more of it", "text " * 120 + ".", "A sentence. " * 60,
-        "| a | b |", "|---|---|", "```", "## in a fence", "", "\ttab", "é ü 東京", "\u2028x", "\x0b", "a\x0cb", "---",
-        "topic: x", "> quoted", "1. one",
+        "# Title",
+        "## Part",
+        "- item",
+        "  - nested",
+        "  more of it",
+        "text " * 120 + ".",
+        "A sentence. " * 60,
+        "| a | b |",
+        "|---|---|",
+        "```",
+        "## in a fence",
+        "",
+        "\ttab",
+        "é ü 東京",
+        "\u2028x",
+        "\x0b",
+        "a\x0cb",
+        "---",
+        "topic: x",
+        "> quoted",
+        "1. one",
     ]
-)  # fmt: skip
+)
 RAW = st.tuples(
-    st.lists(LINES, max_size=12), st.sampled_from(["\n", "\r\n", "\r"]), st.sampled_from(["", "\ufeff"])
+    st.lists(LINES, max_size=12),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.sampled_from(["", "\ufeff"]),
 ).map(lambda made: (made[2] + made[1].join(made[0])).encode())
 NOTE = "memory/note.md"
 
@@ -34,12 +54,25 @@ def notes(root: Path) -> LiveNotes:
 
 def hits(path: str, raw: bytes) -> list[Hit]:
     return [
-        Hit(path, (one.first_line, one.last_line), one.heading, None, "group:main", "note", one.text, 1.0)
+        Hit(
+            path,
+            (one.first_line, one.last_line),
+            one.heading,
+            None,
+            "group:main",
+            "note",
+            one.text,
+            1.0,
+        )
         for one in chunk(raw)
     ]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(RAW)
 @example(b"\xff\xfe broken \x80\r\n- x")
 @example(b"- a\r- b\n\r\n- c")
@@ -64,15 +97,29 @@ def test_all_of_the_sample_vault_stands_where_the_index_says():
             assert (found.first, found.last) == hit.lines
 
 
-def test_lines_that_moved_are_found_where_they_stand_and_lines_that_went_are_not(tmp_path):
+def test_lines_that_moved_are_found_where_they_stand_and_lines_that_went_are_not(
+    tmp_path,
+):
     (tmp_path / "memory").mkdir()
     (tmp_path / NOTE).write_text("# New\n\n- other\n- tea\n  with milk\n")
 
-    moved = notes(tmp_path).standing(Hit(NOTE, (1, 2), (), None, "group:main", "note", "- tea\n  with milk", 1.0))
+    moved = notes(tmp_path).standing(
+        Hit(NOTE, (1, 2), (), None, "group:main", "note", "- tea\n  with milk", 1.0)
+    )
     assert moved is not None
     assert (moved.first, moved.last) == (4, 5)
-    assert notes(tmp_path).standing(Hit(NOTE, (3, 3), (), None, "group:main", "note", "- coffee", 1.0)) is None
-    assert notes(tmp_path).standing(Hit("memory/gone.md", (1, 1), (), None, "group:main", "note", "- tea", 1.0)) is None
+    assert (
+        notes(tmp_path).standing(
+            Hit(NOTE, (3, 3), (), None, "group:main", "note", "- coffee", 1.0)
+        )
+        is None
+    )
+    assert (
+        notes(tmp_path).standing(
+            Hit("memory/gone.md", (1, 1), (), None, "group:main", "note", "- tea", 1.0)
+        )
+        is None
+    )
 
 
 FACTS = [
@@ -85,7 +132,9 @@ FACTS = [
 ]
 
 
-@pytest.mark.parametrize("page", [*FACTS, *(file.read_text() for file in sorted(SAMPLE.rglob("*FACTS.md")))])
+@pytest.mark.parametrize(
+    "page", [*FACTS, *(file.read_text() for file in sorted(SAMPLE.rglob("*FACTS.md")))]
+)
 def test_every_fact_is_found_in_its_line(tmp_path, page):
     (tmp_path / "FACTS.md").write_bytes(page.encode())
     here = notes(tmp_path)
@@ -113,7 +162,11 @@ def test_an_audit_that_is_read_once_is_read_again_when_it_changes(tmp_path):
 
     assert origin() == "person"
     done = '{"op": {"op": "append", "heading": "Tea", "line": "tea"}, "outcome": "applied"}'
-    (tmp_path / (NOTE + ".audit.jsonl")).write_text('{"id": "1", "source": "nightly", "applied": [' + done + "]}\n")
+    (tmp_path / (NOTE + ".audit.jsonl")).write_text(
+        '{"id": "1", "source": "nightly", "applied": [' + done + "]}\n"
+    )
     assert origin() == "bot"
-    (tmp_path / (NOTE + ".audit.other.jsonl")).write_text('{"id": "2", "source": "cli", "applied": [' + done + "]}\n")
+    (tmp_path / (NOTE + ".audit.other.jsonl")).write_text(
+        '{"id": "2", "source": "cli", "applied": [' + done + "]}\n"
+    )
     assert origin() == "person"

@@ -25,7 +25,13 @@ def memory(outside: Outside) -> Iterator[VaultMemory]:
 
 
 def line(text: str, **said: object) -> str:
-    known = {"session": "s", "role": "user", "user": "alice", "source": "email", "ts": "2026-04-06T12:00:00+00:00"}
+    known = {
+        "session": "s",
+        "role": "user",
+        "user": "alice",
+        "source": "email",
+        "ts": "2026-04-06T12:00:00+00:00",
+    }
     return json.dumps({**known, "text": text, **said}) + "\n"
 
 
@@ -41,11 +47,15 @@ def texts(memory: VaultMemory, scope: str = "user:alice") -> list[str]:
 
 
 def left(memory: VaultMemory) -> list[str]:
-    return sorted(path.name for path in memory.drop_folder.path.iterdir() if path.name != ".lock")
+    return sorted(
+        path.name for path in memory.drop_folder.path.iterdir() if path.name != ".lock"
+    )
 
 
 def test_dropped_lines_are_recorded_once_and_nothing_is_left_of_the_file(memory):
-    drop(memory, line("one kettle"), line("two", channel="kitchen"), line("three", ts=""))
+    drop(
+        memory, line("one kettle"), line("two", channel="kitchen"), line("three", ts="")
+    )
 
     assert memory.take_dropped() == DropReport(3, 0)
     assert memory.take_dropped() == DropReport()
@@ -59,13 +69,19 @@ def test_dropped_lines_are_recorded_once_and_nothing_is_left_of_the_file(memory)
 def test_the_ids_and_the_source_that_a_program_gives_are_kept(memory):
     drop(memory, line("one", id="mail-17", origin="person"))
     memory.take_dropped()
-    drop(memory, line("one", id="mail-17", origin="person"), line("two", id="mail-18"), line("two", id="mail-18"))
+    drop(
+        memory,
+        line("one", id="mail-17", origin="person"),
+        line("two", id="mail-18"),
+        line("two", id="mail-18"),
+    )
     memory.take_dropped()
 
     turns = memory.transcripts.of("user:alice")
     assert [(turn.id, turn.source, turn.origin) for turn in turns] == [
-        ("mail-17", "email", "person"), ("mail-18", "email", "owner"),
-    ]  # fmt: skip
+        ("mail-17", "email", "person"),
+        ("mail-18", "email", "owner"),
+    ]
 
 
 def test_the_same_line_twice_without_an_id_was_said_twice(memory):
@@ -76,14 +92,23 @@ def test_the_same_line_twice_without_an_id_was_said_twice(memory):
 
 
 def test_lines_that_are_no_turns_are_put_aside_with_the_reason(memory):
-    bad = [line("x", source=""), "nonsense\n", line("x", user="../bob"), line("x", mode="loud"), line("x", role="king")]
+    bad = [
+        line("x", source=""),
+        "nonsense\n",
+        line("x", user="../bob"),
+        line("x", mode="loud"),
+        line("x", role="king"),
+    ]
     drop(memory, line("good"), *bad, line("good, too"))
 
     assert memory.take_dropped() == DropReport(2, 5)
 
     assert texts(memory) == ["good", "good, too"]
     [aside] = left(memory)
-    said = [json.loads(one) for one in (memory.drop_folder.path / aside).read_text().splitlines()]
+    said = [
+        json.loads(one)
+        for one in (memory.drop_folder.path / aside).read_text().splitlines()
+    ]
     assert [one["line"] + "\n" for one in said] == bad[:2] + bad[2:]
     assert all(one["reason"] for one in said)
 
@@ -117,7 +142,12 @@ def test_a_line_that_is_still_being_written_waits_for_its_end(memory):
         memory.take_dropped()
     memory.take_dropped()
 
-    assert sorted(texts(memory)) == ["before", "by another", "into the old file", "written in two parts"]
+    assert sorted(texts(memory)) == [
+        "before",
+        "by another",
+        "into the old file",
+        "written in two parts",
+    ]
     assert left(memory) == []
 
 
@@ -168,7 +198,11 @@ def test_what_is_forgotten_does_not_come_back_from_the_drop_folder(memory):
     assert forgotten.remaining == ()
     assert memory.take_dropped() == DropReport()
     assert memory.search("lantern", scopes=["user:alice"]).hits == ()
-    assert [path for path in memory.state.path.rglob("*") if path.is_file() and b"tide and" in path.read_bytes()] == []
+    assert [
+        path
+        for path in memory.state.path.rglob("*")
+        if path.is_file() and b"tide and" in path.read_bytes()
+    ] == []
     assert "good morning" in texts(memory)
 
 
@@ -190,7 +224,15 @@ def take_and_die(memory: VaultMemory, step: int) -> bool:
     child = os.fork()
     if child == 0:
         before = crashing(step)
-        for name in ("rename", "replace", "write", "fdatasync", "unlink", "utime", "pread"):
+        for name in (
+            "rename",
+            "replace",
+            "write",
+            "fdatasync",
+            "unlink",
+            "utime",
+            "pread",
+        ):
             real = getattr(os, name)
             setattr(os, name, lambda *a, _real=real, **k: (before(), _real(*a, **k))[1])
         real_mark = dropped._write_down
@@ -220,18 +262,29 @@ def test_killed_before_any_step_no_line_is_lost_and_none_is_doubled(outside):
 
         assert step > 10
         assert sorted(texts(memory)) == sorted(wanted)
-        aside = [one for path in memory.drop_folder.path.glob("*.rejected") for one in path.read_text().splitlines()]
+        aside = [
+            one
+            for path in memory.drop_folder.path.glob("*.rejected")
+            for one in path.read_text().splitlines()
+        ]
         assert len(aside) == rejected
         raw = b"".join(path.read_bytes() for path in outside.vault.rglob("*.jsonl"))
         assert len(raw.splitlines()) == len(wanted)
 
 
-def test_what_a_program_marks_as_automated_is_found_and_does_not_wait_to_be_learned(memory):
-    drop(memory, line("kettle report", automated=True), line("the kettle sings"), line("bad", automated="yes"))
+def test_what_a_program_marks_as_automated_is_found_and_does_not_wait_to_be_learned(
+    memory,
+):
+    drop(
+        memory,
+        line("kettle report", automated=True),
+        line("the kettle sings"),
+        line("bad", automated="yes"),
+    )
     assert memory.take_dropped() == DropReport(2, 1)
 
-    assert [(turn.text, turn.automated) for turn in memory.transcripts.of("user:alice")] == [
-        ("kettle report", True), ("the kettle sings", False)
-    ]  # fmt: skip
+    assert [
+        (turn.text, turn.automated) for turn in memory.transcripts.of("user:alice")
+    ] == [("kettle report", True), ("the kettle sings", False)]
     assert len(memory.search("kettle", scopes=["user:alice"], refresh=False).hits) == 2
     assert len(memory.end_session("s").held) == 1

@@ -30,17 +30,38 @@ def memory(outside: Outside) -> Iterator[VaultMemory]:
         yield opened
 
 
-def say(memory: VaultMemory, text: str, user: str = "alice", *, minutes: float = 0, **said: str | bool) -> str | None:
-    asked = {"session": "s", "role": "user", "user": user, "now": NOON + timedelta(minutes=minutes), **said}
+def say(
+    memory: VaultMemory,
+    text: str,
+    user: str = "alice",
+    *,
+    minutes: float = 0,
+    **said: str | bool,
+) -> str | None:
+    asked = {
+        "session": "s",
+        "role": "user",
+        "user": user,
+        "now": NOON + timedelta(minutes=minutes),
+        **said,
+    }
     return memory.record_turn(text=text, **asked).id  # type: ignore[arg-type]
 
 
 def found(memory: VaultMemory, query: str, *scopes: str) -> list[str]:
-    return [hit.text for hit in memory.search(query, scopes=scopes, limit=50).hits if hit.kind == "transcript"]
+    return [
+        hit.text
+        for hit in memory.search(query, scopes=scopes, limit=50).hits
+        if hit.kind == "transcript"
+    ]
 
 
-def test_a_turn_is_found_when_the_call_returns_without_looking_at_the_vault_again(memory):
-    recorded = memory.record_turn(session="s", role="user", user="alice", text="the kettle sings", now=NOON)
+def test_a_turn_is_found_when_the_call_returns_without_looking_at_the_vault_again(
+    memory,
+):
+    recorded = memory.record_turn(
+        session="s", role="user", user="alice", text="the kettle sings", now=NOON
+    )
 
     [hit] = memory.search("kettle", scopes=["user:alice"], refresh=False).hits
 
@@ -60,7 +81,17 @@ def test_the_line_has_the_keys_of_the_format(memory):
     [line] = (memory.root / f"Users/alice/transcripts/{DAY}").read_text().splitlines()
 
     said = json.loads(line)
-    assert list(said)[:9] == ["id", "ts", "session", "role", "user", "channel", "text", "origin", "source"]
+    assert list(said)[:9] == [
+        "id",
+        "ts",
+        "session",
+        "role",
+        "user",
+        "channel",
+        "text",
+        "origin",
+        "source",
+    ]
     assert (said["id"], said["source"], said["origin"]) == (id_, "email", "person")
     assert said["ts"] == NOON.isoformat()
 
@@ -68,7 +99,10 @@ def test_the_line_has_the_keys_of_the_format(memory):
 def test_the_index_that_followed_each_turn_is_the_one_that_is_built_anew(memory):
     for number in range(12):
         say(
-            memory, f"line {number} about the kettle\nand more", channel="kitchen" if number % 3 else "", minutes=number
+            memory,
+            f"line {number} about the kettle\nand more",
+            channel="kitchen" if number % 3 else "",
+            minutes=number,
         )
         if number == 6:
             with (memory.root / f"Users/alice/transcripts/{DAY}").open("a") as file:
@@ -84,13 +118,21 @@ def test_the_index_that_followed_each_turn_is_the_one_that_is_built_anew(memory)
 def test_nobody_finds_what_another_said(memory):
     say(memory, "alice's kettle")
     say(memory, "bob's kettle", "bob", session="t")
-    say(memory, "for both of you: kettle", "alice", session="u", role="assistant", channel="kitchen")
+    say(
+        memory,
+        "for both of you: kettle",
+        "alice",
+        session="u",
+        role="assistant",
+        channel="kitchen",
+    )
     say(memory, "alice in the kitchen: kettle", "alice", session="u", channel="kitchen")
     say(memory, "bob in the kitchen: kettle", "bob", session="u", channel="kitchen")
 
     assert sorted(found(memory, "kettle", "user:alice")) == [
-        "**alice**: alice in the kitchen: kettle", "**alice**: alice's kettle",
-    ]  # fmt: skip
+        "**alice**: alice in the kitchen: kettle",
+        "**alice**: alice's kettle",
+    ]
     assert sorted(found(memory, "kettle", "user:bob")) == [
         "**bob**: bob in the kitchen: kettle",
         "**bob**: bob's kettle",
@@ -103,15 +145,24 @@ def test_nobody_finds_what_another_said(memory):
 def test_a_turn_in_a_channel_stands_in_one_file(memory):
     say(memory, "only once", channel="kitchen")
 
-    holding = [path for path in memory.root.rglob("*") if path.is_file() and b"only once" in path.read_bytes()]
+    holding = [
+        path
+        for path in memory.root.rglob("*")
+        if path.is_file() and b"only once" in path.read_bytes()
+    ]
 
     assert holding == [memory.root / f"Channels/kitchen/transcripts/{DAY}"]
 
 
-@pytest.mark.parametrize("who", [{}, {"user": ""}, {"user": None, "session": "nobody knows it"}, {"session": ""}])
+@pytest.mark.parametrize(
+    "who",
+    [{}, {"user": ""}, {"user": None, "session": "nobody knows it"}, {"session": ""}],
+)
 def test_without_a_person_and_a_known_session_nothing_is_recorded(memory, who):
     with pytest.raises(UsageError):
-        memory.record_turn(**{"session": "s", "role": "user", "text": "whose is this?", **who})
+        memory.record_turn(
+            **{"session": "s", "role": "user", "text": "whose is this?", **who}
+        )
 
     assert list(memory.root.rglob("*.jsonl")) == []
 
@@ -121,7 +172,9 @@ def test_a_known_session_says_whose_turn_it_is_also_after_a_restart(memory, outs
     memory.close()
 
     with VaultMemory.open(outside.vault, environment=outside.environment) as again:
-        recorded = again.record_turn(session="s", role="assistant", text="good morning", now=NOON)
+        recorded = again.record_turn(
+            session="s", role="assistant", text="good morning", now=NOON
+        )
 
         [_, turn] = again.transcripts.of("channel:kitchen")
         assert recorded.note == f"Channels/kitchen/transcripts/{DAY}"
@@ -142,15 +195,26 @@ def test_a_session_that_two_people_have_does_not_say_whose_turn_it_is(memory):
 
 
 def holding(folder: Path, needle: bytes) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and needle in path.read_bytes()]
+    return [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and needle in path.read_bytes()
+    ]
 
 
 def test_an_incognito_session_leaves_no_byte_anywhere(memory, outside):
     before = {*outside.home.rglob("*"), *outside.vault.rglob("*")}
     answered = memory.record_turn(
-        session="hush-hush", role="user", user="alice", text="xylophone-secret", mode="incognito", now=NOON
+        session="hush-hush",
+        role="user",
+        user="alice",
+        text="xylophone-secret",
+        mode="incognito",
+        now=NOON,
     )
-    later = memory.record_turn(session="hush-hush", role="user", user="alice", text="xylophone-again", now=NOON)
+    later = memory.record_turn(
+        session="hush-hush", role="user", user="alice", text="xylophone-again", now=NOON
+    )
     assert found(memory, "xylophone", "user:alice") == []
     memory.end_session("hush-hush")
     memory.close()
@@ -160,7 +224,10 @@ def test_an_incognito_session_leaves_no_byte_anywhere(memory, outside):
         assert not holding(folder, b"xylophone")
         assert not holding(folder, b"hush-hush")
     after = {*outside.home.rglob("*"), *outside.vault.rglob("*")}
-    assert {path.name for path in after - before} <= {"index-1.sqlite-wal", "index-1.sqlite-shm"}
+    assert {path.name for path in after - before} <= {
+        "index-1.sqlite-wal",
+        "index-1.sqlite-shm",
+    }
 
 
 def test_after_an_incognito_session_ended_the_next_one_is_recorded(memory):
@@ -184,7 +251,12 @@ def test_a_new_session_ends_the_older_ones_of_the_same_person_and_channel(memory
     say(memory, "another's", "bob", session="c")
     say(memory, "two", session="d", minutes=1)
 
-    assert {one.id: one.is_open for one in memory.sessions.all()} == {"a": False, "b": True, "c": True, "d": True}
+    assert {one.id: one.is_open for one in memory.sessions.all()} == {
+        "a": False,
+        "b": True,
+        "c": True,
+        "d": True,
+    }
 
 
 def test_a_session_that_speaks_again_goes_on_and_ends_nothing(memory):
@@ -192,7 +264,10 @@ def test_a_session_that_speaks_again_goes_on_and_ends_nothing(memory):
     say(memory, "two", session="b", minutes=1)
     say(memory, "one more", session="a", minutes=2)
 
-    assert {one.id: one.is_open for one in memory.sessions.all()} == {"a": True, "b": True}
+    assert {one.id: one.is_open for one in memory.sessions.all()} == {
+        "a": True,
+        "b": True,
+    }
 
 
 def test_a_session_ends_when_nothing_was_said_for_long(memory):
@@ -233,9 +308,15 @@ def test_a_transcript_that_was_edited_by_hand_is_read_as_far_as_it_is_one(memory
 
     say(memory, "second kettle", minutes=1)
 
-    assert sorted(found(memory, "kettle", "user:alice")) == ["**alice**: first kettle", "**alice**: second kettle"]
+    assert sorted(found(memory, "kettle", "user:alice")) == [
+        "**alice**: first kettle",
+        "**alice**: second kettle",
+    ]
     assert path.read_bytes().startswith(b"\xff torn\n")
-    assert [turn.text for turn in read_turns(path.read_bytes())] == ["first kettle", "second kettle"]
+    assert [turn.text for turn in read_turns(path.read_bytes())] == [
+        "first kettle",
+        "second kettle",
+    ]
 
 
 def test_a_line_deleted_by_hand_is_found_no_more(memory):
@@ -246,18 +327,27 @@ def test_a_line_deleted_by_hand_is_found_no_more(memory):
 
     say(memory, "kettle three", minutes=2)
 
-    assert sorted(found(memory, "kettle", "user:alice")) == ["**alice**: kettle three", "**alice**: kettle two"]
+    assert sorted(found(memory, "kettle", "user:alice")) == [
+        "**alice**: kettle three",
+        "**alice**: kettle two",
+    ]
 
 
 def test_with_a_second_device_each_writes_a_file_of_its_own(memory, outside):
     say(memory, "from here")
     path = memory.root / f"Users/alice/transcripts/{DAY}"
-    other = json.loads(path.read_text()) | {"id": "other", "text": "from there", "device": "pi4-0000aa"}
+    other = json.loads(path.read_text()) | {
+        "id": "other",
+        "text": "from there",
+        "device": "pi4-0000aa",
+    }
     path.with_name("2026-04-06.pi4-0000aa.jsonl").write_text(json.dumps(other) + "\n")
     memory.close()
 
     with VaultMemory.open(outside.vault, environment=outside.environment) as again:
-        recorded = again.record_turn(session="s", role="user", user="alice", text="from here again", now=NOON)
+        recorded = again.record_turn(
+            session="s", role="user", user="alice", text="from here again", now=NOON
+        )
 
         assert recorded.note not in (None, f"Users/alice/transcripts/{DAY}")
         assert {turn.text for turn in again.transcripts.of("user:alice")} == {
@@ -298,7 +388,9 @@ def test_a_vault_that_went_away_gets_no_turn(memory):
 def test_without_an_index_a_turn_is_recorded_and_found_once_there_is_one(outside):
     outside.write("USER.md", "## Tea\n")
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
-        recorded = memory.record_turn(session="s", role="user", user="main", text="kettle", now=NOON)
+        recorded = memory.record_turn(
+            session="s", role="user", user="main", text="kettle", now=NOON
+        )
         assert memory.indexing.generations.current == 0
 
         assert recorded.note == f"transcripts/{DAY}"
@@ -315,14 +407,21 @@ def test_without_an_index_a_turn_is_recorded_and_found_once_there_is_one(outside
 def test_any_text_is_recorded_whole(memory, text):
     scope = f"user:ann-{len(memory.scopes())}"
     user = scope.removeprefix("user:")
-    memory.record_turn(session="s", role="user", user=user, text="kettle " + text, now=NOON)
+    memory.record_turn(
+        session="s", role="user", user=user, text="kettle " + text, now=NOON
+    )
     memory.record_turn(session="s", role="user", user=user, text="after", now=NOON)
 
-    assert [turn.text for turn in memory.transcripts.of(scope)] == ["kettle " + text, "after"]
+    assert [turn.text for turn in memory.transcripts.of(scope)] == [
+        "kettle " + text,
+        "after",
+    ]
     assert memory.search("kettle", scopes=[scope], refresh=False).hits
 
 
-@pytest.mark.parametrize("sign", [{"automated": True}, {"source": "heartbeat"}], ids=["marked", "heartbeat"])
+@pytest.mark.parametrize(
+    "sign", [{"automated": True}, {"source": "heartbeat"}], ids=["marked", "heartbeat"]
+)
 def test_a_job_does_not_end_the_conversation_that_a_person_is_in(memory, sign):
     say(memory, "good morning", session="talk")
     say(memory, "read the mail", session="job", minutes=1, **sign)

@@ -3,7 +3,11 @@
 import pytest
 
 from vault_memory.daemon.backoff import IDLE_POLL, LONGEST, PathBackoff, SyncBackoff
-from vault_memory.remote.remote_errors import RemoteBusy, RemoteUnreachable, Unauthorised
+from vault_memory.remote.remote_errors import (
+    RemoteBusy,
+    RemoteUnreachable,
+    Unauthorised,
+)
 from vault_memory.sync.engine import Report
 from vault_memory.sync.observe.local_scan import BEING_SAVED
 from vault_memory.sync.sync_errors import AnotherClient
@@ -122,7 +126,10 @@ def test_a_server_that_is_away_is_left_alone_for_longer_from_try_to_try():
 
 
 def test_what_only_a_person_can_change_is_left_alone():
-    for error, seconds in ((Unauthorised(), 3600.0), (AnotherClient("/vault", ".stfolder", "Syncthing"), 60.0)):
+    for error, seconds in (
+        (Unauthorised(), 3600.0),
+        (AnotherClient("/vault", ".stfolder", "Syncthing"), 60.0),
+    ):
         stopped = pace(0.0)
         stopped.failed(error, 0.0)
         assert stopped.next()[0] == seconds

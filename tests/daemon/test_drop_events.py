@@ -26,14 +26,18 @@ def drops(tmp_path: Path, woken: threading.Event) -> Iterator[DropEvents]:
     events.stop()
 
 
-def test_a_turn_that_is_dropped_wakes_the_daemon(tmp_path: Path, drops: DropEvents, woken: threading.Event):
+def test_a_turn_that_is_dropped_wakes_the_daemon(
+    tmp_path: Path, drops: DropEvents, woken: threading.Event
+):
     assert drops.are_had
     (tmp_path / "drop/bot.jsonl").write_text("{}\n")
     assert woken.wait(10)
     assert drops.heard
 
 
-def test_a_drop_folder_that_was_made_anew_is_looked_at_now_and_then(tmp_path: Path, drops: DropEvents):
+def test_a_drop_folder_that_was_made_anew_is_looked_at_now_and_then(
+    tmp_path: Path, drops: DropEvents
+):
     shutil.rmtree(tmp_path / "drop")
     (tmp_path / "drop").mkdir()
     until(lambda: not drops.are_had)

@@ -15,7 +15,9 @@ def kept(outside: Outside) -> int:
         return 0
     with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as connection:
         try:
-            return int(connection.execute("SELECT count(*) FROM versions").fetchone()[0])
+            return int(
+                connection.execute("SELECT count(*) FROM versions").fetchone()[0]
+            )
         except sqlite3.OperationalError:  # it is just being made
             return 0
 
@@ -37,13 +39,22 @@ def test_what_waited_is_written_by_the_daemon_and_found(outside: Outside):
     path = outside.write("USER.md", NOTE)
     with outside.daemon() as daemon:
         path.chmod(0o444)
-        waiting = outside.run("append", "USER.md", "Tea", "lapsang", "--json").json["pending"]
+        waiting = outside.run("append", "USER.md", "Tea", "lapsang", "--json").json[
+            "pending"
+        ]
         assert [one["reason"] for one in waiting] == ["read_only"]
-        assert [one["id"] for one in daemon.ask("status")["pending"]] == [waiting[0]["id"]]
+        assert [one["id"] for one in daemon.ask("status")["pending"]] == [
+            waiting[0]["id"]
+        ]
 
         path.chmod(0o644)
         until(lambda: path.read_text() == NOTE + "- lapsang\n")
-        until(lambda: [one["id"] for one in outside.ok("log")["records"]] == [waiting[0]["id"]])
+        until(
+            lambda: (
+                [one["id"] for one in outside.ok("log")["records"]]
+                == [waiting[0]["id"]]
+            )
+        )
         daemon.until_found("lapsang")
         assert daemon.ask("status")["pending"] == []
 
@@ -75,7 +86,10 @@ def test_what_is_ticked_in_the_inbox_is_carried_out(outside: Outside):
         until(lambda: "[x]" not in page.read_text())
         daemon.until_gone("green")
 
-    assert [record["source"] for record in outside.ok("log")["records"]] == ["tool", "inbox"]
+    assert [record["source"] for record in outside.ok("log")["records"]] == [
+        "tool",
+        "inbox",
+    ]
 
 
 def test_a_tick_made_while_no_daemon_ran_counts(outside: Outside):
@@ -96,4 +110,8 @@ def test_what_was_displaced_is_cleared_away(outside: Outside):
         outside.ok("append", "USER.md", "Tea", "lapsang")
         assert [name.name for name in outside.vault.iterdir() if ".~" in name.name]
     with outside.daemon():
-        until(lambda: not [name.name for name in outside.vault.iterdir() if ".~" in name.name])
+        until(
+            lambda: (
+                not [name.name for name in outside.vault.iterdir() if ".~" in name.name]
+            )
+        )

@@ -16,7 +16,10 @@ from tests.scenarios.index_dump import rows
 from tests.scenarios.outside import Outside, until
 from vault_memory.models.embedding.model_files import installed_minilm
 
-ONNX = {"VAULT_MEMORY_EMBEDDING_KIND": "onnx", "VAULT_MEMORY_EMBEDDING_RETRY_SECONDS": "0.3"}
+ONNX = {
+    "VAULT_MEMORY_EMBEDDING_KIND": "onnx",
+    "VAULT_MEMORY_EMBEDDING_RETRY_SECONDS": "0.3",
+}
 BATCH = 16
 SECRETS = (
     "- The spare key of the lighthouse is under the blue flower pot",
@@ -58,17 +61,33 @@ def test_a_real_model_warms_and_then_finds_by_meaning(notes: Outside):
     with notes.daemon() as daemon:
         seen = {daemon.search("key")["freshness"]["semantic"]}
 
-        daemon.until_status(lambda status: (seen.add(status["semantic"]), status["semantic"] == "ready")[1])
+        daemon.until_status(
+            lambda status: (
+                seen.add(status["semantic"]),
+                status["semantic"] == "ready",
+            )[1]
+        )
         answer = daemon.search("which food makes her ill?", mode="semantic")
         assert answer["hits"][0]["text"] == SECRETS[1]
-        assert answer["freshness"] == {"stale_files": [], "semantic": "ready", "reason": ""}
+        assert answer["freshness"] == {
+            "stale_files": [],
+            "semantic": "ready",
+            "reason": "",
+        }
         assert seen <= {"off", "warming", "ready"}
-        assert notes.search("which food makes her ill?", "--mode", "semantic")["hits"][0]["text"] == SECRETS[1]
+        assert (
+            notes.search("which food makes her ill?", "--mode", "semantic")["hits"][0][
+                "text"
+            ]
+            == SECRETS[1]
+        )
 
         notes.write("memory/a.md", "- The dog sleeps in the boathouse\n")
         daemon.until_found("boathouse")
         until(lambda: missing(notes) == 0, says="not embedded")
-        hits = daemon.search("where does the pet spend the night?", mode="semantic")["hits"]
+        hits = daemon.search("where does the pet spend the night?", mode="semantic")[
+            "hits"
+        ]
         assert "boathouse" in hits[0]["text"]
         assert daemon.stop()[0] == 0
 
@@ -85,21 +104,31 @@ def test_index_embeds_before_it_returns_and_search_can_load_the_model(notes: Out
     found = notes.search("which food makes her ill?", "--mode", "semantic")
     assert found["hits"][0]["text"] == SECRETS[1]
     assert found["freshness"]["semantic"] == "ready"
-    assert notes.search("food")["freshness"] == {"stale_files": [], "semantic": "off", "reason": "no daemon"}
+    assert notes.search("food")["freshness"] == {
+        "stale_files": [],
+        "semantic": "off",
+        "reason": "no daemon",
+    }
 
 
 def test_a_model_that_appears_is_taken_up_without_a_restart(notes: Outside):
     folder = notes.home / "model"
     notes.settings = ONNX | {"VAULT_MEMORY_EMBEDDING_MODEL": str(folder)}
     with notes.daemon() as daemon:
-        status = daemon.until_status(lambda status: "does not exist" in status["reason"])
+        status = daemon.until_status(
+            lambda status: "does not exist" in status["reason"]
+        )
         assert status["semantic"] == "off"
         assert daemon.finds("hazelnuts")
 
         folder.mkdir()
         (folder / "tokenizer.json").write_text("{")
         (folder / "model.onnx").write_bytes(b"no weights")
-        daemon.until_status(lambda status: status["semantic"] == "off" and "does not exist" not in status["reason"])
+        daemon.until_status(
+            lambda status: (
+                status["semantic"] == "off" and "does not exist" not in status["reason"]
+            )
+        )
         assert daemon.finds("hazelnuts")
 
         for file in folder.iterdir():
@@ -107,7 +136,12 @@ def test_a_model_that_appears_is_taken_up_without_a_restart(notes: Outside):
         folder.rmdir()
         model_folder(folder)
         daemon.until_status(lambda status: status["semantic"] == "ready")
-        assert daemon.search("which food makes her ill?", mode="semantic")["hits"][0]["text"] == SECRETS[1]
+        assert (
+            daemon.search("which food makes her ill?", mode="semantic")["hits"][0][
+                "text"
+            ]
+            == SECRETS[1]
+        )
         assert not any("Traceback" in line for line in daemon.errors)
 
 
@@ -169,7 +203,10 @@ class Counting:
 
 
 def vector(model: str, text: str) -> list[float]:
-    return [byte / 255 - 0.5 for byte in hashlib.sha256(f"{model}\0{text}".encode()).digest()[:8]]
+    return [
+        byte / 255 - 0.5
+        for byte in hashlib.sha256(f"{model}\0{text}".encode()).digest()[:8]
+    ]
 
 
 @pytest.fixture
@@ -183,9 +220,13 @@ def embedded(server: Counting, outside: Outside, target: int) -> bool:
     return sum(server.asked.values()) >= target or missing(outside) == 0
 
 
-def test_killed_in_the_middle_it_goes_on_where_it_was(outside: Outside, server: Counting):
+def test_killed_in_the_middle_it_goes_on_where_it_was(
+    outside: Outside, server: Counting
+):
     chance = random.Random(5)
-    outside.write("USER.md", "".join(f"- fact number {number} of many\n" for number in range(600)))
+    outside.write(
+        "USER.md", "".join(f"- fact number {number} of many\n" for number in range(600))
+    )
     outside.ok("index", "--no-embed")
     outside.settings = server.settings
     server.slow.set()
@@ -204,11 +245,18 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(outside: Outside, server: 
     assert kills >= 3
     assert len(server.asked) == 600
     twice = sum(count - 1 for count in server.asked.values())
-    assert twice <= kills * BATCH, f"{twice} texts were embedded again after {kills} kills"
+    assert twice <= kills * BATCH, (
+        f"{twice} texts were embedded again after {kills} kills"
+    )
 
 
-def test_told_to_end_in_the_middle_of_a_batch_it_ends_soon(outside: Outside, server: Counting):
-    outside.write("USER.md", "".join(f"- fact number {number} of many\n" for number in range(2000)))
+def test_told_to_end_in_the_middle_of_a_batch_it_ends_soon(
+    outside: Outside, server: Counting
+):
+    outside.write(
+        "USER.md",
+        "".join(f"- fact number {number} of many\n" for number in range(2000)),
+    )
     outside.ok("index", "--no-embed")
     outside.settings = server.settings
     server.slow.set()
@@ -221,7 +269,9 @@ def test_told_to_end_in_the_middle_of_a_batch_it_ends_soon(outside: Outside, ser
     assert missing(outside) > 0
 
 
-def test_what_did_not_change_is_never_embedded_again(outside: Outside, server: Counting):
+def test_what_did_not_change_is_never_embedded_again(
+    outside: Outside, server: Counting
+):
     lines = [f"- fact number {number} of many\n" for number in range(200)]
     note = outside.write("USER.md", "".join(lines))
     outside.settings = server.settings
@@ -233,7 +283,11 @@ def test_what_did_not_change_is_never_embedded_again(outside: Outside, server: C
         until(lambda: server.asked["a new fact"] == 1, says=server.asked)
         note.rename(outside.vault / "memory.md")
         outside.write("memory/copy.md", "".join(reversed(lines)))
-        daemon.until_status(lambda status: not status["index"]["stale_files"] and status["semantic"] == "ready")
+        daemon.until_status(
+            lambda status: (
+                not status["index"]["stale_files"] and status["semantic"] == "ready"
+            )
+        )
         outside.ok("index", "--rebuild")
         daemon.until_status(lambda status: status["semantic"] == "ready")
     assert sum(server.asked.values()) == 201
@@ -243,26 +297,41 @@ def test_a_change_of_model_never_mixes_vectors(notes: Outside, server: Counting)
     notes.settings = dict(server.settings)
     with notes.daemon() as daemon:
         daemon.until_status(lambda status: status["semantic"] == "ready")
-        first = daemon.search(SECRETS[1].removeprefix("- "), mode="semantic", why=True)["hits"]
+        first = daemon.search(SECRETS[1].removeprefix("- "), mode="semantic", why=True)[
+            "hits"
+        ]
     notes.settings["VAULT_MEMORY_EMBEDDING_MODEL"] = "two"
     server.broken.set()
     with notes.daemon() as daemon:
         status = daemon.ask("status")
-        assert status["semantic"] != "ready", "the vectors of the first model are none of the second"
+        assert status["semantic"] != "ready", (
+            "the vectors of the first model are none of the second"
+        )
         server.broken.clear()
         daemon.until_status(lambda status: status["semantic"] == "ready")
-        second = daemon.search(SECRETS[1].removeprefix("- "), mode="semantic", why=True)["hits"]
+        second = daemon.search(
+            SECRETS[1].removeprefix("- "), mode="semantic", why=True
+        )["hits"]
     assert set(server.models) == {"one", "two"}
     counted = "SELECT model.name, count(*) FROM vector JOIN model ON model.id = vector.model GROUP BY model.id"
-    until(lambda: len(found := rows(notes.state, counted)) == 1 and found[0][1] == len(SECRETS))
+    until(
+        lambda: (
+            len(found := rows(notes.state, counted)) == 1
+            and found[0][1] == len(SECRETS)
+        )
+    )
     assert [hit["text"] for hit in first] != [] != [hit["text"] for hit in second]
 
 
-def test_a_server_that_fails_leaves_keywords_and_comes_back(notes: Outside, server: Counting):
+def test_a_server_that_fails_leaves_keywords_and_comes_back(
+    notes: Outside, server: Counting
+):
     notes.settings = server.settings
     server.broken.set()
     with notes.daemon() as daemon:
-        status = daemon.until_status(lambda status: status["semantic"] == "off" and "the key" in status["reason"])
+        status = daemon.until_status(
+            lambda status: status["semantic"] == "off" and "the key" in status["reason"]
+        )
         assert "127.0.0.1" in status["reason"]
         assert daemon.finds("hazelnuts")
 

@@ -39,28 +39,43 @@ def answer(daemon: Running, query: str) -> dict[str, Any]:
 
 def memory_of(daemon: Running) -> int:
     """Resident bytes."""
-    return int(Path(f"/proc/{daemon.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return int(Path(f"/proc/{daemon.pid}/statm").read_text().split()[1]) * os.sysconf(
+        "SC_PAGE_SIZE"
+    )
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_save_of_another_person_is_found_before_a_hostile_note_is_read(outside: Outside, name: str) -> None:
+def test_a_save_of_another_person_is_found_before_a_hostile_note_is_read(
+    outside: Outside, name: str
+) -> None:
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:
         daemon.until_found("green tea")
         write_beside(outside, "memory/hostile.md", HOSTILE[name])
-        until(lambda: "memory/hostile.md" in answer(daemon, "tea")["freshness"]["stale_files"], pause=0.001)
+        until(
+            lambda: (
+                "memory/hostile.md" in answer(daemon, "tea")["freshness"]["stale_files"]
+            ),
+            pause=0.001,
+        )
         outside.write("USER.md", "- white tea\n")
 
-        found = until(lambda: (one := answer(daemon, "white"))["hits"] and one, pause=0.001)
+        found = until(
+            lambda: (one := answer(daemon, "white"))["hits"] and one, pause=0.001
+        )
 
-        assert found["freshness"]["stale_files"] == ["memory/hostile.md"], "it was still being read"
+        assert found["freshness"]["stale_files"] == ["memory/hostile.md"], (
+            "it was still being read"
+        )
         until(lambda: not answer(daemon, "tea")["freshness"]["stale_files"])
         (outside.vault / "memory/hostile.md").unlink()
         until(lambda: daemon.ask("status")["index"]["notes"] == 1)
         assert rows(outside.state, "SELECT count(*) FROM chunk") == [(1,)]
 
 
-def test_a_hostile_note_that_becomes_small_is_found_as_it_is_now(outside: Outside) -> None:
+def test_a_hostile_note_that_becomes_small_is_found_as_it_is_now(
+    outside: Outside,
+) -> None:
     outside.write("memory/hostile.md", BULLETS)
     with outside.daemon() as daemon:
         until(lambda: daemon.ask("status")["index"]["chunks"] > 2000)
@@ -70,17 +85,26 @@ def test_a_hostile_note_that_becomes_small_is_found_as_it_is_now(outside: Outsid
         until(lambda: not daemon.stale())
 
 
-def test_a_hostile_note_that_is_deleted_while_it_is_read_does_not_come_back(outside: Outside) -> None:
+def test_a_hostile_note_that_is_deleted_while_it_is_read_does_not_come_back(
+    outside: Outside,
+) -> None:
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:
         write_beside(outside, "memory/hostile.md", TINY)
         until(lambda: workers(daemon), pause=0.001)
         (outside.vault / "memory/hostile.md").unlink()
         until(lambda: not answer(daemon, "tea")["freshness"]["stale_files"])
-        write_beside(outside, "memory/second.md", REFERENCES)  # the worker is done with the first one when this is in
-        until(lambda: daemon.ask("status")["index"]["notes"] == 2 and not daemon.stale())
+        write_beside(
+            outside, "memory/second.md", REFERENCES
+        )  # the worker is done with the first one when this is in
+        until(
+            lambda: daemon.ask("status")["index"]["notes"] == 2 and not daemon.stale()
+        )
 
-        assert rows(outside.state, "SELECT path FROM note ORDER BY path") == [("USER.md",), ("memory/second.md",)]
+        assert rows(outside.state, "SELECT path FROM note ORDER BY path") == [
+            ("USER.md",),
+            ("memory/second.md",),
+        ]
 
 
 def test_the_daemon_ends_soon_while_hostile_notes_are_read(outside: Outside) -> None:
@@ -88,7 +112,9 @@ def test_the_daemon_ends_soon_while_hostile_notes_are_read(outside: Outside) -> 
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:
         for number in range(20):
-            write_beside(outside, f"memory/hostile{number}.md", TINY + b"- n%d\n" % number)
+            write_beside(
+                outside, f"memory/hostile{number}.md", TINY + b"- n%d\n" % number
+            )
         until(lambda: workers(daemon), pause=0.001)
 
         code, seconds = daemon.stop()
@@ -125,25 +151,39 @@ def test_memory_is_given_back_after_hostile_notes(outside: Outside) -> None:
         before = memory_of(daemon)
         for number, raw in enumerate(HOSTILE.values()):
             write_beside(outside, f"memory/hostile{number}.md", raw)
-        until(lambda: daemon.ask("status")["index"]["notes"] == 4 and not daemon.stale(), seconds=60)
+        until(
+            lambda: daemon.ask("status")["index"]["notes"] == 4 and not daemon.stale(),
+            seconds=60,
+        )
         for number in range(len(HOSTILE)):
             (outside.vault / f"memory/hostile{number}.md").unlink()
         until(lambda: daemon.ask("status")["index"]["notes"] == 1)
-        until(lambda: not workers(daemon), says="the worker ends when it has nothing to do")
+        until(
+            lambda: not workers(daemon),
+            says="the worker ends when it has nothing to do",
+        )
 
         assert memory_of(daemon) - before < 64 << 20
 
 
-def test_a_note_of_which_the_worker_dies_is_parked_with_the_reason_until_it_changes(outside: Outside) -> None:
+def test_a_note_of_which_the_worker_dies_is_parked_with_the_reason_until_it_changes(
+    outside: Outside,
+) -> None:
     outside.write("USER.md", "- green tea\n")
     with outside.daemon() as daemon:
         write_beside(outside, "memory/hostile.md", TINY)
         [worker] = until(lambda: workers(daemon), pause=0.001)
         os.kill(worker, signal.SIGKILL)
-        parked = daemon.until_status(lambda status: bool(status["index"]["parked"]))["index"]["parked"]
+        parked = daemon.until_status(lambda status: bool(status["index"]["parked"]))[
+            "index"
+        ]["parked"]
         assert "to read" in parked["memory/hostile.md"]
         outside.write("memory/good.md", "- a stork\n")
         daemon.until_found("stork")
 
         write_beside(outside, "memory/hostile.md", BULLETS)
-        daemon.until_status(lambda status: not status["index"]["parked"] and status["index"]["notes"] == 3)
+        daemon.until_status(
+            lambda status: (
+                not status["index"]["parked"] and status["index"]["notes"] == 3
+            )
+        )

@@ -59,7 +59,9 @@ def test_the_lock_of_a_killed_daemon_is_free(outside: Outside):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_daemon_ends_soon_when_told_and_leaves_no_socket(outside: Outside, number: signal.Signals):
+def test_a_daemon_ends_soon_when_told_and_leaves_no_socket(
+    outside: Outside, number: signal.Signals
+):
     outside.write("USER.md", "- tea\n")
     with outside.daemon() as daemon:
         code, seconds = daemon.stop(number)
@@ -71,17 +73,24 @@ def test_a_daemon_ends_soon_when_told_and_leaves_no_socket(outside: Outside, num
 
 
 @pytest.mark.parametrize("is_used_again", [False, True])
-def test_a_daemon_whose_state_folder_is_deleted_stops_and_says_why(outside: Outside, is_used_again: bool):
+def test_a_daemon_whose_state_folder_is_deleted_stops_and_says_why(
+    outside: Outside, is_used_again: bool
+):
     note = outside.write("USER.md", "- tea\n")
     with outside.daemon() as daemon:
-        state = outside.state.rename(outside.home / "deleted")  # in one step: nothing is written into it meanwhile
+        state = outside.state.rename(
+            outside.home / "deleted"
+        )  # in one step: nothing is written into it meanwhile
         shutil.rmtree(state, ignore_errors=True)
         if is_used_again:
             assert outside.finds("tea"), "a command makes the folder anew"
 
         code = daemon.process.wait(20)
 
-        until(lambda: any(str(outside.state) in line for line in daemon.errors), says=lambda: daemon.errors)
+        until(
+            lambda: any(str(outside.state) in line for line in daemon.errors),
+            says=lambda: daemon.errors,
+        )
         assert code == 1
         assert not [line for line in daemon.errors if "Traceback" in line]
     assert note.read_text() == "- tea\n"
@@ -103,7 +112,10 @@ def test_the_daemon_answers_what_the_command_asks(outside: Outside):
     with outside.daemon() as daemon:
         os.kill(daemon.pid, signal.SIGSTOP)
         command = subprocess.Popen(
-            outside.command("search", "tea", "--json"), env=outside.environment, stdout=subprocess.PIPE, text=True
+            outside.command("search", "tea", "--json"),
+            env=outside.environment,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         until(lambda: _is_connected(command.pid), says="the command does not ask")
         assert command.poll() is None
@@ -115,7 +127,10 @@ def test_the_daemon_answers_what_the_command_asks(outside: Outside):
 
 def _is_connected(pid: int) -> bool:
     try:
-        return any(os.readlink(link).startswith("socket:") for link in Path(f"/proc/{pid}/fd").iterdir())
+        return any(
+            os.readlink(link).startswith("socket:")
+            for link in Path(f"/proc/{pid}/fd").iterdir()
+        )
     except OSError:
         return False
 
@@ -146,7 +161,9 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("sent", GARBAGE.values(), ids=GARBAGE.keys())
-def test_nonsense_gets_an_error_or_nothing_and_others_their_answer(running: Running, sent: bytes):
+def test_nonsense_gets_an_error_or_nothing_and_others_their_answer(
+    running: Running, sent: bytes
+):
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(10)
         connect(client, running.outside)
@@ -176,7 +193,9 @@ def test_a_client_that_says_nothing_keeps_nobody_waiting(running: Running):
 
 
 def test_a_client_that_leaves_before_its_answer_harms_nobody(running: Running):
-    request = b'{"call": "search", "arguments": {"query": "tea", "scopes": ["user:main"]}}\n'
+    request = (
+        b'{"call": "search", "arguments": {"query": "tea", "scopes": ["user:main"]}}\n'
+    )
     for _ in range(20):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
             connect(client, running.outside)
@@ -240,7 +259,10 @@ def test_what_a_daemon_merged_by_itself_is_printed_with_the_way_back(outside: Ou
     outside.write("USER.md", "# Me\n\n## Tea\n\n- green\n")
     with outside.daemon() as daemon:
         daemon.until_found("green")
-        outside.write("USER (conflicted copy 2026-11-21 203312).md", "# Me\n\n## Tea\n\n- green\n- oolong\n")
+        outside.write(
+            "USER (conflicted copy 2026-11-21 203312).md",
+            "# Me\n\n## Tea\n\n- green\n- oolong\n",
+        )
         daemon.until_found("oolong")
 
         until(lambda: any("merged the conflict copy" in line for line in daemon.lines))

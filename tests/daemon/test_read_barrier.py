@@ -15,7 +15,13 @@ from vault_memory.daemon.client import BEHIND, DaemonRefused, ask
 from vault_memory.daemon.loop import Change, Daemon
 from vault_memory.daemon.read_barrier import GRACE_SECONDS, Barrier
 
-NOTES = ("MEMORY.md", "memory/a.md", "memory/b.md", "memory/2026/c.md", "memory/2026/deep/d.md")
+NOTES = (
+    "MEMORY.md",
+    "memory/a.md",
+    "memory/b.md",
+    "memory/2026/c.md",
+    "memory/2026/deep/d.md",
+)
 
 
 def in_place(path: Path, text: str) -> Path:
@@ -49,27 +55,46 @@ def in_a_new_folder(path: Path, text: str) -> Path:
 WAYS = (in_place, by_renaming, by_appending, in_two_writes, in_a_new_folder)
 
 
-def save_and_ask(outside: Outside, search: Callable[[str], dict], *, seed: int, times: int) -> None:
+def save_and_ask(
+    outside: Outside, search: Callable[[str], dict], *, seed: int, times: int
+) -> None:
     chance = random.Random(seed)
     for number in range(times):
         path = outside.vault / chance.choice(NOTES)
         path.parent.mkdir(parents=True, exist_ok=True)
         word = f"crane{seed}x{number}"
-        saved = chance.choice(WAYS)(path, f"- {word} at the weir\n").relative_to(outside.vault).as_posix()
+        saved = (
+            chance.choice(WAYS)(path, f"- {word} at the weir\n")
+            .relative_to(outside.vault)
+            .as_posix()
+        )
 
         answer = search(word)
 
         stale = answer["freshness"]["stale_files"]
-        assert saved in {*stale, *(hit["note"] for hit in answer["hits"] if word in hit["text"])}, number
+        assert saved in {
+            *stale,
+            *(hit["note"] for hit in answer["hits"] if word in hit["text"]),
+        }, number
         for hit in answer["hits"]:
-            assert hit["note"] in stale or hit["text"].strip() in (outside.vault / hit["note"]).read_text(), number
+            assert (
+                hit["note"] in stale
+                or hit["text"].strip() in (outside.vault / hit["note"]).read_text()
+            ), number
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_what_was_saved_before_the_question_is_found_or_named_as_stale(outside: Outside, seed: int):
+def test_what_was_saved_before_the_question_is_found_or_named_as_stale(
+    outside: Outside, seed: int
+):
     outside.write("USER.md", "- tea\n")
     with outside.daemon() as daemon:
-        save_and_ask(outside, lambda word: daemon.search(word, scopes=["user:main", "group:main"]), seed=seed, times=60)
+        save_and_ask(
+            outside,
+            lambda word: daemon.search(word, scopes=["user:main", "group:main"]),
+            seed=seed,
+            times=60,
+        )
 
 
 def test_the_same_where_the_vault_is_polled(outside: Outside):
@@ -77,7 +102,12 @@ def test_the_same_where_the_vault_is_polled(outside: Outside):
     (outside.vault / "memory").mkdir()
     with outside.daemon(before=without_watches(), WATCH_POLL_SECONDS="60") as daemon:
         assert daemon.ask("status")["watcher"]["mode"] == "polling"
-        save_and_ask(outside, lambda word: daemon.search(word, scopes=["user:main", "group:main"]), seed=3, times=20)
+        save_and_ask(
+            outside,
+            lambda word: daemon.search(word, scopes=["user:main", "group:main"]),
+            seed=3,
+            times=20,
+        )
 
 
 @contextmanager
@@ -108,7 +138,14 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def search_here(outside: Outside) -> Callable[[str], dict]:
     def search(word: str) -> dict:
-        return ask(outside.socket, "search", {"query": word, "scopes": ["user:main", "group:main"]}) or {}
+        return (
+            ask(
+                outside.socket,
+                "search",
+                {"query": word, "scopes": ["user:main", "group:main"]},
+            )
+            or {}
+        )
 
     return search
 
@@ -120,14 +157,18 @@ def test_a_question_waits_for_a_loop_that_is_busy(outside: Outside):
         save_and_ask(outside, search_here(outside), seed=4, times=20)
 
 
-def test_the_test_notices_a_daemon_that_answers_at_once(outside: Outside, monkeypatch: pytest.MonkeyPatch):
+def test_the_test_notices_a_daemon_that_answers_at_once(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(Barrier, "passed", lambda self: True)
     outside.write("USER.md", "- tea\n")
     with daemon_here(outside, slowly), pytest.raises(AssertionError):
         save_and_ask(outside, search_here(outside), seed=4, times=20)
 
 
-def test_who_asks_a_daemon_that_does_not_catch_up_looks_without_it(outside: Outside, monkeypatch: pytest.MonkeyPatch):
+def test_who_asks_a_daemon_that_does_not_catch_up_looks_without_it(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("vault_memory.daemon.read_barrier.PATIENCE_SECONDS", 0.2)
     outside.write("USER.md", "- tea\n")
     held, go_on = threading.Event(), threading.Event()
@@ -149,7 +190,11 @@ def test_who_asks_a_daemon_that_does_not_catch_up_looks_without_it(outside: Outs
 
         assert refused.value.code == BEHIND
         assert [hit["text"] for hit in answer["hits"]] == ["- a crane"]
-        assert answer["freshness"] == {"stale_files": [], "semantic": "off", "reason": "the daemon is busy"}
+        assert answer["freshness"] == {
+            "stale_files": [],
+            "semantic": "off",
+            "reason": "the daemon is busy",
+        }
         until(lambda: search_here(outside)("crane")["hits"])
 
 
@@ -183,7 +228,14 @@ def test_a_note_that_cannot_be_read_is_named_and_holds_nobody_up(outside: Outsid
     with outside.daemon() as daemon:
         note.unlink()
         note.symlink_to("/dev/full")
-        until(lambda: daemon.search("stork", scopes=["group:main"])["freshness"]["stale_files"] == ["memory/a.md"])
+        until(
+            lambda: (
+                daemon.search("stork", scopes=["group:main"])["freshness"][
+                    "stale_files"
+                ]
+                == ["memory/a.md"]
+            )
+        )
         started = time.monotonic()
         for _ in range(50):
             daemon.search("tea", scopes=["user:main"])

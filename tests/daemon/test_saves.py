@@ -23,7 +23,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.mark.scenario("A23", "A24", "A25", "C75")
 @pytest.mark.parametrize("editor", each_editor())
-def test_what_an_editor_saved_is_found(running: Running, editor: Editor, request: pytest.FixtureRequest):
+def test_what_an_editor_saved_is_found(
+    running: Running, editor: Editor, request: pytest.FixtureRequest
+):
     word = "w" + "".join(filter(str.isalnum, request.node.callspec.id)).lower()
     note = running.outside.vault / "USER.md"
 
@@ -31,16 +33,18 @@ def test_what_an_editor_saved_is_found(running: Running, editor: Editor, request
     seconds.append(running.until_found(word, seconds=10))
 
     assert running.finds("kestrels")
-    assert len(dump(running.outside.state)["notes"]) == len(list(running.outside.vault.rglob("*.md"))), (
-        "nothing that lay beside the note was taken for one"
-    )
+    assert len(dump(running.outside.state)["notes"]) == len(
+        list(running.outside.vault.rglob("*.md"))
+    ), "nothing that lay beside the note was taken for one"
     until(lambda: not running.stale(), says=running.stale)
 
 
 def test_it_took_little_time(running: Running):
     if not seconds:
         pytest.skip("ran apart from the others")
-    print(f"found {statistics.median(seconds) * 1000:.0f} ms (median of {len(seconds)}) after the editor had ended")
+    print(
+        f"found {statistics.median(seconds) * 1000:.0f} ms (median of {len(seconds)}) after the editor had ended"
+    )
     assert statistics.median(seconds) < 2
 
 
@@ -57,9 +61,19 @@ def test_each_change_is_a_quiet_line(running: Running):
     running.outside.write("memory/line.md", "- a bittern\n- a crane\n")
     running.until_found("bittern")
 
-    line = until(lambda: [line for line in running.lines if line.startswith("memory/line.md")], says=running.lines)[0]
+    line = until(
+        lambda: [line for line in running.lines if line.startswith("memory/line.md")],
+        says=running.lines,
+    )[0]
 
     assert line.startswith("memory/line.md  +2 −0 chunks  ")
     assert line.rstrip().endswith("ms")
     running.outside.write("memory/new/folder.md", "- a dunlin\n")
-    until(lambda: [line for line in running.lines if line.startswith("memory/new/folder.md  +1 ")], says=running.lines)
+    until(
+        lambda: [
+            line
+            for line in running.lines
+            if line.startswith("memory/new/folder.md  +1 ")
+        ],
+        says=running.lines,
+    )

@@ -60,7 +60,10 @@ class Work:
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     counter = Work()
-    hooks = [*apsw.connection_hooks, lambda connection: connection.set_progress_handler(counter.progress, STEPS)]
+    hooks = [
+        *apsw.connection_hooks,
+        lambda connection: connection.set_progress_handler(counter.progress, STEPS),
+    ]
     monkeypatch.setattr(apsw, "connection_hooks", hooks)
     monkeypatch.setattr(os, "listdir", functools.partial(counter.listdir, os.listdir))
     return counter
@@ -91,15 +94,23 @@ def watching(outside: Outside, work: Work) -> Iterator[Daemon]:
 
 
 def furnish(outside: Outside, notes: int) -> list[Path]:
-    return [outside.write(f"memory/note-{number:04}.md", f"- note number {number}\n") for number in range(notes)]
+    return [
+        outside.write(f"memory/note-{number:04}.md", f"- note number {number}\n")
+        for number in range(notes)
+    ]
 
 
-def work_of(outside: Outside, work: Work, act: Callable[[int], object]) -> collections.Counter[str]:
+def work_of(
+    outside: Outside, work: Work, act: Callable[[int], object]
+) -> collections.Counter[str]:
     """The calls of the cheapest of some acts, once a daemon runs and until all it changed is kept.
 
     What grows with the vault is in each act. On a busy machine the loop turns more often during some of them.
     """
-    with watching(outside, work) as daemon, VaultMemory.open(outside.vault, environment=outside.environment) as other:
+    with (
+        watching(outside, work) as daemon,
+        VaultMemory.open(outside.vault, environment=outside.environment) as other,
+    ):
         act(-1)
         until(lambda: daemon.barrier.passed() and not other.unkept())
         costs = []
@@ -113,7 +124,9 @@ def work_of(outside: Outside, work: Work, act: Callable[[int], object]) -> colle
     return min(costs, key=lambda cost: cost["calls"])
 
 
-def assert_alike(small: collections.Counter[str], larger: collections.Counter[str]) -> None:
+def assert_alike(
+    small: collections.Counter[str], larger: collections.Counter[str]
+) -> None:
     """The larger vault has ten times the notes; the loop turns a little more or less often in each run."""
     assert small["calls"] > 100, "nothing was counted"
     for what in {*small, *larger}:
@@ -121,7 +134,9 @@ def assert_alike(small: collections.Counter[str], larger: collections.Counter[st
 
 
 @pytest.mark.parametrize("by_rename", [True, False], ids=["by rename", "in place"])
-def test_a_save_costs_the_same_in_a_larger_vault(outside: Outside, work: Work, by_rename: bool):
+def test_a_save_costs_the_same_in_a_larger_vault(
+    outside: Outside, work: Work, by_rename: bool
+):
     found = {}
     for notes in (SMALL, LARGER):
         paths = furnish(outside, notes)
@@ -140,23 +155,33 @@ def test_a_save_costs_the_same_in_a_larger_vault(outside: Outside, work: Work, b
     assert_alike(found[SMALL], found[LARGER])
 
 
-def test_a_note_in_a_new_folder_costs_the_same_in_a_larger_vault(outside: Outside, work: Work):
+def test_a_note_in_a_new_folder_costs_the_same_in_a_larger_vault(
+    outside: Outside, work: Work
+):
     found = {}
     for notes in (SMALL, LARGER):
         furnish(outside, notes)
         found[notes] = work_of(
-            outside, work, lambda number, notes=notes: outside.write(f"memory/{notes}-{number}/day.md", "- said\n")
+            outside,
+            work,
+            lambda number, notes=notes: outside.write(
+                f"memory/{notes}-{number}/day.md", "- said\n"
+            ),
         )
     assert_alike(found[SMALL], found[LARGER])
 
 
-def test_a_daemon_with_nothing_to_do_lists_no_folder_several_times_a_second(outside: Outside, work: Work):
+def test_a_daemon_with_nothing_to_do_lists_no_folder_several_times_a_second(
+    outside: Outside, work: Work
+):
     furnish(outside, 5)
     with watching(outside, work):
         work.counting = True
         threading.Event().wait(4 * LOOK_SECONDS)
         idle = work.calls["scandir"]
         outside.write("memory/new/day.md", "- said\n")
-        until(lambda: work.calls["scandir"] > idle and work.calls["calls"] > 10)  # the counter works
+        until(
+            lambda: work.calls["scandir"] > idle and work.calls["calls"] > 10
+        )  # the counter works
         work.counting = False
     assert idle <= 2

@@ -50,7 +50,9 @@ class Manager:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self.take(left)
-        return [at for at, said in self.heard if "WATCHDOG" in said and at > end - seconds]
+        return [
+            at for at, said in self.heard if "WATCHDOG" in said and at > end - seconds
+        ]
 
 
 @pytest.fixture
@@ -65,11 +67,14 @@ def environment(manager: Manager, **more: str) -> dict[str, str]:
 
 
 @contextmanager
-def daemon(outside: Outside, manager: Manager, *, stdout: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def daemon(
+    outside: Outside, manager: Manager, *, stdout: int | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """`run` as a service manager starts it."""
     process = subprocess.Popen(
         outside.command("run"),
-        env=outside.environment | environment(manager, WATCHDOG_USEC=str(int(WATCHDOG_SECONDS * 1e6))),
+        env=outside.environment
+        | environment(manager, WATCHDOG_USEC=str(int(WATCHDOG_SECONDS * 1e6))),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL if stdout is None else stdout,
         stderr=subprocess.DEVNULL,
@@ -92,20 +97,26 @@ def test_it_is_ready_when_the_notes_are_found_then_gives_signs_of_life_then_says
     with daemon(outside, manager) as process:
         ready = manager.until("READY")
         assert ready == {"READY": "1", "STATUS": "watching (inotify)"}
-        assert not any("WATCHDOG" in said for _, said in manager.heard), "nobody waits for those before it is ready"
+        assert not any("WATCHDOG" in said for _, said in manager.heard), (
+            "nobody waits for those before it is ready"
+        )
         assert outside.finds("green tea")
 
         signs = manager.listen(2.5 * WATCHDOG_SECONDS)
         process.send_signal(signal.SIGTERM)
 
         assert len(signs) >= 5
-        assert sorted(gaps(signs))[-2] <= WATCHDOG_SECONDS / 2, "one may be late where the machine is busy"
+        assert sorted(gaps(signs))[-2] <= WATCHDOG_SECONDS / 2, (
+            "one may be late where the machine is busy"
+        )
         assert manager.until("STOPPING") == {"STOPPING": "1", "STATUS": "ending"}
         assert process.wait(10) == 0
         assert manager.take(0.1) == {}
 
 
-def test_a_loop_that_hangs_gives_no_sign_of_life_until_it_turns_again(outside: Outside, manager: Manager):
+def test_a_loop_that_hangs_gives_no_sign_of_life_until_it_turns_again(
+    outside: Outside, manager: Manager
+):
     """Nobody reads what the daemon prints, and the pipe is full: its loop hangs where it prints the next line."""
     reading, writing = os.pipe()
     fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
@@ -115,7 +126,10 @@ def test_a_loop_that_hangs_gives_no_sign_of_life_until_it_turns_again(outside: O
         manager.until("WATCHDOG")
 
         outside.write("USER.md", "- green tea\n")
-        until(lambda: manager.listen(WATCHDOG_SECONDS) == [], says="it goes on giving signs of life")
+        until(
+            lambda: manager.listen(WATCHDOG_SECONDS) == [],
+            says="it goes on giving signs of life",
+        )
         assert process.poll() is None
         os.read(reading, 4096)
 
@@ -123,7 +137,9 @@ def test_a_loop_that_hangs_gives_no_sign_of_life_until_it_turns_again(outside: O
         os.close(reading)
 
 
-def test_a_vault_that_is_away_is_no_reason_to_start_anew(outside: Outside, manager: Manager):
+def test_a_vault_that_is_away_is_no_reason_to_start_anew(
+    outside: Outside, manager: Manager
+):
     outside.write("USER.md", "- green tea\n")
     with daemon(outside, manager):
         manager.until("READY")
@@ -143,7 +159,10 @@ def test_a_long_start_is_drawn_out_as_long_as_it_goes_on(manager: Manager):
     notify.progress(128, 5000)
     notify.progress(256, 5000)
 
-    assert manager.take(1) == {"EXTEND_TIMEOUT_USEC": "120000000", "STATUS": "read 128 of 5000 notes"}
+    assert manager.take(1) == {
+        "EXTEND_TIMEOUT_USEC": "120000000",
+        "STATUS": "read 128 of 5000 notes",
+    }
     assert manager.take(0.05) == {}, "not for every batch"
 
 
@@ -176,7 +195,9 @@ def test_an_abstract_socket_is_spoken_to():
         {"WATCHDOG_USEC": "1000", "WATCHDOG_PID": "1"},
     ],
 )
-def test_signs_of_life_are_for_who_waits_for_them(manager: Manager, more: dict[str, str]):
+def test_signs_of_life_are_for_who_waits_for_them(
+    manager: Manager, more: dict[str, str]
+):
     notify = Notify(environment(manager, **more))
 
     notify.ready("watching")
@@ -187,7 +208,9 @@ def test_signs_of_life_are_for_who_waits_for_them(manager: Manager, more: dict[s
     assert manager.take(0.05) == {}
 
 
-@pytest.mark.parametrize("name", ["", "@", "vsock:2:1234", "relative", "/nobody/listens/here"])
+@pytest.mark.parametrize(
+    "name", ["", "@", "vsock:2:1234", "relative", "/nobody/listens/here"]
+)
 def test_without_a_manager_nothing_is_said_and_nothing_fails(name: str):
     notify = Notify({"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "1000"})
 
@@ -199,7 +222,10 @@ def test_without_a_manager_nothing_is_said_and_nothing_fails(name: str):
 
 def test_a_manager_that_takes_nothing_holds_nobody_up(manager: Manager):
     notify = Notify(environment(manager, WATCHDOG_USEC="1"))
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler, suppress(BlockingIOError):
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as filler,
+        suppress(BlockingIOError),
+    ):
         filler.setblocking(False)
         while True:
             filler.sendto(b"x", manager.socket.getsockname())

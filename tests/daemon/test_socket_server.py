@@ -47,7 +47,9 @@ def test_a_question_that_never_ends_is_cut_off(path: Path):
             assert connection.recv(1) == b""
 
 
-def test_clients_that_say_nothing_are_few_threads_and_others_get_their_answer(path: Path):
+def test_clients_that_say_nothing_are_few_threads_and_others_get_their_answer(
+    path: Path,
+):
     before = threading.active_count()
     with ExitStack() as stack:
         for _ in range(20):
@@ -61,6 +63,8 @@ def test_two_lines_at_once_are_one_question(path: Path):
     with ExitStack() as stack:
         connection = connect(path, stack)
 
-        connection.sendall(json.dumps({"call": "echo", "arguments": {"a": 1}}).encode() + b"\nmore")
+        connection.sendall(
+            json.dumps({"call": "echo", "arguments": {"a": 1}}).encode() + b"\nmore"
+        )
 
         assert json.loads(connection.makefile("rb").readline()) == {"a": 1}

@@ -30,7 +30,9 @@ def test_a_loop_that_sleeps_is_woken(handled: None) -> None:
     assert request.is_made()
 
 
-def test_a_signal_that_interrupts_whoever_holds_the_lock_of_the_sleep_locks_nobody(handled: None) -> None:
+def test_a_signal_that_interrupts_whoever_holds_the_lock_of_the_sleep_locks_nobody(
+    handled: None,
+) -> None:
     lock = threading.Lock()
     awake = threading.Event()
 

@@ -28,12 +28,16 @@ def sync_of(daemon: object) -> dict[str, object]:
     return dict(daemon.ask("status")["sync"])  # type: ignore[attr-defined]
 
 
-def until_sync(daemon: object, fits: Callable[[dict[str, object]], object]) -> dict[str, object]:
+def until_sync(
+    daemon: object, fits: Callable[[dict[str, object]], object]
+) -> dict[str, object]:
     until(lambda: fits(sync_of(daemon)), pause=0.05, says=lambda: sync_of(daemon))
     return sync_of(daemon)
 
 
-def test_an_edit_in_one_vault_is_found_in_the_other_within_seconds(cloud: Cloud, tmp_path: Path):
+def test_an_edit_in_one_vault_is_found_in_the_other_within_seconds(
+    cloud: Cloud, tmp_path: Path
+):
     one, other = cloud.vault(tmp_path / "one"), cloud.vault(tmp_path / "other")
     one.write("USER.md", NOTE)
     with one.daemon() as here, other.daemon() as there:
@@ -48,27 +52,41 @@ def test_an_edit_in_one_vault_is_found_in_the_other_within_seconds(cloud: Cloud,
         other.write("MEMORY.md", "- likes rye bread\n")
         here.until_found("rye bread")
         (other.vault / "picture.png").write_bytes(b"\x89PNG\x00")
-        until(lambda: (one.vault / "picture.png").exists(), says="a picture travels, too")
-    assert (one.vault / "USER.md").read_bytes() == (other.vault / "USER.md").read_bytes()
+        until(
+            lambda: (one.vault / "picture.png").exists(), says="a picture travels, too"
+        )
+    assert (one.vault / "USER.md").read_bytes() == (
+        other.vault / "USER.md"
+    ).read_bytes()
 
 
-def test_a_local_edit_goes_up_within_two_seconds_though_the_next_poll_is_far(cloud: Cloud, tmp_path: Path):
+def test_a_local_edit_goes_up_within_two_seconds_though_the_next_poll_is_far(
+    cloud: Cloud, tmp_path: Path
+):
     one = cloud.vault(tmp_path, VAULT_MEMORY_REMOTE_POLL_SECONDS="600")
     one.write("USER.md", NOTE)
     with one.daemon() as daemon:
         until_sync(daemon, lambda sync: sync["last_good"])
         until(lambda: "USER.md" in cloud.files())
         until_sync(daemon, lambda sync: sync["state"] == "ok")
-        time.sleep(2.5)  # the server's tags are of whole seconds: younger ones would be looked at again
+        time.sleep(
+            2.5
+        )  # the server's tags are of whole seconds: younger ones would be looked at again
         asked = len(cloud.server.log)
 
         began = time.monotonic()
         one.write("USER.md", NOTE + "- white\n")
         until(lambda: b"white" in cloud.files()["USER.md"])
 
-        assert time.monotonic() - began < 6  # 2 s on a machine that has nothing else to do
-        asked_for = [seen for seen in cloud.server.log[asked:] if "/versions/" not in seen.path]
-        depths = {seen.headers.get("depth") for seen in asked_for if seen.method == "PROPFIND"}
+        assert (
+            time.monotonic() - began < 6
+        )  # 2 s on a machine that has nothing else to do
+        asked_for = [
+            seen for seen in cloud.server.log[asked:] if "/versions/" not in seen.path
+        ]
+        depths = {
+            seen.headers.get("depth") for seen in asked_for if seen.method == "PROPFIND"
+        }
         assert depths <= {"0"}, "nothing is listed for that"
 
 
@@ -76,10 +94,12 @@ def test_the_same_through_a_plain_webdav_server(tmp_path: Path):
     server = real.start_wsgidav()
     try:
         settings = {
-            "VAULT_MEMORY_REMOTE_URL": server.make_folder("notes"), "VAULT_MEMORY_REMOTE_USER": server.user,
-            "VAULT_MEMORY_REMOTE_PASSWORD": server.password, "VAULT_MEMORY_REMOTE_POLL_SECONDS": "0.5",
+            "VAULT_MEMORY_REMOTE_URL": server.make_folder("notes"),
+            "VAULT_MEMORY_REMOTE_USER": server.user,
+            "VAULT_MEMORY_REMOTE_PASSWORD": server.password,
+            "VAULT_MEMORY_REMOTE_POLL_SECONDS": "0.5",
             "VAULT_MEMORY_EMBEDDING_KIND": "off",
-        }  # fmt: skip
+        }
         vaults = []
         for name in ("one", "other"):
             vault, home = tmp_path / name / "vault", tmp_path / name / "home"
@@ -97,9 +117,14 @@ def test_the_same_through_a_plain_webdav_server(tmp_path: Path):
 
 
 @pytest.mark.scenario("E84")
-def test_a_password_that_is_revoked_stops_all_asking_until_there_is_another(cloud: Cloud, tmp_path: Path):
+def test_a_password_that_is_revoked_stops_all_asking_until_there_is_another(
+    cloud: Cloud, tmp_path: Path
+):
     file = cloud.password_file(tmp_path)
-    settings = {"VAULT_MEMORY_REMOTE_PASSWORD": "", "VAULT_MEMORY_REMOTE_PASSWORD_FILE": str(file)}
+    settings = {
+        "VAULT_MEMORY_REMOTE_PASSWORD": "",
+        "VAULT_MEMORY_REMOTE_PASSWORD_FILE": str(file),
+    }
     one = cloud.vault(tmp_path / "one", **settings)
     one.write("USER.md", NOTE)
     with one.daemon() as daemon:
@@ -111,7 +136,9 @@ def test_a_password_that_is_revoked_stops_all_asking_until_there_is_another(clou
 
         one.write("USER.md", NOTE + "- white\n")
         daemon.until_found("white")
-        time.sleep(1.2)  # more than two polls: nothing may come, so there is nothing to wait for
+        time.sleep(
+            1.2
+        )  # more than two polls: nothing may come, so there is nothing to wait for
 
         assert "refuse" in str(stopped["reason"])
         assert len(cloud.server.log) - asked == refused <= 3
@@ -150,12 +177,16 @@ def test_a_locked_note_waits_and_the_others_travel(cloud: Cloud, tmp_path: Path)
         assert "USER.md" in str(waiting["errors"])
         tries = len(cloud.server.requests("PUT"))
         time.sleep(1.2)  # more than two polls
-        assert len(cloud.server.requests("PUT")) - tries <= 1, "what is locked is not asked for at every poll"
+        assert len(cloud.server.requests("PUT")) - tries <= 1, (
+            "what is locked is not asked for at every poll"
+        )
         cloud.server.unlock("Notes/USER.md")
         until(lambda: b"white" in cloud.files()["USER.md"])
 
 
-def test_another_folder_at_the_same_address_is_left_alone_until_a_person_approves(cloud: Cloud, tmp_path: Path):
+def test_another_folder_at_the_same_address_is_left_alone_until_a_person_approves(
+    cloud: Cloud, tmp_path: Path
+):
     one = cloud.vault(tmp_path)
     for number in range(4):
         one.write(f"notes/n{number}.md", f"- {number}\n")
@@ -164,16 +195,23 @@ def test_another_folder_at_the_same_address_is_left_alone_until_a_person_approve
         cloud.server.other_client_delete("Notes")
         cloud.server.other_client_mkcol("Notes")
         cloud.server.other_client_put("Notes/its.md", b"- its\n")
-        until_sync(daemon, lambda sync: str(sync["reason"]).startswith("the server is not as it was"))
+        until_sync(
+            daemon,
+            lambda sync: str(sync["reason"]).startswith("the server is not as it was"),
+        )
 
         assert set(cloud.files()) == {"its.md"}
         assert one.run("sync", "--once").code == 5
         assert one.run("sync", "--approve-deletes").code == 0
         until_sync(daemon, lambda sync: sync["state"] == "ok" and not sync["held"])
-    assert len(cloud.files()) == len(list(one.vault.rglob("*.md"))) == 5, "both folders become one, and nothing is lost"
+    assert len(cloud.files()) == len(list(one.vault.rglob("*.md"))) == 5, (
+        "both folders become one, and nothing is lost"
+    )
 
 
-def test_a_folder_of_another_client_is_not_synced_and_everything_else_runs(cloud: Cloud, tmp_path: Path):
+def test_a_folder_of_another_client_is_not_synced_and_everything_else_runs(
+    cloud: Cloud, tmp_path: Path
+):
     one = cloud.vault(tmp_path)
     one.write("USER.md", NOTE)
     (one.vault / ".sync_1234.db").write_text("")
@@ -186,7 +224,9 @@ def test_a_folder_of_another_client_is_not_synced_and_everything_else_runs(cloud
     assert one.run("sync", "--once").code == 3
 
 
-def test_a_daemon_ends_at_once_though_the_server_never_answers(cloud: Cloud, tmp_path: Path):
+def test_a_daemon_ends_at_once_though_the_server_never_answers(
+    cloud: Cloud, tmp_path: Path
+):
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}/notes"
         one = cloud.vault(tmp_path, VAULT_MEMORY_REMOTE_URL=url)
@@ -203,7 +243,9 @@ def test_a_daemon_ends_at_once_though_the_server_never_answers(cloud: Cloud, tmp
 
 
 @pytest.mark.parametrize("rounds", [3, pytest.param(6, marks=pytest.mark.deep)])
-def test_daemons_that_are_killed_in_the_midst_of_a_sync_converge(cloud: Cloud, tmp_path: Path, rounds: int):
+def test_daemons_that_are_killed_in_the_midst_of_a_sync_converge(
+    cloud: Cloud, tmp_path: Path, rounds: int
+):
     one, other = cloud.vault(tmp_path / "one"), cloud.vault(tmp_path / "other")
     for number in range(30):
         one.write(f"notes/n{number}.md", f"- here {number}\n" * 5)
@@ -211,23 +253,42 @@ def test_daemons_that_are_killed_in_the_midst_of_a_sync_converge(cloud: Cloud, t
     for round_ in range(rounds):
         before = len(cloud.server.log)
         with one.daemon(ready=False) as here, other.daemon(ready=False) as there:
-            until(lambda before=before, round_=round_: len(cloud.server.log) > before + 20 + 7 * round_)
+            until(
+                lambda before=before, round_=round_: (
+                    len(cloud.server.log) > before + 20 + 7 * round_
+                )
+            )
             here.kill()
             there.kill()
         one.write("notes/n1.md", f"- edited {round_}\n")
 
     def files(vault: Outside) -> dict[str, bytes]:
-        found = (path for path in vault.vault.rglob("*") if path.is_file() and not path.name.startswith("."))
-        return {path.relative_to(vault.vault).as_posix(): path.read_bytes() for path in found}
+        found = (
+            path
+            for path in vault.vault.rglob("*")
+            if path.is_file() and not path.name.startswith(".")
+        )
+        return {
+            path.relative_to(vault.vault).as_posix(): path.read_bytes()
+            for path in found
+        }
 
-    reports = [vault.run("sync", "--once", "--json") for vault in (one, other, one, other)]
-    there = {path: raw for path, raw in cloud.files().items() if not path.startswith("vault-memory-probe-")}
+    reports = [
+        vault.run("sync", "--once", "--json") for vault in (one, other, one, other)
+    ]
+    there = {
+        path: raw
+        for path, raw in cloud.files().items()
+        if not path.startswith("vault-memory-probe-")
+    }
     assert files(one) == files(other) == there, reports
     assert len(files(one)) == 60
     assert files(one)["notes/n1.md"] == f"- edited {rounds - 1}\n".encode()
 
 
-def test_a_sync_after_a_crash_does_not_end_before_the_half_of_an_upload_is_whole(cloud: Cloud, tmp_path: Path):
+def test_a_sync_after_a_crash_does_not_end_before_the_half_of_an_upload_is_whole(
+    cloud: Cloud, tmp_path: Path
+):
     one = cloud.vault(tmp_path)
     one.write("USER.md", NOTE)
     one.run("sync", "--once")
@@ -242,15 +303,24 @@ def test_a_sync_after_a_crash_does_not_end_before_the_half_of_an_upload_is_whole
 
 
 @pytest.mark.scenario("H126")
-def test_the_password_stands_in_no_log_error_status_audit_or_process_list(cloud: Cloud, tmp_path: Path):
+def test_the_password_stands_in_no_log_error_status_audit_or_process_list(
+    cloud: Cloud, tmp_path: Path
+):
     file = cloud.password_file(tmp_path)
-    settings = {"VAULT_MEMORY_REMOTE_PASSWORD": "", "VAULT_MEMORY_REMOTE_PASSWORD_FILE": str(file)}
+    settings = {
+        "VAULT_MEMORY_REMOTE_PASSWORD": "",
+        "VAULT_MEMORY_REMOTE_PASSWORD_FILE": str(file),
+    }
     one = cloud.vault(tmp_path / "one", quick=False, **settings)
     one.write("USER.md", NOTE)
     told: list[str] = []
     with one.daemon() as daemon:
         until_sync(daemon, lambda sync: sync["last_good"])
-        lines = [entry.read_bytes() for entry in Path("/proc").glob("[0-9]*/cmdline") if os.access(entry, os.R_OK)]
+        lines = [
+            entry.read_bytes()
+            for entry in Path("/proc").glob("[0-9]*/cmdline")
+            if os.access(entry, os.R_OK)
+        ]
         told += [line.decode("utf-8", "replace") for line in lines]
         told.append(json.dumps(daemon.ask("status")))
         one.run("append", "USER.md", "Tea", "lapsang")
@@ -264,28 +334,49 @@ def test_the_password_stands_in_no_log_error_status_audit_or_process_list(cloud:
     assert secret
     forms = re.compile("|".join(map(re.escape, (secret, _basic(cloud)))))
     assert not [text for text in told if forms.search(text)]
-    for path in (path for folder in (one.vault, one.home) for path in folder.rglob("*") if path.is_file()):
+    for path in (
+        path
+        for folder in (one.vault, one.home)
+        for path in folder.rglob("*")
+        if path.is_file()
+    ):
         assert not forms.search(path.read_bytes().decode("latin-1")), path
     private = [path for path in (one.home / "state").rglob("sync*") if path.is_file()]
     assert private
-    assert not [path for path in private if stat.S_IMODE(path.parent.stat().st_mode) & 0o077]
+    assert not [
+        path for path in private if stat.S_IMODE(path.parent.stat().st_mode) & 0o077
+    ]
 
 
 def _basic(cloud: Cloud) -> str:
     from base64 import b64encode
 
-    return b64encode(f"{cloud.server.user}:{cloud.server.app_password}".encode()).decode()
+    return b64encode(
+        f"{cloud.server.user}:{cloud.server.app_password}".encode()
+    ).decode()
 
 
-def test_a_remote_that_is_added_while_the_daemon_runs_is_synced_without_a_restart(cloud: Cloud, tmp_path: Path):
+def test_a_remote_that_is_added_while_the_daemon_runs_is_synced_without_a_restart(
+    cloud: Cloud, tmp_path: Path
+):
     file = cloud.password_file(tmp_path)
     none = dict.fromkeys(cloud.settings, "")
     one = cloud.vault(tmp_path / "one")
-    one.settings = {name: value for name, value in {**one.settings, **none}.items() if value}
+    one.settings = {
+        name: value for name, value in {**one.settings, **none}.items() if value
+    }
     one.write("USER.md", NOTE)
     with one.daemon() as daemon:
         assert daemon.ask("status")["sync"] is None
-        added = one.run("remote", "add", cloud.url, "--user", cloud.server.user, "--password-file", str(file))
+        added = one.run(
+            "remote",
+            "add",
+            cloud.url,
+            "--user",
+            cloud.server.user,
+            "--password-file",
+            str(file),
+        )
         assert added.code == 0, added
         until(lambda: "USER.md" in cloud.files())
         until_sync(daemon, lambda sync: sync["state"] == "ok")

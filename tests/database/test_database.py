@@ -82,7 +82,10 @@ def test_many_who_open_a_new_file_at_once_all_get_it(tmp_path):
         def run(path=tmp_path / f"{number}.sqlite", start=start, failed=failed):
             start.wait()
             try:
-                migrate(connect(path), [lambda connection: connection.execute("CREATE TABLE a(x)")])
+                migrate(
+                    connect(path),
+                    [lambda connection: connection.execute("CREATE TABLE a(x)")],
+                )
             except Exception as error:
                 failed.append(error)
 

@@ -18,12 +18,20 @@ TABLES = """
 """
 
 
-def filled(path: Path, *, numbers: int = 400, contents: int = 25) -> tuple[set[object], set[object]]:
+def filled(
+    path: Path, *, numbers: int = 400, contents: int = 25
+) -> tuple[set[object], set[object]]:
     """A database with rows of all kinds of values, and what is in it."""
     connection = connect(path, durable=True)
     connection.execute(TABLES)
-    rows = {(place - 50, f"row {place} ü" * (place % 7), place / 4) for place in range(numbers)}
-    blobs = {(f"{place:08x}", place, bytes([place]) * (place * 311)) for place in range(contents)}
+    rows = {
+        (place - 50, f"row {place} ü" * (place % 7), place / 4)
+        for place in range(numbers)
+    }
+    blobs = {
+        (f"{place:08x}", place, bytes([place]) * (place * 311))
+        for place in range(contents)
+    }
     connection.executemany("INSERT INTO number VALUES (?, ?, ?)", sorted(rows))
     connection.executemany("INSERT INTO content VALUES (?, ?, ?)", sorted(blobs))
     connection.close()
@@ -34,8 +42,14 @@ def filled(path: Path, *, numbers: int = 400, contents: int = 25) -> tuple[set[o
 def read_again(path: Path) -> tuple[set[object], set[object]]:
     target = apsw.Connection(":memory:")
     target.execute(TABLES)
-    salvage(path, target, {"content": lambda row: row["raw"] == bytes([row["size"]]) * len(row["raw"])})
-    return set(target.execute("SELECT * FROM number")), set(target.execute("SELECT * FROM content"))
+    salvage(
+        path,
+        target,
+        {"content": lambda row: row["raw"] == bytes([row["size"]]) * len(row["raw"])},
+    )
+    return set(target.execute("SELECT * FROM number")), set(
+        target.execute("SELECT * FROM content")
+    )
 
 
 def test_an_undamaged_database_is_read_whole(tmp_path: Path) -> None:
@@ -47,7 +61,9 @@ def test_an_undamaged_database_is_read_whole(tmp_path: Path) -> None:
 def test_rows_that_stand_only_in_the_log_are_read(tmp_path: Path) -> None:
     content = filled(tmp_path / "a.sqlite")
     connection = connect(tmp_path / "a.sqlite", durable=True)
-    connection.execute("DELETE FROM number WHERE id < 0; INSERT INTO number VALUES (9999, 'late', 1.5)")
+    connection.execute(
+        "DELETE FROM number WHERE id < 0; INSERT INTO number VALUES (9999, 'late', 1.5)"
+    )
     connection.execute("BEGIN; INSERT INTO number VALUES (10000, 'not committed', 1.5)")
 
     rows, blobs = read_again(tmp_path / "a.sqlite")
@@ -57,7 +73,9 @@ def test_rows_that_stand_only_in_the_log_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_each_damaged_page_costs_only_the_rows_on_it(tmp_path: Path, pattern: bytes) -> None:
+def test_each_damaged_page_costs_only_the_rows_on_it(
+    tmp_path: Path, pattern: bytes
+) -> None:
     rows, blobs = filled(tmp_path / "a.sqlite")
     whole = (tmp_path / "a.sqlite").read_bytes()
     missing: list[object] = []
@@ -70,7 +88,9 @@ def test_each_damaged_page_costs_only_the_rows_on_it(tmp_path: Path, pattern: by
         assert texts <= blobs
         missing += rows - found
 
-    assert sorted(missing) == sorted(rows), "each short row stands on one page, and is lost with that page alone"
+    assert sorted(missing) == sorted(rows), (
+        "each short row stands on one page, and is lost with that page alone"
+    )
 
 
 def test_what_was_deleted_does_not_come_back(tmp_path: Path) -> None:
@@ -90,7 +110,13 @@ def test_the_tables_of_the_journal_can_be_told_apart() -> None:
     for step in STEPS:
         connection.execute(step)
     stored = [
-        (shape.has_rowid, tuple((column.types, column.may_be_null, column.is_rowid) for column in shape.columns))
+        (
+            shape.has_rowid,
+            tuple(
+                (column.types, column.may_be_null, column.is_rowid)
+                for column in shape.columns
+            ),
+        )
         for shape in shapes_of(connection)
     ]
 
@@ -98,7 +124,9 @@ def test_the_tables_of_the_journal_can_be_told_apart() -> None:
 
 
 def prepare(connection: apsw.Connection) -> None:
-    connection.execute("CREATE TABLE IF NOT EXISTS number(id INTEGER PRIMARY KEY, text TEXT NOT NULL)")
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS number(id INTEGER PRIMARY KEY, text TEXT NOT NULL)"
+    )
 
 
 def copy(damaged: Path, connection: apsw.Connection) -> None:
@@ -109,7 +137,9 @@ def copy(damaged: Path, connection: apsw.Connection) -> None:
 def path(tmp_path: Path) -> Path:
     """A database of several pages."""
     connection = RepairingConnection(tmp_path / "a.sqlite", prepare, copy)
-    connection.executemany("INSERT INTO number VALUES (?, ?)", [(place, "x" * 500) for place in range(100)])
+    connection.executemany(
+        "INSERT INTO number VALUES (?, ?)", [(place, "x" * 500) for place in range(100)]
+    )
     connection.close()
     checkpoint(tmp_path / "a.sqlite")
     return tmp_path / "a.sqlite"
@@ -121,12 +151,16 @@ def test_a_transaction_that_meets_damage_is_whole_afterwards(path: Path) -> None
 
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("INSERT INTO number VALUES (1000, 'before')")
-    count = connection.execute("SELECT count(*) FROM (SELECT text FROM number NOT INDEXED)").fetchone()[0]
+    count = connection.execute(
+        "SELECT count(*) FROM (SELECT text FROM number NOT INDEXED)"
+    ).fetchone()[0]
     connection.execute("INSERT INTO number VALUES (1001, 'after')")
     connection.execute("COMMIT")
 
     assert 80 < count < 101
-    ids = {row[0] for row in connection.execute("SELECT id FROM number WHERE id >= 1000")}
+    ids = {
+        row[0] for row in connection.execute("SELECT id FROM number WHERE id >= 1000")
+    }
     assert ids == {1000, 1001}
     assert connection.pragma("quick_check") == "ok"
     assert path.with_name("a.sqlite.damaged-1").exists()
@@ -142,12 +176,16 @@ def test_two_connections_go_on_in_the_same_new_file(path: Path) -> None:
     second.execute("INSERT INTO number VALUES (1000, 'from the second')")
     second.execute("COMMIT")
 
-    assert first.execute("SELECT text FROM number WHERE id = 1000").fetchone() == ("from the second",)
+    assert first.execute("SELECT text FROM number WHERE id = 1000").fetchone() == (
+        "from the second",
+    )
     assert not path.with_name("a.sqlite.damaged-2").exists()
 
 
 @pytest.mark.parametrize("size", [0, 100, 4096, 4096 * 3 + 17])
-def test_a_file_that_is_cut_off_while_it_is_open_is_repaired(path: Path, size: int) -> None:
+def test_a_file_that_is_cut_off_while_it_is_open_is_repaired(
+    path: Path, size: int
+) -> None:
     connection = RepairingConnection(path, prepare, copy)
     connection.execute("SELECT text FROM number WHERE id = 3")
     with path.open("r+b") as file:

@@ -20,13 +20,27 @@ __all__ = ["outside"]
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
-KNOWN = {"FROM", "ARG", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
+KNOWN = {
+    "FROM",
+    "ARG",
+    "WORKDIR",
+    "COPY",
+    "RUN",
+    "ENV",
+    "USER",
+    "VOLUME",
+    "HEALTHCHECK",
+    "ENTRYPOINT",
+    "CMD",
+}
 
 
 def instructions() -> list[tuple[str, str]]:
     """Each with its words; comments are left out also between the lines of one instruction, as the engine does."""
     lines = (PROJECT / "Dockerfile").read_text(encoding="utf-8").splitlines()
-    text = "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith("#"))
+    text = "\n".join(
+        line for line in lines if line.strip() and not line.lstrip().startswith("#")
+    )
     joined = re.sub(r"\\\n\s*", " ", text).splitlines()
     return [(line.split()[0], line.partition(" ")[2].strip()) for line in joined]
 
@@ -69,37 +83,69 @@ def test_only_known_instructions_are_used_and_the_image_begins_with_python():
 
 
 def test_what_is_copied_is_there_and_is_all_that_the_wheel_is_built_from():
-    copied = {word for words in all_of("COPY") if "--from" not in words for word in words.split()[:-1]}
+    copied = {
+        word
+        for words in all_of("COPY")
+        if "--from" not in words
+        for word in words.split()[:-1]
+    }
 
     assert all((PROJECT / one).exists() for one in copied)
     build = SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]
     project = SETTINGS["project"]
-    needed = {"pyproject.toml", "constraints.txt", project["readme"], *project["license-files"]}
+    needed = {
+        "pyproject.toml",
+        "constraints.txt",
+        project["readme"],
+        *project["license-files"],
+    }
     assert copied == needed | {*build["packages"], *build["force-include"]}
 
 
 def test_the_engine_gets_these_files_and_no_others():
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, text=True
+    )
     if listed.returncode:
         pytest.skip("not a git working tree")
-    copied = {word for words in all_of("COPY") if "--from" not in words for word in words.split()[:-1]}
+    copied = {
+        word
+        for words in all_of("COPY")
+        if "--from" not in words
+        for word in words.split()[:-1]
+    }
     tracked = [one for one in listed.stdout.split("\0") if one]
 
-    assert {one for one in tracked if is_sent(one)} == {one for one in tracked if one.split("/")[0] in copied}
-    for stray in (".venv/bin/python", "vault_memory/api/__pycache__/a.pyc", "sample_vault/.vault-memory", "notes.md"):
+    assert {one for one in tracked if is_sent(one)} == {
+        one for one in tracked if one.split("/")[0] in copied
+    }
+    for stray in (
+        ".venv/bin/python",
+        "vault_memory/api/__pycache__/a.pyc",
+        "sample_vault/.vault-memory",
+        "notes.md",
+    ):
         assert not is_sent(stray)
 
 
 def test_what_is_installed_is_named_in_the_project():
     [extras] = re.findall(r"EXTRAS=(\S+)", " ".join(all_of("ARG")))
     assert set(extras.split(",")) <= set(SETTINGS["project"]["optional-dependencies"])
-    [models] = re.findall(r"^MODELS := (.*)$", (PROJECT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    [models] = re.findall(
+        r"^MODELS := (.*)$",
+        (PROJECT / "Makefile").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     assert f"--no-deps {models}" in " ".join(all_of("RUN"))
     assert "--constraint constraints.txt" in all_of("RUN")[0]
 
 
 def test_the_environment_is_one_that_the_program_takes_and_its_folders_are_kept():
-    ours = {name: value for name, value in environment().items() if name.startswith("VAULT_MEMORY_")}
+    ours = {
+        name: value
+        for name, value in environment().items()
+        if name.startswith("VAULT_MEMORY_")
+    }
     kept = json.loads(last("VOLUME"))
 
     config.load(None, ours)
@@ -128,10 +174,15 @@ def test_it_runs_the_daemon_and_not_as_root():
 
 def test_the_health_check_is_true_with_a_daemon_and_only_then(outside: Outside):
     [check] = re.findall(r"CMD (.*)", last("HEALTHCHECK"))
-    places = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "VAULT_MEMORY_VAULT": str(outside.vault)}
+    places = {
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+        "VAULT_MEMORY_VAULT": str(outside.vault),
+    }
 
     def code() -> int:
-        done = subprocess.run(["/bin/sh", "-c", check], env=outside.environment | places, timeout=60)
+        done = subprocess.run(
+            ["/bin/sh", "-c", check], env=outside.environment | places, timeout=60
+        )
         return done.returncode
 
     assert code() == 1

@@ -31,7 +31,15 @@ from vault_memory import config
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted([*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")])
-LANGUAGES = {"console", "console background", "toml", "python", "markdown", "text", "json"}
+LANGUAGES = {
+    "console",
+    "console background",
+    "toml",
+    "python",
+    "markdown",
+    "text",
+    "json",
+}
 EXIT = re.compile(r"\s+# exit (\d+)$")
 PATIENCE = 60
 FROM_NOTHING = {"README.md", "docs/tutorial.md"}
@@ -58,11 +66,18 @@ class Terminal:
 
     folder: Path
     environment: dict[str, str]
-    running: list[tuple[subprocess.Popen[bytes], Step, Path]] = field(default_factory=list)
+    running: list[tuple[subprocess.Popen[bytes], Step, Path]] = field(
+        default_factory=list
+    )
 
     def run(self, step: Step) -> None:
         if step.command.startswith("make "):
-            subprocess.run([*step.command.split(), "--dry-run"], cwd=PROJECT, check=True, capture_output=True)
+            subprocess.run(
+                [*step.command.split(), "--dry-run"],
+                cwd=PROJECT,
+                check=True,
+                capture_output=True,
+            )
             return
         after = self.folder / ".after"
         script = f'{step.command}\ncode=$?\n{{ pwd; env -0; }} > "{after}"\nexit $code'
@@ -79,7 +94,9 @@ class Terminal:
         assert done.returncode == step.exit_code, f"{step.command}\n{done.stdout}"
         check(step, done.stdout)
         place, _, variables = after.read_text().partition("\n")
-        self.environment = dict(pair.split("=", 1) for pair in variables.split("\0") if "=" in pair) | {"PWD": place}
+        self.environment = dict(
+            pair.split("=", 1) for pair in variables.split("\0") if "=" in pair
+        ) | {"PWD": place}
 
     def start(self, step: Step) -> None:
         """Runs it beside the rest, and goes on as soon as it has printed its first line."""
@@ -112,7 +129,10 @@ class Terminal:
 def check(step: Step, printed: str) -> None:
     if not step.expected:
         return
-    pattern = "".join(r"(?:.*\n)*" if line.strip() == "..." else f"{loose(line)}\n" for line in step.expected)
+    pattern = "".join(
+        r"(?:.*\n)*" if line.strip() == "..." else f"{loose(line)}\n"
+        for line in step.expected
+    )
     plain = "\n".join(line.rstrip() for line in printed.rstrip("\n").split("\n"))
     assert re.fullmatch(pattern, f"{plain}\n"), "\n".join(
         [f"$ {step.command}", "printed:", plain, "expected:", *step.expected]
@@ -126,7 +146,10 @@ def loose(line: str) -> str:
 def blocks(page: Path) -> list[Block]:
     tokens = MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8"))
     fences = [token for token in tokens if token.type == "fence" and token.map]
-    return [Block(token.info.strip(), token.content, (token.map or [0])[0] + 1) for token in fences]
+    return [
+        Block(token.info.strip(), token.content, (token.map or [0])[0] + 1)
+        for token in fences
+    ]
 
 
 def steps(text: str) -> list[Step]:
@@ -134,9 +157,13 @@ def steps(text: str) -> list[Step]:
     for line in text.splitlines():
         if line.startswith("$ "):
             code = EXIT.search(line)
-            found.append(Step(EXIT.sub("", line[2:]), [], int(code.group(1)) if code else 0))
+            found.append(
+                Step(EXIT.sub("", line[2:]), [], int(code.group(1)) if code else 0)
+            )
         elif line.startswith("> ") and found and not found[-1].expected:
-            found[-1] = Step(f"{found[-1].command}\n{line[2:]}", [], found[-1].exit_code)
+            found[-1] = Step(
+                f"{found[-1].command}\n{line[2:]}", [], found[-1].exit_code
+            )
         elif found:
             found[-1].expected.append(line)
     return found
@@ -158,7 +185,11 @@ def loaded(folder: Path) -> str:
 
 @contextmanager
 def terminal(folder: Path, path: str) -> Iterator[Terminal]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST", "COV"))
+    }
     environment["PATH"] = path
     # Pages that are about vectors switch them on for their own commands; all others need no model.
     environment.setdefault("VAULT_MEMORY_EMBEDDING_KIND", "off")
@@ -180,7 +211,10 @@ def test_every_command_on_the_page_does_what_the_page_says(
     if "$ curl " in page.read_text(encoding="utf-8") and not shutil.which("curl"):
         pytest.skip("curl is not installed")
     from_nothing = str(page.relative_to(PROJECT)) in FROM_NOTHING
-    with terminal(tmp_path, installed() if from_nothing else loaded(tmp_path_factory.mktemp("path"))) as shell:
+    with terminal(
+        tmp_path,
+        installed() if from_nothing else loaded(tmp_path_factory.mktemp("path")),
+    ) as shell:
         for block in blocks(page):
             if block.language == "console":
                 for step in steps(block.text):
@@ -189,12 +223,20 @@ def test_every_command_on_the_page_does_what_the_page_says(
                 [step] = steps(block.text)
                 shell.start(step)
             elif block.language == "python":
-                expected = [line.strip()[4:] for line in block.text.splitlines() if line.strip().startswith("# > ")]
-                shell.run(Step(f"{sys.executable} - <<'END'\n{block.text}END", expected))
+                expected = [
+                    line.strip()[4:]
+                    for line in block.text.splitlines()
+                    if line.strip().startswith("# > ")
+                ]
+                shell.run(
+                    Step(f"{sys.executable} - <<'END'\n{block.text}END", expected)
+                )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
-def test_every_block_is_of_a_kind_that_is_checked_or_is_plainly_text(page: Path) -> None:
+def test_every_block_is_of_a_kind_that_is_checked_or_is_plainly_text(
+    page: Path,
+) -> None:
     assert {block.language for block in blocks(page)} <= LANGUAGES
 
 
@@ -209,7 +251,11 @@ def test_every_configuration_on_the_page_loads(page: Path, tmp_path: Path) -> No
 
 def test_the_generated_pages_are_up_to_date() -> None:
     done = subprocess.run(
-        [sys.executable, "docs/generate.py", "--check"], cwd=PROJECT, capture_output=True, text=True, timeout=PATIENCE
+        [sys.executable, "docs/generate.py", "--check"],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -233,7 +279,9 @@ def test_the_generated_pages_are_up_to_date() -> None:
         (["...", "two", "...", "four", "..."], "one\ntwo\nthree\nfive\n", False),
     ],
 )
-def test_dots_stand_for_what_may_differ_and_nothing_else_may(expected: list[str], printed: str, fits: bool) -> None:
+def test_dots_stand_for_what_may_differ_and_nothing_else_may(
+    expected: list[str], printed: str, fits: bool
+) -> None:
     step = Step("echo", expected)
 
     if fits:

@@ -16,9 +16,12 @@ def talk(outside: Outside, model: ScriptedModel, *lines: str, user: str = "ann")
     command = [sys.executable, str(BOT), "--vault", str(outside.vault), "--user", user]
     done = subprocess.run(
         [*command, "--url", model.url, "--model", "small"],
-        input="\n".join([*lines, "/quit", ""]), capture_output=True, text=True, timeout=60,
+        input="\n".join([*lines, "/quit", ""]),
+        capture_output=True,
+        text=True,
+        timeout=60,
         env=outside.environment | {"OPENAI_API_KEY": "k", "no_proxy": "*"},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     return done.stdout
@@ -38,22 +41,40 @@ def known(model: ScriptedModel) -> str:
     return asked(model).partition('kind="recalled"')[0]
 
 
-def test_the_bot_remembers_from_the_first_turn_learns_at_night_and_takes_corrections(outside: Outside) -> None:
-    outside.write("Users/ann/bot/config/USER.md", "## Boats\n\n- Sails a yawl called Sula\n")
+def test_the_bot_remembers_from_the_first_turn_learns_at_night_and_takes_corrections(
+    outside: Outside,
+) -> None:
+    outside.write(
+        "Users/ann/bot/config/USER.md", "## Boats\n\n- Sails a yawl called Sula\n"
+    )
     with ScriptedModel(says("Hello Ann.")) as model:
-        shown = talk(outside, model, "Good morning!", "I live in Faro.", "My sister is called Ines.")
+        shown = talk(
+            outside,
+            model,
+            "Good morning!",
+            "I live in Faro.",
+            "My sister is called Ines.",
+        )
 
         assert shown.count("bot> Hello Ann.") == 3
         assert "Sails a yawl called Sula" in asked(model, 0)
         assert asked(model, 0).endswith("</vault-memory>\n\nGood morning!")
-        assert [one["content"] for one in model.asked[2].body["messages"][1:3]] == ["Good morning!", "Hello Ann."]
+        assert [one["content"] for one in model.asked[2].body["messages"][1:3]] == [
+            "Good morning!",
+            "Hello Ann.",
+        ]
         assert model.asked[0].headers["Authorization"] == "Bearer k"
 
         outside.ok("sleep", "--user", "ann")
         talk(outside, model, "Where do I live?")
 
         assert "lives_in: Faro" in asked(model)
-        told = talk(outside, model, "/correct Faro => Lisbon", "/correct Sails a yawl => Sails a ketch called Skua")
+        told = talk(
+            outside,
+            model,
+            "/correct Faro => Lisbon",
+            "/correct Sails a yawl => Sails a ketch called Skua",
+        )
         assert told.count("corrected") == 2
         talk(outside, model, "Where do I live, and what do I sail?")
 
@@ -72,7 +93,9 @@ def test_the_bot_remembers_from_the_first_turn_learns_at_night_and_takes_correct
         assert "Lisbon" not in asked(model)
 
 
-def test_a_server_that_fails_and_a_command_that_is_incomplete_end_nothing(outside: Outside) -> None:
+def test_a_server_that_fails_and_a_command_that_is_incomplete_end_nothing(
+    outside: Outside,
+) -> None:
     with ScriptedModel(fails(500, "overloaded"), says("Here I am.")) as model:
         shown = talk(outside, model, "Are you there?", "/correct Faro", "Hello?")
 
@@ -83,14 +106,33 @@ def test_a_server_that_fails_and_a_command_that_is_incomplete_end_nothing(outsid
 
 def test_the_terminal_may_be_closed_at_any_time(outside: Outside) -> None:
     done = subprocess.run(
-        [sys.executable, str(BOT), "--vault", str(outside.vault), "--user", "ann", "--url", "http://x", "--model", "m"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=outside.environment,
-    )  # fmt: skip
+        [
+            sys.executable,
+            str(BOT),
+            "--vault",
+            str(outside.vault),
+            "--user",
+            "ann",
+            "--url",
+            "http://x",
+            "--model",
+            "m",
+        ],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=outside.environment,
+    )
 
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_program_is_as_short_as_it_is_said_to_be() -> None:
-    lines = [line for line in BOT.read_text().splitlines() if line.strip() and not line.strip().startswith('"""')]
+    lines = [
+        line
+        for line in BOT.read_text().splitlines()
+        if line.strip() and not line.strip().startswith('"""')
+    ]
 
     assert len(lines) < 66

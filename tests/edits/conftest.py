@@ -37,7 +37,11 @@ class Desk:
         if self._curator is None:
             layout = Layout([])
             self._curator = NoteEditor(
-                self.reader(self.vault), layout, self.state, learn=self.learnt.append, **self.options
+                self.reader(self.vault),
+                layout,
+                self.state,
+                learn=self.learnt.append,
+                **self.options,
             )
         return self._curator
 
@@ -65,8 +69,14 @@ class Desk:
     def text(self, note: str = "USER.md") -> str:
         return self.raw(note).decode()
 
-    def do(self, *ops: Any, note: str = "USER.md", source: str = "cli", **asked: Any) -> Edit:
-        named = {name: asked.pop(name) for name in ("expected", "merge", "dry_run") if name in asked}
+    def do(
+        self, *ops: Any, note: str = "USER.md", source: str = "cli", **asked: Any
+    ) -> Edit:
+        named = {
+            name: asked.pop(name)
+            for name in ("expected", "merge", "dry_run")
+            if name in asked
+        }
         run = self.curator.new_run(note, source, now := self.now, ops=ops, **asked)
         return self.curator.run(run, now, **named)
 
@@ -77,12 +87,18 @@ class Desk:
         assert record_id is not None
         record = self.curator.trail.find(record_id)
         now = self.now
-        return self.curator.run(self.curator.new_run(record.note, "undo", now, undoes=record.id), now)
+        return self.curator.run(
+            self.curator.new_run(record.note, "undo", now, undoes=record.id), now
+        )
 
     def records(self, note: str = "USER.md") -> list[dict[str, Any]]:
         """As they stand in the file."""
         path = self.vault / f"{note}.audit.jsonl"
-        return [json.loads(line) for line in path.read_bytes().split(b"\n") if line] if path.exists() else []
+        return (
+            [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
+            if path.exists()
+            else []
+        )
 
 
 @pytest.fixture

@@ -25,7 +25,11 @@ def person(vault: Path, count: int, seed: int) -> None:
     dice = random.Random(seed)
     for number in range(count):
         dice.choice(WAYS)(vault / NOTE, f"- person {number}\n".encode())
-        time.sleep(REST_SECONDS if number % BURST == BURST - 1 else dice.choice((0, 0.002, 0.01, 0.04)))
+        time.sleep(
+            REST_SECONDS
+            if number % BURST == BURST - 1
+            else dice.choice((0, 0.002, 0.01, 0.04))
+        )
 
 
 def bot(vault: Path, count: int, seed: int) -> None:
@@ -35,7 +39,9 @@ def bot(vault: Path, count: int, seed: int) -> None:
     with VaultMemory.open(vault, environment=os.environ) as memory:
         for number in range(count):
             heading = dice.choice(("Tea", "Tea", "Boats"))
-            edit = memory.apply(NOTE, [{"op": "append", "heading": heading, "line": f"bot {number}"}])
+            edit = memory.apply(
+                NOTE, [{"op": "append", "heading": heading, "line": f"bot {number}"}]
+            )
             refused += [f"{number}: {one.reason}" for one in edit.rejected]
             refused += [f"{number}: {one.op}" for one in edit.proposed]
             told["later" if edit.pending else "at once"] += 1
@@ -43,4 +49,6 @@ def bot(vault: Path, count: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    {"person": person, "bot": bot}[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+    {"person": person, "bot": bot}[sys.argv[1]](
+        Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+    )

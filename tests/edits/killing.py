@@ -39,18 +39,23 @@ class Scene:
     def __init__(self, folder: Path, seed: int) -> None:
         self.root, self.folder = folder / "vault", folder
         self.environment = {
-            "VAULT_MEMORY_STATE": str(folder / "state"), "VAULT_MEMORY_CACHE": str(folder / "cache"),
+            "VAULT_MEMORY_STATE": str(folder / "state"),
+            "VAULT_MEMORY_CACHE": str(folder / "cache"),
             "VAULT_MEMORY_EMBEDDING_KIND": "off",
-        }  # fmt: skip
+        }
         self.dice = random.Random(seed)
         self.faults: list[str] = []
         self.number = 0
         self.root.mkdir()
         (self.root / NOTE).write_text(FIRST)
         self.explained = 0
-        with self.memory() as memory:  # which also loads what each job would otherwise load first
+        with (
+            self.memory() as memory
+        ):  # which also loads what each job would otherwise load first
             memory.index()
-            edit = memory.apply(NOTE, [{"op": "append", "heading": "Tea", "line": "first"}], now=now())
+            edit = memory.apply(
+                NOTE, [{"op": "append", "heading": "Tea", "line": "first"}], now=now()
+            )
             memory.undo(str(edit.audit_id), now=now())
 
     @contextmanager
@@ -78,19 +83,38 @@ def ops(scene: Scene, began: int) -> None:
         for step in range(10_000):
             name = f"bot {began}.{step}"
             heading = ("Tea", "Boats")[step % 2]
-            memory.apply(NOTE, [{"op": "append", "heading": heading, "line": name}], now=now())
+            memory.apply(
+                NOTE, [{"op": "append", "heading": heading, "line": name}], now=now()
+            )
             if step % 3 == 1:
                 memory.apply(
-                    NOTE, [{"op": "replace", "heading": heading, "match": name, "line": f"{name}, told"}], now=now()
+                    NOTE,
+                    [
+                        {
+                            "op": "replace",
+                            "heading": heading,
+                            "match": name,
+                            "line": f"{name}, told",
+                        }
+                    ],
+                    now=now(),
                 )
             if step % 3 == 2:
-                memory.apply(NOTE, [{"op": "remove", "heading": heading, "match": name}], now=now())
+                memory.apply(
+                    NOTE,
+                    [{"op": "remove", "heading": heading, "match": name}],
+                    now=now(),
+                )
 
 
 def undoing(scene: Scene, began: int) -> None:
     with scene.memory() as memory:
         for step in range(10_000):
-            edit = memory.apply(NOTE, [{"op": "append", "heading": "Tea", "line": f"bot {began}.{step}"}], now=now())
+            edit = memory.apply(
+                NOTE,
+                [{"op": "append", "heading": "Tea", "line": f"bot {began}.{step}"}],
+                now=now(),
+            )
             assert edit.audit_id is not None
             undone = memory.undo(edit.audit_id, now=now())
             assert undone.audit_id is not None
@@ -103,8 +127,15 @@ def deciding(scene: Scene, began: int) -> None:
         memory.curator.inbox.carry_out(PAGE, now())
         for step in range(10_000):
             line = f"old {began}.{step}"
-            memory.apply(NOTE, [{"op": "append", "heading": "Boats", "line": line}], source="cli", now=now())
-            proposed = memory.apply(NOTE, [{"op": "remove", "heading": "Boats", "match": line}], now=now()).proposed
+            memory.apply(
+                NOTE,
+                [{"op": "append", "heading": "Boats", "line": line}],
+                source="cli",
+                now=now(),
+            )
+            proposed = memory.apply(
+                NOTE, [{"op": "remove", "heading": "Boats", "match": line}], now=now()
+            ).proposed
             memory.approve(proposed[0].id, now=now())
 
 
@@ -116,7 +147,15 @@ def daemon(scene: Scene, began: int) -> None:
 
 
 def from_the_command_line(scene: Scene, began: int) -> None:
-    asked = ("append", NOTE, "Tea", f"bot {began}", "--now", now().isoformat(), "--json")
+    asked = (
+        "append",
+        NOTE,
+        "Tea",
+        f"bot {began}",
+        "--now",
+        now().isoformat(),
+        "--json",
+    )
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     command = (sys.executable, "-m", "vault_memory", "--vault", str(scene.root), *asked)
     os.execve(sys.executable, command, os.environ | scene.environment)
@@ -139,9 +178,17 @@ def prepare(scene: Scene, job: Callable[..., None], began: int) -> None:
     if job is deciding:
         lines = [f"old {began}-{one}" for one in range(4)]
         with scene.memory() as memory:
-            memory.apply(NOTE, [{"op": "append", "heading": "Boats", "line": line} for line in lines], source="cli",
-                         now=now())  # fmt: skip
-            memory.apply(NOTE, [{"op": "remove", "heading": "Boats", "match": line} for line in lines], now=now())
+            memory.apply(
+                NOTE,
+                [{"op": "append", "heading": "Boats", "line": line} for line in lines],
+                source="cli",
+                now=now(),
+            )
+            memory.apply(
+                NOTE,
+                [{"op": "remove", "heading": "Boats", "match": line} for line in lines],
+                now=now(),
+            )
         tick(scene)
 
 
@@ -159,7 +206,10 @@ def moment(scene: Scene, job: Callable[..., None]) -> None:
     elif job is daemon:
         time.sleep(scene.dice.uniform(0.0, 0.4))
         (scene.root / NOTE).chmod(WRITABLE)
-        before, until = os.stat(scene.root / NOTE).st_ino, time.monotonic() + scene.dice.uniform(0.0, 6.0)
+        before, until = (
+            os.stat(scene.root / NOTE).st_ino,
+            time.monotonic() + scene.dice.uniform(0.0, 6.0),
+        )
         while os.stat(scene.root / NOTE).st_ino == before and time.monotonic() < until:
             time.sleep(0.0002)
         time.sleep(scene.dice.choice((0.0, 0.002, 0.01)))
@@ -180,7 +230,9 @@ def kill(scene: Scene, job: Callable[..., None]) -> None:
     moment(scene, job)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    if not os.WIFSIGNALED(status) and not (job is from_the_command_line and os.WEXITSTATUS(status) == 0):
+    if not os.WIFSIGNALED(status) and not (
+        job is from_the_command_line and os.WEXITSTATUS(status) == 0
+    ):
         scene.blame("it must live until it is killed", job.__name__, status)
     left = scene.raw()
     with scene.memory() as memory:
@@ -192,7 +244,11 @@ def kill(scene: Scene, job: Callable[..., None]) -> None:
 def recover(scene: Scene, memory: VaultMemory) -> None:
     """As the next process does it: with a call of its own, or by tending; what was ticked is carried out."""
     if scene.dice.random() < 0.5:
-        memory.apply(NOTE, [{"op": "append", "heading": "Tea", "line": f"next {scene.fresh()}"}], now=now())
+        memory.apply(
+            NOTE,
+            [{"op": "append", "heading": "Tea", "line": f"next {scene.fresh()}"}],
+            now=now(),
+        )
     until = time.monotonic() + 20
     while time.monotonic() < until:
         memory.tend(now())
@@ -200,7 +256,9 @@ def recover(scene: Scene, memory: VaultMemory) -> None:
         memory.curator.inbox.carry_out(PAGE, now())
         writer = memory.curator.writer
         busy = writer.pending() or writer.finished() or writer.displaced()
-        if not busy and not memory.inbox():  # a page that was only caught up with just now is still to be ticked
+        if (
+            not busy and not memory.inbox()
+        ):  # a page that was only caught up with just now is still to be ticked
             return
         time.sleep(0.01)
     scene.blame("something is never done", memory.waiting())
@@ -208,7 +266,9 @@ def recover(scene: Scene, memory: VaultMemory) -> None:
 
 def judge(scene: Scene, memory: VaultMemory, left: bytes, job: str) -> None:
     """The audit explains every version of the note, the one at the moment of death too, and each once."""
-    records = [json.loads(line) for line in (scene.root / AUDIT).read_bytes().splitlines()]
+    records = [
+        json.loads(line) for line in (scene.root / AUDIT).read_bytes().splitlines()
+    ]
     ids = Counter(record["id"] for record in records)
     if twice := [one for one, times in ids.items() if times > 1]:
         scene.blame("recorded twice", job, twice)
@@ -218,7 +278,9 @@ def judge(scene: Scene, memory: VaultMemory, left: bytes, job: str) -> None:
         if record["before"] == record["after"]:
             continue
         if record["before"] != at:
-            scene.blame("a version that no record tells of", job, record["id"], record["source"])
+            scene.blame(
+                "a version that no record tells of", job, record["id"], record["source"]
+            )
         at = record["after"]
         versions.add(at)
         if number >= scene.explained:
@@ -238,22 +300,38 @@ def judge(scene: Scene, memory: VaultMemory, left: bytes, job: str) -> None:
     held = memory.indexing.index().held_of(NOTE)
     if held is None or held.revision != revision_of(scene.raw()):
         memory.index()
-        if (known := memory.indexing.index().held_of(NOTE)) is None or known.revision != revision_of(scene.raw()):
+        if (
+            known := memory.indexing.index().held_of(NOTE)
+        ) is None or known.revision != revision_of(scene.raw()):
             scene.blame("the index is behind", job)
 
 
-def explain(scene: Scene, memory: VaultMemory, record: dict[str, object], job: str) -> None:
+def explain(
+    scene: Scene, memory: VaultMemory, record: dict[str, object], job: str
+) -> None:
     """What a record says was applied is what differs between its two versions."""
     snapshots = memory.curator.writer.snapshots
     texts = [snapshots.bytes_of(str(record[which])) for which in ("before", "after")]
     if texts[0] is None or texts[1] is None:
         scene.blame("a version is not kept", job, record["id"])
         return
-    older, newer = (Counter(line for line in raw.decode().splitlines() if line) for raw in texts if raw is not None)
+    older, newer = (
+        Counter(line for line in raw.decode().splitlines() if line)
+        for raw in texts
+        if raw is not None
+    )
     gone, come = older - newer, newer - older
     diff = str(record["diff"]).splitlines()
-    told_gone = Counter(line[1:] for line in diff if line.startswith("-") and not line.startswith("---") and line[1:])
-    told_come = Counter(line[1:] for line in diff if line.startswith("+") and not line.startswith("+++") and line[1:])
+    told_gone = Counter(
+        line[1:]
+        for line in diff
+        if line.startswith("-") and not line.startswith("---") and line[1:]
+    )
+    told_come = Counter(
+        line[1:]
+        for line in diff
+        if line.startswith("+") and not line.startswith("+++") and line[1:]
+    )
     if (gone, come) != (told_gone - told_come, told_come - told_gone):
         scene.blame("the record tells of something else", job, record["id"])
     if not any(done["outcome"] == "applied" for done in record["applied"]):  # type: ignore[attr-defined]
@@ -285,12 +363,32 @@ def main(folder: Path, kills: int, seed: int) -> None:
             break
     with scene.memory() as memory:
         checks = subprocess.run(
-            [sys.executable, "-m", "vault_memory", "--vault", str(scene.root), "status", "--json"],
-            env=os.environ | scene.environment, capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "vault_memory",
+                "--vault",
+                str(scene.root),
+                "status",
+                "--json",
+            ],
+            env=os.environ | scene.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         waiting = json.loads(checks.stdout)["pending"]
         records = memory.log(NOTE)
-    print(json.dumps({"faults": scene.faults, "jobs": took, "records": len(records), "waiting": waiting}))
+    print(
+        json.dumps(
+            {
+                "faults": scene.faults,
+                "jobs": took,
+                "records": len(records),
+                "waiting": waiting,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

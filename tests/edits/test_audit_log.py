@@ -16,11 +16,16 @@ from vault_memory.vault.reader import Folder
 
 
 def line(number: int) -> bytes:
-    return b'{"id":"%03d","ts":"2026-01-01T00:00:%02dZ","note":"n.md","source":"tool"}\n' % (number, number % 60)
+    return (
+        b'{"id":"%03d","ts":"2026-01-01T00:00:%02dZ","note":"n.md","source":"tool"}\n'
+        % (number, number % 60)
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_becomes_of_a_file_it_is_read_as_it_stands(tmp_path, seed: int) -> None:
+def test_whatever_becomes_of_a_file_it_is_read_as_it_stands(
+    tmp_path, seed: int
+) -> None:
     vault, state = tmp_path / "vault", tmp_path / "state"
     vault.mkdir()
     state.mkdir()
@@ -46,9 +51,14 @@ def test_whatever_becomes_of_a_file_it_is_read_as_it_stands(tmp_path, seed: int)
         assert trail.of(note) == AuditLog(Folder(vault), state).of(note)
 
 
-@given(st.lists(st.binary(max_size=12).filter(lambda raw: b"\n" not in raw)), st.integers(1, 9))
+@given(
+    st.lists(st.binary(max_size=12).filter(lambda raw: b"\n" not in raw)),
+    st.integers(1, 9),
+)
 @example([b"", b"", b""], 1)
-def test_a_log_read_from_its_end_has_the_same_lines(lines: list[bytes], block: int) -> None:
+def test_a_log_read_from_its_end_has_the_same_lines(
+    lines: list[bytes], block: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonl_log, "TAIL", block)
         read = list(lines_from_end(BytesIO(b"\n".join(lines))))
@@ -58,13 +68,17 @@ def test_a_log_read_from_its_end_has_the_same_lines(lines: list[bytes], block: i
 
 @pytest.mark.parametrize("limit", [1, 7, 500])
 def test_the_latest_records_are_the_last_ones_of_all(tmp_path, limit: int) -> None:
-    (tmp_path / "n.md.audit.jsonl").write_bytes(b"".join(map(line, range(60))) + b"no record\n" + line(60)[:-9])
+    (tmp_path / "n.md.audit.jsonl").write_bytes(
+        b"".join(map(line, range(60))) + b"no record\n" + line(60)[:-9]
+    )
     trail = AuditLog(Folder(tmp_path), tmp_path)
 
     assert trail.latest("n.md", limit) == trail.of("n.md")[-limit:]
 
 
-def test_a_huge_audit_is_looked_through_without_being_taken_into_memory(tmp_path) -> None:
+def test_a_huge_audit_is_looked_through_without_being_taken_into_memory(
+    tmp_path,
+) -> None:
     with (tmp_path / "n.md.audit.jsonl").open("wb") as file:
         for number in range(30):
             file.write(line(number).replace(b"tool", b"t" * 2**20))

@@ -28,7 +28,9 @@ def seen(desk: Desk, note: str = "USER.md") -> None:
 
 
 @pytest.mark.scenario("B44")
-def test_what_was_deleted_since_the_backup_of_the_state_does_not_return(desk: Desk) -> None:
+def test_what_was_deleted_since_the_backup_of_the_state_does_not_return(
+    desk: Desk,
+) -> None:
     desk.append("sencha", source="tool")
     seen(desk)
     desk.append("matcha", source="tool")
@@ -56,7 +58,9 @@ def test_what_was_deleted_since_the_backup_of_the_state_does_not_return(desk: De
 
 
 @pytest.mark.scenario("B44")
-def test_a_write_that_waited_when_the_backup_was_made_is_not_done_twice(desk: Desk) -> None:
+def test_a_write_that_waited_when_the_backup_was_made_is_not_done_twice(
+    desk: Desk,
+) -> None:
     desk.append("sencha")
     note = desk.vault / "USER.md"
     note.chmod(0o444)
@@ -94,7 +98,9 @@ def test_a_write_that_nobody_has_done_since_is_still_done(desk: Desk) -> None:
 
 
 @pytest.mark.scenario("B44")
-def test_a_state_that_is_no_older_than_the_vault_is_taken_for_what_it_is(desk: Desk) -> None:
+def test_a_state_that_is_no_older_than_the_vault_is_taken_for_what_it_is(
+    desk: Desk,
+) -> None:
     for line in ("sencha", "matcha"):
         desk.append(line, source="tool")
         desk.close()
@@ -104,7 +110,13 @@ def test_a_state_that_is_no_older_than_the_vault_is_taken_for_what_it_is(desk: D
 
     chain = desk.curator.writer.snapshots.chain("USER.md")
 
-    assert [version.by for version in chain] == ["bot", "person", "bot", "bot", "person"]
+    assert [version.by for version in chain] == [
+        "bot",
+        "person",
+        "bot",
+        "bot",
+        "person",
+    ]
 
 
 @pytest.mark.scenario("B43", "B44")
@@ -119,7 +131,10 @@ def test_lost_state_deletes_and_overwrites_nothing(desk: Desk) -> None:
 
     assert desk.text().splitlines()[4:7] == ["- green", "- sencha", "- matcha"]
     assert "Mine." in desk.text()
-    assert sorted(path.name for path in desk.vault.iterdir()) == ["USER.md", "USER.md.audit.jsonl"]
+    assert sorted(path.name for path in desk.vault.iterdir()) == [
+        "USER.md",
+        "USER.md.audit.jsonl",
+    ]
     assert desk.undo(desk.records()[0]["id"]).changed, "from the audit alone"
 
 
@@ -143,7 +158,9 @@ def test_after_the_whole_machine_went_back_everything_goes_on(desk: Desk) -> Non
 
 
 @pytest.mark.scenario("B46")
-def test_a_vault_put_back_stands_as_it_is_and_the_newer_texts_can_be_had(desk: Desk) -> None:
+def test_a_vault_put_back_stands_as_it_is_and_the_newer_texts_can_be_had(
+    desk: Desk,
+) -> None:
     notes = [f"memory/note-{number}.md" for number in range(4)]
     for note in notes:
         desk.save("## Tea\n\n- green\n", note)
@@ -175,7 +192,9 @@ def test_a_vault_put_back_stands_as_it_is_and_the_newer_texts_can_be_had(desk: D
 
 @pytest.mark.scenario("B50")
 @pytest.mark.parametrize("days", [3650, -365])
-def test_a_clock_that_jumps_keeps_every_version_and_every_proposal(desk: Desk, days: int) -> None:
+def test_a_clock_that_jumps_keeps_every_version_and_every_proposal(
+    desk: Desk, days: int
+) -> None:
     for line in ("sencha", "matcha", "bancha"):
         desk.append(line, source="tool")
     desk.do({"op": "remove", "heading": "Tea", "match": "green"}, source="tool")
@@ -193,7 +212,13 @@ def test_a_clock_that_jumps_keeps_every_version_and_every_proposal(desk: Desk, d
     assert [one.state for one in desk.curator.inbox.proposals()] == ["open"]
 
 
-NOTED = {"delete": {"USER.md": 0}, "empty": {"USER.md": 0}, "cut": {"USER.md": 1}, "noise": {"USER.md": 3}, "order": {}}
+NOTED = {
+    "delete": {"USER.md": 0},
+    "empty": {"USER.md": 0},
+    "cut": {"USER.md": 1},
+    "noise": {"USER.md": 3},
+    "order": {},
+}
 
 
 @pytest.mark.scenario("G116")

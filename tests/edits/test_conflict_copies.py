@@ -40,7 +40,9 @@ class Beside:
 
     def keep(self, note: str = "USER.md") -> None:
         """The daemon saw this version of the note, before whatever a sync program does next."""
-        self.desk.curator.keep([self.desk.curator.folder.read(note)], self.desk.now - self.desk.ahead)
+        self.desk.curator.keep(
+            [self.desk.curator.folder.read(note)], self.desk.now - self.desk.ahead
+        )
 
     def copy(self, text: str | bytes, name: str = NEXTCLOUD) -> Path:
         return self.desk.save(text, name)
@@ -53,7 +55,9 @@ class Beside:
         return self.conflicts.settle(self.desk.now)
 
     def names(self) -> list[str]:
-        return sorted(path.name for path in self.desk.vault.iterdir() if path.suffix == ".md")
+        return sorted(
+            path.name for path in self.desk.vault.iterdir() if path.suffix == ".md"
+        )
 
     def trash(self) -> list[str]:
         return [one.path for one in self.desk.curator.writer.thrown()]
@@ -69,7 +73,9 @@ def line(said: str, text: str = ROOT) -> str:
 
 
 @pytest.mark.scenario("D72")
-def test_a_copy_that_says_the_same_goes_to_the_trash_and_the_note_is_not_touched(beside: Beside):
+def test_a_copy_that_says_the_same_goes_to_the_trash_and_the_note_is_not_touched(
+    beside: Beside,
+):
     beside.copy(ROOT)
     before = os.stat(beside.desk.vault / "USER.md")
 
@@ -83,7 +89,9 @@ def test_a_copy_that_says_the_same_goes_to_the_trash_and_the_note_is_not_touched
 
 
 @pytest.mark.scenario("D70")
-def test_a_clean_copy_is_merged_recorded_and_thrown_away_and_that_can_be_undone(beside: Beside):
+def test_a_clean_copy_is_merged_recorded_and_thrown_away_and_that_can_be_undone(
+    beside: Beside,
+):
     beside.desk.append("black", source="tool")
     after_bot = beside.desk.raw()
     beside.copy(line("from the phone"))
@@ -112,7 +120,9 @@ def test_what_both_changed_waits_for_a_person_and_nothing_is_written(beside: Bes
     copy = beside.one()
 
     assert (copy.state, copy.note, copy.program) == ("conflict", "USER.md", "Nextcloud")
-    assert [(one.kept, one.other) for one in copy.conflicts] == [(b"- green, hot", b"- green, iced")]
+    assert [(one.kept, one.other) for one in copy.conflicts] == [
+        (b"- green, hot", b"- green, iced")
+    ]
     assert b"+- green, iced" in copy.diff
     assert beside.conflicts.merge(copy, beside.desk.now).outcome == "conflict"
     assert beside.desk.raw() == before
@@ -126,11 +136,16 @@ def test_a_person_may_keep_both_lines_the_other_with_a_mark(beside: Beside):
     done = beside.conflicts.merge(beside.one(), beside.desk.now, both=True)
 
     assert done.outcome == "merged"
-    assert "- green, hot\n- green, iced ⚠ (other device, 2026-11-21)\n" in beside.desk.text()
+    assert (
+        "- green, hot\n- green, iced ⚠ (other device, 2026-11-21)\n"
+        in beside.desk.text()
+    )
     assert beside.names() == ["USER.md"]
 
 
-def test_a_person_may_take_the_copy_and_the_former_text_stays_in_the_history(beside: Beside):
+def test_a_person_may_take_the_copy_and_the_former_text_stays_in_the_history(
+    beside: Beside,
+):
     beside.copy("# Quite another\n")
 
     done = beside.conflicts.take(beside.one(), beside.desk.now)
@@ -138,13 +153,19 @@ def test_a_person_may_take_the_copy_and_the_former_text_stays_in_the_history(bes
     assert done.outcome == "taken"
     assert beside.desk.text() == "# Quite another\n"
     assert beside.names() == ["USER.md"]
-    assert [one.by for one in beside.desk.curator.past.history("USER.md")] == ["cli", "person", "person"]
+    assert [one.by for one in beside.desk.curator.past.history("USER.md")] == [
+        "cli",
+        "person",
+        "person",
+    ]
 
 
 def test_a_person_may_discard_the_copy_and_take_it_out_of_the_trash(beside: Beside):
     beside.copy("# Quite another\n")
 
-    assert beside.conflicts.discard(beside.one(), beside.desk.now).outcome == "discarded"
+    assert (
+        beside.conflicts.discard(beside.one(), beside.desk.now).outcome == "discarded"
+    )
     assert (beside.names(), beside.desk.text()) == (["USER.md"], ROOT)
     writer = beside.desk.curator.writer
     writer.untrash(writer.thrown()[0].id, now=beside.desk.now, op_id="back")
@@ -154,7 +175,9 @@ def test_a_person_may_discard_the_copy_and_take_it_out_of_the_trash(beside: Besi
 
 @pytest.mark.scenario("D70")
 @pytest.mark.parametrize("asked", ["merge", "discard", "take"])
-def test_a_copy_that_somebody_changes_meanwhile_is_not_thrown_away(beside: Beside, asked: str):
+def test_a_copy_that_somebody_changes_meanwhile_is_not_thrown_away(
+    beside: Beside, asked: str
+):
     beside.copy(line("from the phone"))
     copy = beside.one()
     beside.copy(line("from the phone, later"))
@@ -166,8 +189,12 @@ def test_a_copy_that_somebody_changes_meanwhile_is_not_thrown_away(beside: Besid
 
 
 @pytest.mark.scenario("D71")
-@pytest.mark.parametrize("nested", [False, True], ids=["thirty copies", "each a copy of the one before"])
-def test_thirty_copies_are_resolved_one_by_one_none_is_lost_and_nothing_grows(beside: Beside, nested: bool):
+@pytest.mark.parametrize(
+    "nested", [False, True], ids=["thirty copies", "each a copy of the one before"]
+)
+def test_thirty_copies_are_resolved_one_by_one_none_is_lost_and_nothing_grows(
+    beside: Beside, nested: bool
+):
     beside.desk.append("black", source="tool")
     marks = [f".sync-conflict-20261121-2033{number:02}-ABCDEF7" for number in range(30)]
     for number in range(30):
@@ -204,7 +231,10 @@ def test_of_copies_that_are_gone_nothing_is_kept_for_ever(beside: Beside):
 @pytest.mark.scenario("D79")
 def test_what_a_sync_program_prunes_of_its_copies_was_merged_before(beside: Beside):
     for number in range(12):
-        beside.copy(line(f"thought {number}"), f"USER.sync-conflict-20261121-2033{number:02}-ABCDEF7.md")
+        beside.copy(
+            line(f"thought {number}"),
+            f"USER.sync-conflict-20261121-2033{number:02}-ABCDEF7.md",
+        )
     beside.settle()
 
     for path in beside.desk.vault.glob("*.sync-conflict-*"):
@@ -219,7 +249,9 @@ def test_a_crash_between_the_note_and_the_trash_costs_nothing(beside: Beside):
     copy = beside.one()
     folds = (copy.path, copy.revision, copy.folded.base, copy.date[:10], "clean")
     beside.conflicts._keep(copy, now := beside.desk.now)
-    beside.desk.curator.run(beside.desk.curator.new_run("USER.md", "merge", now, folds=folds), now)
+    beside.desk.curator.run(
+        beside.desk.curator.new_run("USER.md", "merge", now, folds=folds), now
+    )
     merged = beside.desk.raw()
     beside.desk.close()  # here it died: the text stands, the copy too
 
@@ -230,7 +262,9 @@ def test_a_crash_between_the_note_and_the_trash_costs_nothing(beside: Beside):
     assert beside.names() == ["USER.md"]
 
 
-def test_a_copy_that_was_merged_with_marks_is_known_as_such_and_after_an_undo_no_more(beside: Beside):
+def test_a_copy_that_was_merged_with_marks_is_known_as_such_and_after_an_undo_no_more(
+    beside: Beside,
+):
     beside.desk.save(ROOT.replace("green", "green, hot"))
     text = ROOT.replace("green", "green, iced")
     beside.copy(text)
@@ -289,7 +323,9 @@ def test_a_note_that_cannot_be_written_keeps_its_copy(beside: Beside):
 
 
 @pytest.mark.parametrize("lock", [f".{NEXTCLOUD}.swp", ".USER.md.swp", ".#USER.md"])
-def test_nothing_is_done_unasked_while_an_editor_has_either_open(beside: Beside, lock: str):
+def test_nothing_is_done_unasked_while_an_editor_has_either_open(
+    beside: Beside, lock: str
+):
     beside.copy(line("from the phone"))
     path = beside.desk.vault / lock
     path.write_text("")
@@ -306,12 +342,19 @@ def test_what_was_saved_just_now_is_left_alone(beside: Beside):
     beside.copy(line("from the phone"))
     seen = beside.one().changed_ns / 1e9
 
-    assert beside.conflicts.settle(beside.desk.now.fromtimestamp(seen + 1, beside.desk.now.tzinfo)) == []
+    assert (
+        beside.conflicts.settle(
+            beside.desk.now.fromtimestamp(seen + 1, beside.desk.now.tzinfo)
+        )
+        == []
+    )
     assert beside.names() == [NEXTCLOUD, "USER.md"]
 
 
 @pytest.mark.scenario("D73")
-def test_a_note_that_is_away_for_a_moment_leaves_its_copy_an_orphan_that_nobody_touches(beside: Beside):
+def test_a_note_that_is_away_for_a_moment_leaves_its_copy_an_orphan_that_nobody_touches(
+    beside: Beside,
+):
     beside.copy(line("from the phone"))
     (beside.desk.vault / "USER.md").unlink()
 
@@ -325,7 +368,12 @@ def test_a_note_that_is_away_for_a_moment_leaves_its_copy_an_orphan_that_nobody_
 
 
 @pytest.mark.parametrize(
-    ("text", "listed"), [(ROOT, "identical"), (line("from the phone"), "mergeable"), ("# Another trip\n", None)]
+    ("text", "listed"),
+    [
+        (ROOT, "identical"),
+        (line("from the phone"), "mergeable"),
+        ("# Another trip\n", None),
+    ],
 )
 def test_a_number_in_a_name_is_a_guess_that_is_listed_where_the_texts_are_alike(
     beside: Beside, text: str, listed: str | None
@@ -334,7 +382,9 @@ def test_a_number_in_a_name_is_a_guess_that_is_listed_where_the_texts_are_alike(
 
     found = beside.conflicts.found()
 
-    assert [(copy.state, copy.sure) for copy in found] == ([(listed, False)] if listed else [])
+    assert [(copy.state, copy.sure) for copy in found] == (
+        [(listed, False)] if listed else []
+    )
     assert beside.settle() == []
     assert "USER 2.md" in beside.names()
 
@@ -354,34 +404,56 @@ def test_a_clash_of_names_and_the_persona_are_for_a_person(beside: Beside):
     assert beside.settle() == []
     by_note = {copy.note: copy for copy in beside.conflicts.found()}
     assert by_note["SOUL.md"].state == "mergeable"
-    assert beside.conflicts.merge(by_note["SOUL.md"], beside.desk.now).outcome == "merged"
+    assert (
+        beside.conflicts.merge(by_note["SOUL.md"], beside.desk.now).outcome == "merged"
+    )
 
     assert beside.desk.text("SOUL.md") == "I am.\n\nAnd more.\n"
 
 
 def test_ticks_on_a_copy_of_the_inbox_reach_the_inbox(beside: Beside):
-    first = '- [ ] remove from USER.md › Tea: "white"\n      why: asked · id 6b1e90ab12\n'
+    first = (
+        '- [ ] remove from USER.md › Tea: "white"\n      why: asked · id 6b1e90ab12\n'
+    )
     beside.desk.save(first, "USER.INBOX.md")
     beside.keep("USER.INBOX.md")
-    page = first + '- [ ] remove from USER.md › Tea: "green"\n      why: asked · id 7c1e90ab12\n'
+    page = (
+        first
+        + '- [ ] remove from USER.md › Tea: "green"\n      why: asked · id 7c1e90ab12\n'
+    )
     beside.desk.save(page, "USER.INBOX.md")
     beside.keep("USER.INBOX.md")
-    more = page + '- [ ] remove from USER.md › Tea: "black"\n      why: asked · id 8d1e90ab12\n'
+    more = (
+        page
+        + '- [ ] remove from USER.md › Tea: "black"\n      why: asked · id 8d1e90ab12\n'
+    )
     beside.desk.save(more, "USER.INBOX.md")
-    ticked = page.replace('[ ] remove from USER.md › Tea: "green"', '[x] remove from USER.md › Tea: "green"')
+    ticked = page.replace(
+        '[ ] remove from USER.md › Tea: "green"',
+        '[x] remove from USER.md › Tea: "green"',
+    )
     beside.copy(ticked, "USER.INBOX.sync-conflict-20261121-203312-ABCDEF7.md")
 
     [done] = beside.settle()
 
     assert done.outcome == "merged"
     assert beside.desk.text("USER.INBOX.md") == more.replace(
-        '[ ] remove from USER.md › Tea: "green"', '[x] remove from USER.md › Tea: "green"'
+        '[ ] remove from USER.md › Tea: "green"',
+        '[x] remove from USER.md › Tea: "green"',
     )
 
 
 def test_a_copy_of_a_log_adds_its_records_and_takes_none_away(beside: Beside):
-    turns = [json.dumps({"id": str(number), "ts": f"2026-11-21T10:0{number}:00", "text": "x"}) for number in range(4)]
-    log, copy = "transcripts/2026-11-21.jsonl", "transcripts/2026-11-21 (conflicted copy 2026-11-21 203312).jsonl"
+    turns = [
+        json.dumps(
+            {"id": str(number), "ts": f"2026-11-21T10:0{number}:00", "text": "x"}
+        )
+        for number in range(4)
+    ]
+    log, copy = (
+        "transcripts/2026-11-21.jsonl",
+        "transcripts/2026-11-21 (conflicted copy 2026-11-21 203312).jsonl",
+    )
     beside.desk.save("\n".join(turns[:2]) + "\n", log)
     beside.copy("\n".join([turns[0], *turns[2:]]) + "\n", copy)
 
@@ -407,7 +479,9 @@ def test_a_copy_that_cannot_be_read_is_listed_with_the_reason_and_stays(beside: 
     assert copy.state == "conflict"
     assert "link" in copy.why
     assert beside.settle() == []
-    assert beside.conflicts.merge(copy, beside.desk.now, both=True).outcome == "conflict"
+    assert (
+        beside.conflicts.merge(copy, beside.desk.now, both=True).outcome == "conflict"
+    )
     assert beside.conflicts.discard(copy, beside.desk.now).outcome == "conflict"
     assert beside.desk.curator.waiting() == []
     assert (beside.desk.vault / NEXTCLOUD).is_symlink()
@@ -428,11 +502,16 @@ Conflicts(curator, folder, Layout([])).settle(datetime.now(UTC) + timedelta(hour
 
 
 @pytest.mark.scenario("D70", "D71")
-def test_killed_at_random_moments_each_copy_is_merged_once_and_only_then_gone(beside: Beside):
+def test_killed_at_random_moments_each_copy_is_merged_once_and_only_then_gone(
+    beside: Beside,
+):
     dice, desk = random.Random(7), beside.desk
     desk.append("black", source="tool")
     for number in range(24):
-        beside.copy(line(f"thought {number}"), f"USER.sync-conflict-20261121-2033{number:02}-ABCDEF7.md")
+        beside.copy(
+            line(f"thought {number}"),
+            f"USER.sync-conflict-20261121-2033{number:02}-ABCDEF7.md",
+        )
     desk.close()
 
     for _ in range(8):
@@ -442,7 +521,9 @@ def test_killed_at_random_moments_each_copy_is_merged_once_and_only_then_gone(be
             assert process.stdout.readline() == b"ready\n"
             time.sleep(dice.uniform(0.0, 0.12))
             process.send_signal(signal.SIGKILL)
-        live = desk.text() + "".join(path.read_text() for path in desk.vault.glob("*sync-conflict*"))
+        live = desk.text() + "".join(
+            path.read_text() for path in desk.vault.glob("*sync-conflict*")
+        )
         assert all(f"- thought {number}\n" in live for number in range(24))
     beside.settle()
 
@@ -450,13 +531,19 @@ def test_killed_at_random_moments_each_copy_is_merged_once_and_only_then_gone(be
     assert [said.count(f"- thought {number}") for number in range(24)] == [1] * 24
     assert (said.count("- green"), said.count("- black")) == (1, 1)
     assert beside.names() == ["USER.md"]
-    merges = [record["applied"][0]["op"]["copy"] for record in desk.records() if record["source"] == "merge"]
+    merges = [
+        record["applied"][0]["op"]["copy"]
+        for record in desk.records()
+        if record["source"] == "merge"
+    ]
     assert len(merges) == len(set(merges)) == 24
     assert len(beside.trash()) == 24
 
 
 @pytest.mark.scenario("D70")
-def test_a_version_kept_within_a_tick_of_the_clock_before_the_copy_came_is_still_its_past(beside: Beside):
+def test_a_version_kept_within_a_tick_of_the_clock_before_the_copy_came_is_still_its_past(
+    beside: Beside,
+):
     """Kernels stamp files with the time of their last tick, which lies up to 10 ms behind the clock."""
     beside.desk.append("from the bot", source="tool")
     beside.desk.save(line("saved here", beside.desk.text()))
@@ -476,7 +563,9 @@ def test_a_version_kept_within_a_tick_of_the_clock_before_the_copy_came_is_still
 
 
 @pytest.mark.scenario("D69", "D70")
-def test_a_client_that_puts_the_local_text_aside_and_the_servers_in_its_place_costs_no_line(beside: Beside):
+def test_a_client_that_puts_the_local_text_aside_and_the_servers_in_its_place_costs_no_line(
+    beside: Beside,
+):
     """The copy holds what stood here, the bot's line too; what the client put there has seen neither."""
     beside.desk.append("from the bot", source="tool")
     beside.desk.save(line("saved here", beside.desk.text()))
@@ -488,7 +577,12 @@ def test_a_client_that_puts_the_local_text_aside_and_the_servers_in_its_place_co
     beside.settle()
 
     said = beside.desk.text().splitlines()
-    assert [said.count(f"- {one}") for one in ("green", "from the bot", "saved here", "from the server")] == [1] * 4
+    assert [
+        said.count(f"- {one}")
+        for one in ("green", "from the bot", "saved here", "from the server")
+    ] == [1] * 4
     assert beside.names() == ["USER.md"]
     beside.desk.curator.inbox.review("USER.md", beside.desk.now)
-    assert [one for one in beside.desk.curator.inbox.proposals() if one.state == "open"] == []
+    assert [
+        one for one in beside.desk.curator.inbox.proposals() if one.state == "open"
+    ] == []

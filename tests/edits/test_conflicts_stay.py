@@ -31,7 +31,9 @@ class Folder:
         self.desk.save(text, self.note)
         if is_seen:
             curator = self.desk.curator
-            curator.keep([curator.folder.read(self.note)], self.desk.now - self.desk.ahead)
+            curator.keep(
+                [curator.folder.read(self.note)], self.desk.now - self.desk.ahead
+            )
 
     def copy(self, text: str, name: str = COPY) -> None:
         self.desk.save(text, name)
@@ -53,8 +55,14 @@ def folder(desk: Desk) -> Folder:
 
 
 @pytest.mark.scenario("D70")
-@pytest.mark.parametrize("looks", [True, False], ids=["looked at before", "not looked at before"])
-@pytest.mark.parametrize("history", [(HORN, LAMP), (LAMP,), ()], ids=["all kept", "base not kept", "nothing kept"])
+@pytest.mark.parametrize(
+    "looks", [True, False], ids=["looked at before", "not looked at before"]
+)
+@pytest.mark.parametrize(
+    "history",
+    [(HORN, LAMP), (LAMP,), ()],
+    ids=["all kept", "base not kept", "nothing kept"],
+)
 def test_a_line_that_both_changed_is_not_replaced_when_the_person_saves_another_line(
     folder: Folder, history: tuple[str, ...], looks: bool
 ):
@@ -64,23 +72,33 @@ def test_a_line_that_both_changed_is_not_replaced_when_the_person_saves_another_
     folder.copy(BELLS)
     if looks:
         folder.settle()
-    for text in (LAMP + "- Gannet\n", LAMP + "- Gannet\n- Petrel\n", LAMP + "- Petrel\n"):
+    for text in (
+        LAMP + "- Gannet\n",
+        LAMP + "- Gannet\n- Petrel\n",
+        LAMP + "- Petrel\n",
+    ):
         folder.save(text)
 
         assert folder.settle() == []
         assert folder.text() == text
         assert folder.only().state == "conflict"
-        assert folder.conflicts.merge(folder.only(), folder.desk.now).outcome == "conflict"
+        assert (
+            folder.conflicts.merge(folder.only(), folder.desk.now).outcome == "conflict"
+        )
 
 
-def test_a_copy_that_was_called_a_conflict_stays_one_although_its_base_is_no_longer_kept(folder: Folder):
+def test_a_copy_that_was_called_a_conflict_stays_one_although_its_base_is_no_longer_kept(
+    folder: Folder,
+):
     folder.save(HORN)
     folder.save(LAMP)
     folder.copy(BELLS)
     assert folder.only().state == "conflict"
     journal = folder.desk.curator.writer.journal
     with journal.transaction():
-        journal.connection.execute("DELETE FROM versions WHERE path = ?", (folder.note,))
+        journal.connection.execute(
+            "DELETE FROM versions WHERE path = ?", (folder.note,)
+        )
     folder.desk.close()  # the daemon is started anew
 
     folder.conflicts = folder.reopened()
@@ -90,10 +108,17 @@ def test_a_copy_that_was_called_a_conflict_stays_one_although_its_base_is_no_lon
     assert folder.only().state == "conflict"
 
 
-def test_without_its_state_folder_a_copy_that_lacks_a_line_of_the_note_is_left_to_the_person(folder: Folder):
+def test_without_its_state_folder_a_copy_that_lacks_a_line_of_the_note_is_left_to_the_person(
+    folder: Folder,
+):
     """Nothing is known of the past, and the two lines are not alike: the copy may be older than either."""
-    folder.save(HORN.replace("- channel 16 first, then a horn", "- a lamp on the roof"), is_seen=False)
-    folder.copy(HORN.replace("- channel 16 first, then a horn", "- three bells at the door"))
+    folder.save(
+        HORN.replace("- channel 16 first, then a horn", "- a lamp on the roof"),
+        is_seen=False,
+    )
+    folder.copy(
+        HORN.replace("- channel 16 first, then a horn", "- three bells at the door")
+    )
 
     assert folder.settle() == []
     assert "lamp" in folder.text()
@@ -101,7 +126,13 @@ def test_without_its_state_folder_a_copy_that_lacks_a_line_of_the_note_is_left_t
 
 
 @pytest.mark.parametrize(
-    "settle", ["the note gets the copy's line", "the copy gets the note's line", "discard", "take"]
+    "settle",
+    [
+        "the note gets the copy's line",
+        "the copy gets the note's line",
+        "discard",
+        "take",
+    ],
 )
 def test_what_a_person_does_settles_a_conflict(folder: Folder, settle: str):
     folder.save(HORN)
@@ -121,12 +152,18 @@ def test_what_a_person_does_settles_a_conflict(folder: Folder, settle: str):
     folder.settle()
 
     assert folder.conflicts.found() == []
-    assert ("bells" in folder.text()) == (settle in ("the note gets the copy's line", "take"))
+    assert ("bells" in folder.text()) == (
+        settle in ("the note gets the copy's line", "take")
+    )
 
 
-def test_both_lines_stay_where_nobody_can_tell_whether_the_copy_has_seen_the_notes(folder: Folder):
+def test_both_lines_stay_where_nobody_can_tell_whether_the_copy_has_seen_the_notes(
+    folder: Folder,
+):
     folder.save(HORN.replace("- channel 16 first, then a horn", "- a lamp on the roof"))
-    folder.copy(HORN.replace("- channel 16 first, then a horn", "- three bells at the door"))
+    folder.copy(
+        HORN.replace("- channel 16 first, then a horn", "- three bells at the door")
+    )
 
     done = folder.conflicts.merge(folder.only(), folder.desk.now, both=True)
 
@@ -135,11 +172,15 @@ def test_both_lines_stay_where_nobody_can_tell_whether_the_copy_has_seen_the_not
     assert "- three bells at the door" in folder.text()
 
 
-def test_lines_written_here_are_not_removed_after_a_first_copy_of_that_device_was_merged_by_hand(folder: Folder):
+def test_lines_written_here_are_not_removed_after_a_first_copy_of_that_device_was_merged_by_hand(
+    folder: Folder,
+):
     """The second copy has a line that the note has, too, and yet its device never saw what was written here."""
     folder.save(HORN)
     folder.save(HORN + "- written here\n")
-    folder.save(HORN + "- written here\n- Petrel\n")  # typed from a first copy, which the person threw away
+    folder.save(
+        HORN + "- written here\n- Petrel\n"
+    )  # typed from a first copy, which the person threw away
     folder.copy(HORN + "- Petrel\n- Gannet\n")
     folder.save(HORN + "- written here\n- Petrel\n- Fulmar\n")
 
@@ -151,7 +192,9 @@ def test_lines_written_here_are_not_removed_after_a_first_copy_of_that_device_wa
 # A world of one note: what its person writes here, and a device that never saw all of it.
 
 WORDS = [
-    f"{first}{second}" for first in ("tar", "sel", "mon", "pir", "vek") for second in ("a", "en", "ol", "ith", "um")
+    f"{first}{second}"
+    for first in ("tar", "sel", "mon", "pir", "vek")
+    for second in ("a", "en", "ol", "ith", "um")
 ]
 
 
@@ -167,11 +210,19 @@ class World:
         self.number += 1
         return f"- {' '.join(self.dice.sample(WORDS, 4))} {self.number}"
 
-    def edited(self, lines: list[str], spared: frozenset[str] = frozenset()) -> list[str]:
+    def edited(
+        self, lines: list[str], spared: frozenset[str] = frozenset()
+    ) -> list[str]:
         """One edit by hand of any line that is not spared: changed a little, rewritten, removed, added, moved."""
         lines = list(lines)
-        free = [index for index, line in enumerate(lines) if line not in spared and line.startswith("-")]
-        kind = self.dice.choice(["word", "word", "rewrite", "remove", "add", "add", "move"])
+        free = [
+            index
+            for index, line in enumerate(lines)
+            if line not in spared and line.startswith("-")
+        ]
+        kind = self.dice.choice(
+            ["word", "word", "rewrite", "remove", "add", "add", "move"]
+        )
         if kind == "add" or not free:
             lines.insert(self.dice.randint(2, len(lines)), self.line())
             return lines
@@ -198,7 +249,12 @@ def live(folder: Folder, dice: random.Random, name: str) -> str:
     lines = ["# Me", "", *(world.line() for _ in range(dice.randint(2, 8)))]
     if dice.random() < 0.5:
         lines[2:2] = ["## Tea", ""]
-        lines += ["", "## Boats", "", *(world.line() for _ in range(dice.randint(1, 4)))]
+        lines += [
+            "",
+            "## Boats",
+            "",
+            *(world.line() for _ in range(dice.randint(1, 4))),
+        ]
     for _ in range(dice.randint(0, 2)):  # what both have seen
         folder.save(text_of(lines), is_seen=dice.random() < 0.8)
         lines = world.edited(lines)
@@ -248,10 +304,16 @@ def triples(desk: Desk, seeds: range) -> dict[str, int]:
 
 @pytest.mark.scenario("D70")
 @pytest.mark.parametrize(
-    ("first", "end"), [(0, 150), pytest.param(150, 2000, marks=pytest.mark.deep)], ids=["some", "all"]
+    ("first", "end"),
+    [(0, 150), pytest.param(150, 2000, marks=pytest.mark.deep)],
+    ids=["some", "all"],
 )
-def test_no_edit_of_a_person_is_replaced_by_a_copy_without_an_act_of_theirs(desk: Desk, first: int, end: int):
+def test_no_edit_of_a_person_is_replaced_by_a_copy_without_an_act_of_theirs(
+    desk: Desk, first: int, end: int
+):
     outcomes = triples(desk, range(first, end))
 
     assert outcomes["left"], "no conflict came up"
-    assert outcomes["merged"] > (end - first) / 20, "what merges cleanly is still merged"
+    assert outcomes["merged"] > (end - first) / 20, (
+        "what merges cleanly is still merged"
+    )

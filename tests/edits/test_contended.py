@@ -17,9 +17,19 @@ PAGE = "USER.INBOX.md"
 
 
 def start(who: str, vault: Path, count: int, seed: int) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "tests.edits.contending", who, str(vault), str(count), str(seed)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.edits.contending",
+        who,
+        str(vault),
+        str(count),
+        str(seed),
+    ]
     environment = os.environ | {"VAULT_MEMORY_EMBEDDING_KIND": "off"}
-    return subprocess.Popen(command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True
+    )
 
 
 def settle(memory: VaultMemory) -> None:
@@ -40,7 +50,10 @@ def contend(vault: Path, saves: int, ops: int, seed: int) -> None:
     began = time.monotonic()
     with VaultMemory.open(vault, environment=os.environ):
         pass  # so that both find the vault's marker
-    with start("bot", vault, ops, seed) as bot, start("person", vault, saves, seed) as person:
+    with (
+        start("bot", vault, ops, seed) as bot,
+        start("person", vault, saves, seed) as person,
+    ):
         told = json.loads(bot.communicate()[0])
         assert (person.wait(), bot.returncode, told["refused"]) == (0, 0, [])
     with VaultMemory.open(vault, environment=os.environ) as memory:
@@ -51,18 +64,32 @@ def contend(vault: Path, saves: int, ops: int, seed: int) -> None:
     lines = (vault / NOTE).read_text().splitlines()
     ours = {f"bot {number}" for number in range(ops)}
     there = {line.removeprefix("- ") for line in lines}
-    print(f"{saves} saves, {ops} ops, {told}, {len(ours - there)} in INBOX, {time.monotonic() - began:.0f} s")
+    print(
+        f"{saves} saves, {ops} ops, {told}, {len(ours - there)} in INBOX, {time.monotonic() - began:.0f} s"
+    )
 
     assert not {f"- person {number}" for number in range(saves)} - set(lines)
     assert not ours - there - proposed
     items = [line for line in lines if line.startswith("- ")]
     assert len(items) == len(set(items))
-    records = [json.loads(line) for line in (vault / f"{NOTE}.audit.jsonl").read_bytes().splitlines()]
-    done = [one["op"].get("line", "") for record in records for one in record["applied"] if one["outcome"] == "applied"]
+    records = [
+        json.loads(line)
+        for line in (vault / f"{NOTE}.audit.jsonl").read_bytes().splitlines()
+    ]
+    done = [
+        one["op"].get("line", "")
+        for record in records
+        for one in record["applied"]
+        if one["outcome"] == "applied"
+    ]
     assert sorted(line for line in done if line.startswith("bot")) == sorted(ours)
     assert {path.name for path in vault.iterdir()} <= {
-        NOTE, PAGE, f"{NOTE}.audit.jsonl", ".vault-memory", ".vault-memory.lease",
-    }  # fmt: skip
+        NOTE,
+        PAGE,
+        f"{NOTE}.audit.jsonl",
+        ".vault-memory",
+        ".vault-memory.lease",
+    }
 
 
 @pytest.mark.scenario("A1", "A2", "A4", "A5", "A7")
@@ -72,5 +99,7 @@ def test_no_line_of_the_person_or_of_the_bot_is_lost(tmp_path: Path) -> None:
 
 @pytest.mark.deep
 @pytest.mark.timeout(3600)
-def test_no_line_is_lost_in_two_thousand_saves_and_two_thousand_ops(tmp_path: Path) -> None:
+def test_no_line_is_lost_in_two_thousand_saves_and_two_thousand_ops(
+    tmp_path: Path,
+) -> None:
     contend(tmp_path / "vault", 2000, 2000, seed=2)

@@ -51,7 +51,9 @@ def test_where_one_device_curates_there_is_no_lease(laptop: Desk) -> None:
 
 
 @pytest.mark.scenario("A27")
-def test_while_one_device_curates_the_other_only_reads(laptop: Desk, tablet: Desk) -> None:
+def test_while_one_device_curates_the_other_only_reads(
+    laptop: Desk, tablet: Desk
+) -> None:
     laptop.append("sencha")
     assert not reasons(tablet.append("matcha"))
     assert json.loads(file(tablet).read_bytes())["device"] == "tablet"
@@ -67,7 +69,12 @@ def test_while_one_device_curates_the_other_only_reads(laptop: Desk, tablet: Des
     tablet.close()
     assert not file(laptop).exists(), "who is done says so"
     laptop.curator.tend(laptop.now)
-    assert laptop.text().splitlines()[4:8] == ["- green", "- sencha", "- matcha", "- gyokuro"]
+    assert laptop.text().splitlines()[4:8] == [
+        "- green",
+        "- sencha",
+        "- matcha",
+        "- gyokuro",
+    ]
     assert len(laptop.curator.trail.of("USER.md")) == 3
 
 
@@ -82,11 +89,15 @@ def test_the_lease_of_a_device_that_is_gone_lapses(laptop: Desk, tablet: Desk) -
 
     assert "- gyokuro" in laptop.text()
     tablet.ahead = laptop.ahead
-    assert reasons(tablet.append("hojicha")) == ["other_device"], "now it is the other's turn"
+    assert reasons(tablet.append("hojicha")) == ["other_device"], (
+        "now it is the other's turn"
+    )
 
 
 @pytest.mark.scenario("A27", "B50")
-def test_a_lease_of_a_clock_that_is_years_ahead_bars_nobody_for_years(laptop: Desk, tablet: Desk) -> None:
+def test_a_lease_of_a_clock_that_is_years_ahead_bars_nobody_for_years(
+    laptop: Desk, tablet: Desk
+) -> None:
     laptop.append("sencha")
     tablet.ahead = AHEAD + timedelta(days=3650)
     tablet.append("matcha")
@@ -95,7 +106,16 @@ def test_a_lease_of_a_clock_that_is_years_ahead_bars_nobody_for_years(laptop: De
 
 
 @pytest.mark.scenario("A27")
-@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"device": 3, "until": "x"}', b'{"device":"../x","until":1e999}'])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"device": 3, "until": "x"}',
+        b'{"device":"../x","until":1e999}',
+    ],
+)
 def test_a_lease_that_cannot_be_read_bars_nobody(laptop: Desk, raw: bytes) -> None:
     file(laptop).write_bytes(raw)
 
@@ -103,7 +123,9 @@ def test_a_lease_that_cannot_be_read_bars_nobody(laptop: Desk, raw: bytes) -> No
 
 
 @pytest.mark.scenario("A27")
-def test_what_a_person_saved_late_is_brought_in_although_another_device_curates(laptop: Desk, tablet: Desk) -> None:
+def test_what_a_person_saved_late_is_brought_in_although_another_device_curates(
+    laptop: Desk, tablet: Desk
+) -> None:
     laptop.append("sencha")
     with (laptop.vault / "USER.md").open("ab", buffering=0) as editor:
         laptop.append("bancha")
@@ -118,7 +140,9 @@ def test_what_a_person_saved_late_is_brought_in_although_another_device_curates(
 
 
 @pytest.mark.scenario("A27")
-def test_of_many_who_ask_at_once_one_gets_the_lease(laptop: Desk, tmp_path: Path) -> None:
+def test_of_many_who_ask_at_once_one_gets_the_lease(
+    laptop: Desk, tmp_path: Path
+) -> None:
     ask = """
 import sys, time
 from pathlib import Path
@@ -137,7 +161,15 @@ print(Lease(Path(sys.argv[1]), trail).barred("USER.md", 1000.0))
         state.mkdir()
         (state / "device").write_text(f"device-{number}")
         command = [sys.executable, "-c", ask, str(laptop.vault), str(state)]
-        running.append(subprocess.Popen(command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+        running.append(
+            subprocess.Popen(
+                command,
+                cwd=PROJECT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        )
     for one in running:
         assert one.stdin is not None
         one.stdin.write("\n")
@@ -148,14 +180,18 @@ print(Lease(Path(sys.argv[1]), trail).barred("USER.md", 1000.0))
 
 
 @pytest.mark.scenario("A27")
-def test_a_vault_that_takes_no_lease_is_still_curated(laptop: Desk, tablet: Desk) -> None:
+def test_a_vault_that_takes_no_lease_is_still_curated(
+    laptop: Desk, tablet: Desk
+) -> None:
     laptop.append("sencha")
     file(laptop).mkdir()
 
     assert not reasons(tablet.append("matcha"))
 
 
-def test_the_lease_is_not_written_through_a_link(laptop: Desk, tablet: Desk, tmp_path: Path) -> None:
+def test_the_lease_is_not_written_through_a_link(
+    laptop: Desk, tablet: Desk, tmp_path: Path
+) -> None:
     laptop.append("sencha")
     os.symlink(tmp_path / "elsewhere", file(laptop))
 

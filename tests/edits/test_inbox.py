@@ -64,7 +64,10 @@ def test_what_is_ticked_is_done_recorded_and_taken_from_the_page(desk: Desk):
     assert "green" not in desk.text()
     assert proposal not in desk.text(PAGE)
     record = desk.records()[-1]
-    assert (record["source"], [one["state"] for one in record["proposed"]]) == ("inbox", ["approved"])
+    assert (record["source"], [one["state"] for one in record["proposed"]]) == (
+        "inbox",
+        ["approved"],
+    )
     assert [done["outcome"] for done in record["applied"]] == ["applied"]
     desk.undo(record["id"])
     assert "- green\n" in desk.text()
@@ -74,7 +77,10 @@ def test_what_is_ticked_is_done_recorded_and_taken_from_the_page(desk: Desk):
 def test_what_is_turned_down_is_not_proposed_again(desk: Desk, how: str):
     propose(desk)
     page = desk.text(PAGE)
-    desk.save("# Waiting for you\n" if how == "deleted" else page.replace("- [ ]", "- [-]"), PAGE)
+    desk.save(
+        "# Waiting for you\n" if how == "deleted" else page.replace("- [ ]", "- [-]"),
+        PAGE,
+    )
     before = desk.raw()
 
     desk.curator.inbox.carry_out(PAGE, desk.now)
@@ -156,7 +162,9 @@ def test_what_is_approved_while_the_note_cannot_be_written_is_done_later(desk: D
 def test_by_its_id_a_proposal_is_approved_or_rejected(desk: Desk):
     proposal = propose(desk)
 
-    desk.curator.inbox.decide(desk.curator.inbox.find(proposal[:4]), "approved", desk.now)
+    desk.curator.inbox.decide(
+        desk.curator.inbox.find(proposal[:4]), "approved", desk.now
+    )
 
     assert "green" not in desk.text()
     assert open_ids(desk) == []
@@ -228,15 +236,27 @@ DYING = """
 @pytest.mark.scenario("B33")
 @pytest.mark.parametrize("step", ["recorded", "shown"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_what_a_page_shows_can_be_decided_whenever_a_process_was_killed(desk: Desk, step: str, when: str):
-    program = [sys.executable, "-c", textwrap.dedent(DYING), str(desk.vault), str(desk.state), step, when]
+def test_what_a_page_shows_can_be_decided_whenever_a_process_was_killed(
+    desk: Desk, step: str, when: str
+):
+    program = [
+        sys.executable,
+        "-c",
+        textwrap.dedent(DYING),
+        str(desk.vault),
+        str(desk.state),
+        step,
+        when,
+    ]
     assert subprocess.run(program, timeout=60).returncode == -signal.SIGKILL
 
     desk.curator.tend(desk.now)
     desk.curator.inbox.carry_out(PAGE, desk.now)
 
     there = desk.text(PAGE) if (desk.vault / PAGE).exists() else ""
-    assert [one.state for one in desk.curator.inbox.proposals()] == ["open"] * there.count("- [ ]")
+    assert [one.state for one in desk.curator.inbox.proposals()] == [
+        "open"
+    ] * there.count("- [ ]")
     assert ("- [ ]" in there) == ((step, when) != ("recorded", "before"))
 
 

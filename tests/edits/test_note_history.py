@@ -22,7 +22,9 @@ def forget_state(desk: Desk) -> None:
     desk.state.mkdir()
 
 
-@pytest.mark.parametrize("alone", [False, True], ids=["with snapshots", "from the audit alone"])
+@pytest.mark.parametrize(
+    "alone", [False, True], ids=["with snapshots", "from the audit alone"]
+)
 def test_undo_gives_back_the_bytes_and_undo_of_that_the_others(desk: Desk, alone: bool):
     before = desk.raw()
     done = desk.do(*OPS)
@@ -41,13 +43,19 @@ def test_undo_gives_back_the_bytes_and_undo_of_that_the_others(desk: Desk, alone
     assert desk.raw() == before
     records = desk.records()
     assert [record["source"] for record in records] == ["cli", "undo", "undo", "undo"]
-    assert [record.get("undoes") for record in records[1:]] == [record["id"] for record in records[:-1]]
+    assert [record.get("undoes") for record in records[1:]] == [
+        record["id"] for record in records[:-1]
+    ]
 
 
-@pytest.mark.parametrize("alone", [False, True], ids=["with snapshots", "from the audit alone"])
+@pytest.mark.parametrize(
+    "alone", [False, True], ids=["with snapshots", "from the audit alone"]
+)
 def test_undo_in_a_note_that_changed_since_leaves_the_rest(desk: Desk, alone: bool):
     done = desk.do(*OPS)
-    desk.save(desk.text().replace("All of them.", "All but one.").replace("# Me", "# Myself"))
+    desk.save(
+        desk.text().replace("All of them.", "All but one.").replace("# Me", "# Myself")
+    )
     if alone:
         forget_state(desk)
 
@@ -66,7 +74,10 @@ def test_what_a_person_made_of_an_item_survives_its_undo(desk: Desk):
 
 
 def test_undo_of_a_note_that_was_made_takes_it_away_and_back(desk: Desk):
-    made = desk.do({"op": "add_heading", "heading": "Tides", "lines": ["high at six"]}, note="memory/tides.md")
+    made = desk.do(
+        {"op": "add_heading", "heading": "Tides", "lines": ["high at six"]},
+        note="memory/tides.md",
+    )
 
     gone = desk.undo(made.audit_id)
     assert not (desk.vault / "memory/tides.md").exists()
@@ -110,11 +121,17 @@ def test_history_has_each_version_and_who_made_it(desk: Desk):
     assert versions[0].bytes == len(desk.raw())
 
 
-def test_history_knows_the_version_that_stands_there_although_nobody_kept_it(desk: Desk):
+def test_history_knows_the_version_that_stands_there_although_nobody_kept_it(
+    desk: Desk,
+):
     desk.append("black", source="tool")
     desk.save("## Tea\n")
 
-    assert [version.by for version in desk.curator.past.history("USER.md")] == ["person", "tool", "person"]
+    assert [version.by for version in desk.curator.past.history("USER.md")] == [
+        "person",
+        "tool",
+        "person",
+    ]
 
 
 def test_a_version_can_be_put_there_again_and_that_taken_back(desk: Desk):
@@ -125,7 +142,12 @@ def test_a_version_can_be_put_there_again_and_that_taken_back(desk: Desk):
     revision = desk.curator.past.history("USER.md")[-1].revision
     now = desk.now
 
-    run = desk.curator.new_run("USER.md", "cli", now, restores=desk.curator.past.version("USER.md", revision[:12])[0])
+    run = desk.curator.new_run(
+        "USER.md",
+        "cli",
+        now,
+        restores=desk.curator.past.version("USER.md", revision[:12])[0],
+    )
     edit = desk.curator.run(run, now)
     assert desk.raw() == first
     desk.undo(edit.audit_id)
@@ -141,8 +163,14 @@ def test_records_of_other_devices_and_torn_lines_are_read(desk: Desk):
 
     later = desk.append("white")
 
-    assert [record.id for record in desk.curator.trail.of("USER.md")] == [done.audit_id, later.audit_id]
-    assert [record.id for record in desk.curator.trail.all()] == [done.audit_id, later.audit_id]
+    assert [record.id for record in desk.curator.trail.of("USER.md")] == [
+        done.audit_id,
+        later.audit_id,
+    ]
+    assert [record.id for record in desk.curator.trail.all()] == [
+        done.audit_id,
+        later.audit_id,
+    ]
 
 
 def test_the_history_of_what_is_no_note_is_refused(desk: Desk):

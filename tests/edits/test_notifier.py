@@ -45,7 +45,9 @@ class Channel:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+        threading.Thread(
+            target=self.server.serve_forever, args=(0.01,), daemon=True
+        ).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}/hook/s3cret"
 
     @property
@@ -63,7 +65,12 @@ def channel() -> Iterator[Channel]:
 
 
 def telling(
-    desk: Desk, *, url: str = "", command: tuple[str, ...] = (), timeout: float = 5.0, most: int = 100
+    desk: Desk,
+    *,
+    url: str = "",
+    command: tuple[str, ...] = (),
+    timeout: float = 5.0,
+    most: int = 100,
 ) -> Announcer:
     announcer = Announcer(url, command, timeout=timeout, most=most)
     desk.options["tell"] = announcer.tell
@@ -74,13 +81,17 @@ def python(program: str, *arguments: object) -> tuple[str, ...]:
     return (sys.executable, "-c", program, *map(str, arguments))
 
 
-def test_a_webhook_gets_one_line_for_each_edit_and_no_word_of_the_note(desk: Desk, channel: Channel):
+def test_a_webhook_gets_one_line_for_each_edit_and_no_word_of_the_note(
+    desk: Desk, channel: Channel
+):
     announcer = telling(desk, url=channel.url)
 
     desk.do(
-        {"op": "append", "heading": "Tea", "line": SECRET}, {"op": "append", "heading": "Tea", "line": "white"},
-        {"op": "add_heading", "heading": "Secret plans", "lines": [SECRET]}, source="tool",
-    )  # fmt: skip
+        {"op": "append", "heading": "Tea", "line": SECRET},
+        {"op": "append", "heading": "Tea", "line": "white"},
+        {"op": "add_heading", "heading": "Secret plans", "lines": [SECRET]},
+        source="tool",
+    )
     desk.do({"op": "remove", "heading": "Tea", "match": SECRET}, source="nightly")
     desk.do({"op": "remove", "heading": "Tea", "match": "green"}, source="nightly")
     announcer.close()
@@ -90,10 +101,15 @@ def test_a_webhook_gets_one_line_for_each_edit_and_no_word_of_the_note(desk: Des
         "USER.md curated: -1 removed",
         "USER.md curated: 1 proposed",
     ]
-    assert not any(word in str(channel.bodies) for word in ("gull", "white", "green", "plans", "Tea"))
+    assert not any(
+        word in str(channel.bodies)
+        for word in ("gull", "white", "green", "plans", "Tea")
+    )
 
 
-def test_a_command_gets_the_line_on_its_standard_input_without_a_shell(desk: Desk, tmp_path: Path):
+def test_a_command_gets_the_line_on_its_standard_input_without_a_shell(
+    desk: Desk, tmp_path: Path
+):
     log = tmp_path / "log $(touch oops); x"
     program = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read())"
     announcer = telling(desk, command=python(program, log))
@@ -104,7 +120,9 @@ def test_a_command_gets_the_line_on_its_standard_input_without_a_shell(desk: Des
     assert log.read_text() == "USER.md curated: +1 appended\n"
 
 
-def test_what_a_person_did_and_what_changed_nothing_is_not_told(desk: Desk, channel: Channel):
+def test_what_a_person_did_and_what_changed_nothing_is_not_told(
+    desk: Desk, channel: Channel
+):
     announcer = telling(desk, url=channel.url)
 
     edit = desk.append("white", source="cli")
@@ -116,7 +134,9 @@ def test_what_a_person_did_and_what_changed_nothing_is_not_told(desk: Desk, chan
     assert channel.bodies == []
 
 
-def test_a_write_that_waited_is_told_when_it_is_made_and_once(desk: Desk, channel: Channel):
+def test_a_write_that_waited_is_told_when_it_is_made_and_once(
+    desk: Desk, channel: Channel
+):
     announcer = telling(desk, url=channel.url)
     path = desk.vault / "USER.md"
     path.chmod(0o444)
@@ -138,14 +158,20 @@ def test_no_edit_waits_for_a_channel_that_hangs(desk: Desk, channel: Channel):
     for number in range(3):
         desk.append(f"tea {number}", source="tool")
     assert time.monotonic() - began < 3.0  # far less than the channel takes
-    assert [line for line in desk.text().splitlines() if "tea " in line] == ["- tea 0", "- tea 1", "- tea 2"]
+    assert [line for line in desk.text().splitlines() if "tea " in line] == [
+        "- tea 0",
+        "- tea 1",
+        "- tea 2",
+    ]
 
     channel.wait.set()
     announcer.close()
     assert len(channel.lines) == 3
 
 
-@pytest.mark.parametrize("fault", ["nothing listens", "an error", "no such command", "a command that fails"])
+@pytest.mark.parametrize(
+    "fault", ["nothing listens", "an error", "no such command", "a command that fails"]
+)
 def test_a_channel_that_fails_is_complained_about_once_and_the_edits_stand(
     desk: Desk, channel: Channel, caplog: pytest.LogCaptureFixture, fault: str
 ):
@@ -155,7 +181,11 @@ def test_a_channel_that_fails_is_complained_about_once_and_the_edits_stand(
     elif fault == "an error":
         channel.status, url = 500, channel.url
     else:
-        command = ("/no/such/program",) if fault == "no such command" else python("raise SystemExit(3)")
+        command = (
+            ("/no/such/program",)
+            if fault == "no such command"
+            else python("raise SystemExit(3)")
+        )
     announcer = telling(desk, url=url, command=command)
 
     with caplog.at_level(logging.WARNING):
@@ -164,11 +194,17 @@ def test_a_channel_that_fails_is_complained_about_once_and_the_edits_stand(
         announcer.close()
 
     assert len(desk.records()) == 2
-    [said] = [record.getMessage() for record in caplog.records if "cannot be told" in record.getMessage()]
+    [said] = [
+        record.getMessage()
+        for record in caplog.records
+        if "cannot be told" in record.getMessage()
+    ]
     assert "s3cret" not in said
 
 
-def test_a_command_that_takes_too_long_is_ended_with_what_it_started(desk: Desk, tmp_path: Path):
+def test_a_command_that_takes_too_long_is_ended_with_what_it_started(
+    desk: Desk, tmp_path: Path
+):
     alive = tmp_path / "alive"
     child = f"import time; time.sleep(1.0); open({str(alive)!r}, 'w')"
     program = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
@@ -195,7 +231,9 @@ def test_only_so_much_waits_to_be_told(desk: Desk, channel: Channel):
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_the_configuration_says_where_and_whether(outside: Outside, channel: Channel, tmp_path: Path, told: bool):
+def test_the_configuration_says_where_and_whether(
+    outside: Outside, channel: Channel, tmp_path: Path, told: bool
+):
     outside.write("USER.md", NOTE)
     file = tmp_path / "vault-memory.toml"
     file.write_text(
@@ -204,7 +242,9 @@ def test_the_configuration_says_where_and_whether(outside: Outside, channel: Cha
     )
     outside.settings = {"VAULT_MEMORY_CONFIG": str(file)}
 
-    assert outside.run("append", "USER.md", "Tea", "white", "--source", "tool").code == 0
+    assert (
+        outside.run("append", "USER.md", "Tea", "white", "--source", "tool").code == 0
+    )
 
     assert channel.lines == (["USER.md curated: +1 appended"] if told else [])
 
@@ -213,7 +253,10 @@ def test_a_daemon_tells_what_it_folds_in(outside: Outside, channel: Channel):
     path = outside.write("USER.md", NOTE)
     with outside.daemon(CURATION_SUMMARY_URL=channel.url):
         path.chmod(0o444)
-        assert outside.run("append", "USER.md", "Tea", "white", "--source", "tool").code == 75
+        assert (
+            outside.run("append", "USER.md", "Tea", "white", "--source", "tool").code
+            == 75
+        )
         path.chmod(0o644)
         until(lambda: channel.lines == ["USER.md curated: +1 appended"])
 
@@ -235,12 +278,17 @@ def test_a_command_is_a_list(tmp_path: Path):
     assert config.load(file, {}).curation.summary_command == ("notify", "--quiet")
 
 
-def test_the_vault_tells_with_what_the_configuration_names(outside: Outside, channel: Channel):
+def test_the_vault_tells_with_what_the_configuration_names(
+    outside: Outside, channel: Channel
+):
     outside.write("USER.md", NOTE)
     asked = config.Config(
-        embedding=config.Embedding(kind="off"), curation=config.Curation(summary_url=channel.url)
-    )  # fmt: skip
-    with VaultMemory.open(outside.vault, asked, environment=outside.environment) as memory:
+        embedding=config.Embedding(kind="off"),
+        curation=config.Curation(summary_url=channel.url),
+    )
+    with VaultMemory.open(
+        outside.vault, asked, environment=outside.environment
+    ) as memory:
         memory.apply("USER.md", [{"op": "append", "heading": "Tea", "line": "white"}])
 
     assert channel.lines == ["USER.md curated: +1 appended"]

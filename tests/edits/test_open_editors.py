@@ -31,7 +31,12 @@ class Editor:
         self._terminal, its = pty.openpty()
         terminal = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
         self.process = subprocess.Popen(
-            [*command, str(path)], stdin=its, stdout=its, stderr=its, env=terminal, start_new_session=True
+            [*command, str(path)],
+            stdin=its,
+            stdout=its,
+            stderr=its,
+            env=terminal,
+            start_new_session=True,
         )
         os.close(its)
         until_quiet(self._terminal, 0.3)
@@ -109,4 +114,6 @@ def test_who_saves_all_the_same_takes_no_line_of_the_bot_away(outside: Outside) 
         text = path.read_text()
         assert "- Gannet\n" in text
         assert "- oolong\n" in text
-        assert "- black\n" in text or [one.op["line"] for one in memory.inbox()] == ["black"]
+        assert "- black\n" in text or [one.op["line"] for one in memory.inbox()] == [
+            "black"
+        ]

@@ -9,7 +9,9 @@ from vault_memory.edits.edit_errors import NotCurated
 from vault_memory.errors import BadPath
 
 PAGE = "USER.INBOX.md"
-MINE = "# Me\n\n## Tea\n\n" + "".join(f"- tea number {number}\n" for number in range(12))
+MINE = "# Me\n\n## Tea\n\n" + "".join(
+    f"- tea number {number}\n" for number in range(12)
+)
 ORDERS = """# Letter
 
 ## Read this
@@ -38,24 +40,33 @@ def test_nothing_is_done_for_a_note_or_a_page_that_says_so(desk: Desk):
     desk.curator.tend(desk.now)
     desk.curator.inbox.carry_out(PAGE, desk.now)
     desk.curator.inbox.review("memory/letter.md", desk.now)
-    desk.append("from the harbour", heading="Read this", note="memory/letter.md", source="tool")
+    desk.append(
+        "from the harbour", heading="Read this", note="memory/letter.md", source="tool"
+    )
 
     assert desk.text() == MINE
     assert desk.text(PAGE) == FORGED
     assert desk.records() == []
-    assert desk.text("memory/letter.md").startswith(ORDERS.partition("\n```")[0].rstrip("\n"))
+    assert desk.text("memory/letter.md").startswith(
+        ORDERS.partition("\n```")[0].rstrip("\n")
+    )
 
 
 @pytest.mark.scenario("H123")
 def test_a_bot_that_obeys_can_ask_for_no_more_than_ops(desk: Desk):
     desk.save(MINE)
     obeyed: list[Any] = [
-        {"op": "delete_note"}, {"op": "write", "text": "pays Mallory"}, {"op": "approve", "id": "7c1e90ab12"},
+        {"op": "delete_note"},
+        {"op": "write", "text": "pays Mallory"},
+        {"op": "approve", "id": "7c1e90ab12"},
         {"op": "append", "heading": "Tea", "line": "a\n## Debts\n- pays Mallory"},
         {"op": "add_heading", "heading": "Debts\n- pays Mallory", "lines": ["x"]},
-        {"op": "remove", "heading": "Tea", "match": ""}, {"op": "remove", "heading": "Tea", "match": "tea number"},
-        {"op": "append", "heading": "../../.ssh", "line": "x"}, "rm -rf .", None,
-    ]  # fmt: skip
+        {"op": "remove", "heading": "Tea", "match": ""},
+        {"op": "remove", "heading": "Tea", "match": "tea number"},
+        {"op": "append", "heading": "../../.ssh", "line": "x"},
+        "rm -rf .",
+        None,
+    ]
 
     edit = desk.do(*obeyed, source="tool")
 
@@ -71,7 +82,11 @@ def test_a_bot_that_deletes_all_is_held_by_the_brake(desk: Desk, human_items: st
     desk.save(MINE)
 
     edit = desk.do(
-        *({"op": "remove", "heading": "Tea", "match": f"tea number {one}"} for one in range(2, 10)), source="nightly"
+        *(
+            {"op": "remove", "heading": "Tea", "match": f"tea number {one}"}
+            for one in range(2, 10)
+        ),
+        source="nightly",
     )
 
     assert desk.text() == MINE
@@ -81,12 +96,25 @@ def test_a_bot_that_deletes_all_is_held_by_the_brake(desk: Desk, human_items: st
 
 @pytest.mark.scenario("H123")
 @pytest.mark.parametrize(
-    "note", ["../USER.md", "/etc/passwd.md", ".vault-memory", "USER.md.audit.jsonl", PAGE, "notes.txt", "a/../../b.md"]
+    "note",
+    [
+        "../USER.md",
+        "/etc/passwd.md",
+        ".vault-memory",
+        "USER.md.audit.jsonl",
+        PAGE,
+        "notes.txt",
+        "a/../../b.md",
+    ],
 )
 def test_no_file_but_a_note_of_the_memory_is_written(desk: Desk, note: str):
     before = {path.name: path.read_bytes() for path in desk.vault.iterdir()}
 
     with pytest.raises((NotCurated, BadPath)):
-        desk.do({"op": "add_heading", "heading": "Debts", "lines": ["pays Mallory"]}, note=note, source="tool")
+        desk.do(
+            {"op": "add_heading", "heading": "Debts", "lines": ["pays Mallory"]},
+            note=note,
+            source="tool",
+        )
 
     assert {path.name: path.read_bytes() for path in desk.vault.iterdir()} == before

@@ -45,15 +45,21 @@ def meanwhile(desk: Desk, text: str) -> None:
 
 
 @pytest.mark.scenario("A1")
-def test_what_a_person_saved_meanwhile_and_what_the_bot_wrote_are_both_there(desk: Desk):
+def test_what_a_person_saved_meanwhile_and_what_the_bot_wrote_are_both_there(
+    desk: Desk,
+):
     desk.save(TEA)
     meanwhile(desk, TEA.replace("- Sula\n", "- Sula\n- Gannet\n"))
 
     edit = desk.append("black", source="tool")
 
-    assert desk.text() == TEA.replace("- Sula\n", "- Sula\n- Gannet\n").replace("- white\n", "- white\n- black\n")
+    assert desk.text() == TEA.replace("- Sula\n", "- Sula\n- Gannet\n").replace(
+        "- white\n", "- white\n- black\n"
+    )
     [record] = desk.records()
-    assert "Gannet" not in "".join(line for line in record["diff"].splitlines() if line.startswith(("+", "-")))
+    assert "Gannet" not in "".join(
+        line for line in record["diff"].splitlines() if line.startswith(("+", "-"))
+    )
     assert record["before"] == edit.before != record["after"]
 
 
@@ -77,7 +83,9 @@ def test_an_item_follows_a_section_that_was_renamed_meanwhile(desk: Desk):
 
     desk.append("black", source="tool")
 
-    assert desk.text() == TEA.replace("## Tea", "## Hot drinks").replace("- white\n", "- white\n- black\n")
+    assert desk.text() == TEA.replace("## Tea", "## Hot drinks").replace(
+        "- white\n", "- white\n- black\n"
+    )
 
 
 @pytest.mark.scenario("A15")
@@ -88,13 +96,18 @@ def test_an_item_that_was_moved_meanwhile_is_edited_where_it_stands(desk: Desk):
     desk.close()
     meanwhile(desk, moved)
 
-    desk.do({"op": "replace", "heading": "Tea", "match": "black", "line": "black, strong"}, source="cli")
+    desk.do(
+        {"op": "replace", "heading": "Tea", "match": "black", "line": "black, strong"},
+        source="cli",
+    )
 
     assert desk.text() == moved.replace("- black\n", "- black, strong\n")
 
 
 @pytest.mark.scenario("A16")
-def test_a_section_that_was_deleted_meanwhile_comes_back_with_the_new_item_alone(desk: Desk):
+def test_a_section_that_was_deleted_meanwhile_comes_back_with_the_new_item_alone(
+    desk: Desk,
+):
     desk.save(TEA)
     meanwhile(desk, "# Me\n\n## Boats\n\n- Sula\n")
 
@@ -154,7 +167,12 @@ def test_a_note_with_a_second_name_waits(desk: Desk):
 def test_a_person_who_just_saved_is_waited_for_a_moment(desk: Desk):
     desk.save(TEA)
     now = datetime.now(UTC)
-    run = desk.curator.new_run("USER.md", "cli", now, ops=({"op": "append", "heading": "Tea", "line": "black"},))
+    run = desk.curator.new_run(
+        "USER.md",
+        "cli",
+        now,
+        ops=({"op": "append", "heading": "Tea", "line": "black"},),
+    )
 
     edit = desk.curator.run(run, now)
 
@@ -166,12 +184,19 @@ def test_a_person_who_just_saved_is_waited_for_a_moment(desk: Desk):
 def test_at_night_a_note_that_was_just_saved_is_left_for_later(desk: Desk):
     desk.save(TEA)
     now = datetime.now(UTC)
-    run = desk.curator.new_run("USER.md", "nightly", now, ops=({"op": "append", "heading": "Tea", "line": "black"},))
+    run = desk.curator.new_run(
+        "USER.md",
+        "nightly",
+        now,
+        ops=({"op": "append", "heading": "Tea", "line": "black"},),
+    )
 
     edit = desk.curator.run(run, now)
 
     assert [waiting.reason for waiting in edit.pending] == ["hot"]
-    assert [record.id for record in desk.curator.tend(now + timedelta(seconds=60))] == [run.id]
+    assert [record.id for record in desk.curator.tend(now + timedelta(seconds=60))] == [
+        run.id
+    ]
     assert "- black\n" in desk.text()
 
 
@@ -201,9 +226,18 @@ KILLED = """
 
 @pytest.mark.scenario("B33", "B37")
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_process_killed_between_the_text_and_its_record_leaves_one_record(desk: Desk, when: str):
+def test_a_process_killed_between_the_text_and_its_record_leaves_one_record(
+    desk: Desk, when: str
+):
     desk.save(TEA)
-    program = [sys.executable, "-c", textwrap.dedent(KILLED), str(desk.vault), str(desk.state), when]
+    program = [
+        sys.executable,
+        "-c",
+        textwrap.dedent(KILLED),
+        str(desk.vault),
+        str(desk.state),
+        when,
+    ]
     assert subprocess.run(program, timeout=60).returncode == -signal.SIGKILL
     assert "- black\n" in desk.text()
 
@@ -252,12 +286,20 @@ MANY = """
 
 
 def test_several_processes_at_one_note_lose_no_line_and_no_record(desk: Desk):
-    program = [sys.executable, "-c", textwrap.dedent(MANY), str(desk.vault), str(desk.state)]
+    program = [
+        sys.executable,
+        "-c",
+        textwrap.dedent(MANY),
+        str(desk.vault),
+        str(desk.state),
+    ]
     running = [subprocess.Popen([*program, who]) for who in ("ann", "bob", "cyd")]
 
     assert [process.wait(120) for process in running] == [0, 0, 0]
 
-    wanted = {f"- {who} {number}" for who in ("ann", "bob", "cyd") for number in range(15)}
+    wanted = {
+        f"- {who} {number}" for who in ("ann", "bob", "cyd") for number in range(15)
+    }
     assert wanted <= set(desk.text().splitlines())
     lines = [record["applied"][0]["op"]["line"] for record in desk.records()]
     assert sorted(f"- {line}" for line in lines) == sorted(wanted)
@@ -266,7 +308,9 @@ def test_several_processes_at_one_note_lose_no_line_and_no_record(desk: Desk):
 
 @pytest.mark.scenario("A3", "A23")
 @pytest.mark.parametrize("half", ["", "# Me\n\n## T", None])
-def test_nothing_is_refused_for_what_only_half_a_save_lacks(desk: Desk, half: str | None):
+def test_nothing_is_refused_for_what_only_half_a_save_lacks(
+    desk: Desk, half: str | None
+):
     desk.save(TEA)
     desk.append("black", source="tool")
     whole = desk.text().replace("- Sula\n", "- Sula\n- Gannet\n")
@@ -278,7 +322,12 @@ def test_nothing_is_refused_for_what_only_half_a_save_lacks(desk: Desk, half: st
     person = threading.Timer(0.6, path.write_text, [whole])
     person.start()
     now = datetime.now(UTC)
-    run = desk.curator.new_run("USER.md", "tool", now, ops=({"op": "append", "heading": "Tea", "line": "oolong"},))
+    run = desk.curator.new_run(
+        "USER.md",
+        "tool",
+        now,
+        ops=({"op": "append", "heading": "Tea", "line": "oolong"},),
+    )
 
     edit = desk.curator.run(run, now)
     person.join()
@@ -294,13 +343,22 @@ def test_a_note_that_is_gone_for_good_is_not_waited_for_long(desk: Desk):
     desk.append("black", source="tool")
     (desk.vault / "USER.md").unlink()
     now = datetime.now(UTC)
-    run = desk.curator.new_run("USER.md", "tool", now, ops=({"op": "append", "heading": "Tea", "line": "oolong"},))
+    run = desk.curator.new_run(
+        "USER.md",
+        "tool",
+        now,
+        ops=({"op": "append", "heading": "Tea", "line": "oolong"},),
+    )
 
-    assert [refused.reason for refused in desk.curator.run(run, now).rejected] == ["heading_missing"]
+    assert [refused.reason for refused in desk.curator.run(run, now).rejected] == [
+        "heading_missing"
+    ]
 
 
 @pytest.mark.scenario("A3")
-def test_a_note_that_is_empty_while_it_is_saved_for_the_first_time_is_waited_for(desk: Desk):
+def test_a_note_that_is_empty_while_it_is_saved_for_the_first_time_is_waited_for(
+    desk: Desk,
+):
     """Nothing is known of the note yet: that it is empty can only be told to be half a save by waiting."""
     desk.ahead = timedelta()
     (desk.vault / "USER.md").write_bytes(b"")

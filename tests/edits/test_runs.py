@@ -27,14 +27,26 @@ def test_an_op_changes_its_line_and_is_recorded_with_a_diff(desk: Desk):
 
     edit = desk.append("black")
 
-    assert desk.text() == "# Me\n\n## Tea\n\n- green\n- black\n\n## Boats\n\nAll of them.\n"
+    assert (
+        desk.text()
+        == "# Me\n\n## Tea\n\n- green\n- black\n\n## Boats\n\nAll of them.\n"
+    )
     assert (edit.before, edit.after) == (sha(before), sha(desk.raw()))
     [record] = desk.records()
     assert record["id"] == edit.audit_id
-    assert (record["before"], record["after"], record["source"]) == (edit.before, edit.after, "cli")
+    assert (record["before"], record["after"], record["source"]) == (
+        edit.before,
+        edit.after,
+        "cli",
+    )
     assert record["user_id"] == "main"
     assert "+- black\n" in record["diff"]
-    assert record["applied"] == [{"op": {"op": "append", "heading": "Tea", "line": "black"}, "outcome": "applied"}]
+    assert record["applied"] == [
+        {
+            "op": {"op": "append", "heading": "Tea", "line": "black"},
+            "outcome": "applied",
+        }
+    ]
     assert edit.summary == "USER.md curated: +1 appended"
     assert desk.learnt == ["USER.md"]
 
@@ -53,7 +65,11 @@ def test_a_run_without_effect_touches_nothing_and_is_recorded(desk: Desk):
 def test_a_run_whose_ops_were_all_refused_leaves_one_record(desk: Desk):
     edit = desk.do({"op": "append", "heading": "Tee", "line": "x"}, {"op": "fly"}, 7)
 
-    assert [refused.reason for refused in edit.rejected] == ["heading_missing", "unknown_op", "wrong_type"]
+    assert [refused.reason for refused in edit.rejected] == [
+        "heading_missing",
+        "unknown_op",
+        "wrong_type",
+    ]
     assert edit.rejected[0].headings == ("Tea", "Boats")
     assert len(desk.records()) == 1
 
@@ -65,21 +81,29 @@ def test_a_run_without_ops_leaves_no_record(desk: Desk):
 
 
 def test_good_ops_are_done_while_bad_ones_are_refused(desk: Desk):
-    edit = desk.do({"op": "append", "heading": "Tea", "line": "black"}, {"op": "append", "heading": "Tea", "line": ""})
+    edit = desk.do(
+        {"op": "append", "heading": "Tea", "line": "black"},
+        {"op": "append", "heading": "Tea", "line": ""},
+    )
 
     assert "- black\n" in desk.text()
     assert [refused.reason for refused in edit.rejected] == ["empty_line"]
 
 
 def test_a_heading_makes_a_note_that_is_not_there(desk: Desk):
-    edit = desk.do({"op": "add_heading", "heading": "Tides", "lines": ["high at six"]}, note="memory/sea/tides.md")
+    edit = desk.do(
+        {"op": "add_heading", "heading": "Tides", "lines": ["high at six"]},
+        note="memory/sea/tides.md",
+    )
 
     assert desk.text("memory/sea/tides.md") == "## Tides\n\n- high at six\n"
     assert edit.before is None
     assert len(desk.records("memory/sea/tides.md")) == 1
 
 
-def test_nothing_is_made_for_an_op_that_is_refused_in_a_note_that_is_not_there(desk: Desk):
+def test_nothing_is_made_for_an_op_that_is_refused_in_a_note_that_is_not_there(
+    desk: Desk,
+):
     edit = desk.append("x", note="memory/sea/typo.md")
 
     assert [refused.reason for refused in edit.rejected] == ["heading_missing"]
@@ -111,18 +135,31 @@ def test_the_revision_that_is_expected_lets_the_op_through(desk: Desk):
 
 
 def test_a_dry_run_computes_everything_and_writes_nothing(desk: Desk):
-    before = {path: path.read_bytes() for path in desk.vault.rglob("*") if path.is_file()}
+    before = {
+        path: path.read_bytes() for path in desk.vault.rglob("*") if path.is_file()
+    }
 
     edit = desk.append("black", dry_run=True)
 
     assert edit.changed
     assert "+- black" in edit.diff
     assert edit.audit_id is None
-    assert {path: path.read_bytes() for path in desk.vault.rglob("*") if path.is_file()} == before
+    assert {
+        path: path.read_bytes() for path in desk.vault.rglob("*") if path.is_file()
+    } == before
     assert (desk.learnt, desk.curator.waiting()) == ([], [])
 
 
-@pytest.mark.parametrize("note", ["SOUL.md", "INBOX.md", "transcripts/2026-01-01.jsonl", "USER.md.audit.jsonl", "a/b"])
+@pytest.mark.parametrize(
+    "note",
+    [
+        "SOUL.md",
+        "INBOX.md",
+        "transcripts/2026-01-01.jsonl",
+        "USER.md.audit.jsonl",
+        "a/b",
+    ],
+)
 def test_what_is_no_note_of_that_kind_is_refused(desk: Desk, note: str):
     with pytest.raises(NotCurated):
         desk.append("x", note=note)
@@ -148,10 +185,15 @@ def test_the_form_of_the_note_is_kept(desk: Desk, before: bytes, after: bytes):
 
 @pytest.mark.scenario("A20")
 def test_prose_is_never_rewritten(desk: Desk):
-    prose = "Just a page of thoughts, with no structure at all.\n\nAnd another thought.\n"
+    prose = (
+        "Just a page of thoughts, with no structure at all.\n\nAnd another thought.\n"
+    )
     desk.save(prose)
 
-    desk.do({"op": "add_heading", "heading": "Learned", "lines": ["likes prose"]}, source="tool")
+    desk.do(
+        {"op": "add_heading", "heading": "Learned", "lines": ["likes prose"]},
+        source="tool",
+    )
 
     assert desk.text() == prose + "\n## Learned\n\n- likes prose\n"
 
@@ -181,18 +223,33 @@ def test_a_link_that_leads_out_of_the_vault_is_refused(desk: Desk, tmp_path: Pat
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
-    | st.sampled_from(["op", "append", "remove", "heading", "Tea", "green", "line", "match"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["op", "heading", "line", "lines", "match", "x"]), inner, max_size=4
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(
+        ["op", "append", "remove", "heading", "Tea", "green", "line", "match"]
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["op", "heading", "line", "lines", "match", "x"]),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(ops=st.lists(JSON, min_size=1, max_size=3), source=st.sampled_from(["cli", "tool"]))
-def test_any_json_as_ops_leaves_a_note_that_still_says_the_rest(desk: Desk, ops: list[Any], source: str):
+@given(
+    ops=st.lists(JSON, min_size=1, max_size=3), source=st.sampled_from(["cli", "tool"])
+)
+def test_any_json_as_ops_leaves_a_note_that_still_says_the_rest(
+    desk: Desk, ops: list[Any], source: str
+):
     records = len(desk.records())
 
     desk.do(*ops, source=source)

@@ -14,7 +14,10 @@ WITH_BLACK = TEA.replace("- white\n", "- white\n- black\n")
 
 def rewrite(desk: Desk, **asked: Any) -> Any:
     """The bot changes the item that it wrote."""
-    return desk.do({"op": "replace", "heading": "Tea", "match": "black", "line": "black, strong"}, **asked)
+    return desk.do(
+        {"op": "replace", "heading": "Tea", "match": "black", "line": "black, strong"},
+        **asked,
+    )
 
 
 @pytest.fixture
@@ -29,7 +32,9 @@ def of_both(desk: Desk) -> Desk:
 
 
 @pytest.mark.scenario("A13")
-@pytest.mark.parametrize("theirs", ["black, in the morning", "black with milk", "oolong"])
+@pytest.mark.parametrize(
+    "theirs", ["black, in the morning", "black with milk", "oolong"]
+)
 @pytest.mark.parametrize("human_items", ["propose", "edit"])
 def test_of_an_item_that_both_changed_the_persons_line_stays_and_the_bots_waits_in_the_inbox(
     of_both: Desk, theirs: str, human_items: str
@@ -43,7 +48,12 @@ def test_of_an_item_that_both_changed_the_persons_line_stays_and_the_bots_waits_
     assert of_both.text() == saved
     assert edit.applied == edit.rejected == ()
     [proposal] = edit.proposed
-    assert proposal.op == {"op": "replace", "heading": "Tea", "match": theirs, "line": "black, strong"}
+    assert proposal.op == {
+        "op": "replace",
+        "heading": "Tea",
+        "match": theirs,
+        "line": "black, strong",
+    }
     assert f"id {proposal.id}" in of_both.text(PAGE)
 
     of_both.save(of_both.text(PAGE).replace("- [ ]", "- [x]"), PAGE)
@@ -67,7 +77,9 @@ def test_also_when_the_bots_write_had_to_wait(of_both: Desk):
     assert '"oolong" to "black, strong"' in of_both.text(PAGE)
 
 
-def test_what_a_person_asks_for_is_done_to_the_newer_text_as_far_as_it_fits(of_both: Desk):
+def test_what_a_person_asks_for_is_done_to_the_newer_text_as_far_as_it_fits(
+    of_both: Desk,
+):
     meanwhile(of_both, WITH_BLACK.replace("- black\n", "- black, in the morning\n"))
 
     edit = rewrite(of_both, source="cli")
@@ -93,7 +105,9 @@ def test_an_item_that_a_person_doubled_on_purpose_stays_twice(of_both: Desk):
 
     of_both.append("oolong", source="tool")
 
-    assert of_both.text() == doubled.replace("- black\n- black\n", "- black\n- black\n- oolong\n")
+    assert of_both.text() == doubled.replace(
+        "- black\n- black\n", "- black\n- black\n- oolong\n"
+    )
     again = rewrite(of_both, source="tool")
     assert [refused.reason for refused in again.rejected] == ["multiple_matches"]
     assert of_both.text().count("- black\n") == 2
@@ -106,7 +120,9 @@ def test_a_persons_order_and_the_bots_text_are_both_kept(of_both: Desk):
     edit = rewrite(of_both, source="tool")
 
     assert [done.outcome for done in edit.applied] == ["applied"]
-    assert of_both.text() == TEA.replace("- green\n- white\n", "- black, strong\n- white\n- green\n")
+    assert of_both.text() == TEA.replace(
+        "- green\n- white\n", "- black, strong\n- white\n- green\n"
+    )
 
 
 def test_undo_of_what_a_person_changed_since_waits_in_the_inbox(of_both: Desk):
@@ -134,13 +150,20 @@ def test_undo_of_a_restored_version_proposes_what_a_person_changed_since(of_both
 
     assert of_both.text() == saved
     assert [one.op for one in undone.proposed] == [
-        {"op": "replace", "heading": "Tea", "match": "black, early", "line": "black, strong"}
+        {
+            "op": "replace",
+            "heading": "Tea",
+            "match": "black, early",
+            "line": "black, strong",
+        }
     ]
 
 
 @pytest.mark.scenario("G115")
 @pytest.mark.parametrize("source", ["nightly", "tool"])
-def test_a_day_that_a_person_edits_while_a_job_rewrites_it_has_both(desk: Desk, source: str):
+def test_a_day_that_a_person_edits_while_a_job_rewrites_it_has_both(
+    desk: Desk, source: str
+):
     note = "Channels/harbour/memories/2026-11-20.md"
     before = "# Friday\n\n## Tea\n\n- Ann came by\n- the kettle broke\n"
     desk.save(before, note)
@@ -148,15 +171,27 @@ def test_a_day_that_a_person_edits_while_a_job_rewrites_it_has_both(desk: Desk, 
     desk.close()
     with_bob = before + "- Bob called\n"
     assert desk.text(note) == with_bob
-    saved = with_bob.replace("- the kettle broke\n", "- the kettle broke, and was mended\n")
+    saved = with_bob.replace(
+        "- the kettle broke\n", "- the kettle broke, and was mended\n"
+    )
 
     (desk.vault / note).chmod(0o444)
-    op = {"op": "replace", "heading": "Tea", "match": "Bob called", "line": "Bob called about the boat"}
-    waiting = desk.do(op, {"op": "append", "heading": "Tea", "line": "rain"}, note=note, source=source)
+    op = {
+        "op": "replace",
+        "heading": "Tea",
+        "match": "Bob called",
+        "line": "Bob called about the boat",
+    }
+    waiting = desk.do(
+        op, {"op": "append", "heading": "Tea", "line": "rain"}, note=note, source=source
+    )
     assert waiting.pending
     desk.save(saved, note)
 
     desk.curator.tend(desk.now)
 
-    assert desk.text(note) == saved.replace("- Bob called\n", "- Bob called about the boat\n") + "- rain\n"
+    assert (
+        desk.text(note)
+        == saved.replace("- Bob called\n", "- Bob called about the boat\n") + "- rain\n"
+    )
     assert len(desk.records(note)) == 2

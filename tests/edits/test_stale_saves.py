@@ -19,7 +19,9 @@ def settle(desk: Desk, after: timedelta = timedelta(minutes=1)) -> None:
 def waiting(desk: Desk) -> list[str]:
     """What INBOX asks a person about."""
     return [
-        str(one.op.get("line", one.op.get("lines"))) for one in desk.curator.inbox.proposals() if one.state == "open"
+        str(one.op.get("line", one.op.get("lines")))
+        for one in desk.curator.inbox.proposals()
+        if one.state == "open"
     ]
 
 
@@ -55,19 +57,26 @@ def test_what_may_have_been_lost_is_not_taken_for_deleted(desk: Desk):
 
 
 @pytest.mark.scenario("A10")
-def test_what_waits_is_written_when_a_person_says_so_and_never_again_when_they_refuse(desk: Desk):
+def test_what_waits_is_written_when_a_person_says_so_and_never_again_when_they_refuse(
+    desk: Desk,
+):
     loaded = desk.text()
     desk.append("black", source="tool")
     desk.append("white", source="tool")
     desk.save(loaded.replace("- green", "- jasmine"))
     settle(desk)
-    black, white = (one for one in desk.curator.inbox.proposals() if one.state == "open")
+    black, white = (
+        one for one in desk.curator.inbox.proposals() if one.state == "open"
+    )
 
     desk.curator.inbox.decide(black, "approved", desk.now)
     desk.curator.inbox.decide(white, "rejected", desk.now)
 
     assert "- jasmine\n- black\n" in desk.text()
-    assert desk.append("White.", source="nightly").rejected[0].reason == "rejected_by_person"
+    assert (
+        desk.append("White.", source="nightly").rejected[0].reason
+        == "rejected_by_person"
+    )
     assert waiting(desk) == []
 
 
@@ -88,14 +97,20 @@ def test_a_lock_from_before_the_write_proves_a_stale_buffer(desk: Desk):
     lock.unlink()
     settle(desk)
 
-    assert sorted(line for line in desk.text().splitlines() if line.startswith("- ")) == [
-        "- black", "- green", "- jasmine",
-    ]  # fmt: skip
+    assert sorted(
+        line for line in desk.text().splitlines() if line.startswith("- ")
+    ) == [
+        "- black",
+        "- green",
+        "- jasmine",
+    ]
     assert waiting(desk) == []
 
 
 @pytest.mark.scenario("A8")
-def test_a_stale_buffer_loses_neither_the_bots_lines_nor_those_of_another_device(desk: Desk):
+def test_a_stale_buffer_loses_neither_the_bots_lines_nor_those_of_another_device(
+    desk: Desk,
+):
     loaded = desk.text()
     desk.append("black", source="tool")
     desk.save(desk.text().replace("All of them.", "All of them.\n\n## Bread\n\n- rye"))
@@ -128,7 +143,9 @@ def test_a_note_that_goes_back_to_an_older_version_stays_so(desk: Desk):
 
 @pytest.mark.scenario("A9")
 @pytest.mark.parametrize("lines", [("- black\n",), ("- white\n",)])
-def test_who_takes_away_a_part_of_what_the_bot_wrote_has_seen_it(desk: Desk, lines: tuple[str, ...]):
+def test_who_takes_away_a_part_of_what_the_bot_wrote_has_seen_it(
+    desk: Desk, lines: tuple[str, ...]
+):
     desk.append("black", source="tool")
     desk.append("white", source="tool")
     desk.append("red", source="tool")
@@ -144,7 +161,9 @@ def test_who_takes_away_a_part_of_what_the_bot_wrote_has_seen_it(desk: Desk, lin
 
 def test_who_rewords_what_the_bot_wrote_has_seen_it(desk: Desk):
     desk.append("black tea in the morning", source="tool")
-    desk.save(desk.text().replace("black tea in the morning", "black tea in the evening"))
+    desk.save(
+        desk.text().replace("black tea in the morning", "black tea in the evening")
+    )
 
     settle(desk)
 
@@ -154,13 +173,21 @@ def test_who_rewords_what_the_bot_wrote_has_seen_it(desk: Desk):
 def test_what_the_bot_had_replaced_is_proposed_in_its_place(desk: Desk):
     desk.append("black", source="tool")
     loaded = desk.save(desk.text().replace("All of them.", "Some.")).read_text()
-    desk.do({"op": "replace", "heading": "Tea", "match": "black", "line": "rooibos"}, source="tool")
+    desk.do(
+        {"op": "replace", "heading": "Tea", "match": "black", "line": "rooibos"},
+        source="tool",
+    )
     desk.save(loaded.replace("Some.", "Few."))
 
     settle(desk)
 
     (proposal,) = (one for one in desk.curator.inbox.proposals() if one.state == "open")
-    assert dict(proposal.op) == {"op": "replace", "heading": "Tea", "match": "black", "line": "rooibos"}
+    assert dict(proposal.op) == {
+        "op": "replace",
+        "heading": "Tea",
+        "match": "black",
+        "line": "rooibos",
+    }
 
 
 @pytest.mark.scenario("D69")
@@ -189,9 +216,13 @@ def test_a_save_too_soon_for_anybody_to_have_read_gets_the_bots_line_again(desk:
     assert waiting(desk) == []
 
 
-def test_a_stale_save_that_took_away_what_the_bot_did_too_gets_the_bots_line_again(desk: Desk):
+def test_a_stale_save_that_took_away_what_the_bot_did_too_gets_the_bots_line_again(
+    desk: Desk,
+):
     desk.append("black", source="tool")
-    loaded = desk.save(desk.text().replace("All of them.", "- rafts\n- ferries")).read_text()
+    loaded = desk.save(
+        desk.text().replace("All of them.", "- rafts\n- ferries")
+    ).read_text()
     settle(desk)
     desk.do(
         {"op": "remove", "heading": "Tea", "match": "black"},
@@ -210,9 +241,14 @@ def test_who_deletes_at_once_what_replaced_a_line_is_asked_for_they_may_have_del
     desk: Desk, seconds: int, asked: list[str]
 ):
     desk.append("black", source="tool")
-    loaded = desk.save(desk.text().replace("All of them.", "- rafts\n- ferries")).read_text()
+    loaded = desk.save(
+        desk.text().replace("All of them.", "- rafts\n- ferries")
+    ).read_text()
     settle(desk)
-    desk.do({"op": "replace", "heading": "Tea", "match": "black", "line": "white"}, source="tool")
+    desk.do(
+        {"op": "replace", "heading": "Tea", "match": "black", "line": "white"},
+        source="tool",
+    )
     desk.save(saved := loaded.replace("- black\n", "- jasmine\n"))
 
     settle(desk, timedelta(seconds=seconds))
@@ -221,10 +257,14 @@ def test_who_deletes_at_once_what_replaced_a_line_is_asked_for_they_may_have_del
     assert waiting(desk) == asked
 
 
-def test_what_the_bot_wrote_while_the_note_was_away_is_not_taken_for_deleted(desk: Desk):
+def test_what_the_bot_wrote_while_the_note_was_away_is_not_taken_for_deleted(
+    desk: Desk,
+):
     loaded = desk.text("USER.md")
     (desk.vault / "USER.md").unlink()
-    desk.do({"op": "add_heading", "heading": "Cake", "lines": ["rhubarb"]}, source="tool")
+    desk.do(
+        {"op": "add_heading", "heading": "Cake", "lines": ["rhubarb"]}, source="tool"
+    )
     desk.save(loaded)
 
     settle(desk)
@@ -234,7 +274,13 @@ def test_what_the_bot_wrote_while_the_note_was_away_is_not_taken_for_deleted(des
 
 
 def test_who_keeps_a_line_that_the_bot_wrote_just_now_has_read_it(desk: Desk):
-    desk.do(*({"op": "append", "heading": "Tea", "line": line} for line in ("black", "white", "red")), source="tool")
+    desk.do(
+        *(
+            {"op": "append", "heading": "Tea", "line": line}
+            for line in ("black", "white", "red")
+        ),
+        source="tool",
+    )
     desk.save(desk.text().replace("- white\n", ""))
 
     desk.append("oolong", source="tool")
@@ -242,7 +288,9 @@ def test_who_keeps_a_line_that_the_bot_wrote_just_now_has_read_it(desk: Desk):
     assert "- green\n- black\n- red\n- oolong\n" in desk.text()
 
 
-def test_what_came_back_elsewhere_is_not_written_again_though_a_person_says_so(desk: Desk):
+def test_what_came_back_elsewhere_is_not_written_again_though_a_person_says_so(
+    desk: Desk,
+):
     loaded = desk.text()
     desk.append("black", source="tool")
     desk.save(loaded.replace("All of them.", "Some."))

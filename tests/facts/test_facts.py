@@ -22,7 +22,11 @@ OFF = config.Config(embedding=config.Embedding(kind="off"))
 
 def opened(folder: Path, settings: config.Config = OFF) -> VaultMemory:
     (folder / "vault").mkdir(exist_ok=True)
-    return VaultMemory.open(folder / "vault", settings, environment={"VAULT_MEMORY_STATE": str(folder / "state")})
+    return VaultMemory.open(
+        folder / "vault",
+        settings,
+        environment={"VAULT_MEMORY_STATE": str(folder / "state")},
+    )
 
 
 @pytest.fixture
@@ -32,7 +36,12 @@ def memory(tmp_path):
 
 
 def add(memory, subject, predicate, said, **more):
-    return memory.add_fact(subject, predicate, said, **{"scope": ALICE, "source": "cli", "now": NOW, **more})
+    return memory.add_fact(
+        subject,
+        predicate,
+        said,
+        **{"scope": ALICE, "source": "cli", "now": NOW, **more},
+    )
 
 
 def page(memory, path=PAGE):
@@ -44,7 +53,9 @@ def objects(facts):
 
 
 def test_a_fact_is_on_its_page_in_the_index_and_in_the_audit(memory):
-    done = add(memory, "alice", "works_at", "Acme", valid_from=date(2026, 1, 28), ref="1234")
+    done = add(
+        memory, "alice", "works_at", "Acme", valid_from=date(2026, 1, 28), ref="1234"
+    )
 
     assert done.outcome == "added"
     assert page(memory) == "## alice\n\n- works_at: Acme (since 2026-01-28, ref:1234)\n"
@@ -58,15 +69,29 @@ def test_a_fact_is_on_its_page_in_the_index_and_in_the_audit(memory):
 
 
 def test_the_outcomes(memory):
-    said = [("Initech", "2024-03-01"), ("Initech", "2024-03-01"), ("Initech Ltd", None), ("Acme", "2026-01-28")]
+    said = [
+        ("Initech", "2024-03-01"),
+        ("Initech", "2024-03-01"),
+        ("Initech Ltd", None),
+        ("Acme", "2026-01-28"),
+    ]
     outcomes = [
-        add(memory, "alice", "works_at", name, valid_from=since and date.fromisoformat(since)).outcome
+        add(
+            memory,
+            "alice",
+            "works_at",
+            name,
+            valid_from=since and date.fromisoformat(since),
+        ).outcome
         for name, since in said
     ]
 
     assert outcomes == ["added", "duplicate", "refined", "superseded"]
     assert objects(memory.facts(scopes=[ALICE], now=NOW)) == ["Acme"]
-    assert objects(memory.timeline("alice", scopes=[ALICE], now=NOW)) == ["Initech Ltd", "Acme"]
+    assert objects(memory.timeline("alice", scopes=[ALICE], now=NOW)) == [
+        "Initech Ltd",
+        "Acme",
+    ]
     assert memory.undo(memory.log(PAGE)[-1].id, now=NOW).changed
     assert objects(memory.facts(scopes=[ALICE], now=NOW)) == ["Initech Ltd"]
 
@@ -111,7 +136,9 @@ def test_an_id_that_may_be_several_lists_them_and_changes_nothing(memory):
     with pytest.raises(UsageError) as error:
         memory.delete_fact(first, scopes=[ALICE], now=NOW)
 
-    assert set(error.value.as_json()["candidates"]) == {one for one in ids if one.startswith(first)}
+    assert set(error.value.as_json()["candidates"]) == {
+        one for one in ids if one.startswith(first)
+    }
     assert page(memory) == before
 
 
@@ -119,7 +146,9 @@ def test_what_the_bot_may_not_do_by_itself_is_proposed(memory):
     (memory.root / PAGE).parent.mkdir(parents=True)
     (memory.root / PAGE).write_text("## alice\n- lives_in: Lima (since 2020-01-01)\n")
 
-    done = add(memory, "alice", "lives_in", "Oslo", valid_from=date(2026, 1, 1), source="tool")
+    done = add(
+        memory, "alice", "lives_in", "Oslo", valid_from=date(2026, 1, 1), source="tool"
+    )
 
     assert "- lives_in: Lima (since 2020-01-01)\n" in page(memory)
     [proposal] = memory.inbox()
@@ -133,7 +162,15 @@ def test_what_a_person_took_off_the_page_stays_away(memory):
     add(memory, "alice", "likes", "tea", source="tool", ref="1")
     (memory.root / PAGE).write_text("## alice\n\n")
 
-    again = add(memory, "alice", "likes", "tea", source="tool", ref="2", valid_from=date(2026, 1, 1))
+    again = add(
+        memory,
+        "alice",
+        "likes",
+        "tea",
+        source="tool",
+        ref="2",
+        valid_from=date(2026, 1, 1),
+    )
 
     assert again.outcome == "rejected"
     assert again.edit.rejected[0].reason == "deleted_by_person"
@@ -166,16 +203,27 @@ def test_an_entity_is_known_by_its_other_names(memory):
     add(memory, "acme", "is_a", "organization")
     add(memory, "alice", "manages", "Bob")
     (memory.root / "Users/alice/memories").mkdir()
-    (memory.root / "Users/alice/memories/work.md").write_text("- Acme moved\n- Acme Corp grew\n- tea with @carol\n")
-
-    acme, bob, carol, nobody = (
-        memory.entity(name, scopes=[ALICE], now=NOW) for name in ("Acme", "bob", "carol", "dora")
+    (memory.root / "Users/alice/memories/work.md").write_text(
+        "- Acme moved\n- Acme Corp grew\n- tea with @carol\n"
     )
 
-    assert (acme.name, acme.type, acme.aliases) == ("Acme Corp", "organization", ("Acme",))
+    acme, bob, carol, nobody = (
+        memory.entity(name, scopes=[ALICE], now=NOW)
+        for name in ("Acme", "bob", "carol", "dora")
+    )
+
+    assert (acme.name, acme.type, acme.aliases) == (
+        "Acme Corp",
+        "organization",
+        ("Acme",),
+    )
     assert acme.mentions >= 4
     assert any(hit.text == "- Acme moved" for hit in acme.hits)
-    assert [(one.subject, one.predicate, one.object) for one in bob.facts][-1] == ("Bob", "reports_to", "alice")
+    assert [(one.subject, one.predicate, one.object) for one in bob.facts][-1] == (
+        "Bob",
+        "reports_to",
+        "alice",
+    )
     assert (carol.type, carol.mentions) == ("person", 1)
     assert (nobody.type, nobody.facts, nobody.mentions) == ("other", (), 0)
     assert memory.entity("Acme", scopes=[BOB], now=NOW).facts == ()
@@ -191,7 +239,9 @@ def test_an_entity_is_known_by_its_other_names(memory):
         ("what does Carol do", {"tea", "北京"}),
     ],
 )
-def test_a_prompt_gets_ones_own_facts_and_those_about_what_it_names(memory, prompt, found):
+def test_a_prompt_gets_ones_own_facts_and_those_about_what_it_names(
+    memory, prompt, found
+):
     add(memory, "alice", "likes", "tea")
     add(memory, "acme corp", "also_known_as", "Acme")
     add(memory, "acme corp", "makes", "anvils")
@@ -201,7 +251,9 @@ def test_a_prompt_gets_ones_own_facts_and_those_about_what_it_names(memory, prom
     facts = memory.relevant_facts(prompt, scopes=[ALICE], user="Alice", now=NOW)
 
     assert set(objects(facts)) == found
-    assert objects(memory.relevant_facts(prompt, scopes=[ALICE], user="alice", most=1, now=NOW)) == ["tea"]
+    assert objects(
+        memory.relevant_facts(prompt, scopes=[ALICE], user="alice", most=1, now=NOW)
+    ) == ["tea"]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +270,14 @@ def test_what_is_no_fact_is_refused(memory, said):
     with pytest.raises(UsageError):
         add(memory, *said)
     with pytest.raises(UsageError):
-        add(memory, "alice", "likes", "tea", valid_from=date(2026, 1, 2), valid_until=date(2026, 1, 1))
+        add(
+            memory,
+            "alice",
+            "likes",
+            "tea",
+            valid_from=date(2026, 1, 2),
+            valid_until=date(2026, 1, 1),
+        )
     with pytest.raises(UsageError):
         add(memory, "alice", "likes", "tea", scope="nobody")
     assert memory.facts(scopes=[ALICE], now=NOW) == ()
@@ -233,7 +292,10 @@ def test_the_same_fact_said_by_many_at_once_is_one(tmp_path):
     with opened(tmp_path) as first:
         add(first, "alice", "uses", "vim")
         forks = [opened(tmp_path) for _ in range(4)]
-        threads = [threading.Thread(target=add, args=(fork, "alice", "likes", "tea")) for fork in forks]
+        threads = [
+            threading.Thread(target=add, args=(fork, "alice", "likes", "tea"))
+            for fork in forks
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -245,20 +307,27 @@ def test_the_same_fact_said_by_many_at_once_is_one(tmp_path):
 
 
 def test_what_counts_as_one_value_is_configured(tmp_path):
-    settings = config.Config(embedding=OFF.embedding, facts=config.Facts(single_valued=("drives",), conflicts="ask"))
+    settings = config.Config(
+        embedding=OFF.embedding,
+        facts=config.Facts(single_valued=("drives",), conflicts="ask"),
+    )
     with opened(tmp_path, settings) as memory:
         add(memory, "alice", "drives", "a Saab", valid_from=date(2020, 1, 1))
         done = add(memory, "alice", "drives", "a Volvo", valid_from=date(2026, 1, 1))
 
         assert objects(memory.facts(scopes=[ALICE], now=NOW)) == ["a Volvo"]
-        assert [one.id for one in done.edit.proposed] == [one.id for one in memory.inbox()]
+        assert [one.id for one in done.edit.proposed] == [
+            one.id for one in memory.inbox()
+        ]
 
 
 subjects = st.sampled_from(["alice", "bob", "acme"])
 predicates = st.sampled_from([*sorted(SINGLE), "likes", "visiting"])
 edits = st.lists(
     st.tuples(
-        st.sampled_from(["add", "bot adds", "invalidate", "delete", "line", "strike", "drop line"]),
+        st.sampled_from(
+            ["add", "bot adds", "invalidate", "delete", "line", "strike", "drop line"]
+        ),
         subjects,
         predicates,
         st.sampled_from(["Acme", "acme corp", "Oslo", "tea", "北京"]),
@@ -268,7 +337,11 @@ edits = st.lists(
 )
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(edits)
 def test_after_any_edits_the_index_says_what_the_pages_say(tmp_path_factory, history):
     with opened(tmp_path_factory.mktemp("facts")) as memory:
@@ -277,33 +350,62 @@ def test_after_any_edits_the_index_says_what_the_pages_say(tmp_path_factory, his
         for kind, subject, predicate, said, since in history:
             text = path.read_text() if path.exists() else ""
             lines = text.splitlines(keepends=True)
-            known = memory.facts(scopes=[ALICE], now=NOW) if kind in ("invalidate", "delete") else ()
+            known = (
+                memory.facts(scopes=[ALICE], now=NOW)
+                if kind in ("invalidate", "delete")
+                else ()
+            )
             if kind in ("add", "bot adds"):
                 source = "cli" if kind == "add" else "tool"
                 add(memory, subject, predicate, said, valid_from=since, source=source)
             elif kind in ("invalidate", "delete") and known:
-                call = memory.invalidate_fact if kind == "invalidate" else memory.delete_fact
+                call = (
+                    memory.invalidate_fact
+                    if kind == "invalidate"
+                    else memory.delete_fact
+                )
                 call(known[0].id, scopes=[ALICE], now=NOW)
             elif kind == "line":
-                path.write_text(f"{text}\n## {subject}\n- {predicate}: {said}\n- an odd line\n")
+                path.write_text(
+                    f"{text}\n## {subject}\n- {predicate}: {said}\n- an odd line\n"
+                )
             elif kind == "strike" and lines:
-                path.write_text("".join([*lines[:-1], lines[-1].replace("- ", "- ~~").replace("\n", "~~\n")]))
+                path.write_text(
+                    "".join(
+                        [
+                            *lines[:-1],
+                            lines[-1].replace("- ", "- ~~").replace("\n", "~~\n"),
+                        ]
+                    )
+                )
             elif kind == "drop line":
                 path.write_text("".join(lines[:-1]))
         memory.facts(scopes=[ALICE], now=NOW)
         index = memory.indexing.index()
-        held = [fact for _, fact in rows.every(index.connection, index.scope_ids([ALICE]))]
+        held = [
+            fact for _, fact in rows.every(index.connection, index.scope_ids([ALICE]))
+        ]
         there = read_facts(parse(path.read_bytes()), ALICE) if path.exists() else []
 
         assert held == there
-        answers = [memory.timeline(name, scopes=[ALICE], now=NOW) for name in ("alice", "bob", "acme")]
+        answers = [
+            memory.timeline(name, scopes=[ALICE], now=NOW)
+            for name in ("alice", "bob", "acme")
+        ]
         now = memory.facts(scopes=[ALICE], now=NOW)
         assert list(now) == current(there, NOW.date())
-        ones = [(fact.key, fact.scope) for fact in now if fact.predicate in SINGLE and not fact.temporary]
+        ones = [
+            (fact.key, fact.scope)
+            for fact in now
+            if fact.predicate in SINGLE and not fact.temporary
+        ]
         assert len(ones) == len(set(ones))
         memory.index(rebuild=True)
         assert memory.facts(scopes=[ALICE], now=NOW) == now
-        assert [memory.timeline(name, scopes=[ALICE], now=NOW) for name in ("alice", "bob", "acme")] == answers
+        assert [
+            memory.timeline(name, scopes=[ALICE], now=NOW)
+            for name in ("alice", "bob", "acme")
+        ] == answers
 
 
 def test_errors_say_nothing_of_other_scopes(memory):

@@ -8,7 +8,13 @@ from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.edits.edit_errors import NoteChanged
 from vault_memory.errors import UsageError
-from vault_memory.forgetting.retract import NO_ITEM, SAID, WAITS, TakenBack, TooManyItems
+from vault_memory.forgetting.retract import (
+    NO_ITEM,
+    SAID,
+    WAITS,
+    TakenBack,
+    TooManyItems,
+)
 from vault_memory.rules.forgetting.matcher import TextTooShort
 
 ALICE = "Users/alice/memories/pets.md"
@@ -20,10 +26,20 @@ OWN = "# Pets\n\n## Pets\n\n- a cat\n- a dog\n- a hen\n"
 def memory(outside: Outside):
     outside.write(ALICE, OWN)
     outside.write(BOB, OWN.replace("cat", "ferret"))
-    outside.write("Users/alice/lantern/config/USER.md", "# Alice\n\n## About\n\n- Lives at the harbour\n")
+    outside.write(
+        "Users/alice/lantern/config/USER.md",
+        "# Alice\n\n## About\n\n- Lives at the harbour\n",
+    )
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
-        lines = [f"keeps {name}" for name in ("a ferret", "two mice", "three newts", "four owls")]
-        memory.apply(ALICE, [{"op": "append", "heading": "Pets", "line": line} for line in lines], source="tool")
+        lines = [
+            f"keeps {name}"
+            for name in ("a ferret", "two mice", "three newts", "four owls")
+        ]
+        memory.apply(
+            ALICE,
+            [{"op": "append", "heading": "Pets", "line": line} for line in lines],
+            source="tool",
+        )
         yield memory
 
 
@@ -56,7 +72,11 @@ def test_what_a_person_wrote_waits_for_them(memory: VaultMemory):
 
     assert done.removed == ()
     [proposed] = done.proposed
-    assert (proposed.place, proposed.count, proposed.inbox) == (ALICE, 1, "Users/alice/lantern/config/INBOX.md")
+    assert (proposed.place, proposed.count, proposed.inbox) == (
+        ALICE,
+        1,
+        "Users/alice/lantern/config/INBOX.md",
+    )
     assert done.as_json()["remaining"] == [{"place": ALICE, "why": WAITS}]
     assert "a hen" in text_of(memory, ALICE)
     assert [one.note for one in memory.inbox()] == [ALICE]
@@ -72,9 +92,13 @@ def test_the_notes_of_others_are_not_touched_and_not_told_of(memory: VaultMemory
     assert back(memory, "ferret", note=BOB) == TakenBack(0, (), (), ())
 
 
-def test_what_was_said_and_plain_text_stay_and_are_told_of(memory: VaultMemory, outside: Outside):
+def test_what_was_said_and_plain_text_stay_and_are_told_of(
+    memory: VaultMemory, outside: Outside
+):
     outside.write("Users/alice/memories/letter.md", "# Letter\n\nThe ferret is ill.\n")
-    said = memory.record_turn(session="s", role="user", user="alice", text="my ferret is called Iris")
+    said = memory.record_turn(
+        session="s", role="user", user="alice", text="my ferret is called Iris"
+    )
 
     done = back(memory, "ferret")
 
@@ -84,29 +108,44 @@ def test_what_was_said_and_plain_text_stay_and_are_told_of(memory: VaultMemory, 
     }
 
 
-def test_one_note_at_a_revision_is_changed_only_if_it_still_is_that(memory: VaultMemory):
+def test_one_note_at_a_revision_is_changed_only_if_it_still_is_that(
+    memory: VaultMemory,
+):
     revision = memory.read(ALICE).revision
-    memory.apply(ALICE, [{"op": "append", "heading": "Pets", "line": "keeps five bees"}], source="tool")
+    memory.apply(
+        ALICE,
+        [{"op": "append", "heading": "Pets", "line": "keeps five bees"}],
+        source="tool",
+    )
     before = text_of(memory, ALICE)
 
     with pytest.raises(NoteChanged):
         back(memory, "ferret", note=ALICE, expected=revision)
     assert text_of(memory, ALICE) == before
 
-    assert back(memory, "ferret", note=ALICE, expected=memory.read(ALICE).revision).removed
+    assert back(
+        memory, "ferret", note=ALICE, expected=memory.read(ALICE).revision
+    ).removed
     with pytest.raises(UsageError, match="one note"):
         back(memory, "ferret", expected=revision)
 
 
-def test_what_is_nested_goes_with_its_item_and_counts_once(memory: VaultMemory, outside: Outside):
-    outside.write("Users/alice/memories/trees.md", "## Trees\n\n- elm by the gate\n  - this elm is old\n- oak\n")
+def test_what_is_nested_goes_with_its_item_and_counts_once(
+    memory: VaultMemory, outside: Outside
+):
+    outside.write(
+        "Users/alice/memories/trees.md",
+        "## Trees\n\n- elm by the gate\n  - this elm is old\n- oak\n",
+    )
 
     done = back(memory, "elm")
 
     assert (done.matches, [one.count for one in done.proposed]) == (1, [1])
 
 
-def test_a_text_that_says_too_little_or_means_too_much_is_refused(memory: VaultMemory, outside: Outside):
+def test_a_text_that_says_too_little_or_means_too_much_is_refused(
+    memory: VaultMemory, outside: Outside
+):
     items = "".join(f"- gull {number}\n" for number in range(30))
     note = outside.write("Users/alice/memories/gulls.md", f"## Gulls\n\n{items}")
 
@@ -126,7 +165,10 @@ def test_a_note_that_cannot_be_read_is_told_of(memory: VaultMemory, outside: Out
 
     [remaining] = back(memory, "swan").remaining
 
-    assert (remaining.place, remaining.why[:7]) == ("Users/alice/memories/letter.md", "perhaps")
+    assert (remaining.place, remaining.why[:7]) == (
+        "Users/alice/memories/letter.md",
+        "perhaps",
+    )
 
 
 def test_counts_of_some_scopes_tell_nothing_of_others(memory: VaultMemory):
@@ -136,18 +178,28 @@ def test_counts_of_some_scopes_tell_nothing_of_others(memory: VaultMemory):
     assert own["scopes"]["user:alice"] == everything["scopes"]["user:alice"]
     assert own["sources"]["notes"]["notes"] == 2
     assert sum(kind["notes"] for kind in own["kinds"].values()) == 2
-    assert memory.stats([]) == {"kinds": {}, "scopes": {}, "sources": {"notes": {"notes": 0, "chunks": 0}}}
+    assert memory.stats([]) == {
+        "kinds": {},
+        "scopes": {},
+        "sources": {"notes": {"notes": 0, "chunks": 0}},
+    }
 
 
 def test_of_two_remembered_lines_the_bot_forgets_the_one_that_is_asked_for(outside):
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
         for text in ("The heron boat is blue", "The kettle sings in F sharp"):
-            assert memory.remember(text, scope="user:alice", source="tool").outcome == "added"
+            assert (
+                memory.remember(text, scope="user:alice", source="tool").outcome
+                == "added"
+            )
 
         gone = memory.take_back("kettle sings", scopes=["user:alice"])
         last = memory.take_back("heron boat", scopes=["user:alice"])
 
-        assert [(one.removed[0].count, one.remaining) for one in (gone, last)] == [(1, ()), (1, ())]
+        assert [(one.removed[0].count, one.remaining) for one in (gone, last)] == [
+            (1, ()),
+            (1, ()),
+        ]
         assert not memory.inbox()
         memory.undo(gone.removed[0].audit_id)
         assert memory.search("kettle", scopes=["user:alice"]).hits

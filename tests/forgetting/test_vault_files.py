@@ -38,12 +38,17 @@ def test_of_a_write_that_waits_only_the_ops_go_that_say_it(desk: Desk):
     desk.curator.tend(desk.now)
 
     assert found.removed == {"waiting writes": 1}
-    assert desk.text() == "# Me\n\n## Tea\n\n- green\n- oolong\n\n## Boats\n\nAll of them.\n"
+    assert (
+        desk.text()
+        == "# Me\n\n## Tea\n\n- green\n- oolong\n\n## Boats\n\nAll of them.\n"
+    )
     [record] = desk.records()
     assert [done["op"]["line"] for done in record["applied"]] == ["oolong"]
 
 
-def test_a_write_that_was_made_from_a_text_that_held_it_is_written_without_it(desk: Desk):
+def test_a_write_that_was_made_from_a_text_that_held_it_is_written_without_it(
+    desk: Desk,
+):
     desk.save("# Me\n\n## Tea\n\n- green\n- the green lantern\n")
     desk.append("oolong", source="nightly")
     lock = desk.vault / ".USER.md.swp"
@@ -83,7 +88,9 @@ def test_versions_keep_what_else_they_said(desk: Desk):
     forget(desk)
 
     snapshots = desk.curator.writer.snapshots
-    texts = [snapshots.bytes_of(one.revision) or b"" for one in snapshots.chain("USER.md")]
+    texts = [
+        snapshots.bytes_of(one.revision) or b"" for one in snapshots.chain("USER.md")
+    ]
     assert not any(TEXT.encode() in text for text in texts)
     assert [text.count(b"- ") for text in texts] == [2, 1, 2, 1]
     head = snapshots.head("USER.md")
@@ -93,17 +100,23 @@ def test_versions_keep_what_else_they_said(desk: Desk):
     assert desk.text() == "# Me\n\n## Tea\n\n- green\n\n## Boats\n\nAll of them.\n"
 
 
-def test_the_bot_may_write_again_what_was_forgotten_since_nobody_remembers_it(desk: Desk):
+def test_the_bot_may_write_again_what_was_forgotten_since_nobody_remembers_it(
+    desk: Desk,
+):
     desk.append("the green lantern", source="tool")
     forget(desk)
 
-    assert desk.append("the green lantern", source="tool").applied[0].outcome == "applied"
+    assert (
+        desk.append("the green lantern", source="tool").applied[0].outcome == "applied"
+    )
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 def test_all_other_bytes_stay(desk: Desk, ending: str):
     page = "\ufeff---\nx: y\n---\n\n# A \n\n- one  \n- {}* two\n\n\ttabbed\n\x0c\n## B ##\n\n1. three"
-    path: Path = desk.save(page.format("the Green  Lantern\n  goes\n").replace("\n", ending))
+    path: Path = desk.save(
+        page.format("the Green  Lantern\n  goes\n").replace("\n", ending)
+    )
 
     forget(desk)
 

@@ -36,7 +36,9 @@ def texts(start: str) -> Iterator[tuple[str, str]]:
 def main() -> int:
     """The exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m tests.goldens", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m tests.goldens",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--only", default="", metavar="PART")
     parser.add_argument("--write", type=Path, metavar="FOLDER")

@@ -30,7 +30,13 @@ VITALS: dict[str, Any] = {
     "stale_files": 0,
     "watcher": {"healthy": True},
     "semantic": "off",
-    "sync": {"state": "ok", "queue": 0, "errors": [], "held": [], "last_good": "2026-05-26T10:00:00+00:00"},
+    "sync": {
+        "state": "ok",
+        "queue": 0,
+        "errors": [],
+        "held": [],
+        "last_good": "2026-05-26T10:00:00+00:00",
+    },
 }
 """What a daemon answers when it is asked how it is"""
 

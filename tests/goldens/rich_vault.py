@@ -26,7 +26,8 @@ NOTES: dict[str, str] = {
         + "".join(f"| boat {number} | {number} m |\n" for number in range(1, 41))
         + "\n```python\n# not a heading\nprint('alder')\n```\n\n"
         + "".join(
-            f"## Trip {number}\n\n- sailed to island {number}; saw {number} alders\n\n" for number in range(1, 31)
+            f"## Trip {number}\n\n- sailed to island {number}; saw {number} alders\n\n"
+            for number in range(1, 31)
         )
     ),
     "Channels/kitchen/CHANNEL.md": "# Kitchen\n\n## Rules\n\n- soup is at noon\n- the alder table is for four\n",
@@ -64,4 +65,6 @@ def build(sandbox: Sandbox) -> None:
     (workspace / "memory").mkdir(parents=True)
     (workspace / "MEMORY.md").write_text("# Memory\n\n- the cat is called Biscuit\n")
     (workspace / "USER.md").write_text("# User\n\n- Name: Zoë\n")
-    (workspace / "memory" / "2026-05-02.md").write_text("# 2026-05-02\n\n- Biscuit slept\n")
+    (workspace / "memory" / "2026-05-02.md").write_text(
+        "# 2026-05-02\n\n- Biscuit slept\n"
+    )

@@ -61,7 +61,9 @@ def ops(*given: object) -> str:
 
 def event(host: str, name: str, **changes: object) -> str:
     """What a host says, as the standard input of `hook`."""
-    stored = json.loads((PAYLOADS / f"{host}-{name}.json").read_text(encoding="utf-8"))["payload"]
+    stored = json.loads((PAYLOADS / f"{host}-{name}.json").read_text(encoding="utf-8"))[
+        "payload"
+    ]
     return json.dumps({**stored, **changes})
 
 
@@ -83,7 +85,11 @@ def tool(name: str, /, **arguments: object) -> tuple[str, dict[str, object]]:
     return "tools/call", {"name": name, "arguments": arguments}
 
 
-CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+CLIENT = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "x", "version": "1"},
+}
 MCP = messages(
     ("initialize", CLIENT),
     ("resources/list", {}),
@@ -173,7 +179,11 @@ WRITING_SAMPLE = (
     Command(
         f"apply {TOMAS} --ops -",
         ops(
-            {"op": "append", "heading": "Preferences", "line": "plays the Dutch defence"},
+            {
+                "op": "append",
+                "heading": "Preferences",
+                "line": "plays the Dutch defence",
+            },
             {"op": "append", "heading": "Nowhere", "line": "x"},
             {"op": "fly"},
         ),
@@ -184,7 +194,10 @@ WRITING_SAMPLE = (
     ),
     Command(f"apply {TOMAS} --ops - --expected 0000", ops()),
     Command(f"apply {TOMAS} --ops -", "not json"),
-    Save(MIRA, "# Mira\n\n## About\n\n- keeps the light\n- keeps a cat\n\n## Preferences\n\n- likes figs\n"),
+    Save(
+        MIRA,
+        "# Mira\n\n## About\n\n- keeps the light\n- keeps a cat\n\n## Preferences\n\n- likes figs\n",
+    ),
     *lines(f"""
         append {MIRA} Preferences "likes pears"
         log {MIRA} --limit 1
@@ -313,7 +326,12 @@ WRITING_RICH = (
         "apply Users/zoë/bot/config/USER.md --ops - --source tool",
         ops(
             {"op": "append", "heading": "Food", "line": "likes soup"},
-            {"op": "replace", "heading": "Food", "match": "no nuts", "line": "nuts are fine"},
+            {
+                "op": "replace",
+                "heading": "Food",
+                "match": "no nuts",
+                "line": "nuts are fine",
+            },
             {"op": "remove", "heading": "About", "match": "breeds quokkas"},
         ),
     ),

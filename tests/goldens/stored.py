@@ -12,7 +12,14 @@ HINT = "hint: is the change meant? Then run `make goldens`, read `git diff tests
 def difference(name: str, before: str, after: str, *, most: int = LONGEST_DIFF) -> str:
     """A unified diff, cut after `most` lines; empty when both texts are equal."""
     lines = list(
-        difflib.unified_diff(before.splitlines(), after.splitlines(), f"stored/{name}", f"now/{name}", n=2, lineterm="")
+        difflib.unified_diff(
+            before.splitlines(),
+            after.splitlines(),
+            f"stored/{name}",
+            f"now/{name}",
+            n=2,
+            lineterm="",
+        )
     )
     if not lines and before != after:
         lines = [f"{name}: only the ends of lines differ"]

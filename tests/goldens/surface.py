@@ -50,14 +50,19 @@ def class_parts(kind: type) -> list[str]:
                 name = ast.unparse(node.target)
                 default = f" = {ast.unparse(node.value)}" if node.value else ""
                 fields[name] = f"{name}: {annotation(node.annotation)}{default}"
-            elif isinstance(node, Definition) and (node.name == "__init__" or node.name[0] != "_"):
+            elif isinstance(node, Definition) and (
+                node.name == "__init__" or node.name[0] != "_"
+            ):
                 calls[node.name] = call_line(node)
     return [*fields.values(), *(calls[name] for name in sorted(calls))]
 
 
 def is_record(kind: type) -> bool:
     """Whether the annotated names of a class are its fields."""
-    return any(hasattr(kind, name) for name in ("__dataclass_fields__", "__struct_fields__", "_fields"))
+    return any(
+        hasattr(kind, name)
+        for name in ("__dataclass_fields__", "__struct_fields__", "_fields")
+    )
 
 
 def definition_of(function: Callable[..., Any]) -> Definition:
@@ -71,7 +76,9 @@ def definition_of(function: Callable[..., Any]) -> Definition:
 def call_line(node: Definition) -> str:
     """A method in one line, with what its decorators make of it."""
     names = {ast.unparse(decorator) for decorator in node.decorator_list}
-    kinds = [name for name in ("property", "classmethod", "staticmethod") if name in names]
+    kinds = [
+        name for name in ("property", "classmethod", "staticmethod") if name in names
+    ]
     return " ".join([*kinds, f"def {node.name}{signature(node)}"])
 
 
@@ -112,11 +119,20 @@ def configuration_keys() -> str:
                 waiting.append((name, kind))
                 continue
             out.append(f"{name}: {type_text(kind)} = {default!r}")
-            inner = (part for part in getattr(kind, "__args__", ()) if config.is_table(part))
+            inner = (
+                part for part in getattr(kind, "__args__", ()) if config.is_table(part)
+            )
             waiting += [(part.__name__, part) for part in inner]
         out.append("")
     reserved = " ".join(sorted(config.RESERVED))
-    return "\n".join([*out, f"prefix of the environment: {config.ENVIRONMENT_PREFIX}", f"reserved: {reserved}", ""])
+    return "\n".join(
+        [
+            *out,
+            f"prefix of the environment: {config.ENVIRONMENT_PREFIX}",
+            f"reserved: {reserved}",
+            "",
+        ]
+    )
 
 
 def type_text(kind: Any) -> str:
@@ -152,20 +168,41 @@ def with_sorted_choices(value: Any) -> Any:
         for table in ("schemas", "$defs"):
             if table in parts:
                 parts[table] = dict(sorted(parts[table].items()))
-        return parts | {"enum": sorted(parts["enum"])} if isinstance(parts.get("enum"), list) else parts
-    return [with_sorted_choices(part) for part in value] if isinstance(value, list) else value
+        return (
+            parts | {"enum": sorted(parts["enum"])}
+            if isinstance(parts.get("enum"), list)
+            else parts
+        )
+    return (
+        [with_sorted_choices(part) for part in value]
+        if isinstance(value, list)
+        else value
+    )
 
 
 def database_schemas(folder: Path) -> str:
     """The tables and indexes of every database that the program keeps."""
     sandbox = Sandbox(folder)
     sandbox.take_sample()
-    sandbox.run("record", "The lamp needs oil", "--session", "s1", "--role", "user", "--user", "mira")
-    sandbox.run("append", "Users/mira/lantern/config/USER.md", "Preferences", "likes figs")
+    sandbox.run(
+        "record",
+        "The lamp needs oil",
+        "--session",
+        "s1",
+        "--role",
+        "user",
+        "--user",
+        "mira",
+    )
+    sandbox.run(
+        "append", "Users/mira/lantern/config/USER.md", "Preferences", "likes figs"
+    )
     sandbox.run("index")
     files = {file.name: file for file in sorted(sandbox.state.rglob("*.sqlite"))}
     files |= {file.name: file for file in sync_databases(folder / "devices")}
-    return "\n".join(line for name in sorted(files) for line in schema_lines(name, files[name]))
+    return "\n".join(
+        line for name in sorted(files) for line in schema_lines(name, files[name])
+    )
 
 
 def sync_databases(folder: Path) -> Iterator[Path]:
@@ -184,7 +221,9 @@ def schema_lines(name: str, file: Path) -> Iterator[str]:
     try:
         yield f"=== {name} (user_version {connection.pragma('user_version')})"
         yield f"application_id {connection.pragma('application_id')}"
-        rows = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+        rows = connection.execute(
+            "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
+        ).fetchall()
     finally:
         connection.close()
     for kind, title, sql in rows:
@@ -204,7 +243,11 @@ def metric_names(folder: Path) -> str:
         if line.startswith("# TYPE"):
             lines.add(line.removeprefix("# "))
         elif not line.startswith("#"):
-            lines.add(re.sub(r'version="[^"]*"', 'version="<VERSION>"', line.rpartition(" ")[0]))
+            lines.add(
+                re.sub(
+                    r'version="[^"]*"', 'version="<VERSION>"', line.rpartition(" ")[0]
+                )
+            )
     return "\n".join(sorted(lines)) + "\n"
 
 

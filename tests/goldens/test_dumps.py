@@ -13,7 +13,9 @@ def test_some_lives_end_as_they_did(kind: Kind) -> None:
     check(kind, kind.default)
 
 
-@pytest.mark.parametrize(("kind", "number"), STORED, ids=lambda value: getattr(value, "name", value))
+@pytest.mark.parametrize(
+    ("kind", "number"), STORED, ids=lambda value: getattr(value, "name", value)
+)
 def test_a_life_that_is_stored_whole_ends_as_it_did(kind: Kind, number: int) -> None:
     stored.check(f"{kind.name}/{number:03}.txt", readable(dump(kind, number)))
 

@@ -35,7 +35,9 @@ RECALL = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
 
 def payload(host: str, event: str, **changes: Any) -> dict[str, Any]:
     """What a host says, with some of it changed."""
-    said = json.loads((PAYLOADS / f"{host}-{event}.json").read_text(encoding="utf-8"))["payload"]
+    said = json.loads((PAYLOADS / f"{host}-{event}.json").read_text(encoding="utf-8"))[
+        "payload"
+    ]
     return {**said, **changes}
 
 
@@ -45,14 +47,31 @@ def hook(
     """One call, which must end with 0."""
     text = said if isinstance(said, bytes) else json.dumps(said).encode()
     done = subprocess.run(
-        [*program(), "hook", host, "--vault", str(outside.vault), "--user", "mira", *options],
-        input=text, env=outside.environment | environment, cwd=outside.home, capture_output=True, timeout=60,
-    )  # fmt: skip
+        [
+            *program(),
+            "hook",
+            host,
+            "--vault",
+            str(outside.vault),
+            "--user",
+            "mira",
+            *options,
+        ],
+        input=text,
+        env=outside.environment | environment,
+        cwd=outside.home,
+        capture_output=True,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
-    return subprocess.CompletedProcess(done.args, 0, done.stdout.decode(), done.stderr.decode())
+    return subprocess.CompletedProcess(
+        done.args, 0, done.stdout.decode(), done.stderr.decode()
+    )
 
 
-def given_to(outside: Outside, host: str, said: object, *options: str, **environment: str) -> str:
+def given_to(
+    outside: Outside, host: str, said: object, *options: str, **environment: str
+) -> str:
     """What the host's model is given for an event."""
     done = hook(outside, host, said, *options, **environment)
     assert done.stderr == ""
@@ -67,21 +86,32 @@ def given_to(outside: Outside, host: str, said: object, *options: str, **environ
 
 def turns(outside: Outside) -> list[dict[str, Any]]:
     files = sorted(outside.vault.rglob("transcripts/*.jsonl"))
-    return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for file in files
+        for line in file.read_text(encoding="utf-8").splitlines()
+    ]
 
 
 @pytest.fixture
 def lived_in(outside: Outside) -> Outside:
     outside.write(MINE, "# Mira\n\n- rows the heron boat\n")
-    outside.write("Users/mira/memories/boats.md", "- The heron boat got amber spar varnish, two coats\n")
-    outside.write("Users/tomas/wren/config/USER.md", "# Tomas\n\n- keeps the varnish secret\n")
+    outside.write(
+        "Users/mira/memories/boats.md",
+        "- The heron boat got amber spar varnish, two coats\n",
+    )
+    outside.write(
+        "Users/tomas/wren/config/USER.md", "# Tomas\n\n- keeps the varnish secret\n"
+    )
     outside.quick = True
     outside.ok("index")
     return outside
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_conversation_begins_with_the_memory_of_its_person(lived_in: Outside, host: str) -> None:
+def test_a_conversation_begins_with_the_memory_of_its_person(
+    lived_in: Outside, host: str
+) -> None:
     text = given_to(lived_in, host, payload(host, "session-start"))
 
     assert "rows the heron boat" in text
@@ -90,7 +120,9 @@ def test_a_conversation_begins_with_the_memory_of_its_person(lived_in: Outside, 
     assert turns(lived_in) == []
 
 
-def test_the_plugin_of_opencode_reads_the_memory_as_plain_text(lived_in: Outside) -> None:
+def test_the_plugin_of_opencode_reads_the_memory_as_plain_text(
+    lived_in: Outside,
+) -> None:
     given = hook(lived_in, "opencode", payload("claude-code", "session-start")).stdout
 
     assert given.startswith("What stands between")
@@ -98,7 +130,9 @@ def test_the_plugin_of_opencode_reads_the_memory_as_plain_text(lived_in: Outside
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_prompt_is_recorded_and_answered_only_when_it_is_to_be_looked_up(lived_in: Outside, host: str) -> None:
+def test_a_prompt_is_recorded_and_answered_only_when_it_is_to_be_looked_up(
+    lived_in: Outside, host: str
+) -> None:
     said = payload(host, "user-prompt-submit")
 
     recalled = given_to(lived_in, host, said, **RECALL)
@@ -106,28 +140,49 @@ def test_a_prompt_is_recorded_and_answered_only_when_it_is_to_be_looked_up(lived
 
     assert silent == ""
     assert "amber spar varnish" in recalled
-    assert "rows the heron boat" not in recalled, "the beginning of the conversation gave that"
+    assert "rows the heron boat" not in recalled, (
+        "the beginning of the conversation gave that"
+    )
     assert "Which varnish" not in recalled, "the conversation itself is not recalled"
-    assert [(turn["role"], turn["text"], turn["source"], turn["session"]) for turn in turns(lived_in)] == [
-        ("user", said["prompt"], host, said["session_id"])
-    ] * 2
+    assert [
+        (turn["role"], turn["text"], turn["source"], turn["session"])
+        for turn in turns(lived_in)
+    ] == [("user", said["prompt"], host, said["session_id"])] * 2
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_answers_are_recorded_once_before_they_are_lost(lived_in: Outside, host: str) -> None:
+def test_answers_are_recorded_once_before_they_are_lost(
+    lived_in: Outside, host: str
+) -> None:
     transcript = str(PAYLOADS / f"{host}.jsonl")
 
-    assert given_to(lived_in, host, payload(host, "pre-compact", transcript_path=transcript)) == ""
-    assert given_to(lived_in, host, payload(host, "session-end", transcript_path=transcript)) == ""
+    assert (
+        given_to(
+            lived_in, host, payload(host, "pre-compact", transcript_path=transcript)
+        )
+        == ""
+    )
+    assert (
+        given_to(
+            lived_in, host, payload(host, "session-end", transcript_path=transcript)
+        )
+        == ""
+    )
 
     assert [(turn["role"], turn["text"], turn["ts"]) for turn in turns(lived_in)] == [
-        ("assistant", "It got amber spar varnish, two coats.", "2026-05-01T09:00:06.000Z"),
+        (
+            "assistant",
+            "It got amber spar varnish, two coats.",
+            "2026-05-01T09:00:06.000Z",
+        ),
         ("assistant", "Fair winds to the heron boat.", "2026-05-01T09:01:02.000Z"),
     ]
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_an_answer_survives_a_host_that_is_killed_after_it(lived_in: Outside, host: str) -> None:
+def test_an_answer_survives_a_host_that_is_killed_after_it(
+    lived_in: Outside, host: str
+) -> None:
     """A killed host calls neither PreCompact nor SessionEnd."""
     given_to(lived_in, host, payload(host, "user-prompt-submit"))
 
@@ -141,7 +196,9 @@ def test_an_answer_survives_a_host_that_is_killed_after_it(lived_in: Outside, ho
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_an_answer_recorded_at_its_end_is_not_recorded_again_from_the_transcript(lived_in: Outside, host: str) -> None:
+def test_an_answer_recorded_at_its_end_is_not_recorded_again_from_the_transcript(
+    lived_in: Outside, host: str
+) -> None:
     transcript = str(PAYLOADS / f"{host}.jsonl")
 
     for event in ("stop", "stop", "pre-compact", "session-end"):
@@ -153,10 +210,16 @@ def test_an_answer_recorded_at_its_end_is_not_recorded_again_from_the_transcript
     ]
 
 
-@pytest.mark.parametrize("named", ["by the hook alone", "by the transcript alone", "by nobody"])
-def test_an_answer_is_recorded_once_whoever_names_its_turn(lived_in: Outside, tmp_path: Path, named: str) -> None:
+@pytest.mark.parametrize(
+    "named", ["by the hook alone", "by the transcript alone", "by nobody"]
+)
+def test_an_answer_is_recorded_once_whoever_names_its_turn(
+    lived_in: Outside, tmp_path: Path, named: str
+) -> None:
     """Versions of a host differ in what they name."""
-    lines = (PAYLOADS / "codex.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    lines = (
+        (PAYLOADS / "codex.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    )
     if named != "by the transcript alone":
         lines = [line for line in lines if "turn_context" not in line]
     transcript = tmp_path / "t.jsonl"
@@ -164,7 +227,11 @@ def test_an_answer_is_recorded_once_whoever_names_its_turn(lived_in: Outside, tm
     turn = payload("codex", "stop")["turn_id"] if named == "by the hook alone" else None
 
     given_to(lived_in, "codex", payload("codex", "stop", turn_id=turn))
-    given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=str(transcript)))
+    given_to(
+        lived_in,
+        "codex",
+        payload("codex", "session-end", transcript_path=str(transcript)),
+    )
 
     assert sorted(turn["text"] for turn in turns(lived_in)) == [
         "Fair winds to the heron boat.",
@@ -172,40 +239,82 @@ def test_an_answer_is_recorded_once_whoever_names_its_turn(lived_in: Outside, tm
     ]
 
 
-def test_the_same_words_in_two_turns_are_two_answers(lived_in: Outside, tmp_path: Path) -> None:
+def test_the_same_words_in_two_turns_are_two_answers(
+    lived_in: Outside, tmp_path: Path
+) -> None:
     """The second answer had no event of its own: the host was killed, and the conversation went on later."""
     text = (PAYLOADS / "codex.jsonl").read_text(encoding="utf-8")
     transcript = tmp_path / "t.jsonl"
-    transcript.write_text(text.replace("Fair winds to the heron boat.", "It got amber spar varnish, two coats."))
+    transcript.write_text(
+        text.replace(
+            "Fair winds to the heron boat.", "It got amber spar varnish, two coats."
+        )
+    )
 
     given_to(lived_in, "codex", payload("codex", "stop"))
-    given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=str(transcript)))
+    given_to(
+        lived_in,
+        "codex",
+        payload("codex", "session-end", transcript_path=str(transcript)),
+    )
 
-    assert [turn["text"] for turn in turns(lived_in)] == ["It got amber spar varnish, two coats."] * 2
+    assert [turn["text"] for turn in turns(lived_in)] == [
+        "It got amber spar varnish, two coats."
+    ] * 2
 
 
-def test_an_answer_at_midnight_is_recorded_once(lived_in: Outside, tmp_path: Path) -> None:
+def test_an_answer_at_midnight_is_recorded_once(
+    lived_in: Outside, tmp_path: Path
+) -> None:
     """Its transcript has the time of the day before."""
     transcript = str(PAYLOADS / "codex.jsonl")
 
-    given_to(lived_in, "codex", payload("codex", "stop"), "--now", "2026-05-02T00:00:00.100+00:00")
-    given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=transcript))
+    given_to(
+        lived_in,
+        "codex",
+        payload("codex", "stop"),
+        "--now",
+        "2026-05-02T00:00:00.100+00:00",
+    )
+    given_to(
+        lived_in, "codex", payload("codex", "session-end", transcript_path=transcript)
+    )
 
-    assert [turn["text"] for turn in turns(lived_in)].count("It got amber spar varnish, two coats.") == 1
+    assert [turn["text"] for turn in turns(lived_in)].count(
+        "It got amber spar varnish, two coats."
+    ) == 1
 
 
 def test_a_conversation_with_gemini_cli_is_recorded_without_what_hooks_put_in_front_of_a_prompt(
     lived_in: Outside,
 ) -> None:
     """The payloads are those of Gemini CLI 0.61.0."""
-    about = {"session_id": "34bc8c5b-62eb", "cwd": "/home/mira/boats", "timestamp": "2026-05-01T09:00:06.000Z"}
+    about = {
+        "session_id": "34bc8c5b-62eb",
+        "cwd": "/home/mira/boats",
+        "timestamp": "2026-05-01T09:00:06.000Z",
+    }
     prompt = "<hook_context>&lt;vault-memory&gt;\n- rows\n&lt;/vault-memory&gt;</hook_context>\n\nGood morning"
-    answered = {"prompt": prompt, "prompt_response": "Good morning, Mira.", "stop_hook_active": False}
+    answered = {
+        "prompt": prompt,
+        "prompt_response": "Good morning, Mira.",
+        "stop_hook_active": False,
+    }
 
-    assert "rows the heron boat" in given_to(lived_in, "gemini-cli", {**about, "hook_event_name": "SessionStart"})
-    given_to(lived_in, "gemini-cli", {**about, "hook_event_name": "BeforeAgent", "prompt": prompt})
+    assert "rows the heron boat" in given_to(
+        lived_in, "gemini-cli", {**about, "hook_event_name": "SessionStart"}
+    )
+    given_to(
+        lived_in,
+        "gemini-cli",
+        {**about, "hook_event_name": "BeforeAgent", "prompt": prompt},
+    )
     for _ in range(2):
-        given_to(lived_in, "gemini-cli", {**about, "hook_event_name": "AfterAgent", **answered})
+        given_to(
+            lived_in,
+            "gemini-cli",
+            {**about, "hook_event_name": "AfterAgent", **answered},
+        )
 
     assert [(turn["role"], turn["text"]) for turn in turns(lived_in)] == [
         ("user", "Good morning"),
@@ -214,12 +323,21 @@ def test_a_conversation_with_gemini_cli_is_recorded_without_what_hooks_put_in_fr
 
 
 @pytest.mark.parametrize("answer", [None, "", " \n"])
-def test_a_turn_without_an_answer_records_nothing(lived_in: Outside, answer: str | None) -> None:
-    assert given_to(lived_in, "codex", payload("codex", "stop", last_assistant_message=answer)) == ""
+def test_a_turn_without_an_answer_records_nothing(
+    lived_in: Outside, answer: str | None
+) -> None:
+    assert (
+        given_to(
+            lived_in, "codex", payload("codex", "stop", last_assistant_message=answer)
+        )
+        == ""
+    )
     assert turns(lived_in) == []
 
 
-def test_an_answer_is_kept_while_another_process_takes_from_the_drop_folder(lived_in: Outside) -> None:
+def test_an_answer_is_kept_while_another_process_takes_from_the_drop_folder(
+    lived_in: Outside,
+) -> None:
     drop = lived_in.state / "drop"
     drop.mkdir(mode=0o700, exist_ok=True)
     with (drop / ".lock").open("w") as lock:
@@ -229,7 +347,9 @@ def test_an_answer_is_kept_while_another_process_takes_from_the_drop_folder(live
 
     given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=None))
 
-    assert [turn["text"] for turn in turns(lived_in)] == ["It got amber spar varnish, two coats."]
+    assert [turn["text"] for turn in turns(lived_in)] == [
+        "It got amber spar varnish, two coats."
+    ]
 
 
 def test_the_end_of_a_conversation_ends_its_session(lived_in: Outside) -> None:
@@ -253,27 +373,54 @@ def test_the_end_of_a_conversation_ends_its_session(lived_in: Outside) -> None:
         {"silent": True},
     ],
 )
-def test_what_nobody_said_is_not_recorded(lived_in: Outside, changes: dict[str, Any]) -> None:
-    assert given_to(lived_in, "claude-code", payload("claude-code", "user-prompt-submit", **changes), **RECALL) == ""
+def test_what_nobody_said_is_not_recorded(
+    lived_in: Outside, changes: dict[str, Any]
+) -> None:
+    assert (
+        given_to(
+            lived_in,
+            "claude-code",
+            payload("claude-code", "user-prompt-submit", **changes),
+            **RECALL,
+        )
+        == ""
+    )
     assert turns(lived_in) == []
 
 
 def test_a_prompt_that_begins_with_a_path_is_no_command(lived_in: Outside) -> None:
-    given_to(lived_in, "codex", payload("codex", "user-prompt-submit", prompt="/var/log is full of \ud83d halves"))
+    given_to(
+        lived_in,
+        "codex",
+        payload(
+            "codex", "user-prompt-submit", prompt="/var/log is full of \ud83d halves"
+        ),
+    )
 
-    assert [turn["text"] for turn in turns(lived_in)] == ["/var/log is full of \ufffd halves"]
+    assert [turn["text"] for turn in turns(lived_in)] == [
+        "/var/log is full of \ufffd halves"
+    ]
 
 
-def test_a_prompt_is_answered_with_the_lines_of_a_long_memory(lived_in: Outside) -> None:
+def test_a_prompt_is_answered_with_the_lines_of_a_long_memory(
+    lived_in: Outside,
+) -> None:
     boxes = "".join(f"- Box {number} holds nails and a rope\n" for number in range(400))
     lived_in.write(
-        "groups/crew/MEMORY.md", f"# Crew\n\n{boxes}\n## Lighthouse\n\n- The lamp burns whale oil on Sundays\n"
+        "groups/crew/MEMORY.md",
+        f"# Crew\n\n{boxes}\n## Lighthouse\n\n- The lamp burns whale oil on Sundays\n",
     )
     prompt = "What does the lamp of the lighthouse burn on Sundays?"
     event = payload("claude-code", "user-prompt-submit", prompt=prompt)
 
     text = given_to(lived_in, "claude-code", event, "--group", "crew", **RECALL)
-    start = given_to(lived_in, "claude-code", payload("claude-code", "session-start"), "--group", "crew")
+    start = given_to(
+        lived_in,
+        "claude-code",
+        payload("claude-code", "session-start"),
+        "--group",
+        "crew",
+    )
 
     assert "Lighthouse] - The lamp burns whale oil on Sundays" in text
     assert "rows the heron boat" not in text
@@ -284,16 +431,27 @@ def test_a_prompt_is_answered_with_the_lines_of_a_long_memory(lived_in: Outside)
 def test_a_channel_gets_what_is_the_channels(lived_in: Outside) -> None:
     lived_in.write("Channels/harbour/CHANNEL.md", "# Harbour\n\n- the buoy is green\n")
 
-    text = given_to(lived_in, "codex", payload("codex", "session-start"), "--channel", "harbour")
-    given_to(lived_in, "codex", payload("codex", "user-prompt-submit"), "--channel=harbour")
+    text = given_to(
+        lived_in, "codex", payload("codex", "session-start"), "--channel", "harbour"
+    )
+    given_to(
+        lived_in, "codex", payload("codex", "user-prompt-submit"), "--channel=harbour"
+    )
 
     assert "the buoy is green" in text
     assert [turn["channel"] for turn in turns(lived_in)] == ["harbour"]
 
 
-@pytest.mark.parametrize("line", ["- a line of memory, number {}", '- „{}“ "quoted" \\ \U0001f6a3'])
-def test_the_answer_fits_into_what_hosts_take_and_is_cut_between_lines(lived_in: Outside, line: str) -> None:
-    lived_in.write(MINE, "# Mira\n\n" + "".join(line.format(number) + "\n" for number in range(2000)))
+@pytest.mark.parametrize(
+    "line", ["- a line of memory, number {}", '- „{}“ "quoted" \\ \U0001f6a3']
+)
+def test_the_answer_fits_into_what_hosts_take_and_is_cut_between_lines(
+    lived_in: Outside, line: str
+) -> None:
+    lived_in.write(
+        MINE,
+        "# Mira\n\n" + "".join(line.format(number) + "\n" for number in range(2000)),
+    )
 
     done = hook(lived_in, "claude-code", payload("claude-code", "session-start"))
     text = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
@@ -308,7 +466,9 @@ def test_the_answer_fits_into_what_hosts_take_and_is_cut_between_lines(lived_in:
 def test_with_a_daemon_the_daemon_is_asked(lived_in: Outside) -> None:
     with lived_in.daemon(MEMORY_SEARCH_AUTO_RECALL="true"):
         text = given_to(lived_in, "codex", payload("codex", "session-start"))
-        recalled = given_to(lived_in, "codex", payload("codex", "user-prompt-submit"), **RECALL)
+        recalled = given_to(
+            lived_in, "codex", payload("codex", "user-prompt-submit"), **RECALL
+        )
 
     assert "rows the heron boat" in text
     assert "amber spar varnish" in recalled
@@ -318,7 +478,11 @@ def test_with_a_daemon_the_daemon_is_asked(lived_in: Outside) -> None:
 
 
 @pytest.fixture
-def broken(lived_in: Outside, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def broken(
+    lived_in: Outside,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Callable[..., str]:
     """The one line that says why there is no answer. In this process, which saves its start."""
 
     def run_(host: str, said: object, *options: str, **environment: str) -> str:
@@ -327,7 +491,9 @@ def broken(lived_in: Outside, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Cap
         raw = said if isinstance(said, bytes) else json.dumps(said).encode()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
         capfd.readouterr()
-        assert run([host, "--vault", str(lived_in.vault), "--user", "mira", *options]) == 0
+        assert (
+            run([host, "--vault", str(lived_in.vault), "--user", "mira", *options]) == 0
+        )
         out, err = capfd.readouterr()
         assert out == ""
         assert err.count("\n") == 1
@@ -348,10 +514,23 @@ Broken = Callable[..., str]
         (b"\xff\xfe{", "no JSON"),
         ([], "no JSON object"),
         ({}, "no event"),
-        ({"hook_event_name": "Notification", "session_id": "s"}, "'Notification' is no event"),
+        (
+            {"hook_event_name": "Notification", "session_id": "s"},
+            "'Notification' is no event",
+        ),
         ({"hook_event_name": "SessionStart"}, "`session_id` names no session"),
-        ({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": 7}, "`prompt` is no text"),
-        ({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "x" * 1_100_000}, "too long"),
+        (
+            {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": 7},
+            "`prompt` is no text",
+        ),
+        (
+            {
+                "hook_event_name": "UserPromptSubmit",
+                "session_id": "s",
+                "prompt": "x" * 1_100_000,
+            },
+            "too long",
+        ),
         (b" " * ((8 << 20) + 1), "more than 8,388,608 bytes"),
     ],
 )
@@ -377,12 +556,20 @@ def test_a_payload_that_is_none_gives_nothing_and_a_reason(
     ],
 )
 def test_whatever_is_set_up_wrong_never_stops_the_host(
-    broken: Broken, host: str, options: tuple[str, ...], environment: dict[str, str], why: str
+    broken: Broken,
+    host: str,
+    options: tuple[str, ...],
+    environment: dict[str, str],
+    why: str,
 ) -> None:
-    assert why in broken(host, payload("claude-code", "user-prompt-submit"), *options, **environment)
+    assert why in broken(
+        host, payload("claude-code", "user-prompt-submit"), *options, **environment
+    )
 
 
-def test_a_real_process_in_trouble_ends_quickly_and_without_a_word_to_the_host(lived_in: Outside) -> None:
+def test_a_real_process_in_trouble_ends_quickly_and_without_a_word_to_the_host(
+    lived_in: Outside,
+) -> None:
     started = time.monotonic()
 
     done = hook(lived_in, "codex", payload("codex", "session-start"), "--user", "")
@@ -395,7 +582,12 @@ def test_a_real_process_in_trouble_ends_quickly_and_without_a_word_to_the_host(l
 
 @pytest.mark.parametrize(
     "words",
-    [["--vault", "", "hook"], ["hook"], ["--quiet", "hook", "codex", "--user"], ["--now", "never", "hook", "x"]],
+    [
+        ["--vault", "", "hook"],
+        ["hook"],
+        ["--quiet", "hook", "codex", "--user"],
+        ["--now", "never", "hook", "x"],
+    ],
 )
 def test_a_command_line_that_makes_no_sense_ends_with_0_all_the_same(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -410,21 +602,38 @@ def test_a_command_line_that_makes_no_sense_ends_with_0_all_the_same(
     assert err.startswith("vault-memory: ")
 
 
-def test_a_locked_or_damaged_index_gives_nothing_and_loses_no_prompt(lived_in: Outside) -> None:
+def test_a_locked_or_damaged_index_gives_nothing_and_loses_no_prompt(
+    lived_in: Outside,
+) -> None:
     for file in (lived_in.state / "index").iterdir():
         file.write_bytes(b"not a database" * 1000)
 
     hook(lived_in, "codex", payload("codex", "user-prompt-submit"))
 
-    assert [turn["text"] for turn in turns(lived_in)] == [payload("codex", "user-prompt-submit")["prompt"]]
+    assert [turn["text"] for turn in turns(lived_in)] == [
+        payload("codex", "user-prompt-submit")["prompt"]
+    ]
 
 
 def test_a_host_that_says_nothing_is_not_waited_for(lived_in: Outside) -> None:
     script = "import sys; from vault_memory.hosts.hook_command import run; run(sys.argv[1:], seconds=0.5)"
     process = subprocess.Popen(
-        [sys.executable, "-c", script, "codex", "--vault", str(lived_in.vault), "--user", "mira"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=lived_in.environment, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            script,
+            "codex",
+            "--vault",
+            str(lived_in.vault),
+            "--user",
+            "mira",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=lived_in.environment,
+        text=True,
+    )
     with process:
         code = process.wait(30)
         assert process.stdout is not None
@@ -433,39 +642,70 @@ def test_a_host_that_says_nothing_is_not_waited_for(lived_in: Outside) -> None:
         assert "no answer within 0.5 seconds" in process.stderr.read()
 
 
-def test_a_prompt_is_kept_when_nothing_can_be_looked_up_in_time(lived_in: Outside) -> None:
+def test_a_prompt_is_kept_when_nothing_can_be_looked_up_in_time(
+    lived_in: Outside,
+) -> None:
     """A daemon that has been stopped takes the question and never answers."""
     script = "import sys; from vault_memory.hosts.hook_command import run; run(sys.argv[1:], seconds=2)"
     said = payload("codex", "user-prompt-submit")
     with lived_in.daemon() as running:
         os.kill(running.pid, signal.SIGSTOP)
         done = subprocess.run(
-            [sys.executable, "-c", script, "codex", "--vault", str(lived_in.vault), "--user", "mira"],
-            input=json.dumps(said), env=lived_in.environment | RECALL, capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-c",
+                script,
+                "codex",
+                "--vault",
+                str(lived_in.vault),
+                "--user",
+                "mira",
+            ],
+            input=json.dumps(said),
+            env=lived_in.environment | RECALL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         running.kill()
 
     assert (done.returncode, done.stdout) == (0, "")
     assert "no answer within 2 seconds" in done.stderr
-    given_to(lived_in, "codex", payload("codex", "session-end", transcript_path=str(PAYLOADS / "codex.jsonl")))
+    given_to(
+        lived_in,
+        "codex",
+        payload("codex", "session-end", transcript_path=str(PAYLOADS / "codex.jsonl")),
+    )
     assert said["prompt"] in [turn["text"] for turn in turns(lived_in)]
 
 
 def test_a_person_finds_the_reason_in_the_state_folder_and_never_what_was_said(
     lived_in: Outside, broken: Broken
 ) -> None:
-    broken("codex", payload("codex", "user-prompt-submit", prompt="swordfish " * 200_000))
+    broken(
+        "codex", payload("codex", "user-prompt-submit", prompt="swordfish " * 200_000)
+    )
     broken("codex", b"swordfish")
 
     own, common = lived_in.state / "hook.log", lived_in.state.parent / "hook.log"
-    assert "codex UserPromptSubmit: usage_error: a turn of 2,000,000 letters is too long" in own.read_text()
-    assert "codex -: not_an_event: what came on standard input is no JSON" in common.read_text()
+    assert (
+        "codex UserPromptSubmit: usage_error: a turn of 2,000,000 letters is too long"
+        in own.read_text()
+    )
+    assert (
+        "codex -: not_an_event: what came on standard input is no JSON"
+        in common.read_text()
+    )
     assert "swordfish" not in own.read_text() + common.read_text()
     assert own.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("kind", ["link", "folder", "fifo", "relative", "other ending", "gone", "/dev/zero"])
-def test_only_a_transcript_that_is_one_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+@pytest.mark.parametrize(
+    "kind", ["link", "folder", "fifo", "relative", "other ending", "gone", "/dev/zero"]
+)
+def test_only_a_transcript_that_is_one_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "t.jsonl"
     text = (PAYLOADS / "codex.jsonl").read_bytes()
@@ -476,16 +716,33 @@ def test_only_a_transcript_that_is_one_is_read(tmp_path: Path, monkeypatch: pyte
         path.symlink_to(tmp_path / "real.jsonl")
     elif kind in ("folder", "fifo", "gone"):
         path.unlink()
-        {"folder": path.mkdir, "fifo": lambda: os.mkfifo(path), "gone": lambda: None}[kind]()
+        {"folder": path.mkdir, "fifo": lambda: os.mkfifo(path), "gone": lambda: None}[
+            kind
+        ]()
     elif kind == "other ending":
         path = path.rename(tmp_path / "t.txt")
 
-    assert replies({"relative": "t.jsonl", "/dev/zero": "/dev/zero"}.get(kind, str(path)), "s") == []
+    assert (
+        replies(
+            {"relative": "t.jsonl", "/dev/zero": "/dev/zero"}.get(kind, str(path)), "s"
+        )
+        == []
+    )
 
 
-@given(st.lists(st.sampled_from((PAYLOADS / "claude-code.jsonl").read_bytes().splitlines()) | st.binary(max_size=40)))
+@given(
+    st.lists(
+        st.sampled_from((PAYLOADS / "claude-code.jsonl").read_bytes().splitlines())
+        | st.binary(max_size=40)
+    )
+)
 @settings(max_examples=60)
-@example([b'{"type": "assistant", "message": []}', b'{"type": "user", "message": {"role": "user", "content": [7]}}'])
+@example(
+    [
+        b'{"type": "assistant", "message": []}',
+        b'{"type": "user", "message": {"role": "user", "content": [7]}}',
+    ]
+)
 def test_any_transcript_gives_answers_or_none(lines: list[bytes]) -> None:
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
         file.write(b"\n".join(lines))
@@ -498,7 +755,11 @@ def test_any_transcript_gives_answers_or_none(lines: list[bytes]) -> None:
 
 def test_of_a_long_transcript_only_the_end_is_read(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    pair = [line for line in (PAYLOADS / "claude-code.jsonl").read_bytes().splitlines() if line.startswith(b"{")][-2:]
+    pair = [
+        line
+        for line in (PAYLOADS / "claude-code.jsonl").read_bytes().splitlines()
+        if line.startswith(b"{")
+    ][-2:]
     path.write_bytes(b"\n".join(pair * 9000))
 
     assert len(replies(str(path), "s")) == MOST
@@ -511,7 +772,17 @@ def test_a_hook_is_no_heavier_than_a_search(lived_in: Outside) -> None:
         "run(sys.argv[2:])\nprint(*sys.modules, file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, "hook", "codex", "--vault", str(lived_in.vault), "--user", "mira"],
+        [
+            sys.executable,
+            "-c",
+            script,
+            "hook",
+            "codex",
+            "--vault",
+            str(lived_in.vault),
+            "--user",
+            "mira",
+        ],
         input=json.dumps(payload("codex", "session-start")),
         env=lived_in.environment,
         capture_output=True,
@@ -520,7 +791,15 @@ def test_a_hook_is_no_heavier_than_a_search(lived_in: Outside) -> None:
     )
 
     assert "rows the heron boat" in done.stdout
-    assert not {"rich", "numpy", "onnxruntime", "mcp", "pydantic", "requests", "markdown_it"} & set(done.stderr.split())
+    assert not {
+        "rich",
+        "numpy",
+        "onnxruntime",
+        "mcp",
+        "pydantic",
+        "requests",
+        "markdown_it",
+    } & set(done.stderr.split())
 
 
 def test_the_help_is_there_for_people(tmp_path: Path) -> None:
@@ -533,11 +812,17 @@ def test_the_help_is_there_for_people(tmp_path: Path) -> None:
     assert "SessionStart" in done.out
 
 
-def test_the_doctor_tells_of_a_hook_that_gave_nothing(lived_in: Outside, broken: Broken) -> None:
-    assert not [check for check in lived_in.ok("doctor")["checks"] if check["name"] == "hooks"]
+def test_the_doctor_tells_of_a_hook_that_gave_nothing(
+    lived_in: Outside, broken: Broken
+) -> None:
+    assert not [
+        check for check in lived_in.ok("doctor")["checks"] if check["name"] == "hooks"
+    ]
     broken("codex", payload("codex", "user-prompt-submit", prompt="x" * 1_100_000))
 
-    [check] = [check for check in lived_in.ok("doctor")["checks"] if check["name"] == "hooks"]
+    [check] = [
+        check for check in lived_in.ok("doctor")["checks"] if check["name"] == "hooks"
+    ]
 
     assert check["state"] == "warn"
     assert "a turn of 1,100,000 letters is too long" in check["reason"]
@@ -545,11 +830,17 @@ def test_the_doctor_tells_of_a_hook_that_gave_nothing(lived_in: Outside, broken:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_job_that_runs_a_host_is_not_taken_for_the_person(lived_in: Outside, host: str):
+def test_a_job_that_runs_a_host_is_not_taken_for_the_person(
+    lived_in: Outside, host: str
+):
     prompt = payload(host, "user-prompt-submit", prompt="I live in Paris")
 
     hook(lived_in, host, prompt, VAULT_MEMORY_AUTOMATED="1")
     hook(lived_in, host, prompt, VAULT_MEMORY_AUTOMATED="0")
     hook(lived_in, host, {**prompt, "automated": True})
 
-    assert [turn.get("automated", False) for turn in turns(lived_in)] == [True, False, True]
+    assert [turn.get("automated", False) for turn in turns(lived_in)] == [
+        True,
+        False,
+        True,
+    ]

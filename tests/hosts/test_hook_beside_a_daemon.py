@@ -23,7 +23,9 @@ EVENTS = ("session-start", "user-prompt-submit", "session-end")
 
 def filled(place: Outside) -> Outside:
     place.write(MINE, "# Mira\n\n- rows the heron boat\n")
-    place.write("Users/mira/memories/boats.md", "- The heron boat got amber spar varnish\n")
+    place.write(
+        "Users/mira/memories/boats.md", "- The heron boat got amber spar varnish\n"
+    )
     place.quick = True
     place.ok("index")
     return place
@@ -42,12 +44,20 @@ def test_a_host_gets_the_same_from_the_daemon_as_without_it(tmp_path: Path, host
     without, with_daemon = filled(at(alone)), filled(at(beside))
     with_daemon.settings = without.settings = {**without.settings, **RECALL}
 
-    expected = [hook(without, host, payload(host, event, transcript_path=None)) for event in EVENTS]
+    expected = [
+        hook(without, host, payload(host, event, transcript_path=None))
+        for event in EVENTS
+    ]
     with with_daemon.daemon():
-        found = [hook(with_daemon, host, payload(host, event, transcript_path=None)) for event in EVENTS]
+        found = [
+            hook(with_daemon, host, payload(host, event, transcript_path=None))
+            for event in EVENTS
+        ]
         wrong = hook(with_daemon, host, b"no json")
 
-    assert [(done.stdout, done.stderr) for done in found] == [(done.stdout, done.stderr) for done in expected]
+    assert [(done.stdout, done.stderr) for done in found] == [
+        (done.stdout, done.stderr) for done in expected
+    ]
     assert "rows the heron boat" in found[0].stdout
     assert "amber spar varnish" in found[1].stdout
     assert said(with_daemon) == said(without) != []
@@ -64,7 +74,9 @@ def listening(place: Outside) -> socket.socket:
 
 
 @contextmanager
-def daemon_that_ends(place: Outside, *, records: bool) -> Iterator[list[dict[str, Any]]]:
+def daemon_that_ends(
+    place: Outside, *, records: bool
+) -> Iterator[list[dict[str, Any]]]:
     """A daemon that takes one question and ends without an answer, before or after the event is recorded."""
     requests: list[dict[str, Any]] = []
 
@@ -75,7 +87,9 @@ def daemon_that_ends(place: Outside, *, records: bool) -> Iterator[list[dict[str
             request = json.loads(stream.readline())
             requests.append(request)
             if records:
-                with VaultMemory.open(place.vault, environment=place.environment) as memory:
+                with VaultMemory.open(
+                    place.vault, environment=place.environment
+                ) as memory:
                     hook_command.serve(memory, request["arguments"])
 
     server = listening(place)
@@ -103,27 +117,45 @@ def test_a_prompt_is_recorded_once_when_the_daemon_ends_before_its_answer(
     assert [turn["text"] for turn in turns(place)] == [event["prompt"]]
 
 
-def test_a_daemon_with_other_settings_refuses_and_the_prompt_is_recorded_all_the_same(tmp_path: Path):
+def test_a_daemon_with_other_settings_refuses_and_the_prompt_is_recorded_all_the_same(
+    tmp_path: Path,
+):
     place = filled(at(tmp_path))
     event = payload("codex", "user-prompt-submit")
     with place.daemon():
         status = os.stat(place.vault)
-        setup = {**setup_of(place.environment), "vault": [status.st_dev, status.st_ino], "config": ""}
+        setup = {
+            **setup_of(place.environment),
+            "vault": [status.st_dev, status.st_ino],
+            "config": "",
+        }
         arguments = {
-            "arguments": ["codex", "--user", "mira"], "payload": json.dumps(event), "automated": False,
-            "moment": [time.time(), 1], "setup": setup,
-        }  # fmt: skip
+            "arguments": ["codex", "--user", "mira"],
+            "payload": json.dumps(event),
+            "automated": False,
+            "moment": [time.time(), 1],
+            "setup": setup,
+        }
         for name, value in (
-            ("version", "0.0"), ("zone", "Asia/Tokyo"), ("settings", {}), ("vault", [0, 0]), ("config", "/x"),
-        ):  # fmt: skip
+            ("version", "0.0"),
+            ("zone", "Asia/Tokyo"),
+            ("settings", {}),
+            ("vault", [0, 0]),
+            ("config", "/x"),
+        ):
             other = {**arguments, "setup": {**setup, name: value}}
             answer = exchange(str(place.socket), "hook", other, 30)
             assert answer["error"]["code"] == "other_setup", name
         assert turns(place) == []
 
         assert exchange(str(place.socket), "hook", arguments, 30) == {"text": ""}
-        place.state.joinpath("vault-memory.toml").write_text("[memory_search]\nauto_recall = true\n")
-        assert exchange(str(place.socket), "hook", arguments, 30)["error"]["code"] == "other_setup"
+        place.state.joinpath("vault-memory.toml").write_text(
+            "[memory_search]\nauto_recall = true\n"
+        )
+        assert (
+            exchange(str(place.socket), "hook", arguments, 30)["error"]["code"]
+            == "other_setup"
+        )
         hook(place, "codex", event, **RECALL)
 
     assert [turn["text"] for turn in turns(place)] == [event["prompt"]] * 2

@@ -25,13 +25,19 @@ FILES = {
     "claude-code": (".claude/settings.json", ".claude.json"),
     "codex": (".codex/config.toml",),
     "gemini-cli": (".gemini/settings.json",),
-    "opencode": (".config/opencode/opencode.json", ".config/opencode/plugins/vault-memory.js"),
+    "opencode": (
+        ".config/opencode/opencode.json",
+        ".config/opencode/plugins/vault-memory.js",
+    ),
     "claude-desktop": (
         ("Library/Application Support" if sys.platform == "darwin" else ".config")
         + "/Claude/claude_desktop_config.json",
     ),
     "openclaw": (".openclaw/openclaw.json",),
-    "hermes": (".hermes/plugins/vault-memory/__init__.py", ".hermes/plugins/vault-memory/plugin.yaml"),
+    "hermes": (
+        ".hermes/plugins/vault-memory/__init__.py",
+        ".hermes/plugins/vault-memory/plugin.yaml",
+    ),
 }
 SETTINGS = """\
 {
@@ -77,7 +83,12 @@ Install = Callable[..., dict[str, Any]]
 def install(outside: Outside) -> Install:
     """`install` with the options of every call; what it says."""
     outside.quick = True
-    outside.settings |= {"XDG_CONFIG_HOME": "", "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": "", "HERMES_HOME": ""}
+    outside.settings |= {
+        "XDG_CONFIG_HOME": "",
+        "CLAUDE_CONFIG_DIR": "",
+        "CODEX_HOME": "",
+        "HERMES_HOME": "",
+    }
     outside.settings["GEMINI_CLI_HOME"] = ""
 
     def run(host: str, *options: str) -> dict[str, Any]:
@@ -109,7 +120,9 @@ def folder(home: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_what_install_put_in_uninstall_takes_out_to_the_byte(outside: Outside, install: Install, host: str) -> None:
+def test_what_install_put_in_uninstall_takes_out_to_the_byte(
+    outside: Outside, install: Install, host: str
+) -> None:
     files = given_files(outside, host)
     before = folder(outside.home)
 
@@ -119,13 +132,17 @@ def test_what_install_put_in_uninstall_takes_out_to_the_byte(outside: Outside, i
 
     assert [one["path"] for one in first["files"]] == list(map(str, files))
     assert all(one["changed"] for one in first["files"])
-    assert [Path(one["backup"]).read_text() for one in first["files"] if one["backup"]] == [
-        BEFORE[host] for _ in theirs(files)
-    ]
+    assert [
+        Path(one["backup"]).read_text() for one in first["files"] if one["backup"]
+    ] == [BEFORE[host] for _ in theirs(files)]
     assert not any(one["changed"] for one in again["files"])
     assert {file: file.read_bytes() for file in files} == installed
     install(host, "--uninstall")
-    assert {name: raw for name, raw in folder(outside.home).items() if not name.endswith(".bak")} == before
+    assert {
+        name: raw
+        for name, raw in folder(outside.home).items()
+        if not name.endswith(".bak")
+    } == before
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -135,62 +152,101 @@ def test_files_that_were_not_there_are_made_for_us_alone_and_go_again(
     install(host)
 
     files = [outside.home / name for name in FILES[host]]
-    assert all(file.exists() and not stat.S_IMODE(file.stat().st_mode) & 0o077 for file in files)
+    assert all(
+        file.exists() and not stat.S_IMODE(file.stat().st_mode) & 0o077
+        for file in files
+    )
     install(host, "--uninstall")
     assert folder(outside.home) == {}
     assert not any(one["changed"] for one in install(host, "--uninstall")["files"])
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_a_dry_run_shows_the_difference_and_changes_nothing(outside: Outside, install: Install, host: str) -> None:
+def test_a_dry_run_shows_the_difference_and_changes_nothing(
+    outside: Outside, install: Install, host: str
+) -> None:
     given_files(outside, host)
     before = folder(outside.home)
 
     shown = install(host, "--dry-run")
 
     assert folder(outside.home) == before
-    assert all("+" in one["diff"] and "vault-memory" in one["diff"] for one in shown["files"])
+    assert all(
+        "+" in one["diff"] and "vault-memory" in one["diff"] for one in shown["files"]
+    )
 
 
-def test_claude_code_gets_the_five_hooks_beside_those_it_had(outside: Outside, install: Install) -> None:
+def test_claude_code_gets_the_five_hooks_beside_those_it_had(
+    outside: Outside, install: Install
+) -> None:
     settings_file, servers_file = given_files(outside, "claude-code")
 
     install("claude-code", "--channel", "harbour", "--private")
 
     said = json.loads(settings_file.read_text())
     assert said["model"] == "opus"
-    assert said["hooks"]["SessionStart"][0] == {"matcher": "startup", "hooks": [{"type": "command", "command": "date"}]}
+    assert said["hooks"]["SessionStart"][0] == {
+        "matcher": "startup",
+        "hooks": [{"type": "command", "command": "date"}],
+    }
     for event in EVENTS:
         [hook] = said["hooks"][event][-1]["hooks"]
         words = shlex.split(hook["command"])
         assert words[-9:] == [
-            "hook", "claude-code", "--vault", str(outside.vault), "--user", "mira", "--channel", "harbour", "--private",
-        ]  # fmt: skip
+            "hook",
+            "claude-code",
+            "--vault",
+            str(outside.vault),
+            "--user",
+            "mira",
+            "--channel",
+            "harbour",
+            "--private",
+        ]
         assert os.path.isabs(words[0])
         assert hook["type"] == "command"
         assert hook["timeout"] <= 10
     server = json.loads(servers_file.read_text())["mcpServers"]["vault-memory"]
-    assert [server["command"], *server["args"]][-8:-3] == ["mcp", "--vault", str(outside.vault), "--user", "mira"]
+    assert [server["command"], *server["args"]][-8:-3] == [
+        "mcp",
+        "--vault",
+        str(outside.vault),
+        "--user",
+        "mira",
+    ]
 
 
-def test_the_written_command_runs_in_a_shell_whatever_the_vault_is_called(outside: Outside, install: Install) -> None:
+def test_the_written_command_runs_in_a_shell_whatever_the_vault_is_called(
+    outside: Outside, install: Install
+) -> None:
     vault = outside.home / 'Mira\'s "odd" vault $HOME'
     note = vault / "Users" / "mira" / "wren" / "config" / "USER.md"
     note.parent.mkdir(parents=True)
     note.write_text("- drinks oolong tea\n")
     assert outside.bare("install", "claude-code", "--vault", str(vault)).code == 0
-    said = json.loads((outside.home / FILES["claude-code"][0]).read_text())["hooks"]["SessionStart"][0]["hooks"][0]
+    said = json.loads((outside.home / FILES["claude-code"][0]).read_text())["hooks"][
+        "SessionStart"
+    ][0]["hooks"][0]
 
     done = subprocess.run(
-        ["sh", "-c", said["command"]], input='{"hook_event_name": "SessionStart", "session_id": "s"}',
-        env=outside.environment, cwd="/", capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        ["sh", "-c", said["command"]],
+        input='{"hook_event_name": "SessionStart", "session_id": "s"}',
+        env=outside.environment,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert "oolong" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert (
+        "oolong" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    )
 
 
-def test_codex_gets_a_block_that_says_the_same_in_toml(outside: Outside, install: Install) -> None:
+def test_codex_gets_a_block_that_says_the_same_in_toml(
+    outside: Outside, install: Install
+) -> None:
     [file] = given_files(outside, "codex")
 
     install("codex")
@@ -198,14 +254,25 @@ def test_codex_gets_a_block_that_says_the_same_in_toml(outside: Outside, install
     said = tomllib.loads(file.read_text())
     assert file.read_text().startswith(TOML)
     assert said["mcp_servers"]["other"] == {"command": "x"}
-    assert said["mcp_servers"]["vault-memory"]["args"][-4:] == ["--vault", str(outside.vault), "--user", "mira"]
+    assert said["mcp_servers"]["vault-memory"]["args"][-4:] == [
+        "--vault",
+        str(outside.vault),
+        "--user",
+        "mira",
+    ]
     assert said["hooks"]["SessionStart"][0]["hooks"][0]["command"] == "date"
     assert {event: len(groups) for event, groups in said["hooks"].items()} == {
-        "SessionStart": 2, "UserPromptSubmit": 1, "Stop": 1, "PreCompact": 1, "SessionEnd": 1,
-    }  # fmt: skip
+        "SessionStart": 2,
+        "UserPromptSubmit": 1,
+        "Stop": 1,
+        "PreCompact": 1,
+        "SessionEnd": 1,
+    }
 
 
-def test_codex_hooks_stand_in_hooks_json_where_there_is_one(outside: Outside, install: Install) -> None:
+def test_codex_hooks_stand_in_hooks_json_where_there_is_one(
+    outside: Outside, install: Install
+) -> None:
     given_files(outside, "codex")
     hooks = outside.home / ".codex" / "hooks.json"
     install("codex")
@@ -213,7 +280,9 @@ def test_codex_hooks_stand_in_hooks_json_where_there_is_one(outside: Outside, in
 
     install("codex")
 
-    assert "hooks.PreCompact" not in (outside.home / ".codex" / "config.toml").read_text()
+    assert (
+        "hooks.PreCompact" not in (outside.home / ".codex" / "config.toml").read_text()
+    )
     assert sorted(json.loads(hooks.read_text())["hooks"]) == sorted(EVENTS)
     install("codex", "--uninstall")
     assert hooks.read_text() == '{"hooks": {}}'
@@ -223,21 +292,27 @@ def test_codex_hooks_stand_in_hooks_json_where_there_is_one(outside: Outside, in
 ALLOWED = {
     "claude-code": {"permissions": {"allow": ["mcp__vault-memory"]}},
     "gemini-cli": {"mcpServers": {"vault-memory": {"trust": True}}},
-    "codex": {"mcp_servers": {"vault-memory": {"default_tools_approval_mode": "approve"}}},
+    "codex": {
+        "mcp_servers": {"vault-memory": {"default_tools_approval_mode": "approve"}}
+    },
 }
 
 
 def says(outside: Outside, host: str, wanted: dict[str, Any]) -> bool:
     """Whether the host's first file says this, whatever else it says."""
     text = (outside.home / FILES[host][0]).read_text()
-    said: Any = tomllib.loads(text) if host == "codex" else jsonc_edit.read(text).plain()
+    said: Any = (
+        tomllib.loads(text) if host == "codex" else jsonc_edit.read(text).plain()
+    )
     return holds(said, wanted)
 
 
 def holds(said: Any, wanted: Any) -> bool:
     if not isinstance(wanted, dict):
         return bool(said == wanted)
-    return isinstance(said, dict) and all(name in said and holds(said[name], value) for name, value in wanted.items())
+    return isinstance(said, dict) and all(
+        name in said and holds(said[name], value) for name, value in wanted.items()
+    )
 
 
 @pytest.mark.parametrize("host", ALLOWED)
@@ -253,14 +328,22 @@ def test_a_bot_without_a_person_beside_it_may_use_the_tools_when_the_person_allo
     assert says(outside, host, ALLOWED[host])
     assert not any(one["changed"] for one in install(host, "--allow")["files"])
     install(host)
-    assert not says(outside, host, ALLOWED[host]), "who leaves the option out takes it back"
+    assert not says(outside, host, ALLOWED[host]), (
+        "who leaves the option out takes it back"
+    )
     install(host, "--allow")
     install(host, "--uninstall")
 
-    assert {name: raw for name, raw in folder(outside.home).items() if not name.endswith(".bak")} == before
+    assert {
+        name: raw
+        for name, raw in folder(outside.home).items()
+        if not name.endswith(".bak")
+    } == before
 
 
-def test_a_permission_that_the_person_gave_stays(outside: Outside, install: Install) -> None:
+def test_a_permission_that_the_person_gave_stays(
+    outside: Outside, install: Install
+) -> None:
     file = outside.home / ".claude" / "settings.json"
     file.parent.mkdir()
     before = '{"permissions": {"allow": ["mcp__vault-memory", "Read"]}}\n'
@@ -268,7 +351,9 @@ def test_a_permission_that_the_person_gave_stays(outside: Outside, install: Inst
 
     install("claude-code", "--allow")
     install("claude-code")
-    assert json.loads(file.read_text())["permissions"] == json.loads(before)["permissions"]
+    assert (
+        json.loads(file.read_text())["permissions"] == json.loads(before)["permissions"]
+    )
     install("claude-code", "--allow")
     install("claude-code", "--uninstall")
 
@@ -276,7 +361,9 @@ def test_a_permission_that_the_person_gave_stays(outside: Outside, install: Inst
 
 
 @pytest.mark.parametrize("host", [host for host in HOSTS if host not in ALLOWED])
-def test_a_host_without_permissions_for_tools_is_named(outside: Outside, install: Install, host: str) -> None:
+def test_a_host_without_permissions_for_tools_is_named(
+    outside: Outside, install: Install, host: str
+) -> None:
     done = outside.run("install", host, "--user", "mira", "--allow", "--json")
 
     assert (done.code, done.error["code"]) == (2, "nothing_to_allow")
@@ -284,13 +371,20 @@ def test_a_host_without_permissions_for_tools_is_named(outside: Outside, install
     assert folder(outside.home) == {}
 
 
-def test_the_trust_that_a_person_gave_to_our_hooks_of_codex_goes_with_them(outside: Outside, install: Install) -> None:
+def test_the_trust_that_a_person_gave_to_our_hooks_of_codex_goes_with_them(
+    outside: Outside, install: Install
+) -> None:
     """Codex writes it between our marks, since it puts tables beside their like."""
     [file] = given_files(outside, "codex")
     install("codex")
     trusted = "".join(
         f'\n[hooks.state."{file}:{event}:{number}:0"]\ntrusted_hash = "sha256:0"\n'
-        for event, number in [("session_start", 1), ("stop", 0), ("session_end", 0), ("user_prompt_submit", 0)]
+        for event, number in [
+            ("session_start", 1),
+            ("stop", 0),
+            ("session_end", 0),
+            ("user_prompt_submit", 0),
+        ]
     )
     theirs = f'\n[hooks.state."{file}:session_start:0:0"]\ntrusted_hash = "sha256:1"\n'
     end = "# <<< vault-memory <<<"
@@ -300,14 +394,18 @@ def test_the_trust_that_a_person_gave_to_our_hooks_of_codex_goes_with_them(outsi
     assert file.read_text() == TOML
 
     install("codex")
-    file.write_text(file.read_text().replace(end, f"\n[hooks.state]\n{theirs}{trusted}{end}"))
+    file.write_text(
+        file.read_text().replace(end, f"\n[hooks.state]\n{theirs}{trusted}{end}")
+    )
     install("codex", "--uninstall")
     assert tomllib.loads(file.read_text())["hooks"]["state"] == {
         f"{file}:session_start:0:0": {"trusted_hash": "sha256:1"}
     }
 
 
-def test_another_person_or_vault_takes_the_place_of_the_one_before(outside: Outside, install: Install) -> None:
+def test_another_person_or_vault_takes_the_place_of_the_one_before(
+    outside: Outside, install: Install
+) -> None:
     settings_file, _ = given_files(outside, "claude-code")
     install("claude-code")
 
@@ -318,18 +416,24 @@ def test_another_person_or_vault_takes_the_place_of_the_one_before(outside: Outs
     assert text.count("--user tomas") == len(EVENTS)
 
 
-def test_what_a_person_changed_meanwhile_stays(outside: Outside, install: Install) -> None:
+def test_what_a_person_changed_meanwhile_stays(
+    outside: Outside, install: Install
+) -> None:
     settings_file, _ = given_files(outside, "claude-code")
     install("claude-code")
     said = json.loads(settings_file.read_text())
-    said["hooks"]["SessionStart"].append({"hooks": [{"type": "command", "command": "later"}]})
+    said["hooks"]["SessionStart"].append(
+        {"hooks": [{"type": "command", "command": "later"}]}
+    )
     said["theme"] = "dark"
     settings_file.write_text(json.dumps(said, indent=4))
 
     install("claude-code", "--uninstall")
 
     wanted = json.loads(SETTINGS) | {"theme": "dark"}
-    wanted["hooks"]["SessionStart"].append({"hooks": [{"type": "command", "command": "later"}]})
+    wanted["hooks"]["SessionStart"].append(
+        {"hooks": [{"type": "command", "command": "later"}]}
+    )
     assert json.loads(settings_file.read_text()) == wanted
 
 
@@ -378,26 +482,43 @@ def test_a_link_is_followed_and_a_mode_kept(outside: Outside, install: Install) 
     assert stat.S_IMODE(Path(first["backup"]).stat().st_mode) == 0o640
 
 
-def test_each_host_is_looked_for_where_its_environment_says(outside: Outside, install: Install) -> None:
+def test_each_host_is_looked_for_where_its_environment_says(
+    outside: Outside, install: Install
+) -> None:
     home = outside.home
     outside.settings |= {
-        "CLAUDE_CONFIG_DIR": str(home / "c"), "CODEX_HOME": str(home / "x"), "GEMINI_CLI_HOME": str(home / "e"),
+        "CLAUDE_CONFIG_DIR": str(home / "c"),
+        "CODEX_HOME": str(home / "x"),
+        "GEMINI_CLI_HOME": str(home / "e"),
         "HERMES_HOME": str(home / "h"),
-        "OPENCLAW_CONFIG_PATH": str(home / "o.json"), "XDG_CONFIG_HOME": str(home / "g"),
-    }  # fmt: skip
+        "OPENCLAW_CONFIG_PATH": str(home / "o.json"),
+        "XDG_CONFIG_HOME": str(home / "g"),
+    }
 
     written = {one["path"] for host in HOSTS for one in install(host)["files"]}
 
     desktop = (
-        home / FILES["claude-desktop"][0] if sys.platform == "darwin" else home / "g/Claude/claude_desktop_config.json"
+        home / FILES["claude-desktop"][0]
+        if sys.platform == "darwin"
+        else home / "g/Claude/claude_desktop_config.json"
     )
     own = ("h/plugins/vault-memory/__init__.py", "h/plugins/vault-memory/plugin.yaml")
     opencode = ("g/opencode/opencode.json", "g/opencode/plugins/vault-memory.js")
-    named = ("c/settings.json", "c/.claude.json", "x/config.toml", "e/.gemini/settings.json", "o.json", *opencode, *own)
+    named = (
+        "c/settings.json",
+        "c/.claude.json",
+        "x/config.toml",
+        "e/.gemini/settings.json",
+        "o.json",
+        *opencode,
+        *own,
+    )
     assert written == {str(desktop), *(str(home / name) for name in named)}
 
 
-def test_the_person_is_asked_for_unless_there_is_only_one(outside: Outside, install: Install) -> None:
+def test_the_person_is_asked_for_unless_there_is_only_one(
+    outside: Outside, install: Install
+) -> None:
     outside.write("Users/mira/memories/2026-05-01.md", "- tea\n")
     only = outside.ok("install", "claude-code")
     outside.write("Users/tomas/memories/2026-05-01.md", "- coffee\n")
@@ -409,7 +530,9 @@ def test_the_person_is_asked_for_unless_there_is_only_one(outside: Outside, inst
     assert "mira, tomas" in several.error["message"]
 
 
-def test_an_unknown_host_is_told_which_there_are(outside: Outside, install: Install) -> None:
+def test_an_unknown_host_is_told_which_there_are(
+    outside: Outside, install: Install
+) -> None:
     done = outside.run("install", "emacs", "--user", "mira", "--json")
 
     assert (done.code, done.error["code"]) == (2, "no_such_host")
@@ -419,11 +542,17 @@ def test_an_unknown_host_is_told_which_there_are(outside: Outside, install: Inst
 WIRE = Wire(("/usr/bin/vault-memory",), Path("/home/mira/my vault"), "mira")
 
 
-@given(OBJECTS, st.sampled_from([None, 2, 4, "\t"]), st.sampled_from(["claude-code", "claude-desktop", "openclaw"]))
+@given(
+    OBJECTS,
+    st.sampled_from([None, 2, 4, "\t"]),
+    st.sampled_from(["claude-code", "claude-desktop", "openclaw"]),
+)
 @settings(max_examples=50)
 @example({"hooks": {"SessionStart": []}, "mcpServers": {}}, 2, "claude-code")
 @example({}, None, "openclaw")
-def test_any_settings_get_ours_once_and_lose_it_again(said: dict[str, Any], indent: Any, host: str) -> None:
+def test_any_settings_get_ours_once_and_lose_it_again(
+    said: dict[str, Any], indent: Any, host: str
+) -> None:
     for name in ("hooks", "mcpServers", "mcp"):
         if not isinstance(said.get(name, {}), dict):
             said[name] = {}
@@ -433,39 +562,68 @@ def test_any_settings_get_ours_once_and_lose_it_again(said: dict[str, Any], inde
         installed, made = edit.put(text)
         known = json.loads(installed)
         assert edit.put(installed) == (installed, ())
-        assert {name: one for name, one in known.items() if name not in ("hooks", "mcpServers", "mcp")} == {
-            name: one for name, one in said.items() if name not in ("hooks", "mcpServers", "mcp")
+        assert {
+            name: one
+            for name, one in known.items()
+            if name not in ("hooks", "mcpServers", "mcp")
+        } == {
+            name: one
+            for name, one in said.items()
+            if name not in ("hooks", "mcpServers", "mcp")
         }
-        assert edit.take(installed, made) == (text if said else "{}\n" if not text.strip() else text)
+        assert edit.take(installed, made) == (
+            text if said else "{}\n" if not text.strip() else text
+        )
 
 
 @pytest.mark.parametrize("host", ["codex", "openclaw"])
-def test_the_entry_of_the_server_starts_it(outside: Outside, install: Install, host: str) -> None:
+def test_the_entry_of_the_server_starts_it(
+    outside: Outside, install: Install, host: str
+) -> None:
     pytest.importorskip("mcp")
     written = Path(install(host)["files"][0]["path"]).read_text()
     said = tomllib.loads(written) if host == "codex" else json.loads(written)
-    entry = (said["mcp"]["servers"] if host == "openclaw" else said["mcp_servers"])["vault-memory"]
+    entry = (said["mcp"]["servers"] if host == "openclaw" else said["mcp_servers"])[
+        "vault-memory"
+    ]
     hello = {
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
-    }  # fmt: skip
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }
 
     done = subprocess.run(
-        [entry["command"], *entry["args"]], input=json.dumps(hello) + "\n", env=outside.environment,
-        capture_output=True, text=True, timeout=60, cwd=outside.home,
-    )  # fmt: skip
+        [entry["command"], *entry["args"]],
+        input=json.dumps(hello) + "\n",
+        env=outside.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=outside.home,
+    )
 
     answer = json.loads(done.stdout.splitlines()[0])
     assert (answer["id"], "capabilities" in answer["result"]) == (1, True)
 
 
-def test_the_provider_for_hermes_asks_the_vault_and_records_what_was_said(outside: Outside, install: Install) -> None:
+def test_the_provider_for_hermes_asks_the_vault_and_records_what_was_said(
+    outside: Outside, install: Install
+) -> None:
     outside.write("Users/mira/wren/config/USER.md", "# Mira\n\n- drinks oolong tea\n")
     install("hermes")
     plugins = outside.home / ".hermes" / "plugins"
-    stand_in = outside.home / "stand-in"  # with the one module of Hermes that a provider imports
+    stand_in = (
+        outside.home / "stand-in"
+    )  # with the one module of Hermes that a provider imports
     (stand_in / "agent").mkdir(parents=True)
-    (stand_in / "agent" / "memory_provider.py").write_text("class MemoryProvider:\n    pass\n")
+    (stand_in / "agent" / "memory_provider.py").write_text(
+        "class MemoryProvider:\n    pass\n"
+    )
     script = """
 import importlib.util, json, sys
 spec = importlib.util.spec_from_file_location("provider", sys.argv[1])
@@ -493,8 +651,11 @@ print(json.dumps([first, second, own, found, mine.prefetch("x")]))
 """
     done = subprocess.run(
         [sys.executable, "-c", script, str(plugins / "vault-memory" / "__init__.py")],
-        env=outside.environment | {"PYTHONPATH": str(stand_in)}, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        env=outside.environment | {"PYTHONPATH": str(stand_in)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
 
     assert done.returncode == 0, done.stderr
     first, second, own, found, silent = json.loads(done.stdout)
@@ -504,6 +665,8 @@ print(json.dumps([first, second, own, found, mine.prefetch("x")]))
     assert found.startswith(INTRO)
     assert "**mira**: I moved to Porto ‹/vault-memory>\n</vault-memory>" in found
     assert "score" not in found
-    transcripts = "".join(file.read_text() for file in outside.vault.rglob("transcripts/*.jsonl"))
+    transcripts = "".join(
+        file.read_text() for file in outside.vault.rglob("transcripts/*.jsonl")
+    )
     assert '"Noted."' in transcripts
     assert "secret job" not in transcripts

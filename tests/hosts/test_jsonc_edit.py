@@ -11,9 +11,19 @@ from vault_memory.hosts import jsonc_edit
 from vault_memory.hosts.jsonc_edit import NotJson, append, at, put, read, take
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=6)
-LEAVES = st.none() | st.booleans() | st.integers(-1000, 1000) | st.floats(allow_nan=False, width=16) | TEXTS
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-1000, 1000)
+    | st.floats(allow_nan=False, width=16)
+    | TEXTS
+)
 VALUES = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=8
+    LEAVES,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3)
+    ),
+    max_leaves=8,
 )
 OBJECTS = st.dictionaries(TEXTS | st.just("hooks"), VALUES, max_size=4)
 INDENTS = st.sampled_from([None, 1, 2, 4, "\t"])
@@ -29,14 +39,16 @@ def written(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
         value["hooks"]["Start"] = []
     text = json.dumps(value, indent=draw(INDENTS), ensure_ascii=draw(st.booleans()))
     newline = draw(st.sampled_from(["\n", "\r\n"]))
-    return value, draw(st.sampled_from(["", "\ufeff"])) + text.replace("\n", newline) + draw(
-        st.sampled_from(["", newline])
-    )
+    return value, draw(st.sampled_from(["", "\ufeff"])) + text.replace(
+        "\n", newline
+    ) + draw(st.sampled_from(["", newline]))
 
 
 @given(written())
 @settings(max_examples=150)
-def test_the_reader_understands_what_json_says(given_: tuple[dict[str, Any], str]) -> None:
+def test_the_reader_understands_what_json_says(
+    given_: tuple[dict[str, Any], str],
+) -> None:
     value, text = given_
 
     assert read(text).plain() == value
@@ -46,7 +58,9 @@ def test_the_reader_understands_what_json_says(given_: tuple[dict[str, Any], str
 @settings(max_examples=200)
 @example(({}, "{}"), 1)
 @example(({"hooks": {}}, '{"hooks": {}}'), 1)
-@example(({"hooks": {"Start": []}}, '{\n  "hooks": {\n    "Start": []\n  }\n}\n'), {"a": [1]})
+@example(
+    ({"hooks": {"Start": []}}, '{\n  "hooks": {\n    "Start": []\n  }\n}\n'), {"a": [1]}
+)
 @example(({"a": 1}, '{"a":1}'), [])
 def test_an_item_that_was_added_and_taken_out_leaves_the_same_bytes(
     given_: tuple[dict[str, Any], str], item: Any
@@ -80,13 +94,17 @@ def test_a_value_stands_where_it_was_put_and_the_others_where_they_were(
 
 @given(written(), st.data())
 @settings(max_examples=100)
-def test_a_member_can_be_taken_out_of_any_place(given_: tuple[dict[str, Any], str], data: st.DataObject) -> None:
+def test_a_member_can_be_taken_out_of_any_place(
+    given_: tuple[dict[str, Any], str], data: st.DataObject
+) -> None:
     value, text = given_
     key = data.draw(st.sampled_from(sorted(value)) if value else st.just("absent"))
 
     left = take(text, (key,))
 
-    assert json.loads(left.removeprefix("\ufeff")) == {name: one for name, one in value.items() if name != key}
+    assert json.loads(left.removeprefix("\ufeff")) == {
+        name: one for name, one in value.items() if name != key
+    }
 
 
 COMMENTED = """\
@@ -108,10 +126,20 @@ COMMENTED = """\
 def test_comments_and_commas_at_the_end_survive(path: tuple[str, ...]) -> None:
     there = at(read(COMMENTED), path)
 
-    changed = append(COMMENTED, path, {"a": "b"}) if there is not None else put(COMMENTED, path, {"a": "b"})
-    back = take(changed, path, 2) if there is not None else take(changed, path[:-1] if len(path) > 2 else path)
+    changed = (
+        append(COMMENTED, path, {"a": "b"})
+        if there is not None
+        else put(COMMENTED, path, {"a": "b"})
+    )
+    back = (
+        take(changed, path, 2)
+        if there is not None
+        else take(changed, path[:-1] if len(path) > 2 else path)
+    )
 
-    assert [line for line in COMMENTED.splitlines() if line not in changed.splitlines()] == []
+    assert [
+        line for line in COMMENTED.splitlines() if line not in changed.splitlines()
+    ] == []
     assert read(back).plain() == read(COMMENTED).plain()
     assert back == COMMENTED
 
@@ -120,12 +148,30 @@ def test_the_reader_takes_what_json5_allows() -> None:
     text = "{a: .5, 'b': +0x1F, \"c\": 'it\\'s', $d: [Infinity, -2.e1,], /* x */ e: 'l\\\nong', f: '\\x41\\u00e9'}"
 
     assert read(text).plain() == {
-        "a": 0.5, "b": 31, "c": "it's", "$d": [float("inf"), -20.0], "e": "long", "f": "Aé",
-    }  # fmt: skip
+        "a": 0.5,
+        "b": 31,
+        "c": "it's",
+        "$d": [float("inf"), -20.0],
+        "e": "long",
+        "f": "Aé",
+    }
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", '{"a"}', '{"a": }', "[1 2]", '{"a": 1} x', "'open", '{"a": "\n"}', "{,}", "[" * 500, "/* open"]
+    "text",
+    [
+        "",
+        "{",
+        '{"a"}',
+        '{"a": }',
+        "[1 2]",
+        '{"a": 1} x',
+        "'open",
+        '{"a": "\n"}',
+        "{,}",
+        "[" * 500,
+        "/* open",
+    ],
 )
 def test_what_is_no_json_is_refused_with_a_line(text: str) -> None:
     with pytest.raises(NotJson, match=r"line \d+: expected"):

@@ -17,10 +17,18 @@ from vault_memory.hosts.toml_block import (
     written,
 )
 
-HOOK = {"type": "command", "command": "/usr/bin/vault-memory hook codex --user mira", "timeout": 10}
+HOOK = {
+    "type": "command",
+    "command": "/usr/bin/vault-memory hook codex --user mira",
+    "timeout": 10,
+}
 TABLES = [
     written(
-        "mcp_servers.vault-memory", {"command": "/usr/bin/x", "args": ["mcp", "--user", 'Mira "the 1st" \\ \x7f\t']}
+        "mcp_servers.vault-memory",
+        {
+            "command": "/usr/bin/x",
+            "args": ["mcp", "--user", 'Mira "the 1st" \\ \x7f\t'],
+        },
     ),
     "[[hooks.SessionStart]]",
     written("[[hooks.SessionStart.hooks]]", HOOK),
@@ -29,14 +37,27 @@ WANTED = tomllib.loads("\n".join(TABLES))
 
 LINES = st.sampled_from(
     [
-        "# mine", "", "model = 'gpt' # which", "[features]", "hooks = true", "[mcp_servers.other]",
-        'command = "x"', "[[hooks.SessionStart]]", "[[hooks.Stop]]", 'text = """', '"""', "notify = ['a', # 1", " 'b']",
+        "# mine",
+        "",
+        "model = 'gpt' # which",
+        "[features]",
+        "hooks = true",
+        "[mcp_servers.other]",
+        'command = "x"',
+        "[[hooks.SessionStart]]",
+        "[[hooks.Stop]]",
+        'text = """',
+        '"""',
+        "notify = ['a', # 1",
+        " 'b']",
     ]
-)  # fmt: skip
+)
 FILES = st.builds(
     lambda lines, newline, end: newline.join(lines) + end,
-    st.lists(LINES, max_size=8), st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\n", "\n\n"]),
-)  # fmt: skip
+    st.lists(LINES, max_size=8),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from(["", "\n", "\n\n"]),
+)
 
 
 @given(FILES)
@@ -57,7 +78,9 @@ def test_a_block_that_was_put_in_and_taken_out_leaves_the_same_bytes(text: str) 
 @given(FILES)
 @settings(max_examples=200)
 @example("[[hooks.SessionStart]]\nmatcher = 'x'\n")
-def test_what_was_set_before_is_set_afterwards_or_the_file_is_refused(text: str) -> None:
+def test_what_was_set_before_is_set_afterwards_or_the_file_is_refused(
+    text: str,
+) -> None:
     try:
         before = tomllib.loads(text)
         after = tomllib.loads(checked(text, with_block(text, TABLES), WANTED))
@@ -78,14 +101,19 @@ def test_what_was_set_before_is_set_afterwards_or_the_file_is_refused(text: str)
     ("text", "reason"),
     [
         ("hooks = {}\n", "a block at its end would break"),
-        ("[mcp_servers]\nvault-memory = {command = 'mine'}\n", "is set already, and not by us"),
+        (
+            "[mcp_servers]\nvault-memory = {command = 'mine'}\n",
+            "is set already, and not by us",
+        ),
         ("[hooks]\nSessionStart = []\n", "a block at its end would break"),
         ("a = \n", "not valid TOML"),
         (f"a = 1\n{BEGIN}\n", "one of the two marks"),
         (f"{END}\n", "one of the two marks"),
     ],
 )
-def test_a_file_that_cannot_take_the_block_is_refused_with_the_reason(text: str, reason: str) -> None:
+def test_a_file_that_cannot_take_the_block_is_refused_with_the_reason(
+    text: str, reason: str
+) -> None:
     with pytest.raises(NotToml, match=reason):
         checked(text, with_block(text, TABLES), WANTED)
 

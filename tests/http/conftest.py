@@ -17,10 +17,21 @@ from vault_memory.api.vault_memory import VaultMemory
 def opened(folder: Path, stack: ExitStack) -> VaultMemory:
     """The sample vault in a folder, with a state of its own; keywords only."""
     shutil.copytree(PROJECT / "sample_vault", folder / "vault")
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("VAULT_MEMORY_")}
-    places = {"VAULT_MEMORY_STATE": str(folder / "state"), "VAULT_MEMORY_CACHE": str(folder / "cache")}
+    outside = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("VAULT_MEMORY_")
+    }
+    places = {
+        "VAULT_MEMORY_STATE": str(folder / "state"),
+        "VAULT_MEMORY_CACHE": str(folder / "cache"),
+    }
     settings = {"VAULT_MEMORY_EMBEDDING_KIND": "off"}
-    return stack.enter_context(VaultMemory.open(folder / "vault", environment={**outside, **places, **settings}))
+    return stack.enter_context(
+        VaultMemory.open(
+            folder / "vault", environment={**outside, **places, **settings}
+        )
+    )
 
 
 @pytest.fixture(scope="module")

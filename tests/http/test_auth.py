@@ -47,15 +47,34 @@ def test_without_a_token_that_is_known_nobody_comes_in(served: Served, said: lis
 
 
 def test_a_token_in_the_address_is_none(served: Served):
-    refused(served.client(None).get("/v1/notes", params={"token": MIRA, "access_token": MIRA}), 401, "unauthorised")
+    refused(
+        served.client(None).get(
+            "/v1/notes", params={"token": MIRA, "access_token": MIRA}
+        ),
+        401,
+        "unauthorised",
+    )
 
 
 def test_the_word_bearer_may_be_written_in_any_case(served: Served):
-    assert served.client(None, authorization=f"bearer {MIRA}").get("/v1/notes").status_code == 200
+    assert (
+        served.client(None, authorization=f"bearer {MIRA}").get("/v1/notes").status_code
+        == 200
+    )
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/v1", "/v1/nothing", "/mcp", "/docs", "/healthz/", "//healthz", "/openapi.json/x"]
+    "path",
+    [
+        "/",
+        "/v1",
+        "/v1/nothing",
+        "/mcp",
+        "/docs",
+        "/healthz/",
+        "//healthz",
+        "/openapi.json/x",
+    ],
 )
 def test_what_is_not_there_is_not_told_to_strangers(served: Served, path: str):
     refused(served.client(None).get(path), 401, "unauthorised")
@@ -65,17 +84,30 @@ def test_what_is_not_there_is_not_told_to_strangers(served: Served, path: str):
 def test_health_and_the_document_are_open_to_whoever_knows_the_name(served: Served):
     assert served.client(None).get("/healthz").json() == {"ok": True}
     assert served.client(None).get("/openapi.json").json()["openapi"] == "3.1.0"
-    refused(served.client(None, host="example.org").get("/openapi.json"), 421, "wrong_host")
+    refused(
+        served.client(None, host="example.org").get("/openapi.json"), 421, "wrong_host"
+    )
 
 
 @pytest.mark.parametrize(
-    "host", ["example.org", "127.0.0.1.example.org", "localhost.example.org:80", "169.254.169.254", "[::2]"]
+    "host",
+    [
+        "example.org",
+        "127.0.0.1.example.org",
+        "localhost.example.org:80",
+        "169.254.169.254",
+        "[::2]",
+    ],
 )
-def test_under_another_name_nothing_is_told_also_with_a_token(served: Served, host: str):
+def test_under_another_name_nothing_is_told_also_with_a_token(
+    served: Served, host: str
+):
     refused(served.client(host=host).get("/v1/notes"), 421, "wrong_host")
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8377", "127.0.0.1", "[::1]:80", "localhost."])
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:8377", "127.0.0.1", "[::1]:80", "localhost."]
+)
 def test_the_names_of_this_machine_are_known(served: Served, host: str):
     assert served.client(host=host).get("/healthz").status_code == 200
 
@@ -95,8 +127,13 @@ def test_a_host_header_gives_its_name(header: str, name: str):
     assert host_name(header) == name
 
 
-@pytest.mark.parametrize("origin", ["http://example.org", "null", "http://localhost:3000", "http://127.0.0.1"])
-def test_a_page_in_a_browser_is_sent_away_unless_it_is_allowed(served: Served, origin: str):
+@pytest.mark.parametrize(
+    "origin",
+    ["http://example.org", "null", "http://localhost:3000", "http://127.0.0.1"],
+)
+def test_a_page_in_a_browser_is_sent_away_unless_it_is_allowed(
+    served: Served, origin: str
+):
     refused(served.client(origin=origin).get("/v1/notes"), 403, "wrong_origin")
     preflight = served.client(None, origin=origin).options(
         "/v1/search", headers={"access-control-request-method": "POST"}
@@ -106,19 +143,30 @@ def test_a_page_in_a_browser_is_sent_away_unless_it_is_allowed(served: Served, o
 
 def test_an_allowed_page_and_host_may_ask(memory: VaultMemory, serve: Serve):
     page = "https://chat.example.org"
-    server = serve(memory, allowed_origins=(page,), allowed_hosts=("memory.example.org",))
+    server = serve(
+        memory, allowed_origins=(page,), allowed_hosts=("memory.example.org",)
+    )
     browser = server.client(origin=page, host="memory.example.org")
-    asks = {"access-control-request-method": "POST", "access-control-request-headers": "authorization, content-type"}
+    asks = {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization, content-type",
+    }
 
     preflight = server.client(None, origin=page).options("/v1/search", headers=asks)
 
     assert preflight.status_code == 200
     assert preflight.headers["access-control-allow-origin"] == page
     assert browser.get("/v1/notes").headers["access-control-allow-origin"] == page
-    refused(server.client(origin="https://example.org").get("/v1/notes"), 403, "wrong_origin")
+    refused(
+        server.client(origin="https://example.org").get("/v1/notes"),
+        403,
+        "wrong_origin",
+    )
 
 
-def test_a_token_that_asks_too_often_waits_and_another_does_not(memory: VaultMemory, serve: Serve):
+def test_a_token_that_asks_too_often_waits_and_another_does_not(
+    memory: VaultMemory, serve: Serve
+):
     server = serve(memory, requests_per_minute=3)
     mira, tomas = server.client(MIRA), server.client(TOMAS)
 
@@ -131,7 +179,9 @@ def test_a_token_that_asks_too_often_waits_and_another_does_not(memory: VaultMem
     assert mira.get("/healthz").status_code == 200
 
 
-def test_who_guesses_tokens_is_slowed_down_and_locks_nobody_out(memory: VaultMemory, serve: Serve):
+def test_who_guesses_tokens_is_slowed_down_and_locks_nobody_out(
+    memory: VaultMemory, serve: Serve
+):
     server = serve(memory)
     stranger = server.client("guessed" * 8)
 
@@ -142,36 +192,64 @@ def test_who_guesses_tokens_is_slowed_down_and_locks_nobody_out(memory: VaultMem
     assert server.client(MIRA).get("/v1/notes").status_code == 200
 
 
-def test_a_body_that_is_too_long_is_not_taken_however_it_is_sent(memory: VaultMemory, serve: Serve):
+def test_a_body_that_is_too_long_is_not_taken_however_it_is_sent(
+    memory: VaultMemory, serve: Serve
+):
     server = serve(memory, max_body_bytes=1000)
     client = server.client(**{"content-type": "application/json"})
     long = b'{"query": "' + b"x" * 1000 + b'"}'
 
     refused(client.post("/v1/search", content=long), 413, "too_long")
-    refused(client.post("/v1/search", content=iter([long[:600], long[600:]])), 413, "too_long")
+    refused(
+        client.post("/v1/search", content=iter([long[:600], long[600:]])),
+        413,
+        "too_long",
+    )
     refused(client.post("/healthz", content=long), 413, "too_long")
-    assert client.post("/v1/search", content=b'{"query": "x"}' + b" " * 900).status_code == 200
+    assert (
+        client.post("/v1/search", content=b'{"query": "x"}' + b" " * 900).status_code
+        == 200
+    )
 
 
-@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+@pytest.mark.parametrize(
+    "kind",
+    [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"],
+)
 def test_a_body_of_another_kind_is_not_read(served: Served, kind: str | None):
     headers = {"content-type": kind} if kind else {}
 
-    refused(served.client().post("/v1/search", content=b'{"query": "x"}', headers=headers), 415, "not_json")
+    refused(
+        served.client().post("/v1/search", content=b'{"query": "x"}', headers=headers),
+        415,
+        "not_json",
+    )
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"[]", b"null", b'"x"', b"{", b'{"query": 1}', b'{"query": ' + b"[" * 100_000, b'{"query": "\\ud800"}',
-        b'{"query": "\xff"}', b'{"query": "x", "limit": 1e999}', b'{"query": "x", "limit": 0}', b'{"query": "x"} {}',
+        b"",
+        b"[]",
+        b"null",
+        b'"x"',
+        b"{",
+        b'{"query": 1}',
+        b'{"query": ' + b"[" * 100_000,
+        b'{"query": "\\ud800"}',
+        b'{"query": "\xff"}',
+        b'{"query": "x", "limit": 1e999}',
+        b'{"query": "x", "limit": 0}',
+        b'{"query": "x"} {}',
         b'{"x": ' + b'{"x": ' * 50_000 + b"1" + b"}" * 50_001,
     ],
     ids=range(13),
-)  # fmt: skip
+)
 def test_a_body_that_is_not_understood_says_why(served: Served, body: bytes):
     refused(
-        served.client().post("/v1/search", content=body, headers={"content-type": "application/json"}),
+        served.client().post(
+            "/v1/search", content=body, headers={"content-type": "application/json"}
+        ),
         400,
         "usage_error",
     )
@@ -184,13 +262,21 @@ def test_a_wrong_method_says_which_is_right(served: Served):
     assert answer.headers["allow"] == "POST"
 
 
-def test_over_a_unix_socket_its_owner_needs_no_token(memory: VaultMemory, serve: Serve, tmp_path: Path):
+def test_over_a_unix_socket_its_owner_needs_no_token(
+    memory: VaultMemory, serve: Serve, tmp_path: Path
+):
     path = tmp_path / "vault.sock"
     server = serve(memory, local=Caller("mira"), uds=path)
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert server.client(None).get("/v1/notes").json() == server.client(MIRA).get("/v1/notes").json()
-    assert server.client(TOMAS).get("/v1/notes").json() != server.client(MIRA).get("/v1/notes").json()
+    assert (
+        server.client(None).get("/v1/notes").json()
+        == server.client(MIRA).get("/v1/notes").json()
+    )
+    assert (
+        server.client(TOMAS).get("/v1/notes").json()
+        != server.client(MIRA).get("/v1/notes").json()
+    )
     refused(server.client("wrong" * 8).get("/v1/notes"), 401, "unauthorised")
     refused(server.client(None, host="example.org").get("/v1/notes"), 421, "wrong_host")
 
@@ -199,13 +285,28 @@ def test_a_request_that_is_cut_off_changes_nothing(memory: VaultMemory, serve: S
     server = serve(memory)
     url = httpx.URL(server.url)
     body = b'{"session": "s", "role": "user", "text": "zyzzyva"}'
-    lines = ("POST /v1/turns HTTP/1.1", "Host: localhost", f"Authorization: Bearer {MIRA}")
-    head = "\r\n".join([*lines, "Content-Type: application/json", f"Content-Length: {len(body) + 1}", "", ""])
+    lines = (
+        "POST /v1/turns HTTP/1.1",
+        "Host: localhost",
+        f"Authorization: Bearer {MIRA}",
+    )
+    head = "\r\n".join(
+        [
+            *lines,
+            "Content-Type: application/json",
+            f"Content-Length: {len(body) + 1}",
+            "",
+            "",
+        ]
+    )
 
     with socket.create_connection((url.host, url.port or 0)) as connection:
         connection.sendall(head.encode() + body)
 
-    assert server.client().post("/v1/search", json={"query": "zyzzyva"}).json()["hits"] == []
+    assert (
+        server.client().post("/v1/search", json={"query": "zyzzyva"}).json()["hits"]
+        == []
+    )
 
 
 class Beside:
@@ -228,13 +329,21 @@ class Beside:
         await send({"type": "http.response.body", "body": said.encode()})
 
 
-def test_what_is_mounted_stands_behind_the_same_door_and_lives_as_long(memory: VaultMemory, serve: Serve):
+def test_what_is_mounted_stands_behind_the_same_door_and_lives_as_long(
+    memory: VaultMemory, serve: Serve
+):
     beside = Beside()
 
     with serving(memory, CALLERS, mounts={"/beside": beside}) as server:
         assert beside.started
-        assert server.client(TOMAS).post("/beside", content=b"hello").text == "tomas /beside hello"
-        assert server.client(MIRA).post("/beside/more", content=b"").text == "mira /beside/more "
+        assert (
+            server.client(TOMAS).post("/beside", content=b"hello").text
+            == "tomas /beside hello"
+        )
+        assert (
+            server.client(MIRA).post("/beside/more", content=b"").text
+            == "mira /beside/more "
+        )
         refused(server.client(None).post("/beside"), 401, "unauthorised")
         refused(server.client(host="example.org").post("/beside"), 421, "wrong_host")
         refused(server.client().get("/besides"), 404, "not_found")

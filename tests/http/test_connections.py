@@ -36,7 +36,9 @@ class Strangers:
         self._stack = contextlib.ExitStack()
 
     def connect(self, first: bytes = b"") -> socket.socket:
-        connection = self._stack.enter_context(socket.create_connection(self._address, PATIENCE_SECONDS))
+        connection = self._stack.enter_context(
+            socket.create_connection(self._address, PATIENCE_SECONDS)
+        )
         connection.sendall(first)
         return connection
 
@@ -114,23 +116,39 @@ def test_a_connection_on_which_nothing_comes_does_not_hold_its_place(
     assert rest(strangers(url).connect()) == b""
 
 
-@pytest.mark.parametrize("framing", [b"Content-Length: 1000000\r\n", b"Transfer-Encoding: chunked\r\n"])
+@pytest.mark.parametrize(
+    "framing", [b"Content-Length: 1000000\r\n", b"Transfer-Encoding: chunked\r\n"]
+)
 def test_a_body_that_goes_on_after_its_refusal_does_not_hold_its_place(
-    memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers], framing: bytes
+    memory: VaultMemory,
+    serve: Serve,
+    strangers: Callable[[str], Strangers],
+    framing: bytes,
 ):
     url = serve(memory, limits=Limits(body_seconds=0.5)).url
-    connection = strangers(url).connect(b"POST /v1/search HTTP/1.1\r\n" + HEAD + framing + b"\r\n")
+    connection = strangers(url).connect(
+        b"POST /v1/search HTTP/1.1\r\n" + HEAD + framing + b"\r\n"
+    )
     trickle(connection, b"1\r\nx\r\n")
 
     assert rest(connection).startswith(b"HTTP/1.1 401")
 
 
 def test_a_body_that_is_sent_forever_with_a_token_is_refused_in_time(
-    memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers], monkeypatch: pytest.MonkeyPatch
+    memory: VaultMemory,
+    serve: Serve,
+    strangers: Callable[[str], Strangers],
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(auth, "PATIENCE_SECONDS", 0.3)
     url = serve(memory, limits=Limits(body_seconds=0.6)).url
-    head = b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON + b"Content-Length: 100000\r\n\r\n"
+    head = (
+        b"POST /v1/search HTTP/1.1\r\n"
+        + HEAD
+        + TOKEN
+        + JSON
+        + b"Content-Length: 100000\r\n\r\n"
+    )
     connection = strangers(url).connect(head)
     trickle(connection, b"x")
 
@@ -181,13 +199,19 @@ def test_an_upload_with_a_token_goes_on_while_strangers_press_in(
 ):
     server = serve(memory, limits=Limits(most=8, most_of_address=8))
     body = b'{"query": "key", "limit": 1}'
-    head = b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON + b"Connection: close\r\n"
-    upload = strangers(server.url).connect(head + b"Content-Length: %d\r\n\r\n" % len(body))
+    head = (
+        b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON + b"Connection: close\r\n"
+    )
+    upload = strangers(server.url).connect(
+        head + b"Content-Length: %d\r\n\r\n" % len(body)
+    )
     server.client().get("/v1/notes")  # whatever was sent before it has arrived
     crowd = strangers(server.url)
 
     for _ in range(100):
-        crowd.connect(b"POST /healthz HTTP/1.1\r\n" + HEAD + b"Content-Length: 10\r\n\r\nx")
+        crowd.connect(
+            b"POST /healthz HTTP/1.1\r\n" + HEAD + b"Content-Length: 10\r\n\r\nx"
+        )
     until(lambda: server.connections() <= 8)
     upload.sendall(body)
 
@@ -199,7 +223,13 @@ def test_where_every_place_is_an_upload_the_next_one_is_told_to_wait(
 ):
     server = serve(memory, limits=Limits(most=8, most_of_address=4))
     crowd = strangers(server.url)
-    head = b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON + b"Content-Length: 9\r\n\r\n"
+    head = (
+        b"POST /v1/search HTTP/1.1\r\n"
+        + HEAD
+        + TOKEN
+        + JSON
+        + b"Content-Length: 9\r\n\r\n"
+    )
     uploads = [crowd.connect(head) for _ in range(4)]
     until(lambda: server.trusted() == 4)
 
@@ -211,7 +241,10 @@ def test_where_every_place_is_an_upload_the_next_one_is_told_to_wait(
 
 
 def test_all_bodies_together_fit_into_the_memory_that_is_set_for_them(
-    memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers], monkeypatch: pytest.MonkeyPatch
+    memory: VaultMemory,
+    serve: Serve,
+    strangers: Callable[[str], Strangers],
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(auth, "MOST_BUFFERED", 40_000)
     server = serve(memory, max_body_bytes=10_000)
@@ -220,7 +253,14 @@ def test_all_bodies_together_fit_into_the_memory_that_is_set_for_them(
     for _ in range(20):
         crowd.connect(b"POST /healthz HTTP/1.1\r\n" + HEAD + length + b"x" * 9_000)
     for _ in range(3):
-        crowd.connect(b"POST /v1/search HTTP/1.1\r\n" + HEAD + TOKEN + JSON + length + b"x" * 9_000)
+        crowd.connect(
+            b"POST /v1/search HTTP/1.1\r\n"
+            + HEAD
+            + TOKEN
+            + JSON
+            + length
+            + b"x" * 9_000
+        )
     client = server.client(**{"content-type": "application/json"})
     asked = b'{"query": "key"}' + b" " * 5_000
 
@@ -231,19 +271,32 @@ def test_all_bodies_together_fit_into_the_memory_that_is_set_for_them(
 
 
 def test_bodies_of_strangers_take_no_memory_from_those_with_a_token(
-    memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers], monkeypatch: pytest.MonkeyPatch
+    memory: VaultMemory,
+    serve: Serve,
+    strangers: Callable[[str], Strangers],
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(auth, "MOST_BUFFERED", 40_000)
     server = serve(memory, max_body_bytes=10_000)
     crowd = strangers(server.url)
     stranger = server.client(None, **{"content-type": "application/json"})
     for _ in range(20):
-        crowd.connect(b"POST /healthz HTTP/1.1\r\n" + HEAD + b"Content-Length: 10000\r\n\r\n" + b"x" * 9_000)
+        crowd.connect(
+            b"POST /healthz HTTP/1.1\r\n"
+            + HEAD
+            + b"Content-Length: 10000\r\n\r\n"
+            + b"x" * 9_000
+        )
 
     until(lambda: stranger.post("/healthz", content=b"x" * 5_000).status_code == 503)
 
     client = server.client(**{"content-type": "application/json"})
-    assert client.post("/v1/search", content=b'{"query": "key"}' + b" " * 9_000).status_code == 200
+    assert (
+        client.post(
+            "/v1/search", content=b'{"query": "key"}' + b" " * 9_000
+        ).status_code
+        == 200
+    )
 
 
 SECOND = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -281,22 +334,34 @@ def test_no_second_request_is_smuggled_behind_a_first(
     assert answer.count(b"HTTP/1.1") == 1
 
 
-def test_requests_that_follow_each_other_are_all_answered(served: Served, strangers: Callable[[str], Strangers]):
+def test_requests_that_follow_each_other_are_all_answered(
+    served: Served, strangers: Callable[[str], Strangers]
+):
     plain = b"GET /healthz HTTP/1.1\r\n" + HEAD + b"\r\n"
-    connection = strangers(served.url).connect(plain * 3 + plain.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    connection = strangers(served.url).connect(
+        plain * 3 + plain.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    )
 
     assert rest(connection).count(b"HTTP/1.1 200") == 4
 
 
 def test_rubbish_does_not_fill_the_log(
-    memory: VaultMemory, serve: Serve, strangers: Callable[[str], Strangers], caplog: pytest.LogCaptureFixture
+    memory: VaultMemory,
+    serve: Serve,
+    strangers: Callable[[str], Strangers],
+    caplog: pytest.LogCaptureFixture,
 ):
     server = serve(memory)
     with caplog.at_level(logging.WARNING):
         for _ in range(50):
-            assert rest(strangers(server.url).connect(b"\x16\x03\x01 rubbish\r\n\r\n")).startswith(b"HTTP/1.1 400")
+            assert rest(
+                strangers(server.url).connect(b"\x16\x03\x01 rubbish\r\n\r\n")
+            ).startswith(b"HTTP/1.1 400")
 
-    assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) <= 1
+    assert (
+        len([record for record in caplog.records if record.levelno >= logging.WARNING])
+        <= 1
+    )
 
 
 @pytest.mark.parametrize("files", [48, 64, 256])
@@ -305,16 +370,27 @@ def test_with_few_descriptors_strangers_lock_nobody_out_and_do_not_fill_the_log(
 ):
     outside.write("Users/mira/memories/2026-05-01.md", "- The marigold is in bloom\n")
     token = token_for(outside, "mira")
-    with serve_process(outside, "--config", "vault-memory.toml", "--port", "0") as process:
+    with serve_process(
+        outside, "--config", "vault-memory.toml", "--port", "0"
+    ) as process:
         # a limit that it was not told of when it started: it finds out when a connection cannot be taken
         resource.prlimit(process.process.pid, resource.RLIMIT_NOFILE, (files, files))
         crowd = strangers(process.place)
         for _ in range(300):
             crowd.connect(b"GET / HTTP/1.1\r\n")
         headers = {"authorization": f"Bearer {token}"}
-        with httpx.Client(base_url=process.place, headers=headers, timeout=PATIENCE_SECONDS) as client:
-            until(lambda: client.post("/v1/search", json={"query": "marigold"}).status_code == 200)
-            answers = [client.post("/v1/search", json={"query": "marigold"}) for _ in range(20)]
+        with httpx.Client(
+            base_url=process.place, headers=headers, timeout=PATIENCE_SECONDS
+        ) as client:
+            until(
+                lambda: (
+                    client.post("/v1/search", json={"query": "marigold"}).status_code
+                    == 200
+                )
+            )
+            answers = [
+                client.post("/v1/search", json={"query": "marigold"}) for _ in range(20)
+            ]
         assert process.end() == 0
 
     assert [answer.status_code for answer in answers] == [200] * 20
@@ -344,7 +420,9 @@ def test_after_a_shortage_of_descriptors_as_many_clients_are_taken_as_before(
     until(lambda: server.client().get("/healthz") and limits.most == Limits().most)
 
 
-@pytest.mark.parametrize(("files", "most", "of_address"), [(20, 10, 8), (64, 32, 24), (1024, 512, 256)])
+@pytest.mark.parametrize(
+    ("files", "most", "of_address"), [(20, 10, 8), (64, 32, 24), (1024, 512, 256)]
+)
 def test_half_of_the_descriptors_stay_for_files(files: int, most: int, of_address: int):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:

@@ -18,7 +18,9 @@ SCOPES = ["user:mira"]
 NOTE = "Users/mira/memories/garden/beds.md"
 
 
-def test_search_and_context_and_facts_are_those_of_the_person(served: Served, sample: VaultMemory):
+def test_search_and_context_and_facts_are_those_of_the_person(
+    served: Served, sample: VaultMemory
+):
     client = served.client(MIRA)
     key = {"query": "where is the spare key?", "limit": 3}
 
@@ -27,25 +29,41 @@ def test_search_and_context_and_facts_are_those_of_the_person(served: Served, sa
     )
     assert client.post(
         "/v1/context", json={"prompt": "the spare key", "budget": 2000}
-    ).json() == json_contract.of_context(sample.context("the spare key", scopes=SCOPES, budget=2000))
-    assert client.get("/v1/facts").json() == facts_json.of_facts(sample.facts(scopes=SCOPES))
-    assert client.get("/v1/facts", params={"entity": "Tomas"}).json() == facts_json.of_facts(
-        sample.facts(scopes=SCOPES, entity="Tomas")
+    ).json() == json_contract.of_context(
+        sample.context("the spare key", scopes=SCOPES, budget=2000)
     )
+    assert client.get("/v1/facts").json() == facts_json.of_facts(
+        sample.facts(scopes=SCOPES)
+    )
+    assert client.get(
+        "/v1/facts", params={"entity": "Tomas"}
+    ).json() == facts_json.of_facts(sample.facts(scopes=SCOPES, entity="Tomas"))
 
 
 def test_a_search_is_narrowed_by_what_is_asked_for(served: Served):
-    asked = {"query": "boat", "kinds": ["dated"], "since": "2026-05-01", "until": "2026-05-31", "why": True, "limit": 5}
+    asked = {
+        "query": "boat",
+        "kinds": ["dated"],
+        "since": "2026-05-01",
+        "until": "2026-05-31",
+        "why": True,
+        "limit": 5,
+    }
 
     answer = served.client(MIRA).post("/v1/search", json=asked).json()
 
     assert answer["hits"]
     assert {hit["kind"] for hit in answer["hits"]} == {"dated"}
-    assert all("2026-05-01" <= hit["date"] <= "2026-05-31" and hit["why"]["terms"] for hit in answer["hits"])
+    assert all(
+        "2026-05-01" <= hit["date"] <= "2026-05-31" and hit["why"]["terms"]
+        for hit in answer["hits"]
+    )
     assert set(answer["left_out"]) == {"since", "until", "kind"}
 
 
-def test_the_list_names_the_notes_that_can_be_read_and_no_other(served: Served, sample: VaultMemory):
+def test_the_list_names_the_notes_that_can_be_read_and_no_other(
+    served: Served, sample: VaultMemory
+):
     client = served.client(MIRA)
 
     listed = client.get("/v1/notes").json()
@@ -54,12 +72,21 @@ def test_the_list_names_the_notes_that_can_be_read_and_no_other(served: Served, 
     for one in listed["notes"]:
         answer = client.get(f"/v1/notes/{quote(one['note'])}").json()
         assert (answer["note"], answer["revision"]) == (one["note"], one["revision"])
-    assert client.get(f"/v1/notes/{quote(NOTE, safe='')}").json() == json_contract.of_note(sample.read(NOTE))
+    assert client.get(
+        f"/v1/notes/{quote(NOTE, safe='')}"
+    ).json() == json_contract.of_note(sample.read(NOTE))
 
 
-def test_what_is_said_is_found_at_once_and_held_for_the_night(memory: VaultMemory, serve: Serve):
+def test_what_is_said_is_found_at_once_and_held_for_the_night(
+    memory: VaultMemory, serve: Serve
+):
     client = serve(memory).client(MIRA)
-    said = {"session": "tuesday", "role": "user", "text": "The kettle sings in F sharp", "source": "voice"}
+    said = {
+        "session": "tuesday",
+        "role": "user",
+        "text": "The kettle sings in F sharp",
+        "source": "voice",
+    }
 
     recorded = client.post("/v1/turns", json=said).json()
     [hit, *_] = client.post("/v1/search", json={"query": "kettle sings"}).json()["hits"]
@@ -69,36 +96,53 @@ def test_what_is_said_is_found_at_once_and_held_for_the_night(memory: VaultMemor
     assert hit["note"] == recorded["note"]
     assert ended == {"committed": [], "held": [recorded["id"]], "dropped": []}
     [turn] = memory.transcripts.of("user:mira")
-    assert (turn.text, turn.source, turn.user, turn.channel) == (said["text"], "voice", "mira", "")
+    assert (turn.text, turn.source, turn.user, turn.channel) == (
+        said["text"],
+        "voice",
+        "mira",
+        "",
+    )
 
 
 def test_a_token_with_a_channel_records_there(memory: VaultMemory, serve: Serve):
     token = "harbour-" + "e" * 40
     client = serve(memory, {token: Caller("mira", "harbour")}).client(token)
 
-    recorded = client.post("/v1/turns", json={"session": "s", "role": "user", "text": "The ferry is late"}).json()
+    recorded = client.post(
+        "/v1/turns", json={"session": "s", "role": "user", "text": "The ferry is late"}
+    ).json()
 
     assert recorded["note"].startswith("Channels/harbour/transcripts/")
 
 
 @pytest.mark.parametrize("hidden", [{"mode": "incognito"}, {"silent": True}])
-def test_a_turn_that_leaves_no_trace_says_so(memory: VaultMemory, serve: Serve, hidden: dict[str, Any]):
+def test_a_turn_that_leaves_no_trace_says_so(
+    memory: VaultMemory, serve: Serve, hidden: dict[str, Any]
+):
     said = {"session": "s", "role": "user", "text": "zyzzyva", **hidden}
 
     answer = serve(memory).client(MIRA).post("/v1/turns", json=said)
 
     assert (answer.status_code, answer.json()) == (200, {"id": None, "note": None})
-    assert not [path for path in memory.root.rglob("*.jsonl") if "zyzzyva" in path.read_text()]
+    assert not [
+        path for path in memory.root.rglob("*.jsonl") if "zyzzyva" in path.read_text()
+    ]
 
 
-def test_what_is_to_be_remembered_stands_in_the_note_of_the_person(memory: VaultMemory, serve: Serve):
+def test_what_is_to_be_remembered_stands_in_the_note_of_the_person(
+    memory: VaultMemory, serve: Serve
+):
     client = serve(memory).client(MIRA)
 
-    kept = client.post("/v1/remember", json={"text": "The kettle sings in F sharp"}).json()
+    kept = client.post(
+        "/v1/remember", json={"text": "The kettle sings in F sharp"}
+    ).json()
 
     assert kept["outcome"] == "added"
     assert "sings in F sharp" in client.get(f"/v1/notes/{kept['note']}").json()["text"]
-    assert client.post("/v1/remember", json={"text": "The kettle sings in F sharp"}).json() == {
+    assert client.post(
+        "/v1/remember", json={"text": "The kettle sings in F sharp"}
+    ).json() == {
         **asdict(memory.remember("The kettle sings in F sharp", scope="user:mira")),
         "outcome": "duplicate",
     }
@@ -115,14 +159,21 @@ def test_what_is_to_be_remembered_stands_in_the_note_of_the_person(memory: Vault
         ("/v1/remember", {"text": " "}, "usage_error"),
     ],
 )
-def test_what_is_wrong_is_said_as_on_the_command_line(served: Served, path: str, body: dict[str, Any], code: str):
+def test_what_is_wrong_is_said_as_on_the_command_line(
+    served: Served, path: str, body: dict[str, Any], code: str
+):
     answer = served.client(MIRA).post(path, json=body)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, code)
 
 
 @pytest.mark.parametrize(
-    "address", ["/v1/facts?entitiy=Tomas", "/v1/notes?scope=user:tomas", f"/v1/notes/{NOTE}?user=x"]
+    "address",
+    [
+        "/v1/facts?entitiy=Tomas",
+        "/v1/notes?scope=user:tomas",
+        f"/v1/notes/{NOTE}?user=x",
+    ],
 )
 def test_a_parameter_that_is_not_known_is_refused(served: Served, address: str):
     answer = served.client(MIRA).get(address)
@@ -131,12 +182,16 @@ def test_a_parameter_that_is_not_known_is_refused(served: Served, address: str):
 
 
 def test_a_note_that_is_not_there_is_told_with_the_call_that_lists_them(served: Served):
-    error = served.client(MIRA).get("/v1/notes/Users/mira/memories/none.md").json()["error"]
+    error = (
+        served.client(MIRA).get("/v1/notes/Users/mira/memories/none.md").json()["error"]
+    )
 
     assert error["hint"] == "`GET /v1/notes` lists them"
 
 
-def test_a_vault_that_is_away_is_unreachable_and_its_place_is_not_told(memory: VaultMemory, serve: Serve):
+def test_a_vault_that_is_away_is_unreachable_and_its_place_is_not_told(
+    memory: VaultMemory, serve: Serve
+):
     client = serve(memory).client(MIRA)
     memory.root.rename(memory.root.with_name("elsewhere"))
 
@@ -144,35 +199,58 @@ def test_a_vault_that_is_away_is_unreachable_and_its_place_is_not_told(memory: V
 
     assert answer.status_code == 503
     assert str(memory.root.parent) not in answer.text
-    assert client.post("/v1/turns", json={"session": "s", "role": "user", "text": "x"}).status_code == 503
+    assert (
+        client.post(
+            "/v1/turns", json={"session": "s", "role": "user", "text": "x"}
+        ).status_code
+        == 503
+    )
     assert client.get("/healthz").status_code == 200
 
 
-def test_twenty_at_once_are_all_answered_and_nothing_gets_lost(memory: VaultMemory, serve: Serve):
+def test_twenty_at_once_are_all_answered_and_nothing_gets_lost(
+    memory: VaultMemory, serve: Serve
+):
     server = serve(memory)
     clients = [server.client(MIRA if number % 2 else TOMAS) for number in range(20)]
 
     def say(number: int) -> tuple[int, list[str]]:
         client, text = clients[number], f"crate number{number}x"
-        recorded = client.post("/v1/turns", json={"session": "s", "role": "user", "text": text})
-        found = client.post("/v1/search", json={"query": f"number{number}x", "limit": 1}).json()
+        recorded = client.post(
+            "/v1/turns", json={"session": "s", "role": "user", "text": text}
+        )
+        found = client.post(
+            "/v1/search", json={"query": f"number{number}x", "limit": 1}
+        ).json()
         return recorded.status_code, [hit["text"] for hit in found["hits"]]
 
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(say, range(20)))
 
     assert [status for status, _ in answers] == [200] * 20
-    assert all(f"number{number}x" in texts[0] for number, (_, texts) in enumerate(answers))
-    assert len(memory.transcripts.of("user:mira")) == len(memory.transcripts.of("user:tomas")) == 10
+    assert all(
+        f"number{number}x" in texts[0] for number, (_, texts) in enumerate(answers)
+    )
+    assert (
+        len(memory.transcripts.of("user:mira"))
+        == len(memory.transcripts.of("user:tomas"))
+        == 10
+    )
 
 
-def test_what_many_want_to_be_remembered_at_once_is_all_remembered(memory: VaultMemory, serve: Serve):
+def test_what_many_want_to_be_remembered_at_once_is_all_remembered(
+    memory: VaultMemory, serve: Serve
+):
     server = serve(memory)
     clients = [server.client(MIRA) for _ in range(8)]
     texts = [f"Crate {number} stands by the barometer" for number in range(8)]
 
     def keep(number: int) -> str:
-        return str(clients[number].post("/v1/remember", json={"text": texts[number]}).json()["outcome"])
+        return str(
+            clients[number]
+            .post("/v1/remember", json={"text": texts[number]})
+            .json()["outcome"]
+        )
 
     with ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(keep, range(8)))
@@ -182,8 +260,15 @@ def test_what_many_want_to_be_remembered_at_once_is_all_remembered(memory: Vault
     assert all(text in profile for text in texts)
 
 
-def test_a_job_that_says_so_over_http_is_recorded_as_one(memory: VaultMemory, serve: Serve):
-    said = {"session": "s", "role": "user", "text": "I live in Paris", "automated": True}
+def test_a_job_that_says_so_over_http_is_recorded_as_one(
+    memory: VaultMemory, serve: Serve
+):
+    said = {
+        "session": "s",
+        "role": "user",
+        "text": "I live in Paris",
+        "automated": True,
+    }
 
     serve(memory).client(MIRA).post("/v1/turns", json=said)
 

@@ -34,37 +34,60 @@ def server(sample: VaultMemory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def operations(server: Served) -> dict[str, Any]:
-    schema = schemathesis.openapi.from_dict(server.client(None).get("/openapi.json").json())
+    schema = schemathesis.openapi.from_dict(
+        server.client(None).get("/openapi.json").json()
+    )
     schema.config.update(base_url=server.url)
-    return {found.ok().definition.raw["operationId"]: found.ok() for found in schema.get_all_operations()}
+    return {
+        found.ok().definition.raw["operationId"]: found.ok()
+        for found in schema.get_all_operations()
+    }
 
 
 def names() -> list[str]:
     paths = document(ENDPOINTS)["paths"]
-    return [one["operationId"] for operations in paths.values() for one in operations.values()]
+    return [
+        one["operationId"]
+        for operations in paths.values()
+        for one in operations.values()
+    ]
 
 
-KINDS = [pytest.param(name, mode, id=f"{name}-{mode.value}")
-         for name in names() for mode in (MODES[:1] if name in OPEN else MODES)]  # fmt: skip
+KINDS = [
+    pytest.param(name, mode, id=f"{name}-{mode.value}")
+    for name in names()
+    for mode in (MODES[:1] if name in OPEN else MODES)
+]
 
 
 def fuzz(operation: Any, name: str, mode: GenerationMode, examples: int) -> None:
     excluded = [CHECKS.get_one("ignored_auth")]  # of which there is a limit, and a test
-    if operation.method == "get":  # what is wrong with a list may be gone when it is written into an address
+    if (
+        operation.method == "get"
+    ):  # what is wrong with a list may be gone when it is written into an address
         excluded.append(CHECKS.get_one("negative_data_rejection"))
     if name in MORE_THAN_A_SCHEMA_SAYS:
         excluded.append(CHECKS.get_one("positive_data_acceptance"))
 
     @settings(
-        max_examples=examples, deadline=None, database=None, phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck), derandomize=True,
-    )  # fmt: skip
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+    )
     @given(data=st.data())
     def ask(data: Any) -> None:
         case = data.draw(operation.as_strategy(generation_mode=mode))
         said = case.body.values() if isinstance(case.body, dict) else ()
-        assume(mode is GenerationMode.NEGATIVE or not any(isinstance(value, float) for value in said))
-        case.call_and_validate(headers={"Authorization": f"Bearer {MIRA}"}, excluded_checks=excluded)
+        assume(
+            mode is GenerationMode.NEGATIVE
+            or not any(isinstance(value, float) for value in said)
+        )
+        case.call_and_validate(
+            headers={"Authorization": f"Bearer {MIRA}"}, excluded_checks=excluded
+        )
 
     ask()
 
@@ -84,7 +107,9 @@ def test_whatever_is_sent_very_often_the_answer_is_one_that_the_document_describ
     fuzz(operations[name], name, mode, 200)
 
 
-def test_the_document_is_valid_and_names_every_route_and_what_each_may_answer(server: Served):
+def test_the_document_is_valid_and_names_every_route_and_what_each_may_answer(
+    server: Served,
+):
     told = server.client(None).get("/openapi.json").json()
     schema = schemathesis.openapi.from_dict(told)
     schema.validate()
@@ -92,14 +117,20 @@ def test_the_document_is_valid_and_names_every_route_and_what_each_may_answer(se
     for path, operations in told["paths"].items():
         for operation in operations.values():
             needed = set() if operation.get("security") == [] else {"401", "429", "503"}
-            assert {"200", "400", "413", "421"} | needed <= set(operation["responses"]), path
+            assert {"200", "400", "413", "421"} | needed <= set(
+                operation["responses"]
+            ), path
     assert told["security"] == [{"token": []}]
 
 
 def test_no_route_is_missing_from_the_document(sample: VaultMemory):
     app: Any = application(sample, Tokens(CALLERS))
 
-    served = {(route.path.replace(":path}", "}"), method) for route in app.routes for method in route.methods}
+    served = {
+        (route.path.replace(":path}", "}"), method)
+        for route in app.routes
+        for method in route.methods
+    }
 
     told = document(ENDPOINTS)["paths"]
     assert served - {(path, "HEAD") for path in told} == {

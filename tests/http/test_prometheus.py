@@ -42,13 +42,19 @@ def read(text: str) -> Read:
             assert family not in seen, "the lines of a family stand together"
             seen.add(family)
         assert (found["typed"] or family) == family
-        assert not found["name"] or found["name"] in (family, f"{family}_sum", f"{family}_count"), line
+        assert not found["name"] or found["name"] in (
+            family,
+            f"{family}_sum",
+            f"{family}_count",
+        ), line
     told: Read = {}
     for one in text_string_to_metric_families(text):
         assert one.documentation
         for sample in one.samples:
             labels = tuple(sorted(sample.labels.items()))
-            assert labels not in told.setdefault(sample.name.removeprefix("vault_memory_"), {})
+            assert labels not in told.setdefault(
+                sample.name.removeprefix("vault_memory_"), {}
+            )
             told[sample.name.removeprefix("vault_memory_")][labels] = sample.value
     return told
 
@@ -79,9 +85,15 @@ def test_it_tells_how_much_is_known_and_what_waits(watched: Served):
 
     notes = watched.memory.notes()
     assert told["index_notes"] == {(): len(notes)}
-    assert told["index_kind_notes"][(("kind", "dated"),)] == sum(note.kind == "dated" for note in notes)
+    assert told["index_kind_notes"][(("kind", "dated"),)] == sum(
+        note.kind == "dated" for note in notes
+    )
     assert told["index_chunks"][()] == watched.memory.indexing.index().counts()[1]
-    assert (told["daemon_up"], told["inbox_open"], told["pending_writes"]) == ({(): 0}, {(): 0}, {(): 0})
+    assert (told["daemon_up"], told["inbox_open"], told["pending_writes"]) == (
+        {(): 0},
+        {(): 0},
+        {(): 0},
+    )
     assert told["index_bytes"][()] > 4096
     assert [dict(labels)["version"] for labels in told["info"]]
 
@@ -98,7 +110,9 @@ def test_it_counts_what_was_asked_by_the_path_of_the_call_alone(watched: Served)
     told = asked(watched)
 
     def count(path: str, method: str, status: int) -> float:
-        return told["http_requests_total"][("method", method), ("path", path), ("status", str(status))]
+        return told["http_requests_total"][
+            ("method", method), ("path", path), ("status", str(status))
+        ]
 
     assert count("/v1/search", "POST", 200) == count("/v1/search", "POST", 400) == 1
     assert count("/v1/notes/{note}", "GET", 200) == 1
@@ -106,7 +120,12 @@ def test_it_counts_what_was_asked_by_the_path_of_the_call_alone(watched: Served)
     assert count("other", "other", 401) == 1
     assert told["http_request_seconds_count"][(("path", "/v1/search"),)] == 2
     assert 0 < told["http_request_seconds_sum"][(("path", "/v1/search"),)] < 30
-    assert asked(watched)["http_requests_total"][("method", "GET"), ("path", "/metrics"), ("status", "200")] == 1
+    assert (
+        asked(watched)["http_requests_total"][
+            ("method", "GET"), ("path", "/metrics"), ("status", "200")
+        ]
+        == 1
+    )
 
 
 def test_nothing_in_it_names_a_person_a_channel_or_a_note(watched: Served):
@@ -115,8 +134,23 @@ def test_nothing_in_it_names_a_person_a_channel_or_a_note(watched: Served):
     bot.get("/v1/facts", params={"entity": "Tomas"})
     text = watched.client(TOKEN).get("/metrics").text.lower()
 
-    names = {part.lower() for note in watched.memory.notes() for part in Path(note.note).with_suffix("").parts}
-    names -= {"channels", "users", "memory", "memories", "facts", "channel", "user", "rules", "reflections", "config"}
+    names = {
+        part.lower()
+        for note in watched.memory.notes()
+        for part in Path(note.note).with_suffix("").parts
+    }
+    names -= {
+        "channels",
+        "users",
+        "memory",
+        "memories",
+        "facts",
+        "channel",
+        "user",
+        "rules",
+        "reflections",
+        "config",
+    }
     assert len(names) > 20
     assert not {name for name in names if re.search(rf"\b{re.escape(name)}\b", text)}
     assert str(watched.memory.root) not in text
@@ -154,7 +188,9 @@ def test_without_a_token_of_its_own_it_is_not_there_not_even_for_bots(served: Se
     assert served.client(TOMAS).get("/metrics").status_code == 404
 
 
-def test_the_owner_of_the_socket_needs_no_token(memory: VaultMemory, serve: Callable[..., Served], tmp_path: Path):
+def test_the_owner_of_the_socket_needs_no_token(
+    memory: VaultMemory, serve: Callable[..., Served], tmp_path: Path
+):
     served = serve(memory, {}, local=Caller("mira"), uds=tmp_path / "s")
 
     assert read(served.client(None).get("/metrics").text)["info"]
@@ -172,7 +208,9 @@ def test_a_socket_behind_which_others_may_stand_is_no_key(
 
 
 @pytest.mark.parametrize(("text", "mode"), [("short", 0o600), (TOKEN, 0o644)])
-def test_a_token_that_others_can_read_or_guess_opens_nothing(memory: VaultMemory, tmp_path: Path, text: str, mode: int):
+def test_a_token_that_others_can_read_or_guess_opens_nothing(
+    memory: VaultMemory, tmp_path: Path, text: str, mode: int
+):
     file = tmp_path / "metrics-token"
     file.write_text(text)
     file.chmod(mode)
@@ -192,12 +230,16 @@ def values(metrics: Metrics) -> dict[str, float]:
     return {one.name: one.samples[0].value for one in metrics.families() if one.samples}
 
 
-def test_what_needs_a_look_through_the_vault_is_looked_up_now_and_then(memory: VaultMemory):
+def test_what_needs_a_look_through_the_vault_is_looked_up_now_and_then(
+    memory: VaultMemory,
+):
     memory.refresh()
     now = [0.0]
     metrics = of(memory, clock=lambda: now[0])
     assert values(metrics)["conflict_copies"] == 0
-    (memory.root / "MEMORY.sync-conflict-20260511-101112-ABCDEFG.md").write_text("- tea\n")
+    (memory.root / "MEMORY.sync-conflict-20260511-101112-ABCDEFG.md").write_text(
+        "- tea\n"
+    )
 
     now[0] = LOOK_SECONDS - 1
     assert values(metrics)["conflict_copies"] == 0
@@ -205,10 +247,15 @@ def test_what_needs_a_look_through_the_vault_is_looked_up_now_and_then(memory: V
     assert values(metrics)["conflict_copies"] == 1
 
 
-def test_before_anything_is_indexed_and_when_the_vault_is_away_the_rest_is_told(tmp_path: Path):
+def test_before_anything_is_indexed_and_when_the_vault_is_away_the_rest_is_told(
+    tmp_path: Path,
+):
     vault = tmp_path / "vault"
     vault.mkdir()
-    environment = {"VAULT_MEMORY_STATE": str(tmp_path / "state"), "VAULT_MEMORY_CACHE": str(tmp_path / "cache")}
+    environment = {
+        "VAULT_MEMORY_STATE": str(tmp_path / "state"),
+        "VAULT_MEMORY_CACHE": str(tmp_path / "cache"),
+    }
     with VaultMemory.open(vault, environment=environment) as memory:
         assert "index_notes" not in values(of(memory))
         memory.index()
@@ -224,47 +271,80 @@ def test_before_anything_is_indexed_and_when_the_vault_is_away_the_rest_is_told(
 @pytest.fixture(scope="module")
 def outside(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     outside = at(tmp_path_factory.mktemp("metrics"))
-    outside.write("USER.md", (PROJECT / "sample_vault/Users/mira/lantern/config/USER.md").read_bytes())
+    outside.write(
+        "USER.md",
+        (PROJECT / "sample_vault/Users/mira/lantern/config/USER.md").read_bytes(),
+    )
     return outside
 
 
 def test_with_a_daemon_it_tells_how_that_one_is(outside: Outside):
     with ExitStack() as stack:
         daemon = stack.enter_context(outside.daemon())
-        memory = stack.enter_context(VaultMemory.open(outside.vault, environment=outside.environment))
+        memory = stack.enter_context(
+            VaultMemory.open(outside.vault, environment=outside.environment)
+        )
 
         found = Metrics(memory, lambda: daemon.ask("vitals")).families()
 
     told = read(as_text(found))
-    assert (told["daemon_up"], told["watcher_healthy"], told["index_stale_notes"]) == ({(): 1}, {(): 1}, {(): 0})
-    assert told["semantic"] == {(("state", "ready"),): 0, (("state", "warming"),): 0, (("state", "off"),): 1}
+    assert (told["daemon_up"], told["watcher_healthy"], told["index_stale_notes"]) == (
+        {(): 1},
+        {(): 1},
+        {(): 0},
+    )
+    assert told["semantic"] == {
+        (("state", "ready"),): 0,
+        (("state", "warming"),): 0,
+        (("state", "off"),): 1,
+    }
     assert "sync" not in told, "there is no server"
 
 
 def test_how_the_sync_stands_is_told_without_its_reasons(memory: VaultMemory):
-    sync = {"state": "waiting", "reason": "mira", "last_good": "2026-05-11T10:00:00+02:00", "queue": 3}
+    sync = {
+        "state": "waiting",
+        "reason": "mira",
+        "last_good": "2026-05-11T10:00:00+02:00",
+        "queue": 3,
+    }
     vitals = {"stale_files": 0, "semantic": "off", "watcher": {"healthy": True}}
-    vitals["sync"] = {**sync, "errors": [{"path": "Users/mira", "reason": "no"}], "held": []}
+    vitals["sync"] = {
+        **sync,
+        "errors": [{"path": "Users/mira", "reason": "no"}],
+        "held": [],
+    }
 
     told = read(as_text(Metrics(memory, lambda: vitals).families()))
 
     assert told["sync"][(("state", "waiting"),)] == 1
     assert sum(told["sync"].values()) == 1
-    assert (told["sync_queue"][()], told["sync_errors"][()], told["sync_held"][()]) == (3, 1, 0)
+    assert (told["sync_queue"][()], told["sync_errors"][()], told["sync_held"][()]) == (
+        3,
+        1,
+        0,
+    )
     assert told["sync_last_good_timestamp_seconds"][()] == 1778486400
 
 
 def test_how_the_last_nights_went_is_told(memory: VaultMemory):
     folder = memory.state.path / "nights"
     folder.mkdir()
-    for scope, night, state in (("user:mira", "2026-05-10", "done"), ("user:tomas", "2026-05-11", "failed")):
+    for scope, night, state in (
+        ("user:mira", "2026-05-10", "done"),
+        ("user:tomas", "2026-05-11", "failed"),
+    ):
         said = f'{{"scope": "{scope}", "night": "{night}", "idle": 2, "outcome": {{"state": "{state}"}}}}'
         (folder / f"{scope[5:]}.last.json").write_text(said)
 
     told = values(of(memory))
 
     assert told["night_last_timestamp_seconds"] == 1778457600
-    assert (told["night_scopes"], told["night_failed_scopes"], told["night_idle"]) == (2, 1, 2)
+    assert (told["night_scopes"], told["night_failed_scopes"], told["night_idle"]) == (
+        2,
+        1,
+        2,
+    )
 
 
 NUMBERS = st.floats() | st.integers(-(2**60), 2**60).map(float)

@@ -36,7 +36,9 @@ def test_in_no_stretch_of_time_more_pass_than_a_minute_holds_and_the_stretch_ref
 
 @given(per_minute=st.integers(1, 40), pauses=PAUSES)
 @example(per_minute=1, pauses=[1.725083227851961, 0.0])
-def test_after_the_wait_that_was_told_the_next_one_passes(per_minute: int, pauses: list[float]):
+def test_after_the_wait_that_was_told_the_next_one_passes(
+    per_minute: int, pauses: list[float]
+):
     clock = Clock()
     pace = RateLimiter(per_minute, clock)
 

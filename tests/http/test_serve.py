@@ -24,7 +24,9 @@ NOTE = "Users/mira/memories/2026-05-01.md"
 @pytest.fixture(autouse=True)
 def written(outside: Outside) -> None:
     outside.write(NOTE, "# Friday\n\n- The marigold is in bloom\n")
-    outside.write("Users/tomas/memories/2026-05-01.md", "# Friday\n\n- The marigold is a weed\n")
+    outside.write(
+        "Users/tomas/memories/2026-05-01.md", "# Friday\n\n- The marigold is a weed\n"
+    )
 
 
 class Process:
@@ -33,12 +35,20 @@ class Process:
     def __init__(self, outside: Outside, *arguments: str) -> None:
         self.errors: list[str] = []
         self.process = subprocess.Popen(
-            outside.command("serve", *arguments), env=outside.environment, cwd=outside.home, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        )  # fmt: skip
+            outside.command("serve", *arguments),
+            env=outside.environment,
+            cwd=outside.home,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
-        until(lambda: self.place or self.process.poll() is not None, says=lambda: self.errors)
+        until(
+            lambda: self.place or self.process.poll() is not None,
+            says=lambda: self.errors,
+        )
 
     def _read(self) -> None:
         assert self.process.stderr is not None
@@ -81,27 +91,44 @@ def token_for(outside: Outside, user: str) -> str:
     return token
 
 
-def test_two_bots_ask_over_tcp_and_what_is_under_way_is_answered_before_it_ends(outside: Outside):
+def test_two_bots_ask_over_tcp_and_what_is_under_way_is_answered_before_it_ends(
+    outside: Outside,
+):
     outside.quick = True
     tokens = [token_for(outside, user) for user in ("mira", "tomas")]
     asked = {"query": "marigold", "limit": 1}
 
     with serve(outside, "--config", "vault-memory.toml", "--port", "0") as process:
         mira, tomas = (
-            httpx.Client(base_url=process.place, headers={"authorization": f"Bearer {one}"}) for one in tokens
+            httpx.Client(
+                base_url=process.place, headers={"authorization": f"Bearer {one}"}
+            )
+            for one in tokens
         )
         with mira, tomas:
-            assert "bloom" in mira.post("/v1/search", json=asked).json()["hits"][0]["text"]
-            assert "weed" in tomas.post("/v1/search", json=asked).json()["hits"][0]["text"]
-            assert httpx.post(f"{process.place}/v1/search", json=asked).status_code == 401
+            assert (
+                "bloom" in mira.post("/v1/search", json=asked).json()["hits"][0]["text"]
+            )
+            assert (
+                "weed" in tomas.post("/v1/search", json=asked).json()["hits"][0]["text"]
+            )
+            assert (
+                httpx.post(f"{process.place}/v1/search", json=asked).status_code == 401
+            )
 
         url = httpx.URL(process.place)
-        with socket.create_connection((url.host, url.port or 0), PATIENCE_SECONDS) as connection:
+        with socket.create_connection(
+            (url.host, url.port or 0), PATIENCE_SECONDS
+        ) as connection:
             head = f"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {tokens[0]}\r\n"
             body = b'{"query": "marigold"}'
-            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            head += (
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            )
             connection.sendall(head.encode() + body[:1])
-            connection.settimeout(0.3)  # long enough for the head to arrive; what comes late is refused, and seen below
+            connection.settimeout(
+                0.3
+            )  # long enough for the head to arrive; what comes late is refused, and seen below
             with pytest.raises(TimeoutError):
                 connection.recv(1)
             connection.settimeout(PATIENCE_SECONDS)
@@ -129,7 +156,9 @@ def test_over_a_unix_socket_one_person_is_served_without_a_token(outside: Outsid
     with serve(outside, "--socket", str(path), "--user", "mira") as process:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert process.place == str(path)
-        with httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), base_url="http://localhost") as client:
+        with httpx.Client(
+            transport=httpx.HTTPTransport(uds=str(path)), base_url="http://localhost"
+        ) as client:
             [note] = client.get("/v1/notes").json()["notes"]
             assert note["note"] == NOTE
         taken = outside.here("serve", "--socket", str(path), "--user", "tomas")
@@ -144,14 +173,25 @@ def test_over_a_unix_socket_one_person_is_served_without_a_token(outside: Outsid
 
 def test_beside_a_daemon_what_is_saved_is_found_at_once(outside: Outside):
     path = outside.home / "vault.sock"
-    with outside.daemon(), serve(outside, "--socket", str(path), "--user", "mira") as process:
+    with (
+        outside.daemon(),
+        serve(outside, "--socket", str(path), "--user", "mira") as process,
+    ):
         transport = httpx.HTTPTransport(uds=str(path))
-        with httpx.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE_SECONDS) as client:
+        with httpx.Client(
+            transport=transport, base_url="http://localhost", timeout=PATIENCE_SECONDS
+        ) as client:
             outside.write("Users/mira/memories/2026-05-02.md", "- A zyzzyva was seen\n")
 
-            until(lambda: client.post("/v1/search", json={"query": "zyzzyva"}).json()["hits"])
+            until(
+                lambda: client.post("/v1/search", json={"query": "zyzzyva"}).json()[
+                    "hits"
+                ]
+            )
 
-            assert client.post("/v1/context", json={"prompt": "the zyzzyva"}).json()["parts"]
+            assert client.post("/v1/context", json={"prompt": "the zyzzyva"}).json()[
+                "parts"
+            ]
         assert process.end(signal.SIGINT) == 0
     assert not path.exists()
 
@@ -182,14 +222,20 @@ def test_without_a_token_it_does_not_start_and_shows_how_to_make_one(outside: Ou
     ],
     ids=range(12),
 )
-def test_what_cannot_be_is_said_before_anything_listens(outside: Outside, arguments: list[str], code: int, about: str):
+def test_what_cannot_be_is_said_before_anything_listens(
+    outside: Outside, arguments: list[str], code: int, about: str
+):
     outside.here("status")
     (outside.home / "a-file").write_text("b" * 40)
     (outside.home / "a-file").chmod(0o600)
     (outside.home / "open").write_text("c" * 40)
     (outside.home / "open").chmod(0o644)
-    (outside.home / "good.toml").write_text('[[serve.tokens]]\nuser = "mira"\ntoken_file = "a-file"\n')
-    (outside.home / "open.toml").write_text('[[serve.tokens]]\nuser = "mira"\ntoken_file = "open"\n')
+    (outside.home / "good.toml").write_text(
+        '[[serve.tokens]]\nuser = "mira"\ntoken_file = "a-file"\n'
+    )
+    (outside.home / "open.toml").write_text(
+        '[[serve.tokens]]\nuser = "mira"\ntoken_file = "open"\n'
+    )
 
     done = outside.here("serve", *arguments)
 
@@ -202,7 +248,9 @@ def test_a_port_that_is_taken_is_said_so(outside: Outside):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
-        done = outside.here("--config", "vault-memory.toml", "serve", "--port", str(port))
+        done = outside.here(
+            "--config", "vault-memory.toml", "serve", "--port", str(port)
+        )
 
     assert done.code == 3
     assert f"nothing can listen on 127.0.0.1:{port}" in done.err
@@ -210,10 +258,22 @@ def test_a_port_that_is_taken_is_said_so(outside: Outside):
 
 def test_without_its_packages_it_says_what_to_install(outside: Outside):
     script = "import sys; sys.modules['starlette'] = None; from vault_memory.cli import main; main(sys.argv[1:])"
-    command = [sys.executable, "-c", script, "--vault", str(outside.vault), "serve", "--json"]
+    command = [
+        sys.executable,
+        "-c",
+        script,
+        "--vault",
+        str(outside.vault),
+        "serve",
+        "--json",
+    ]
 
     done = subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, **outside.environment}, timeout=60
+        command,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **outside.environment},
+        timeout=60,
     )
 
     assert done.returncode == 3

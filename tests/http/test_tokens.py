@@ -26,7 +26,9 @@ def written(path: Path, text: str, mode: int = 0o600) -> str:
     return str(path)
 
 
-def test_each_token_of_the_configuration_opens_the_notes_of_its_person(tmp_path: Path, vault: Path):
+def test_each_token_of_the_configuration_opens_the_notes_of_its_person(
+    tmp_path: Path, vault: Path
+):
     mira = written(tmp_path / "mira.token", MIRA + "\n")
     tomas = written(tmp_path / "tomas.token", TOMAS)
     file = tmp_path / "vault-memory.toml"
@@ -42,9 +44,14 @@ def test_each_token_of_the_configuration_opens_the_notes_of_its_person(tmp_path:
     assert len(tokens) == 2
 
 
-@pytest.mark.parametrize("bearer", ["", "x", MIRA[:-1], MIRA + "a", MIRA.upper(), " " + MIRA, "ä\ud800", TOMAS])
+@pytest.mark.parametrize(
+    "bearer",
+    ["", "x", MIRA[:-1], MIRA + "a", MIRA.upper(), " " + MIRA, "ä\ud800", TOMAS],
+)
 def test_another_text_is_nobodys_token(tmp_path: Path, vault: Path, bearer: str):
-    tokens = Tokens.load([ServeToken("mira", written(tmp_path / "token", MIRA))], root=vault)
+    tokens = Tokens.load(
+        [ServeToken("mira", written(tmp_path / "token", MIRA))], root=vault
+    )
 
     assert tokens.caller(bearer) is None
 
@@ -54,7 +61,9 @@ def test_without_tokens_nobody_is_let_in(vault: Path):
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
-def test_a_token_that_others_can_read_or_write_is_refused(tmp_path: Path, vault: Path, mode: int):
+def test_a_token_that_others_can_read_or_write_is_refused(
+    tmp_path: Path, vault: Path, mode: int
+):
     file = written(tmp_path / "token", MIRA, mode)
 
     with pytest.raises(TokenUnsafe, match="read by others") as error:
@@ -64,7 +73,9 @@ def test_a_token_that_others_can_read_or_write_is_refused(tmp_path: Path, vault:
     assert error.value.exit_code == 3
 
 
-def test_a_token_in_the_vault_is_refused_also_behind_a_link(tmp_path: Path, vault: Path):
+def test_a_token_in_the_vault_is_refused_also_behind_a_link(
+    tmp_path: Path, vault: Path
+):
     written(vault / "token", MIRA)
     (tmp_path / "link").symlink_to(vault / "token")
 
@@ -83,14 +94,18 @@ def test_a_token_in_the_vault_is_refused_also_behind_a_link(tmp_path: Path, vaul
         ("é" * 40, "odd"),
     ],
 )
-def test_a_token_that_is_short_or_odd_is_refused_without_being_told(tmp_path: Path, vault: Path, text: str, about: str):
+def test_a_token_that_is_short_or_odd_is_refused_without_being_told(
+    tmp_path: Path, vault: Path, text: str, about: str
+):
     with pytest.raises(TokenUnsafe, match=about) as error:
         Tokens.load([ServeToken("mira", written(tmp_path / "file", text))], root=vault)
 
     assert not text or text not in str(error.value) + error.value.hint
 
 
-def test_a_file_that_is_missing_or_none_says_which_setting_names_it(tmp_path: Path, vault: Path):
+def test_a_file_that_is_missing_or_none_says_which_setting_names_it(
+    tmp_path: Path, vault: Path
+):
     for file in (tmp_path / "nowhere", tmp_path):
         with pytest.raises(ConfigError) as error:
             Tokens.load([ServeToken("mira", str(file))], root=vault)
@@ -110,8 +125,18 @@ def test_one_token_for_two_bots_is_refused(tmp_path: Path, vault: Path):
 
 
 @pytest.mark.parametrize(
-    "row", [{"user": ""}, {"user": " "}, {"user": "mi\nra"}, {"user": "mira", "groups": ("",)}, {"user": "mira\x00"}]
+    "row",
+    [
+        {"user": ""},
+        {"user": " "},
+        {"user": "mi\nra"},
+        {"user": "mira", "groups": ("",)},
+        {"user": "mira\x00"},
+    ],
 )
 def test_a_token_for_nobody_is_refused(tmp_path: Path, vault: Path, row: dict):
     with pytest.raises(TokenUnsafe, match="nobody"):
-        Tokens.load([ServeToken(token_file=written(tmp_path / "token", MIRA), **row)], root=vault)
+        Tokens.load(
+            [ServeToken(token_file=written(tmp_path / "token", MIRA), **row)],
+            root=vault,
+        )

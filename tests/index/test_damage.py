@@ -20,7 +20,12 @@ def damage(memory):
     """Overwrite the first page of every table; what tables there are can still be read."""
     index = memory.indexing.index()
     index.connection.pragma("wal_checkpoint(truncate)")
-    roots = [row[0] for row in index.connection.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 1")]
+    roots = [
+        row[0]
+        for row in index.connection.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE rootpage > 1"
+        )
+    ]
     size = int(index.connection.pragma("page_size"))
     path = memory.indexing.generations.path(memory.indexing.generations.current)
     memory.indexing.close()
@@ -55,7 +60,9 @@ def test_a_search_that_meets_a_damaged_index_builds_it_again(memory):
     assert memory.search("spare key", scopes=["user:mira"]).hits
 
 
-def test_an_index_built_anew_under_the_number_of_one_that_was_deleted_is_taken_up(memory, sample_vault):
+def test_an_index_built_anew_under_the_number_of_one_that_was_deleted_is_taken_up(
+    memory, sample_vault
+):
     with closing(memory.fork()) as other:
         assert other.search("barometer", scopes=["user:mira"]).hits
         shutil.rmtree(memory.indexing.generations.folder)

@@ -15,7 +15,8 @@ from vault_memory.markdown.document import parse
 from vault_memory.rules.facts.fact import read_facts
 
 SECTIONS = [
-    f"## person {number}\n\n" + "".join(f"- likes_{at}: thing {number} {at}\n" for at in range(20))
+    f"## person {number}\n\n"
+    + "".join(f"- likes_{at}: thing {number} {at}\n" for at in range(20))
     for number in range(LONG // 20 + 2)
 ]
 PIECES = [
@@ -33,15 +34,27 @@ PIECES = [
     "",
 ]
 changes = st.lists(
-    st.tuples(st.floats(0, 1), st.integers(0, 3), st.lists(st.sampled_from(PIECES), max_size=3)), min_size=1, max_size=6
+    st.tuples(
+        st.floats(0, 1),
+        st.integers(0, 3),
+        st.lists(st.sampled_from(PIECES), max_size=3),
+    ),
+    min_size=1,
+    max_size=6,
 )
 
 
-def put(index: Index, raw: bytes, *, kind: str = "facts", scope: str = "user:ann") -> Delta:
+def put(
+    index: Index, raw: bytes, *, kind: str = "facts", scope: str = "user:ann"
+) -> Delta:
     facts = read_facts(parse(raw), scope) if kind == "facts" else ()
     held = IndexedFile(len(raw), 1, 1, 1, str(hash(raw)), State.SETTLED)
     with index.transaction():
-        return index.put(Entry("a.md", scope, kind, None, len(raw), held, list(chunk(raw)), facts=facts))
+        return index.put(
+            Entry(
+                "a.md", scope, kind, None, len(raw), held, list(chunk(raw)), facts=facts
+            )
+        )
 
 
 def put_and_fail(index: Index, raw: bytes) -> None:
@@ -65,7 +78,9 @@ def fresh(raw: bytes) -> list[tuple[object, ...]]:
 @example([(0.0, 0, ["- knows: Ann"]), (1.0, 0, ["- knows: Ann"]), (0.0, 1, [])])
 @example([(0.5, 0, ["- also_known_as: Ann"]), (0.9, 0, ["- knows: Ann"]), (0.5, 1, [])])
 @example([(0.5, 0, ["- @ann", "- @ann"]), (0.5, 1, []), (0.5, 1, [])])
-def test_after_each_change_it_holds_what_a_new_one_would(history: list[tuple[float, int, list[str]]]) -> None:
+def test_after_each_change_it_holds_what_a_new_one_would(
+    history: list[tuple[float, int, list[str]]],
+) -> None:
     lines = "".join(SECTIONS).split("\n")
     index = Index(":memory:")
     put(index, "\n".join(lines).encode())
@@ -101,7 +116,9 @@ def test_only_what_differs_is_written() -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_what_failed_or_what_another_wrote_meanwhile_is_not_taken_for_told(tmp_path, seed: int) -> None:
+def test_what_failed_or_what_another_wrote_meanwhile_is_not_taken_for_told(
+    tmp_path, seed: int
+) -> None:
     random, pieces = Random(seed), list(SECTIONS)
     index, other = Index(tmp_path / "index.sqlite"), Index(tmp_path / "index.sqlite")
     for _ in range(12):

@@ -23,7 +23,18 @@ def put(index: Index, scope: str, page: str, path: str = "") -> None:
     held = IndexedFile(len(raw), 1, 1, 1, page, State.SETTLED)
     path = path or f"{scope}/FACTS.md"
     with index.transaction():
-        index.put(Entry(path, scope, "facts", None, len(raw), held, chunk(raw), facts=read_facts(parse(raw), scope)))
+        index.put(
+            Entry(
+                path,
+                scope,
+                "facts",
+                None,
+                len(raw),
+                held,
+                chunk(raw),
+                facts=read_facts(parse(raw), scope),
+            )
+        )
 
 
 def secret(scope: str) -> str:
@@ -39,7 +50,9 @@ def index():
         note = f"- @bob is {secret(scope)} here\n".encode()
         held = IndexedFile(1, 1, 1, 1, scope, State.SETTLED)
         with built.transaction():
-            built.put(Entry(f"{scope}/note.md", scope, "note", None, 1, held, chunk(note)))
+            built.put(
+                Entry(f"{scope}/note.md", scope, "note", None, 1, held, chunk(note))
+            )
     yield built
     built.close()
 
@@ -54,11 +67,20 @@ def everything(index: Index, asked: Sequence[str]) -> str:
     return str(
         [
             fact_rows.every(index.connection, ids),
-            fact_rows.facts_about(index.connection, ids, ["alice", "bob", *map(secret, SCOPES)]),
-            [fact_rows.with_id(index.connection, ids, digit) for digit in "0123456789abcdef"],
+            fact_rows.facts_about(
+                index.connection, ids, ["alice", "bob", *map(secret, SCOPES)]
+            ),
+            [
+                fact_rows.with_id(index.connection, ids, digit)
+                for digit in "0123456789abcdef"
+            ],
             fact_rows.named(index.connection, ids, Prompt(f"alice bob {of_all}")),
             fact_rows.aliases(index.connection, ids),
-            [fact_rows.resolve_entity(index.connection, ids, secret(scope)) - {secret(scope)} for scope in SCOPES],
+            [
+                fact_rows.resolve_entity(index.connection, ids, secret(scope))
+                - {secret(scope)}
+                for scope in SCOPES
+            ],
             search(index, "where is Bob?", scopes=asked, now=NOW, limit=100).hits,
             search(index, "here", scopes=asked, now=NOW, limit=100, entity="bob").hits,
         ]
@@ -77,15 +99,21 @@ def test_nothing_of_the_graph_crosses_from_one_scope_to_another(index):
 
 def test_mentions_are_counted_in_their_scopes(index):
     for count in range(len(SCOPES) + 1):
-        found = fact_rows.mentioned(index.connection, index.scope_ids(SCOPES[:count]), "bob")
+        found = fact_rows.mentioned(
+            index.connection, index.scope_ids(SCOPES[:count]), "bob"
+        )
 
         assert sum(found.values()) == 2 * count
 
 
 def test_the_leak_would_show_if_rows_were_not_compared(index, monkeypatch):
-    monkeypatch.setattr(fact_rows, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL")
+    monkeypatch.setattr(
+        fact_rows, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL"
+    )
 
-    assert secret(SCOPES[1]) in str(fact_rows.every(index.connection, index.scope_ids(SCOPES[:1])))
+    assert secret(SCOPES[1]) in str(
+        fact_rows.every(index.connection, index.scope_ids(SCOPES[:1]))
+    )
 
 
 def test_the_scope_is_a_required_argument():
@@ -116,23 +144,34 @@ def test_the_scope_is_a_required_argument():
 )
 def test_a_prompt_names_what_stands_in_it_as_whole_words(prompt, found):
     index = Index(":memory:")
-    page = (
-        "## acme corp\n- also_known_as: Acme\n- is_a: firm\n## Bob\n- lives_in: 北京\n- has: Ёлка\n- knows: Zoe\u0301\n"
-    )
+    page = "## acme corp\n- also_known_as: Acme\n- is_a: firm\n## Bob\n- lives_in: 北京\n- has: Ёлка\n- knows: Zoe\u0301\n"
     put(index, "user:alice", page)
-    named = fact_rows.named(index.connection, index.scope_ids(["user:alice"]), Prompt(prompt))
+    named = fact_rows.named(
+        index.connection, index.scope_ids(["user:alice"]), Prompt(prompt)
+    )
 
-    assert {Prompt(one).text for one in named} - {"acme"} == {Prompt(one).text for one in found}
+    assert {Prompt(one).text for one in named} - {"acme"} == {
+        Prompt(one).text for one in found
+    }
 
 
 def test_what_ended_a_fact_is_found_with_it():
     index = Index(":memory:")
-    put(index, "user:alice", "## bob\n- works_at: Acme (since 2020-01-01)\n- works_at: Globex (since 2021-01-01)\n")
+    put(
+        index,
+        "user:alice",
+        "## bob\n- works_at: Acme (since 2020-01-01)\n- works_at: Globex (since 2021-01-01)\n",
+    )
 
-    found = fact_rows.facts_about(index.connection, index.scope_ids(["user:alice"]), ["acme"])
+    found = fact_rows.facts_about(
+        index.connection, index.scope_ids(["user:alice"]), ["acme"]
+    )
 
     assert {fact.object for _, fact in found} == {"Acme", "Globex"}
-    assert {fact.valid_from for _, fact in found} == {date(2020, 1, 1), date(2021, 1, 1)}
+    assert {fact.valid_from for _, fact in found} == {
+        date(2020, 1, 1),
+        date(2021, 1, 1),
+    }
 
 
 def test_a_line_with_another_name_of_whom_is_asked_about_is_found():
@@ -141,10 +180,16 @@ def test_a_line_with_another_name_of_whom_is_asked_about_is_found():
     note = b"- Greta was oiled by Ann\n- a lamp\n- the oars\n"
     with index.transaction():
         held = IndexedFile(1, 1, 1, 1, "x", State.SETTLED)
-        index.put(Entry("note.md", "user:alice", "note", None, len(note), held, chunk(note)))
+        index.put(
+            Entry("note.md", "user:alice", "note", None, len(note), held, chunk(note))
+        )
 
-    found = search(index, "the fog bell?", scopes=["user:alice"], now=NOW, kinds=["note"], why=True).hits
-    narrowed = search(index, "oiled", scopes=["user:alice"], now=NOW, entity="Fog Bell").hits
+    found = search(
+        index, "the fog bell?", scopes=["user:alice"], now=NOW, kinds=["note"], why=True
+    ).hits
+    narrowed = search(
+        index, "oiled", scopes=["user:alice"], now=NOW, entity="Fog Bell"
+    ).hits
 
     assert found[0].text == "- Greta was oiled by Ann"
     assert found[0].why is not None
@@ -159,12 +204,27 @@ def test_without_other_names_a_search_is_as_it_was():
             for number in range(3):
                 note = f"- the boat {number} of bob\n- tea\n".encode()
                 held = IndexedFile(1, 1, 1, 1, str(number), State.SETTLED)
-                index.put(Entry(f"{number}.md", "user:alice", "note", None, len(note), held, chunk(note)))
+                index.put(
+                    Entry(
+                        f"{number}.md",
+                        "user:alice",
+                        "note",
+                        None,
+                        len(note),
+                        held,
+                        chunk(note),
+                    )
+                )
     put(known, "user:bob", "## bob\n- also_known_as: tea\n")
 
     asked = [
-        search(index, "where is bob's boat", scopes=["user:alice"], now=NOW, limit=9).hits for index in (plain, known)
+        search(
+            index, "where is bob's boat", scopes=["user:alice"], now=NOW, limit=9
+        ).hits
+        for index in (plain, known)
     ]
 
     assert asked[0]
-    assert [(hit.note, hit.lines) for hit in asked[0]] == [(hit.note, hit.lines) for hit in asked[1]]
+    assert [(hit.note, hit.lines) for hit in asked[0]] == [
+        (hit.note, hit.lines) for hit in asked[1]
+    ]

@@ -16,7 +16,9 @@ NONE = Filters()
 
 def find(index, *asked, filters=NONE, most=100):
     """The texts that have any of the words."""
-    found = fts_search.find(index.connection, index.scope_ids([SCOPE]), asked, filters, most=most).found
+    found = fts_search.find(
+        index.connection, index.scope_ids([SCOPE]), asked, filters, most=most
+    ).found
     rows = dict(index.connection.execute("SELECT id, text FROM chunk"))
     return sorted(rows[row[1]] for row in found.values())
 
@@ -25,8 +27,14 @@ def find(index, *asked, filters=NONE, most=100):
 def index():
     return library(
         {
-            (SCOPE, "a.md"): "# Boats\n\n- the red boat (topic: sea)\n- **Ann**: rowing is fun\n",
-            (SCOPE, "b.md"): "- 東京に行った\n- प्रयागराज में हिन्दी\n- กรุงเทพมหานคร\n- Ёлка и café\n- x\x00y\n",
+            (
+                SCOPE,
+                "a.md",
+            ): "# Boats\n\n- the red boat (topic: sea)\n- **Ann**: rowing is fun\n",
+            (
+                SCOPE,
+                "b.md",
+            ): "- 東京に行った\n- प्रयागराज में हिन्दी\n- กรุงเทพมหานคร\n- Ёлка и café\n- x\x00y\n",
         },
         embedded=False,
     )
@@ -56,7 +64,10 @@ def test_a_vowel_sign_is_part_of_its_word(index):
 
 
 def test_a_heading_is_found_with_all_that_stands_under_it(index):
-    assert find(index, "boats") == ["- **Ann**: rowing is fun", "- the red boat (topic: sea)"]
+    assert find(index, "boats") == [
+        "- **Ann**: rowing is fun",
+        "- the red boat (topic: sea)",
+    ]
 
 
 def test_the_name_of_a_scope_is_no_word(index):
@@ -67,7 +78,9 @@ def test_the_name_of_a_scope_is_no_word(index):
 
 def test_filters_narrow_what_is_found(index):
     assert find(index, "boats", filters=Filters(topic="SEA")) == find(index, "boats")
-    assert find(index, "boats", filters=Filters(topic="land")) == ["- **Ann**: rowing is fun"]
+    assert find(index, "boats", filters=Filters(topic="land")) == [
+        "- **Ann**: rowing is fun"
+    ]
     assert find(index, "boats", filters=Filters(kinds=frozenset({"dated"}))) == []
 
 
@@ -77,34 +90,48 @@ def test_no_more_than_asked_for_are_found_and_the_best_of_them(index):
 
 def test_very_frequent_words_are_left_out_while_rarer_ones_remain(monkeypatch):
     monkeypatch.setattr(fts_search, "MOST_ROWS", 10)
-    index = library({(SCOPE, "a.md"): "".join(f"- common {'rare' if at == 5 else at}\n" for at in range(50))})
+    index = library(
+        {
+            (SCOPE, "a.md"): "".join(
+                f"- common {'rare' if at == 5 else at}\n" for at in range(50)
+            )
+        }
+    )
 
     assert find(index, "common", "rare") == ["- common rare"]
     assert len(find(index, "common")) == 50
 
 
 @settings(max_examples=40)
-@given(st.text(alphabet=st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20))
+@given(
+    st.text(alphabet=st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
+)
 @example("東京 tower")
 @example("\u0300")
 @example("a\u0600b")
 def test_what_was_put_in_is_found_by_its_own_words(line):
     index = library({(SCOPE, "a.md"): f"- {line}\n"}, embedded=False)
-    asked = [word for word in tokens.words(line) if any(letter.isalnum() for letter in word)]
+    asked = [
+        word for word in tokens.words(line) if any(letter.isalnum() for letter in word)
+    ]
 
     if asked and all(letter.isascii() or letter.isalpha() for letter in line):
         assert find(index, *asked)
 
 
 @settings(max_examples=30)
-@given(st.lists(st.lists(st.sampled_from(["oak", "elm", "ash"]), max_size=4), max_size=4))
+@given(
+    st.lists(st.lists(st.sampled_from(["oak", "elm", "ash"]), max_size=4), max_size=4)
+)
 def test_what_is_gone_from_a_note_is_gone_from_the_full_text(versions):
     index = library({}, embedded=False)
     for version in versions:
         put(index, "a.md", SCOPE, "".join(f"- {word}\n" for word in version))
 
         for word in ("oak", "elm", "ash"):
-            assert find(index, word) == sorted(f"- {one}" for one in version if one == word)
+            assert find(index, word) == sorted(
+                f"- {one}" for one in version if one == word
+            )
 
 
 def test_what_is_kept_of_a_search_is_forgotten_with_the_next_change():
@@ -119,16 +146,23 @@ def test_what_is_kept_of_a_search_is_forgotten_with_the_next_change():
 
     assert find(index, "red", "car") == ["- red car"]
     places = list(fts_search.find(index.connection, ids, ["red"], NONE, most=9).found)
-    assert set(fts_search.beside(index.connection, ids, [places[0] + 1, places[0] + 2], NONE)) == {places[0] + 1}
+    assert set(
+        fts_search.beside(index.connection, ids, [places[0] + 1, places[0] + 2], NONE)
+    ) == {places[0] + 1}
     assert fts_search.beside(index.connection, [], places, NONE) == {}
 
 
 def test_what_is_kept_of_searches_has_an_end():
-    index = library({(SCOPE, "a.md"): "".join(f"- word{at} there\n" for at in range(50))}, embedded=False)
+    index = library(
+        {(SCOPE, "a.md"): "".join(f"- word{at} there\n" for at in range(50))},
+        embedded=False,
+    )
     kept = Kept()
     for at in range(30):
         kept.keep_scores(str(at), dict.fromkeys(range(10_000), 1.0))
-        kept.keep_rows([(row, row, None, "", "") for row in range(at * 1_000, at * 1_000 + 1_000)])
+        kept.keep_rows(
+            [(row, row, None, "", "") for row in range(at * 1_000, at * 1_000 + 1_000)]
+        )
 
         assert sum(map(len, kept.scores.values())) <= MOST_SCORES
         assert len(kept.by_id) <= len(kept.by_place) <= MOST_ROWS

@@ -12,7 +12,15 @@ from vault_memory.markdown.chunking.chunker import chunk
 
 
 def entry(path="a.md", raw=b"- the boat leaks\n"):
-    return Entry(path, "user:ann", "note", None, len(raw), IndexedFile(1, 1, 1, 1, "r", State.SETTLED), chunk(raw))
+    return Entry(
+        path,
+        "user:ann",
+        "note",
+        None,
+        len(raw),
+        IndexedFile(1, 1, 1, 1, "r", State.SETTLED),
+        chunk(raw),
+    )
 
 
 def fill(index):
@@ -68,7 +76,12 @@ def test_the_next_generation_begins_with_the_vectors_of_the_one_before(generatio
 
     second = generations.build("rules 2", fill)
 
-    assert vectors.missing_count(second.connection, vectors.find_model(second.connection, "print")) == 0
+    assert (
+        vectors.missing_count(
+            second.connection, vectors.find_model(second.connection, "print")
+        )
+        == 0
+    )
 
 
 def test_a_reader_that_is_open_goes_on_reading_the_generation_it_has(generations):
@@ -78,11 +91,15 @@ def test_a_reader_that_is_open_goes_on_reading_the_generation_it_has(generations
     assert reader.counts() == (1, 1)
 
 
-@pytest.mark.parametrize("damage", [b"", b"this is no database at all" * 400], ids=["empty", "nonsense"])
+@pytest.mark.parametrize(
+    "damage", [b"", b"this is no database at all" * 400], ids=["empty", "nonsense"]
+)
 def test_a_damaged_file_is_moved_aside_and_not_served(generations, damage):
     generations.build("rules 1", fill).close()
     for suffix in ("-wal", "-shm"):
-        generations.path(1).with_name(generations.path(1).name + suffix).unlink(missing_ok=True)
+        generations.path(1).with_name(generations.path(1).name + suffix).unlink(
+            missing_ok=True
+        )
     generations.path(1).write_bytes(damage)
 
     found = generations.open()

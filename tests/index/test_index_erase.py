@@ -26,7 +26,11 @@ class Embedder:
 def put(index: Index, path: str, text: str) -> None:
     held = IndexedFile(-1, -1, -1, -1, path, State.SETTLED)
     with index.transaction():
-        index.put(Entry(path, "user:main", "note", None, len(text), held, chunk(text.encode())))
+        index.put(
+            Entry(
+                path, "user:main", "note", None, len(text), held, chunk(text.encode())
+            )
+        )
 
 
 def vectors(index: Index) -> int:
@@ -40,7 +44,9 @@ def test_words_and_vectors_go_with_the_last_chunk_that_has_them(tmp_path: Path):
         put(index, f"{number}.md", f"# Page\n\n- tea number {number}\n")
     put(index, "gone.md", "# Page\n\n- the zephyrine can\n")
     embed_pending(index, Embedder())
-    assert notes_holding(index, lambda text: "zephyrine" in text) == {"gone.md": ("user:main", 1)}
+    assert notes_holding(index, lambda text: "zephyrine" in text) == {
+        "gone.md": ("user:main", 1)
+    }
 
     forget_note(index, "gone.md")
     assert unused(index) == 1
@@ -68,7 +74,9 @@ def test_a_vector_that_was_being_computed_meanwhile_is_not_kept(tmp_path: Path):
     other.close()
 
 
-def test_while_another_process_reads_it_says_that_the_file_could_not_be_written_anew(tmp_path: Path):
+def test_while_another_process_reads_it_says_that_the_file_could_not_be_written_anew(
+    tmp_path: Path,
+):
     index, other = Index(tmp_path / "index.sqlite"), Index(tmp_path / "index.sqlite")
     put(index, "kept.md", "# Page\n\n- tea\n")
     index.connection.set_busy_timeout(10)

@@ -47,7 +47,10 @@ def dump(index: Index) -> list[set[object]]:
 
 
 def text_of(draw: Random) -> str:
-    lines = [f"- item {draw.randrange(12)} @friend{draw.randrange(3)}" for _ in range(draw.randrange(25))]
+    lines = [
+        f"- item {draw.randrange(12)} @friend{draw.randrange(3)}"
+        for _ in range(draw.randrange(25))
+    ]
     return "\n".join(["## Things", *lines])
 
 
@@ -79,7 +82,9 @@ def test_an_index_written_in_slices_equals_one_built_afresh(seed: int) -> None:
     assert dump(index) == dump(afresh)
 
 
-def test_a_note_that_is_half_written_counts_as_stale_and_is_read_again(tmp_path: Path) -> None:
+def test_a_note_that_is_half_written_counts_as_stale_and_is_read_again(
+    tmp_path: Path,
+) -> None:
     index = Index(tmp_path / "index.sqlite")
     wanted = entry("a.md", "\n".join(f"- item {number}" for number in range(20)))
     steps = put_in_slices(index, wanted)
@@ -99,11 +104,17 @@ def test_a_note_that_is_half_written_counts_as_stale_and_is_read_again(tmp_path:
 
 
 @pytest.mark.parametrize("removing", [True, False])
-def test_what_another_process_wrote_meanwhile_is_left_alone(tmp_path: Path, removing: bool) -> None:
+def test_what_another_process_wrote_meanwhile_is_left_alone(
+    tmp_path: Path, removing: bool
+) -> None:
     index, other = Index(tmp_path / "index.sqlite"), Index(tmp_path / "index.sqlite")
     put(index, entry("a.md", "\n".join(f"- item {number}" for number in range(20))))
     newer = entry("a.md", "- newer\n")
-    steps = remove_in_slices(index, "a.md") if removing else put_in_slices(index, entry("a.md", "- item 1\n- item x\n"))
+    steps = (
+        remove_in_slices(index, "a.md")
+        if removing
+        else put_in_slices(index, entry("a.md", "- item 1\n- item x\n"))
+    )
     next(steps)
     put(other, newer)
 

@@ -24,7 +24,11 @@ def put(index, raw, *, path="a.md", scope="user:ann", date=None):
 
 
 def rows(index):
-    return list(index.connection.execute("SELECT id, first_line, text FROM chunk ORDER BY ordinal"))
+    return list(
+        index.connection.execute(
+            "SELECT id, first_line, text FROM chunk ORDER BY ordinal"
+        )
+    )
 
 
 def test_a_line_at_the_top_adds_one_chunk_and_moves_the_others(index):
@@ -68,7 +72,9 @@ def test_what_fails_in_the_middle_leaves_the_note_as_it_was(index):
 
     def fail():
         with index.transaction():
-            index.put(Entry("a.md", "user:ann", "note", None, 1, HELD, chunk(b"- milk\n")))
+            index.put(
+                Entry("a.md", "user:ann", "note", None, 1, HELD, chunk(b"- milk\n"))
+            )
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -114,12 +120,26 @@ def steps_of(index, ask):
 def test_a_question_in_one_scope_does_not_read_all_other_scopes():
     asked = []
     for others in (3, 300):
-        index = library({(f"user:p{number}", f"{number}.md"): "- boat\n" for number in range(others)}, embedded=False)
+        index = library(
+            {
+                (f"user:p{number}", f"{number}.md"): "- boat\n"
+                for number in range(others)
+            },
+            embedded=False,
+        )
         [scope] = index.scope_ids(["user:p1"])
         asked.append(
             (
-                steps_of(index, lambda index=index: index.scope_ids(["user:p1", "user:nobody"])),
-                steps_of(index, lambda index=index, scope=scope: text.within_scopes(index.connection, [scope])),
+                steps_of(
+                    index,
+                    lambda index=index: index.scope_ids(["user:p1", "user:nobody"]),
+                ),
+                steps_of(
+                    index,
+                    lambda index=index, scope=scope: text.within_scopes(
+                        index.connection, [scope]
+                    ),
+                ),
             )
         )
 
@@ -128,7 +148,10 @@ def test_a_question_in_one_scope_does_not_read_all_other_scopes():
 
 def test_naming_the_scopes_does_not_read_all_notes():
     few, many = (
-        library({("user:ann", f"{number}.md"): "- boat\n" for number in range(notes)}, embedded=False)
+        library(
+            {("user:ann", f"{number}.md"): "- boat\n" for number in range(notes)},
+            embedded=False,
+        )
         for notes in (3, 300)
     )
 
@@ -138,4 +161,6 @@ def test_naming_the_scopes_does_not_read_all_notes():
 def test_a_scope_that_no_name_can_stand_for_is_unknown():
     index = library({("user:ann", "a.md"): "- boat\n"}, embedded=False)
 
-    assert index.scope_ids(["user:\ud800", "user:ann", "user:ann"]) == index.scope_ids(["user:ann"])
+    assert index.scope_ids(["user:\ud800", "user:ann", "user:ann"]) == index.scope_ids(
+        ["user:ann"]
+    )

@@ -25,7 +25,9 @@ def vector_count(index):
 
 
 def test_the_same_text_in_two_notes_is_one_vector():
-    index = library({("user:ann", "a.md"): "- tea\n- milk\n", ("user:ben", "b.md"): "- tea\n"})
+    index = library(
+        {("user:ann", "a.md"): "- tea\n- milk\n", ("user:ben", "b.md"): "- tea\n"}
+    )
 
     assert vector_count(index) == 2
 
@@ -42,11 +44,16 @@ def test_a_text_that_comes_back_needs_no_new_vector():
 
 
 def test_only_settled_notes_are_pending_the_newest_first():
-    index = library({("user:ann", f"{name}.md"): f"- {name}\n" for name in "abc"}, embedded=False)
+    index = library(
+        {("user:ann", f"{name}.md"): f"- {name}\n" for name in "abc"}, embedded=False
+    )
     model = model_of(index)
     index.set_state("b.md", State.HOT)
 
-    assert [text for _, text in vectors.pending(index.connection, model, 10)] == ["c", "a"]
+    assert [text for _, text in vectors.pending(index.connection, model, 10)] == [
+        "c",
+        "a",
+    ]
     assert [text for _, text in vectors.pending(index.connection, model, 1)] == ["c"]
     assert vectors.missing_count(index.connection, model) == 2
 
@@ -55,7 +62,9 @@ def test_vectors_of_two_models_never_meet():
     index = library({("user:ann", "a.md"): "- tea\n"})
     other = model_of(index, "other")
 
-    likeness = vectors.like(index.connection, index.scope_ids(SCOPES), other, embed("tea"))
+    likeness = vectors.like(
+        index.connection, index.scope_ids(SCOPES), other, embed("tea")
+    )
 
     assert likeness.best(10, None, scoring.WEIGHTS) == []
     assert vectors.missing_count(index.connection, other) == 1
@@ -70,7 +79,9 @@ def test_vectors_of_another_length_are_left_out():
 
 
 def test_vectors_without_a_chunk_are_kept_up_to_a_number():
-    index = library({("user:ann", "a.md"): "".join(f"- line {at}\n" for at in range(10))})
+    index = library(
+        {("user:ann", "a.md"): "".join(f"- line {at}\n" for at in range(10))}
+    )
     model = model_of(index)
     put(index, "a.md", "user:ann", "- line 0\n")
 
@@ -120,19 +131,33 @@ def like(index, vector, matrices=None, scopes=SCOPES):
 
 def values(likeness, index):
     places = [
-        scoring.place(note, ordinal) for note, ordinal in index.connection.execute("SELECT note, ordinal FROM chunk")
+        scoring.place(note, ordinal)
+        for note, ordinal in index.connection.execute("SELECT note, ordinal FROM chunk")
     ]
-    return {place: pytest.approx(pair, abs=1e-5) for place, pair in likeness.at(places).items()}
+    return {
+        place: pytest.approx(pair, abs=1e-5)
+        for place, pair in likeness.at(places).items()
+    }
 
 
-texts = st.lists(st.lists(st.sampled_from("tea milk oak elm ash".split()), min_size=1).map(" ".join), max_size=5)
+texts = st.lists(
+    st.lists(st.sampled_from("tea milk oak elm ash".split()), min_size=1).map(" ".join),
+    max_size=5,
+)
 
 
 @settings(max_examples=40)
 @given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(SCOPES), texts), min_size=1, max_size=6), st.booleans()
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.sampled_from(SCOPES), texts),
+        min_size=1,
+        max_size=6,
+    ),
+    st.booleans(),
 )
-def test_resident_vectors_follow_every_change_and_equal_those_of_the_file(edits, embed_each_time):
+def test_resident_vectors_follow_every_change_and_equal_those_of_the_file(
+    edits, embed_each_time
+):
     index, matrices = library({}), Matrices()
     for name, scope, lines in edits:
         put(index, f"{name}.md", scope, "".join(f"- {line}\n" for line in lines))
@@ -145,7 +170,9 @@ def test_resident_vectors_follow_every_change_and_equal_those_of_the_file(edits,
             )
 
             assert values(plain, index) == resident.at(values(plain, index))
-            assert len(resident.best(100, None, scoring.WEIGHTS)) == len(plain.best(100, None, scoring.WEIGHTS))
+            assert len(resident.best(100, None, scoring.WEIGHTS)) == len(
+                plain.best(100, None, scoring.WEIGHTS)
+            )
 
 
 def test_among_narrows_what_is_best():
@@ -159,22 +186,42 @@ def test_among_narrows_what_is_best():
 
 
 def test_a_very_large_scope_is_kept_as_bits_and_its_best_are_exact():
-    index = library({("user:ann", "a.md"): "".join(f"- word{at} and word{at * 7}\n" for at in range(400))})
+    index = library(
+        {
+            ("user:ann", "a.md"): "".join(
+                f"- word{at} and word{at * 7}\n" for at in range(400)
+            )
+        }
+    )
     exact = like(index, embed("word5 and word35"))
-    bits = like(index, embed("word5 and word35"), Matrices(most_floats=100, rescored=100))
+    bits = like(
+        index, embed("word5 and word35"), Matrices(most_floats=100, rescored=100)
+    )
 
-    wanted, found = (one.best(10, None, scoring.Weights(vector_beside=0)) for one in (exact, bits))
+    wanted, found = (
+        one.best(10, None, scoring.Weights(vector_beside=0)) for one in (exact, bits)
+    )
     assert found[0] == wanted[0]
     assert len(set(found) & set(wanted)) >= 7
-    assert bits.cosines(found[:1]) == {found[0]: pytest.approx(exact.cosines(found[:1])[found[0]], abs=1e-5)}
+    assert bits.cosines(found[:1]) == {
+        found[0]: pytest.approx(exact.cosines(found[:1])[found[0]], abs=1e-5)
+    }
     assert (
-        len(like(index, embed("x"), Matrices(most_floats=100, rescored=5_000)).best(500, None, scoring.WEIGHTS)) == 400
+        len(
+            like(index, embed("x"), Matrices(most_floats=100, rescored=5_000)).best(
+                500, None, scoring.WEIGHTS
+            )
+        )
+        == 400
     )
 
 
 def test_over_many_chunks_the_best_and_those_that_words_found_are_exact():
     notes = {
-        (scope, f"{scope[5:]}.md"): "".join(f"- {scope} {at} and {at * 7}\n" for at in range(200)) for scope in SCOPES
+        (scope, f"{scope[5:]}.md"): "".join(
+            f"- {scope} {at} and {at * 7}\n" for at in range(200)
+        )
+        for scope in SCOPES
     }
     index = library(notes)
     query = embed("user ann 5 and 35")
@@ -185,8 +232,19 @@ def test_over_many_chunks_the_best_and_those_that_words_found_are_exact():
 
     some = matrices.like(index, index.scope_ids(SCOPES), model, query, every[-3:])
 
-    assert some.best(1, None, scoring.Weights(vector_beside=0)) == exact.best(1, None, scoring.Weights(vector_beside=0))
-    assert some.cosines(every[-3:]) == pytest.approx(exact.cosines(every[-3:]), abs=1e-5)
+    assert some.best(1, None, scoring.Weights(vector_beside=0)) == exact.best(
+        1, None, scoring.Weights(vector_beside=0)
+    )
+    assert some.cosines(every[-3:]) == pytest.approx(
+        exact.cosines(every[-3:]), abs=1e-5
+    )
     put(index, "new.md", SCOPES[0], "- a new line\n")
     embed_all(index)
-    assert len(matrices.like(index, index.scope_ids(SCOPES), model, query).best(500, None, scoring.WEIGHTS)) == 401
+    assert (
+        len(
+            matrices.like(index, index.scope_ids(SCOPES), model, query).best(
+                500, None, scoring.WEIGHTS
+            )
+        )
+        == 401
+    )

@@ -52,12 +52,27 @@ QUERIES = ("boat", "the apple tree", "苹果", "еще", "who leaks?", "garden r
 
 Edit = tuple[str, int, int, int]
 """What is done, to which path, with which lines, and where the other path is"""
-KINDS = ("write", "append", "insert", "delete", "rename", "copy", "same size", "remove folder", "scan")
+KINDS = (
+    "write",
+    "append",
+    "insert",
+    "delete",
+    "rename",
+    "copy",
+    "same size",
+    "remove folder",
+    "scan",
+)
 
 
 def random_edits(source: random.Random, length: int) -> list[Edit]:
     return [
-        (source.choice(KINDS), source.randrange(1000), source.randrange(1_000_000), source.randrange(1000))
+        (
+            source.choice(KINDS),
+            source.randrange(1000),
+            source.randrange(1_000_000),
+            source.randrange(1000),
+        )
         for _ in range(length)
     ]
 
@@ -66,7 +81,10 @@ def apply(root: Path, edit: Edit) -> None:
     """One edit by a person's tools; an edit that cannot be is none."""
     kind, where, what, other = edit
     path, target = root / PATHS[where % len(PATHS)], root / PATHS[other % len(PATHS)]
-    lines = [LINES[(what >> shift) % len(LINES)].encode("latin-1", "ignore") or b"x\n" for shift in range(0, 16, 3)]
+    lines = [
+        LINES[(what >> shift) % len(LINES)].encode("latin-1", "ignore") or b"x\n"
+        for shift in range(0, 16, 3)
+    ]
     if kind in ("write", "append", "insert"):
         path.parent.mkdir(parents=True, exist_ok=True)
         old = path.read_bytes() if path.exists() and kind != "write" else b""
@@ -102,7 +120,9 @@ def contents(index: Index) -> Iterator[tuple[object, ...]]:
         "SELECT note.path, ordinal, scope.name, first_line, last_line, chunk.date, identity, heading, who, topic, text"
         " FROM chunk JOIN note ON note.id = chunk.note JOIN scope ON scope.id = chunk.scope ORDER BY 1, 2"
     )
-    run("CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, chunk_fts, instance)")
+    run(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, chunk_fts, instance)"
+    )
     yield from run(
         "SELECT note.path, ordinal, col, offset, CASE col WHEN 'scope' THEN '' ELSE term END"
         " FROM temp.terms JOIN chunk ON chunk.id = doc JOIN note ON note.id = chunk.note ORDER BY 1, 2, 3, 4, 5"
@@ -125,8 +145,15 @@ def contents(index: Index) -> Iterator[tuple[object, ...]]:
         " LEFT JOIN scope a ON a.id = v.scope LEFT JOIN scope b ON b.id = v.also ORDER BY 1, 2"
     )
     for table in ("fact", "entity_name", "mention"):
-        assert run(f"SELECT count(*) FROM {table} WHERE note NOT IN (SELECT id FROM note)").get == 0
-    [(rows, docs)] = run("SELECT (SELECT count(*) FROM chunk), (SELECT count(*) FROM chunk_fts)")
+        assert (
+            run(
+                f"SELECT count(*) FROM {table} WHERE note NOT IN (SELECT id FROM note)"
+            ).get
+            == 0
+        )
+    [(rows, docs)] = run(
+        "SELECT (SELECT count(*) FROM chunk), (SELECT count(*) FROM chunk_fts)"
+    )
     yield "rows", rows, docs
 
 
@@ -140,7 +167,12 @@ def answers(index: Index) -> list[tuple[object, ...]]:
     ]
 
 
-def check_law(root: Path, state: Path, edits: list[Edit], between: Callable[[Path, Path], None] | None = None) -> None:
+def check_law(
+    root: Path,
+    state: Path,
+    edits: list[Edit],
+    between: Callable[[Path, Path], None] | None = None,
+) -> None:
     """An index brought up to date step by step equals one built afresh."""
     root.mkdir(parents=True, exist_ok=True)
     state.mkdir(parents=True, exist_ok=True)

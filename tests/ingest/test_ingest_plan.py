@@ -12,8 +12,17 @@ OTHER = Stat(11, 2, 2, 1, 1)
 SAME = IndexedFile(10, 1, 1, 1, "r", State.SETTLED)
 
 
-def plan(held, entries, *, unknown=None, parked=None, wanted=lambda path: path.endswith(".md")):
-    return plan_ingest(held, Listing(entries, unknown or {}), wanted=wanted, parked=parked or {})
+def plan(
+    held,
+    entries,
+    *,
+    unknown=None,
+    parked=None,
+    wanted=lambda path: path.endswith(".md"),
+):
+    return plan_ingest(
+        held, Listing(entries, unknown or {}), wanted=wanted, parked=parked or {}
+    )
 
 
 def test_a_note_that_is_as_it_was_is_not_read_again():
@@ -22,7 +31,9 @@ def test_a_note_that_is_as_it_was_is_not_read_again():
 
 def test_any_difference_in_what_the_system_says_means_reading():
     for field in ("size", "mtime_ns", "ctime_ns", "ino"):
-        assert plan({"a.md": SAME}, {"a.md": FILE._replace(**{field: 99})}).changed == ("a.md",)
+        assert plan({"a.md": SAME}, {"a.md": FILE._replace(**{field: 99})}).changed == (
+            "a.md",
+        )
 
 
 def test_a_new_note_is_read_and_what_is_no_memory_is_left_alone():
@@ -34,10 +45,17 @@ def test_what_is_absent_is_removed():
 
 
 def test_unknown_is_not_absent():
-    assert plan({"folder/a.md": SAME}, {}, unknown={"folder": "permission denied"}).removed == ()
-    assert plan({"a.md": SAME}, {}, unknown={"a.md": "input/output error"}).removed == ()
+    assert (
+        plan({"folder/a.md": SAME}, {}, unknown={"folder": "permission denied"}).removed
+        == ()
+    )
+    assert (
+        plan({"a.md": SAME}, {}, unknown={"a.md": "input/output error"}).removed == ()
+    )
     assert plan({"a.md": SAME}, {}, unknown={"": "input/output error"}).removed == ()
-    assert plan({"a.md": SAME}, {}, unknown={"": "input/output error"}).unseen == ("a.md",)
+    assert plan({"a.md": SAME}, {}, unknown={"": "input/output error"}).unseen == (
+        "a.md",
+    )
 
 
 def test_a_parked_note_is_read_again_only_when_it_has_changed():
@@ -46,12 +64,23 @@ def test_a_parked_note_is_read_again_only_when_it_has_changed():
 
 
 stats = st.builds(Stat, *[st.integers(0, 2)] * 5)
-names = st.sampled_from([f"{folder}{name}.md" for folder in ("", "a/", "a/b/") for name in "xyz"])
+names = st.sampled_from(
+    [f"{folder}{name}.md" for folder in ("", "a/", "a/b/") for name in "xyz"]
+)
 
 
-@given(st.dictionaries(names, stats), st.dictionaries(names, stats), st.sets(st.sampled_from(["", "a", "a/b", "x.md"])))
-def test_every_note_is_read_or_removed_or_kept_and_never_two_of_them(before, entries, unknown):
-    held = {path: IndexedFile(*stat[:4], "r", State.SETTLED) for path, stat in before.items()}
+@given(
+    st.dictionaries(names, stats),
+    st.dictionaries(names, stats),
+    st.sets(st.sampled_from(["", "a", "a/b", "x.md"])),
+)
+def test_every_note_is_read_or_removed_or_kept_and_never_two_of_them(
+    before, entries, unknown
+):
+    held = {
+        path: IndexedFile(*stat[:4], "r", State.SETTLED)
+        for path, stat in before.items()
+    }
     found = plan(held, entries, unknown=dict.fromkeys(unknown, "unknown"))
 
     assert not set(found.changed) & set(found.removed)
@@ -59,4 +88,6 @@ def test_every_note_is_read_or_removed_or_kept_and_never_two_of_them(before, ent
     assert set(found.removed) <= set(held) - set(entries)
     assert set(found.removed) | set(found.unseen) == set(held) - set(entries)
     for path in found.unseen:
-        assert any(path == part or path.startswith(f"{part}/") or not part for part in unknown)
+        assert any(
+            path == part or path.startswith(f"{part}/") or not part for part in unknown
+        )

@@ -16,15 +16,31 @@ from tests.ingest.histories import KINDS, check_law, ingest_of, random_edits
 from vault_memory.index.store import Index
 
 edits = st.lists(
-    st.tuples(st.sampled_from(KINDS), st.integers(0, 999), st.integers(0, 999_999), st.integers(0, 999)), max_size=25
+    st.tuples(
+        st.sampled_from(KINDS),
+        st.integers(0, 999),
+        st.integers(0, 999_999),
+        st.integers(0, 999),
+    ),
+    max_size=25,
 )
 
 
 @settings(max_examples=60)
 @given(edits)
 @example([("write", 0, 5, 0), ("scan", 0, 0, 0), ("same size", 0, 0, 0)])
-@example([("write", 1, 1000, 0), ("scan", 0, 0, 0), ("insert", 1, 77, 0), ("scan", 0, 0, 0), ("delete", 1, 0, 0)])
-@example([("write", 5, 5005, 0), ("scan", 0, 0, 0), ("rename", 5, 0, 6), ("copy", 6, 0, 7)])
+@example(
+    [
+        ("write", 1, 1000, 0),
+        ("scan", 0, 0, 0),
+        ("insert", 1, 77, 0),
+        ("scan", 0, 0, 0),
+        ("delete", 1, 0, 0),
+    ]
+)
+@example(
+    [("write", 5, 5005, 0), ("scan", 0, 0, 0), ("rename", 5, 0, 6), ("copy", 6, 0, 7)]
+)
 def test_an_index_kept_up_to_date_equals_one_built_afresh(history):
     with tempfile.TemporaryDirectory() as folder:
         check_law(Path(folder) / "vault", Path(folder) / "state", history)
@@ -35,7 +51,9 @@ def killed_scan(root: Path, database: Path, steps: int) -> None:
     child = os.fork()
     if child == 0:
         index = Index(database)
-        index.connection.set_progress_handler(lambda: os.kill(os.getpid(), signal.SIGKILL), steps)
+        index.connection.set_progress_handler(
+            lambda: os.kill(os.getpid(), signal.SIGKILL), steps
+        )
         ingest_of(root, index).scan()
         os._exit(0)
     os.waitpid(child, 0)
@@ -46,7 +64,10 @@ def killed_scan(root: Path, database: Path, steps: int) -> None:
 def test_kills_in_the_middle_of_a_scan_change_nothing(history, steps):
     with tempfile.TemporaryDirectory() as folder:
         check_law(
-            Path(folder) / "vault", Path(folder) / "state", history, lambda root, path: killed_scan(root, path, steps)
+            Path(folder) / "vault",
+            Path(folder) / "state",
+            history,
+            lambda root, path: killed_scan(root, path, steps),
         )
 
 
@@ -56,12 +77,17 @@ def test_kills_in_the_middle_of_a_scan_change_nothing(history, steps):
 def test_many_kills_in_the_middle_of_a_scan_change_nothing(history, steps):
     with tempfile.TemporaryDirectory() as folder:
         check_law(
-            Path(folder) / "vault", Path(folder) / "state", history, lambda root, path: killed_scan(root, path, steps)
+            Path(folder) / "vault",
+            Path(folder) / "state",
+            history,
+            lambda root, path: killed_scan(root, path, steps),
         )
 
 
 def forget_to_remove_text(monkeypatch):
-    monkeypatch.setattr(vault_memory.index.fts_writer, "remove", lambda connection, ids: None)
+    monkeypatch.setattr(
+        vault_memory.index.fts_writer, "remove", lambda connection, ids: None
+    )
 
 
 def leave_lines_as_they_were(monkeypatch):
@@ -79,7 +105,11 @@ def test_the_law_notices_broken_code(break_it, monkeypatch, tmp_path):
 
     def runs():
         for seed in range(200):
-            check_law(tmp_path / f"v{seed}", tmp_path / f"s{seed}", random_edits(random.Random(seed), 20))
+            check_law(
+                tmp_path / f"v{seed}",
+                tmp_path / f"s{seed}",
+                random_edits(random.Random(seed), 20),
+            )
 
     with pytest.raises(AssertionError):
         runs()

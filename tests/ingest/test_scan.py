@@ -23,7 +23,10 @@ def ingest(vault, tmp_path):
     """With a clock that can be set forward."""
     ahead = [0]
     index = Index(tmp_path / "index.sqlite")
-    yield Ingest(Folder(vault), index, Layout(), lambda: time.time_ns() + ahead[0]), ahead
+    yield (
+        Ingest(Folder(vault), index, Layout(), lambda: time.time_ns() + ahead[0]),
+        ahead,
+    )
     index.close()
 
 
@@ -70,7 +73,9 @@ def test_a_note_that_was_away_and_is_back_as_it_was_is_no_longer_stale(vault, in
     assert scan.index.stale() == []
 
 
-def test_a_note_that_was_emptied_keeps_its_text_until_it_is_looked_at_again(vault, ingest):
+def test_a_note_that_was_emptied_keeps_its_text_until_it_is_looked_at_again(
+    vault, ingest
+):
     scan, _ = ingest
     path = write(vault, "- frogs\n")
     scan.scan()
@@ -110,7 +115,9 @@ def test_an_edit_of_the_same_size_within_a_tick_of_the_clock_is_found(vault, ing
 
 
 @pytest.mark.scenario("F112", "H122")
-def test_a_note_that_grew_too_large_is_parked_and_taken_up_again_when_it_shrinks(vault, ingest):
+def test_a_note_that_grew_too_large_is_parked_and_taken_up_again_when_it_shrinks(
+    vault, ingest
+):
     scan, _ = ingest
     path = write(vault, "- frogs\n")
     scan.scan()
@@ -139,7 +146,9 @@ def test_a_note_that_cannot_be_read_keeps_its_text(vault, ingest):
     assert scan.index.counts() == (1, 1)
 
 
-def test_a_note_replaced_by_a_link_that_leads_out_keeps_its_text_and_counts_as_stale(vault, ingest, tmp_path):
+def test_a_note_replaced_by_a_link_that_leads_out_keeps_its_text_and_counts_as_stale(
+    vault, ingest, tmp_path
+):
     scan, _ = ingest
     path = write(vault, "- frogs\n")
     scan.scan()
@@ -150,10 +159,14 @@ def test_a_note_replaced_by_a_link_that_leads_out_keeps_its_text_and_counts_as_s
     scan.look_again(scan.scan(), conclude_young=True)
 
     assert scan.index.counts() == (1, 1)
-    assert list(scan.index.connection.execute("SELECT text FROM chunk")) == [("- frogs",)]
+    assert list(scan.index.connection.execute("SELECT text FROM chunk")) == [
+        ("- frogs",)
+    ]
 
 
-def test_a_note_that_trips_over_a_fault_of_ours_costs_no_other(vault, ingest, monkeypatch):
+def test_a_note_that_trips_over_a_fault_of_ours_costs_no_other(
+    vault, ingest, monkeypatch
+):
     scan, _ = ingest
     write(vault, "- newts\n", "memory/bad.md")
     good = write(vault, "- frogs\n")

@@ -61,7 +61,9 @@ def change(root: Path, draw: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_no_change_escapes_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int):
+def test_no_change_escapes_a_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+):
     monkeypatch.setattr(sweeping, "SLICE", 7)
     draw = random.Random(seed)
     root, ingest = vault_of(tmp_path, 40)
@@ -69,13 +71,17 @@ def test_no_change_escapes_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     for _ in range(draw.randrange(1, 8)):
         change(root, draw)
-    plan = plan_ingest(ingest.index.held(), ingest.folder.listing(), wanted=ingest.wants, parked={})
+    plan = plan_ingest(
+        ingest.index.held(), ingest.folder.listing(), wanted=ingest.wants, parked={}
+    )
     assert set(swept(ingest).suspects) == {*plan.changed, *plan.removed, *plan.unseen}
 
 
 def test_looking_at_what_a_sweep_names_brings_the_index_up_to_date(tmp_path: Path):
     root, ingest = vault_of(tmp_path, 20)
-    (root / "memory/note-1.md").write_text("- saved in place, and no event told of it\n")
+    (root / "memory/note-1.md").write_text(
+        "- saved in place, and no event told of it\n"
+    )
     (root / "memory/note-2.md").unlink()
     (root / "memory/new.md").write_text("- new\n")
 

@@ -17,8 +17,12 @@ class Bedroom:
 
     def __init__(self, seen: Outside) -> None:
         self.seen = seen
-        few = shutil.ignore_patterns("tomas", "harbour", "garden", "memory", "2026-04-*")
-        shutil.copytree(PROJECT / "sample_vault", seen.vault, dirs_exist_ok=True, ignore=few)
+        few = shutil.ignore_patterns(
+            "tomas", "harbour", "garden", "memory", "2026-04-*"
+        )
+        shutil.copytree(
+            PROJECT / "sample_vault", seen.vault, dirs_exist_ok=True, ignore=few
+        )
         seen.quick = True
         seen.settings |= {"VAULT_MEMORY_SLEEP_CYCLE_ZONE": "Europe/Lisbon"}
 
@@ -27,20 +31,46 @@ class Bedroom:
         return self.seen.vault
 
     def set(self, **settings: str) -> None:
-        self.seen.settings |= {f"VAULT_MEMORY_{name}": value for name, value in settings.items()}
+        self.seen.settings |= {
+            f"VAULT_MEMORY_{name}": value for name, value in settings.items()
+        }
 
-    def say(self, text: str, *, user: str = "mira", role: str = "user", day: str = "2026-05-25", **more: str) -> str:
+    def say(
+        self,
+        text: str,
+        *,
+        user: str = "mira",
+        role: str = "user",
+        day: str = "2026-05-25",
+        **more: str,
+    ) -> str:
         """Record a turn; its id."""
         at = more.pop("at", "18:00")
         session = more.pop("session", f"{user} {day}")
-        options = [part for name, value in more.items() for part in (f"--{name}", value) if part]
+        options = [
+            part
+            for name, value in more.items()
+            for part in (f"--{name}", value)
+            if part
+        ]
         said = self.seen.ok(
-            "record", "--session", session, "--role", role, "--user", user, "--now", f"{day}T{at}:00+01:00",
-            *options, text,
-        )  # fmt: skip
+            "record",
+            "--session",
+            session,
+            "--role",
+            role,
+            "--user",
+            user,
+            "--now",
+            f"{day}T{at}:00+01:00",
+            *options,
+            text,
+        )
         return str(said["id"])
 
-    def sleep(self, *options: str, now: str = "2026-05-26T02:05+01:00") -> dict[str, dict[str, object]]:
+    def sleep(
+        self, *options: str, now: str = "2026-05-26T02:05+01:00"
+    ) -> dict[str, dict[str, object]]:
         """What the night did, by scope."""
         done = self.seen.run("sleep", "--now", now, "--json", *options)
         assert done.code in (0, 75), done
@@ -52,7 +82,9 @@ class Bedroom:
 
     def records(self, note: str) -> list[dict[str, object]]:
         """The audit of a note."""
-        return [json.loads(line) for line in self.text(f"{note}.audit.jsonl").splitlines()]
+        return [
+            json.loads(line) for line in self.text(f"{note}.audit.jsonl").splitlines()
+        ]
 
     def files(self) -> dict[str, bytes]:
         """Everything in the vault."""

@@ -26,11 +26,14 @@ from vault_memory.learning.steps import STEPS
 
 NOW = datetime.fromisoformat("2026-05-26T03:05:00+00:00")
 SAID = (
-    ("mira", "", "I am allergic to mackerel."), ("mira", "", "I moved to Ostervik last week."),
-    ("mira", "", "From now on, give me the wind in Beaufort."), ("mira", "", "My sister Anneke works at the harbour."),
-    ("tomas", "", "I love sour cherries."), ("tomas", "fogbell", "The bell weighs ninety kilos."),
+    ("mira", "", "I am allergic to mackerel."),
+    ("mira", "", "I moved to Ostervik last week."),
+    ("mira", "", "From now on, give me the wind in Beaufort."),
+    ("mira", "", "My sister Anneke works at the harbour."),
+    ("tomas", "", "I love sour cherries."),
+    ("tomas", "fogbell", "The bell weighs ninety kilos."),
     ("mira", "fogbell", "Greta rings in the fog."),
-)  # fmt: skip
+)
 LEASE = ".vault-memory.lease"
 
 
@@ -43,15 +46,34 @@ def answers(asked: Asked) -> Sent:
             {"op": "remove", "heading": "The house", "match": "The pump"},
         ]
     elif "You look back" in asked.system:
-        said["ops"] = [{"op": "append", "heading": "The week", "line": "She moved, and is careful with fish"}]
+        said["ops"] = [
+            {
+                "op": "append",
+                "heading": "The week",
+                "line": "She moved, and is careful with fish",
+            }
+        ]
     else:
         said = learned(asked)
         said["facts"] = [
-            {"subject": who, "predicate": "said", "object": text.rstrip("."), "from": "2026-05-25", "until": ""}
+            {
+                "subject": who,
+                "predicate": "said",
+                "object": text.rstrip("."),
+                "from": "2026-05-25",
+                "until": "",
+            }
             | {"evidence": [id_]}
             for id_, who, text in asked.turns
         ]
-        said["memories"].append({"text": "Nobody said this", "type": "context", "topic": "meta", "evidence": []})
+        said["memories"].append(
+            {
+                "text": "Nobody said this",
+                "type": "context",
+                "topic": "meta",
+                "evidence": [],
+            }
+        )
     return Sent(200, completion(json.dumps(said)))
 
 
@@ -59,23 +81,37 @@ class Evening:
     """A vault before its night, kept aside; each night begins from it."""
 
     def __init__(self, folder: Path, url: str, seed: int) -> None:
-        self.live, self.kept, self.dice = folder / "live", folder / "kept", random.Random(seed)
+        self.live, self.kept, self.dice = (
+            folder / "live",
+            folder / "kept",
+            random.Random(seed),
+        )
         self.environment = {
-            "VAULT_MEMORY_STATE": str(self.live / "state"), "VAULT_MEMORY_CACHE": str(folder / "cache"),
-            "VAULT_MEMORY_EMBEDDING_KIND": "off", "VAULT_MEMORY_BRAIN_KIND": "openai",
-            "VAULT_MEMORY_BRAIN_BASE_URL": url, "VAULT_MEMORY_BRAIN_MODEL": "small",
-            "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC", "VAULT_MEMORY_SLEEP_CYCLE_CURATE_USER_MEMORY": "true",
+            "VAULT_MEMORY_STATE": str(self.live / "state"),
+            "VAULT_MEMORY_CACHE": str(folder / "cache"),
+            "VAULT_MEMORY_EMBEDDING_KIND": "off",
+            "VAULT_MEMORY_BRAIN_KIND": "openai",
+            "VAULT_MEMORY_BRAIN_BASE_URL": url,
+            "VAULT_MEMORY_BRAIN_MODEL": "small",
+            "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC",
+            "VAULT_MEMORY_SLEEP_CYCLE_CURATE_USER_MEMORY": "true",
             "VAULT_MEMORY_SLEEP_CYCLE_MEMORY_RETENTION_DAYS": "20",
             "VAULT_MEMORY_RETENTION_TRANSCRIPT_DAYS": "30",
-        }  # fmt: skip
+        }
         others = shutil.ignore_patterns("tomas", "harbour", "2026-04-*")
         shutil.copytree(PROJECT / "sample_vault", self.live / "vault", ignore=others)
-        with VaultMemory.open(self.live / "vault", environment=self.environment) as memory:
+        with VaultMemory.open(
+            self.live / "vault", environment=self.environment
+        ) as memory:
             for number, (user, channel, text) in enumerate(SAID):
                 memory.record_turn(
-                    session=f"{user} {channel}", role="user", text=text, user=user, channel=channel or None,
+                    session=f"{user} {channel}",
+                    role="user",
+                    text=text,
+                    user=user,
+                    channel=channel or None,
                     now=NOW.replace(day=25, hour=12, minute=number),
-                )  # fmt: skip
+                )
             memory.index()
         shutil.copytree(self.live, self.kept)
 
@@ -85,18 +121,35 @@ class Evening:
 
     def files(self) -> dict[str, bytes]:
         vault = self.live / "vault"
-        found = (path for path in sorted(vault.rglob("*")) if path.is_file() and path.name != LEASE)
+        found = (
+            path
+            for path in sorted(vault.rglob("*"))
+            if path.is_file() and path.name != LEASE
+        )
         return {str(path.relative_to(vault)): path.read_bytes() for path in found}
 
-    def night(self, moment: Callable[[int], None] = lambda child: None, step: tuple[str, str] | None = None) -> bool:
+    def night(
+        self,
+        moment: Callable[[int], None] = lambda child: None,
+        step: tuple[str, str] | None = None,
+    ) -> bool:
         """In a process of its own, which is killed after a step, or by `moment`; whether it came to its end."""
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                with VaultMemory.open(self.live / "vault", environment=self.environment) as memory:
-                    memory.sleep(now=NOW, due=True, after=lambda *done: os.kill(os.getpid(), signal.SIGKILL)
-                                 if done == step else None)  # fmt: skip
+                with VaultMemory.open(
+                    self.live / "vault", environment=self.environment
+                ) as memory:
+                    memory.sleep(
+                        now=NOW,
+                        due=True,
+                        after=lambda *done: (
+                            os.kill(os.getpid(), signal.SIGKILL)
+                            if done == step
+                            else None
+                        ),
+                    )
                 code = 0
             finally:
                 os._exit(code)
@@ -108,7 +161,11 @@ class Evening:
 
 
 def differences(found: dict[str, bytes], wanted: dict[str, bytes]) -> list[str]:
-    return sorted(name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name))
+    return sorted(
+        name
+        for name in found.keys() | wanted.keys()
+        if found.get(name) != wanted.get(name)
+    )
 
 
 def main(folder: Path, kills: int, seed: int) -> None:
@@ -120,13 +177,23 @@ def main(folder: Path, kills: int, seed: int) -> None:
         lasts = time.monotonic() - began
         wanted = evening.files()
         evening.night()
-        faults = [f"a second night changed {name}" for name in differences(evening.files(), wanted)]
-        told: dict[str, Any] = {"notes": len(wanted), "seconds": lasts, "killed": 0, "ended": 0}
+        faults = [
+            f"a second night changed {name}"
+            for name in differences(evening.files(), wanted)
+        ]
+        told: dict[str, Any] = {
+            "notes": len(wanted),
+            "seconds": lasts,
+            "killed": 0,
+            "ended": 0,
+        }
 
         def judge(about: object, ended: bool) -> None:
             told["ended" if ended else "killed"] += 1
             evening.night()
-            faults.extend(f"{about}: {name}" for name in differences(evening.files(), wanted))
+            faults.extend(
+                f"{about}: {name}" for name in differences(evening.files(), wanted)
+            )
 
         steps = [("user:mira", step.__name__) for step in STEPS]
         for step in steps:

@@ -14,10 +14,21 @@ SCOPE = "user:mira"
 
 SIGNS = [
     {"automated": ""},
-    *({"source": word} for word in (
-        "cron", "scheduled", "heartbeat", "webhook", "subagent", "tool", "briefing", "cron-morning", "daily_heartbeat",
-    )),
-]  # fmt: skip
+    *(
+        {"source": word}
+        for word in (
+            "cron",
+            "scheduled",
+            "heartbeat",
+            "webhook",
+            "subagent",
+            "tool",
+            "briefing",
+            "cron-morning",
+            "daily_heartbeat",
+        )
+    ),
+]
 
 
 def signs(sign: dict[str, str]) -> str:
@@ -25,7 +36,9 @@ def signs(sign: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("sign", SIGNS, ids=signs)
-def test_a_job_that_says_where_the_person_lives_does_not_end_what_the_person_said(bedroom, sign):
+def test_a_job_that_says_where_the_person_lives_does_not_end_what_the_person_said(
+    bedroom, sign
+):
     bedroom.say("I moved to Bergen.")
     bedroom.sleep()
     bedroom.say("I live in Paris. I love sour cherries.", day="2026-05-26", **sign)
@@ -38,7 +51,12 @@ def test_a_job_that_says_where_the_person_lives_does_not_end_what_the_person_sai
     assert "Paris" not in bedroom.text(FACTS)
     assert "French" not in bedroom.text(RULES)
     assert bedroom.files() == before
-    assert (out["memories"], out["facts"], out["rules"], out["proposed"]) == (0, 0, 0, 0)
+    assert (out["memories"], out["facts"], out["rules"], out["proposed"]) == (
+        0,
+        0,
+        0,
+        0,
+    )
 
 
 def test_a_model_that_cites_a_job_is_not_believed_and_nobody_is_asked_about_it(bedroom):
@@ -47,10 +65,22 @@ def test_a_model_that_cites_a_job_is_not_believed_and_nobody_is_asked_about_it(b
     def answers(asked: Asked) -> Sent:
         seen.append(asked.text)
         facts = [
-            {"subject": "mira", "predicate": "lives_in", "object": place, "from": "", "until": "", "evidence": [id_]}
+            {
+                "subject": "mira",
+                "predicate": "lives_in",
+                "object": place,
+                "from": "",
+                "until": "",
+                "evidence": [id_],
+            }
             for place, id_ in (("Paris", job), ("Bergen", own))
         ]
-        return Sent(200, completion(json.dumps({"memories": [], "facts": facts, "topics": {}, "ops": []})))
+        return Sent(
+            200,
+            completion(
+                json.dumps({"memories": [], "facts": facts, "topics": {}, "ops": []})
+            ),
+        )
 
     own = bedroom.say("I moved to Bergen.")
     job = bedroom.say("I live in Paris.", at="18:01", automated="")
@@ -68,7 +98,9 @@ def test_a_model_that_cites_a_job_is_not_believed_and_nobody_is_asked_about_it(b
 
 
 def test_an_interactive_conversation_is_not_silenced_by_a_job_that_speaks_in_it():
-    said = Turn("own", "2026-05-25T10:00:00+00:00", "s", "user", "mira", "", "I moved to Bergen")
+    said = Turn(
+        "own", "2026-05-25T10:00:00+00:00", "s", "user", "mira", "", "I moved to Bergen"
+    )
     job = said._replace(id="job", text="I live in Paris", automated=True)
 
     assert list(gather([said, job], user="mira").evidence) == ["own"]

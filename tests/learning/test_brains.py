@@ -32,7 +32,12 @@ SCOPE = "user:mira"
 @contextmanager
 def model(bedroom, *script, **settings):
     with ScriptedModel(*script) as found:
-        bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=found.url, BRAIN_MODEL="small", **settings)
+        bedroom.set(
+            BRAIN_KIND="openai",
+            BRAIN_BASE_URL=found.url,
+            BRAIN_MODEL="small",
+            **settings,
+        )
         yield found
 
 
@@ -49,17 +54,31 @@ MOODS = {
     "knows no schema": ([scripted.knows_only({"json_object", ""})], "json", ""),
     "is busy once": ([fails(429, "busy", Retry_After="0"), learns], "schema", ""),
     "is broken": ([fails(500, "broken", Retry_After="0")], "rules", "500"),
-    "is too slow": ([says({"memories": []}, wait=30)], "rules", f"no answer within {PATIENCE} s"),
-    "answers with another schema": ([says(scripted.ANOTHER_SCHEMA)], "rules", "cannot be used"),
+    "is too slow": (
+        [says({"memories": []}, wait=30)],
+        "rules",
+        f"no answer within {PATIENCE} s",
+    ),
+    "answers with another schema": (
+        [says(scripted.ANOTHER_SCHEMA)],
+        "rules",
+        "cannot be used",
+    ),
     "talks nonsense": ([says(scripted.NONSENSE)], "rules", "cannot be used"),
 }
 
 
 @pytest.mark.parametrize("mood", MOODS)
-def test_whatever_mood_the_model_is_in_the_night_learns_and_the_audit_says_how(bedroom, mood):
+def test_whatever_mood_the_model_is_in_the_night_learns_and_the_audit_says_how(
+    bedroom, mood
+):
     script, rung, reason = MOODS[mood]
     said = bedroom.say("I am allergic to mackerel.")
-    others = {name: raw for name, raw in bedroom.files().items() if not name.startswith("Users/mira")}
+    others = {
+        name: raw
+        for name, raw in bedroom.files().items()
+        if not name.startswith("Users/mira")
+    }
 
     patience = {"BRAIN_TIMEOUT_SECONDS": PATIENCE} if mood == "is too slow" else {}
     with model(bedroom, *script, **patience):
@@ -72,23 +91,41 @@ def test_whatever_mood_the_model_is_in_the_night_learns_and_the_audit_says_how(b
     assert record["source"] == "nightly"
     assert f"({rung})" in record["why"]
     assert reason in record["why"]
-    assert {name: raw for name, raw in bedroom.files().items() if not name.startswith("Users/mira")} == others
+    assert {
+        name: raw
+        for name, raw in bedroom.files().items()
+        if not name.startswith("Users/mira")
+    } == others
 
 
 @pytest.mark.parametrize("and_learns", [True, False])
-def test_a_model_that_wants_to_write_elsewhere_is_refused_and_the_audit_says_so(bedroom, and_learns):
+def test_a_model_that_wants_to_write_elsewhere_is_refused_and_the_audit_says_so(
+    bedroom, and_learns
+):
     def answers(asked: Asked) -> Sent:
-        said = json.loads(json.loads(scripted.trespasses(asked).body)["choices"][0]["message"]["content"])
+        said = json.loads(
+            json.loads(scripted.trespasses(asked).body)["choices"][0]["message"][
+                "content"
+            ]
+        )
         said["memories"] += learned(asked)["memories"] if and_learns else []
         return Sent(200, completion(json.dumps(said)))
 
     bedroom.say("I am allergic to mackerel.")
-    others = {name: raw for name, raw in bedroom.files().items() if not name.startswith("Users/mira")}
+    others = {
+        name: raw
+        for name, raw in bedroom.files().items()
+        if not name.startswith("Users/mira")
+    }
 
     with model(bedroom, answers):
         out = bedroom.sleep()[SCOPE]
 
-    assert {name: raw for name, raw in bedroom.files().items() if not name.startswith("Users/mira")} == others
+    assert {
+        name: raw
+        for name, raw in bedroom.files().items()
+        if not name.startswith("Users/mira")
+    } == others
     assert not any("bob" in name.casefold() for name in bedroom.files())
     assert "Bob" not in bedroom.text(PROFILE) + bedroom.text(NOTE) + bedroom.text(FACTS)
     assert "mackerel" in bedroom.text(NOTE)
@@ -106,7 +143,9 @@ def test_a_model_that_wants_to_write_elsewhere_is_refused_and_the_audit_says_so(
 def test_what_the_model_has_no_evidence_for_is_only_proposed(bedroom):
     def answers(asked: Asked) -> Sent:
         said = learned(asked)
-        said["memories"].append({"text": "Keeps bees", "type": "context", "topic": "", "evidence": []})
+        said["memories"].append(
+            {"text": "Keeps bees", "type": "context", "topic": "", "evidence": []}
+        )
         return Sent(200, completion(json.dumps(said)))
 
     bedroom.say("I am allergic to mackerel.")
@@ -115,7 +154,9 @@ def test_what_the_model_has_no_evidence_for_is_only_proposed(bedroom):
 
     assert out["proposed"] == 1
     assert "bees" not in bedroom.text(NOTE) + bedroom.text(PROFILE)
-    assert ["Keeps bees"] in [one["op"].get("lines") for one in bedroom.seen.ok("inbox")["items"]]
+    assert ["Keeps bees"] in [
+        one["op"].get("lines") for one in bedroom.seen.ok("inbox")["items"]
+    ]
 
 
 def test_when_nothing_is_new_no_note_is_written_and_the_turn_is_not_read_again(bedroom):
@@ -133,9 +174,15 @@ def test_when_nothing_is_new_no_note_is_written_and_the_turn_is_not_read_again(b
 def test_nothing_of_anybody_else_is_in_what_the_model_is_asked(bedroom):
     for user in ("mira", "tomas", "mir"):
         bedroom.say(f"The password of {user} is {user}-sesame.", user=user)
-        bedroom.say(f"In the channel {user} says {user}-aloud.", user=user, channel="fogbell")
-    bedroom.seen.write("Users/tomas/lantern/config/USER.md", "## About\n\n- tomas-profile\n")
-    bedroom.seen.write("Users/mira/lantern/config/USER.md", "## About\n\n- mira-profile\n")
+        bedroom.say(
+            f"In the channel {user} says {user}-aloud.", user=user, channel="fogbell"
+        )
+    bedroom.seen.write(
+        "Users/tomas/lantern/config/USER.md", "## About\n\n- tomas-profile\n"
+    )
+    bedroom.seen.write(
+        "Users/mira/lantern/config/USER.md", "## About\n\n- mira-profile\n"
+    )
 
     with model(bedroom, learns, SLEEP_CYCLE_CURATE_USER_MEMORY="true") as asked:
         bedroom.sleep("--user", "mira")
@@ -171,11 +218,16 @@ def test_the_model_may_edit_the_profile_within_what_policy_allows(bedroom):
     assert out["curated"] == 1
     assert "- Eats no fish\n" in bedroom.text(PROFILE)
     assert "The pump of the well" in bedroom.text(PROFILE)
-    assert any("The pump of the well" in str(one["op"]) for one in bedroom.seen.ok("inbox")["items"])
+    assert any(
+        "The pump of the well" in str(one["op"])
+        for one in bedroom.seen.ok("inbox")["items"]
+    )
     assert bedroom.records(PROFILE)[-1]["rejected"][0]["reason"] == "heading_missing"
 
 
-def test_what_a_person_saves_while_the_model_answers_is_kept_and_the_night_still_lands(bedroom):
+def test_what_a_person_saves_while_the_model_answers_is_kept_and_the_night_still_lands(
+    bedroom,
+):
     bedroom.say("I am allergic to mackerel.")
     bedroom.seen.write(NOTE, "## Mine\n\n- before\n")
     edited = threading.Event()
@@ -183,15 +235,33 @@ def test_what_a_person_saves_while_the_model_answers_is_kept_and_the_night_still
     def answers(asked: Asked) -> Sent:
         if not edited.is_set():
             edited.set()
-            for note, line in ((NOTE, "- of the day\n"), (FACTS, "- likes: rain\n"), (PROFILE, "- of mine\n")):
+            for note, line in (
+                (NOTE, "- of the day\n"),
+                (FACTS, "- likes: rain\n"),
+                (PROFILE, "- of mine\n"),
+            ):
                 with (bedroom.vault / note).open("a", encoding="utf-8") as file:
                     file.write(line)
         said = learned(asked)
-        said["facts"] = [
-            {"subject": "mira", "predicate": "allergic_to", "object": "mackerel", "from": "", "until": ""}
-            | {"evidence": [asked.turns[0][0]]}
-        ] if asked.turns else []  # fmt: skip
-        said["ops"] = [] if asked.turns else [{"op": "append", "heading": "Preferences", "line": "Eats no fish"}]
+        said["facts"] = (
+            [
+                {
+                    "subject": "mira",
+                    "predicate": "allergic_to",
+                    "object": "mackerel",
+                    "from": "",
+                    "until": "",
+                }
+                | {"evidence": [asked.turns[0][0]]}
+            ]
+            if asked.turns
+            else []
+        )
+        said["ops"] = (
+            []
+            if asked.turns
+            else [{"op": "append", "heading": "Preferences", "line": "Eats no fish"}]
+        )
         return Sent(200, completion(json.dumps(said)))
 
     with model(bedroom, answers, SLEEP_CYCLE_CURATE_USER_MEMORY="true"):
@@ -199,9 +269,10 @@ def test_what_a_person_saves_while_the_model_answers_is_kept_and_the_night_still
 
     assert out["waiting"] == 0
     for note, theirs, ours in (
-        (NOTE, "- of the day\n", "mackerel"), (FACTS, "- likes: rain\n", "allergic_to: mackerel"),
+        (NOTE, "- of the day\n", "mackerel"),
+        (FACTS, "- likes: rain\n", "allergic_to: mackerel"),
         (PROFILE, "- of mine\n", "Eats no fish"),
-    ):  # fmt: skip
+    ):
         assert theirs in bedroom.text(note)
         assert ours in bedroom.text(note)
 
@@ -213,9 +284,17 @@ def test_a_note_that_was_saved_this_very_moment_gets_the_lines_a_moment_later(be
     bedroom.set(SLEEP_CYCLE_ZONE="UTC")
     note = f"Users/mira/memories/{now:%Y-%m-%d}.md"
     bedroom.seen.ok(
-        "record", "--session", "s", "--role", "user", "--user", "mira", "--now", f"{now:%Y-%m-%dT00:00:01}+00:00",
+        "record",
+        "--session",
+        "s",
+        "--role",
+        "user",
+        "--user",
+        "mira",
+        "--now",
+        f"{now:%Y-%m-%dT00:00:01}+00:00",
         "I am allergic to mackerel.",
-    )  # fmt: skip
+    )
 
     def answers(asked: Asked) -> Sent:
         bedroom.seen.write(note, "- saved just now\n")
@@ -233,11 +312,20 @@ def test_a_week_with_news_is_looked_back_on_once(bedroom):
     def answers(asked: Asked) -> Sent:
         said = learned(asked)
         said["facts"] = [
-            {"subject": "mira", "predicate": "saw", "object": text, "from": "", "until": "", "evidence": [id_]}
+            {
+                "subject": "mira",
+                "predicate": "saw",
+                "object": text,
+                "from": "",
+                "until": "",
+                "evidence": [id_],
+            }
             for id_, _, text in asked.turns
         ]
         if "You look back" in asked.system:
-            said["ops"] = [{"op": "append", "heading": "The week", "line": "She saw much"}]
+            said["ops"] = [
+                {"op": "append", "heading": "The week", "line": "She saw much"}
+            ]
         return Sent(200, completion(json.dumps(said)))
 
     with model(bedroom, answers):
@@ -245,7 +333,11 @@ def test_a_week_with_news_is_looked_back_on_once(bedroom):
             bedroom.say(f"I saw ship number {number} in the bay.", at=f"18:0{number}")
         bedroom.sleep()
         for number in range(4):
-            bedroom.say(f"I saw whale number {number} in the bay.", at=f"18:0{number}", day="2026-05-26")
+            bedroom.say(
+                f"I saw whale number {number} in the bay.",
+                at=f"18:0{number}",
+                day="2026-05-26",
+            )
         bedroom.sleep(now="2026-05-27T02:05+01:00")
 
     assert bedroom.text("Users/mira/memories/reflections/2026-W22.md") == (
@@ -253,10 +345,20 @@ def test_a_week_with_news_is_looked_back_on_once(bedroom):
     )
 
 
-@pytest.mark.skipif("VAULT_MEMORY_TEST_LLM_URL" not in os.environ, reason="VAULT_MEMORY_TEST_LLM_URL names no server")
+@pytest.mark.skipif(
+    "VAULT_MEMORY_TEST_LLM_URL" not in os.environ,
+    reason="VAULT_MEMORY_TEST_LLM_URL names no server",
+)
 def test_with_a_real_model_shape_evidence_and_idempotence_hold(bedroom, request):
-    said = [bedroom.say("I am allergic to mackerel."), bedroom.say("I moved to Ostervik in May.", at="18:05")]
-    bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=os.environ["VAULT_MEMORY_TEST_LLM_URL"], BRAIN_MODEL="default")
+    said = [
+        bedroom.say("I am allergic to mackerel."),
+        bedroom.say("I moved to Ostervik in May.", at="18:05"),
+    ]
+    bedroom.set(
+        BRAIN_KIND="openai",
+        BRAIN_BASE_URL=os.environ["VAULT_MEMORY_TEST_LLM_URL"],
+        BRAIN_MODEL="default",
+    )
 
     bedroom.sleep()
     after = bedroom.files()
@@ -271,7 +373,13 @@ def test_with_a_real_model_shape_evidence_and_idempotence_hold(bedroom, request)
 def test_one_stray_string_in_an_answer_costs_no_fact_and_stands_in_the_audit(bedroom):
     def answers(asked: Asked) -> Sent:
         said = learned(asked)
-        fact = {"subject": "mira", "predicate": "allergic_to", "object": "mackerel", "from": "", "until": ""}
+        fact = {
+            "subject": "mira",
+            "predicate": "allergic_to",
+            "object": "mackerel",
+            "from": "",
+            "until": "",
+        }
         said["facts"] = ["mira avoids fish", fact | {"evidence": [asked.turns[0][0]]}]
         return Sent(200, completion(json.dumps(said)))
 
@@ -279,7 +387,12 @@ def test_one_stray_string_in_an_answer_costs_no_fact_and_stands_in_the_audit(bed
     with model(bedroom, answers) as asked:
         out = bedroom.sleep()[SCOPE]
 
-    assert (len(asked.asked), out["rung"], out["facts"], out["refused"]) == (1, "schema", 1, 1)
+    assert (len(asked.asked), out["rung"], out["facts"], out["refused"]) == (
+        1,
+        "schema",
+        1,
+        1,
+    )
     assert "allergic_to: mackerel" in bedroom.text(FACTS)
     [record] = bedroom.records(NOTE)
     assert [one["op"]["line"] for one in record["rejected"]] == ["mira avoids fish"]

@@ -17,11 +17,15 @@ NOON = datetime(2026, 5, 25, 12, 30, tzinfo=UTC)
 
 def notes_of(bedroom):
     """All files but those that nights write once a week."""
-    return {name: raw for name, raw in bedroom.files().items() if "reflections" not in name}
+    return {
+        name: raw for name, raw in bedroom.files().items() if "reflections" not in name
+    }
 
 
 def learn(bedroom, now=NOON):
-    with VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory:
+    with VaultMemory.open(
+        bedroom.vault, environment=bedroom.seen.environment
+    ) as memory:
         return memory.learn_from_ended(now=now)
 
 
@@ -37,9 +41,16 @@ def test_it_is_learned_before_the_night_which_then_has_nothing_left_of_it(bedroo
     with model(bedroom, learns) as asked:
         bedroom.sleep(now="2026-05-25T02:05+01:00")
         said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
-        said(bedroom, "I love sour cherries.", "walk", "11:00")  # which ends the one before
+        said(
+            bedroom, "I love sour cherries.", "walk", "11:00"
+        )  # which ends the one before
         [done] = learn(bedroom).scopes
-        assert (done["session"], done["gathered"], done["memories"], done["state"]) == ("tea", 1, 1, "done")
+        assert (done["session"], done["gathered"], done["memories"], done["state"]) == (
+            "tea",
+            1,
+            1,
+            "done",
+        )
         assert "mackerel" in bedroom.text(NOTE)
         assert "cherries" not in bedroom.text(NOTE)
         assert "conversation of 2026-05-25" in bedroom.records(NOTE)[0]["why"]
@@ -58,7 +69,9 @@ def test_it_is_learned_before_the_night_which_then_has_nothing_left_of_it(bedroo
         assert "2 remembered" in report
 
 
-def test_a_conversation_that_goes_on_is_learned_from_again_with_what_is_new_alone(bedroom):
+def test_a_conversation_that_goes_on_is_learned_from_again_with_what_is_new_alone(
+    bedroom,
+):
     with model(bedroom, learns) as asked:
         said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
         end(bedroom, "tea")
@@ -68,11 +81,19 @@ def test_a_conversation_that_goes_on_is_learned_from_again_with_what_is_new_alon
         end(bedroom, "tea")
         [done] = learn(bedroom).scopes
         assert done["gathered"] == 1
-        assert [text for _, _, text in asked.asked[-1].turns] == ["I love sour cherries."]
-        assert bedroom.text(NOTE).count("mackerel") == bedroom.text(NOTE).count("cherries") == 1
+        assert [text for _, _, text in asked.asked[-1].turns] == [
+            "I love sour cherries."
+        ]
+        assert (
+            bedroom.text(NOTE).count("mackerel")
+            == bedroom.text(NOTE).count("cherries")
+            == 1
+        )
 
 
-def test_all_of_a_conversation_that_is_too_long_for_one_question_is_learned_when_it_ends(bedroom):
+def test_all_of_a_conversation_that_is_too_long_for_one_question_is_learned_when_it_ends(
+    bedroom,
+):
     with model(bedroom, says({"memories": [], "facts": []})) as asked:
         bedroom.sleep(now="2026-05-25T02:05+01:00")
         for number in range(3):
@@ -81,12 +102,20 @@ def test_all_of_a_conversation_that_is_too_long_for_one_question_is_learned_when
         end(bedroom, "tea")
         [done] = learn(bedroom).scopes
 
-    assert (done["session"], done["gathered"], done["more"], done["state"]) == ("tea", 3, 0, "done")
+    assert (done["session"], done["gathered"], done["more"], done["state"]) == (
+        "tea",
+        3,
+        0,
+        "done",
+    )
     assert len({turn for one in asked.asked for turn, _, _ in one.turns}) == 3
 
 
 def test_nothing_is_pruned_curated_or_reflected_before_the_night(bedroom):
-    settings = {"SLEEP_CYCLE_CURATE_USER_MEMORY": "true", "SLEEP_CYCLE_MEMORY_RETENTION_DAYS": "3"}
+    settings = {
+        "SLEEP_CYCLE_CURATE_USER_MEMORY": "true",
+        "SLEEP_CYCLE_MEMORY_RETENTION_DAYS": "3",
+    }
     with model(bedroom, learns, **settings) as asked:
         before = {name for name in bedroom.files() if "/memories/" in name}
         profile = bedroom.text(PROFILE)
@@ -98,7 +127,9 @@ def test_nothing_is_pruned_curated_or_reflected_before_the_night(bedroom):
         assert bedroom.text(PROFILE) == profile
 
         assert bedroom.sleep()[SCOPE]["pruned"] > 0
-        assert any("You keep the note" in one.system for one in asked.asked), "and the night curates what was learned"
+        assert any("You keep the note" in one.system for one in asked.asked), (
+            "and the night curates what was learned"
+        )
 
 
 def test_without_a_model_and_in_channels_it_waits_for_the_night(bedroom):
@@ -106,7 +137,9 @@ def test_without_a_model_and_in_channels_it_waits_for_the_night(bedroom):
     end(bedroom, "tea")
     assert learn(bedroom).scopes == ()
     with model(bedroom, learns):
-        said(bedroom, "The bell weighs ninety kilos.", "bell", "10:30", channel="fogbell")
+        said(
+            bedroom, "The bell weighs ninety kilos.", "bell", "10:30", channel="fogbell"
+        )
         end(bedroom, "bell")
         assert [one["session"] for one in learn(bedroom).scopes] == ["tea"]
     assert not bedroom.text("Channels/fogbell/memories/2026-05-25.md")
@@ -122,7 +155,11 @@ def test_while_the_model_is_down_nothing_is_done_and_the_night_takes_over(bedroo
         assert learn(bedroom).failed
 
         tonight = bedroom.sleep()[SCOPE]
-    assert (tonight["gathered"], tonight["memories"], tonight["rung"]) == (1, 1, "rules")
+    assert (tonight["gathered"], tonight["memories"], tonight["rung"]) == (
+        1,
+        1,
+        "rules",
+    )
     assert bedroom.text(NOTE).count("mackerel") == 1
     assert learn(bedroom).scopes == ()
 
@@ -134,7 +171,9 @@ def test_killed_in_the_midst_it_is_finished_by_whoever_comes_next(bedroom):
     with model(bedroom, learns):
         said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
         end(bedroom, "tea")
-        with VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory:
+        with VaultMemory.open(
+            bedroom.vault, environment=bedroom.seen.environment
+        ) as memory:
             shelf = CheckpointStore(memory.state.path)
             real = CheckpointStore.close
             CheckpointStore.close = lambda *done: (_ for _ in ()).throw(Stopped)
@@ -152,13 +191,17 @@ def test_killed_in_the_midst_it_is_finished_by_whoever_comes_next(bedroom):
         assert "cherries" in bedroom.text(NOTE)
 
 
-def test_the_daemon_waits_longer_each_time_the_model_does_not_answer(bedroom, monkeypatch):
+def test_the_daemon_waits_longer_each_time_the_model_does_not_answer(
+    bedroom, monkeypatch
+):
     monkeypatch.setattr(learning_thread, "FIRST_SECONDS", 1000.0)
     bedroom.sleep(now="2026-05-25T02:05+01:00")
     with model(bedroom, fails(500, "broken", Retry_After="0")) as asked:
         said(bedroom, "I am allergic to mackerel.", "tea", "10:00")
         end(bedroom, "tea")
-        worker = learning_thread.Nights(VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment))
+        worker = learning_thread.Nights(
+            VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment)
+        )
         try:
             assert [worker._listen() for _ in range(3)] == [30.0, 60.0, 120.0]
             asked.script = [learns]
@@ -178,12 +221,24 @@ def test_a_daemon_learns_from_it_within_seconds_and_the_night_adds_nothing(bedro
     hours_away = (datetime.now(UTC) + timedelta(hours=12)).hour
     with ScriptedModel(learns) as model:
         bedroom.set(
-            BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small", SLEEP_CYCLE_ZONE="UTC",
+            BRAIN_KIND="openai",
+            BRAIN_BASE_URL=model.url,
+            BRAIN_MODEL="small",
+            SLEEP_CYCLE_ZONE="UTC",
             SLEEP_CYCLE_CRON=f"0 {hours_away} * * *",
-        )  # fmt: skip
+        )
         seen.ok("sleep")  # so that none is due
         with seen.daemon() as daemon:
-            seen.ok("record", "--session", "tea", "--role", "user", "--user", "mira", "I am allergic to mackerel.")
+            seen.ok(
+                "record",
+                "--session",
+                "tea",
+                "--role",
+                "user",
+                "--user",
+                "mira",
+                "I am allergic to mackerel.",
+            )
             seen.ok("end-session", "tea", "--user", "mira")
             notes = bedroom.vault / "Users/mira/memories"
             until(lambda: list(notes.glob("20*.md.audit.jsonl")))
@@ -192,7 +247,9 @@ def test_a_daemon_learns_from_it_within_seconds_and_the_night_adds_nothing(bedro
             assert daemon.ask("status")["night"]["due"] == []
         before = notes_of(bedroom)
         later = (datetime.now(UTC) + timedelta(days=1)).isoformat()
-        night = {one["scope"]: one for one in seen.ok("sleep", "--now", later)["scopes"]}[SCOPE]
+        night = {
+            one["scope"]: one for one in seen.ok("sleep", "--now", later)["scopes"]
+        }[SCOPE]
 
     assert (night["gathered"], night["heard"]) == (0, 1)
     assert notes_of(bedroom) == before

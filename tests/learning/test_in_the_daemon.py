@@ -6,7 +6,9 @@ from tests.models.scripted import Asked, ScriptedModel, Sent, learns
 from tests.scenarios.outside import until
 
 
-def test_while_the_model_thinks_the_daemon_finds_what_is_saved_and_then_the_night_lands(bedroom):
+def test_while_the_model_thinks_the_daemon_finds_what_is_saved_and_then_the_night_lands(
+    bedroom,
+):
     seen = bedroom.seen
     asked, think = threading.Event(), threading.Event()
 
@@ -15,15 +17,30 @@ def test_while_the_model_thinks_the_daemon_finds_what_is_saved_and_then_the_nigh
         think.wait(30)
         return learns(question)
 
-    seen.ok("record", "--session", "s", "--role", "user", "--user", "mira", "I am allergic to mackerel.")
+    seen.ok(
+        "record",
+        "--session",
+        "s",
+        "--role",
+        "user",
+        "--user",
+        "mira",
+        "I am allergic to mackerel.",
+    )
     with ScriptedModel(answers) as model:
         bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=model.url, BRAIN_MODEL="small")
         with seen.daemon() as daemon:
             assert asked.wait(30)
-            seen.write("Users/mira/memories/kites.md", "- The red kite is in the loft\n")
+            seen.write(
+                "Users/mira/memories/kites.md", "- The red kite is in the loft\n"
+            )
             daemon.until_found("red kite")
             think.set()
-            until(lambda: list((bedroom.vault / "Users/mira/memories").glob("20*.md.audit.jsonl")))
+            until(
+                lambda: list(
+                    (bedroom.vault / "Users/mira/memories").glob("20*.md.audit.jsonl")
+                )
+            )
             until(lambda: daemon.ask("status")["night"]["due"] == [])
 
     assert len(model.asked) == 1

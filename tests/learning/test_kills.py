@@ -11,8 +11,17 @@ from tests.conftest import PROJECT
 
 
 def kill(folder: Path, kills: int, seed: int) -> None:
-    command = [sys.executable, "-m", "tests.learning.killing", str(folder), str(kills), str(seed)]
-    ran = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=1200)
+    command = [
+        sys.executable,
+        "-m",
+        "tests.learning.killing",
+        str(folder),
+        str(kills),
+        str(seed),
+    ]
+    ran = subprocess.run(
+        command, cwd=PROJECT, capture_output=True, text=True, timeout=1200
+    )
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
 
@@ -23,10 +32,14 @@ def kill(folder: Path, kills: int, seed: int) -> None:
 
 
 @pytest.mark.scenario("B33", "B37")
-def test_killed_after_each_step_and_ten_times_besides_a_night_ends_as_if_left_in_peace(tmp_path: Path) -> None:
+def test_killed_after_each_step_and_ten_times_besides_a_night_ends_as_if_left_in_peace(
+    tmp_path: Path,
+) -> None:
     kill(tmp_path, 10, seed=1)
 
 
 @pytest.mark.deep
-def test_killed_a_hundred_times_a_night_ends_as_if_left_in_peace(tmp_path: Path) -> None:
+def test_killed_a_hundred_times_a_night_ends_as_if_left_in_peace(
+    tmp_path: Path,
+) -> None:
     kill(tmp_path, 100, seed=2)

@@ -45,13 +45,31 @@ class House:
         at = self.now - timedelta(hours=hours)
         id_ = f"t{len(self.said)}"
         self.said[id_] = at
-        self.waiting[device].append(Turn(id_, at.isoformat(), "s", "user", "mira", "", f"word {id_}", device=device))
+        self.waiting[device].append(
+            Turn(
+                id_,
+                at.isoformat(),
+                "s",
+                "user",
+                "mira",
+                "",
+                f"word {id_}",
+                device=device,
+            )
+        )
 
     def arrive(self, device: str, most: int) -> None:
         """Some of what was said there stands in this vault from now on."""
-        turns, self.waiting[device] = self.waiting[device][:most], self.waiting[device][most:]
+        turns, self.waiting[device] = (
+            self.waiting[device][:most],
+            self.waiting[device][most:],
+        )
         for turn in turns:
-            name = f"{turn.at.date()}.{device}.jsonl" if device else f"{turn.at.date()}.jsonl"
+            name = (
+                f"{turn.at.date()}.{device}.jsonl"
+                if device
+                else f"{turn.at.date()}.jsonl"
+            )
             file = self.folder / "Users/mira/transcripts" / name
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("a") as log:
@@ -63,10 +81,14 @@ class House:
         transcripts = Transcripts(Folder(self.folder), Layout(), Devices(self.state))
 
         def logs(scope: str, known: object) -> dict[str, Log]:
-            return {path: Log(*log) for path, log in transcripts.logs(scope, known).items()}
+            return {
+                path: Log(*log) for path, log in transcripts.logs(scope, known).items()
+            }
 
         nowhere = Places(SCOPE, "", "", "", "", "")
-        desk = CycleDeps(None, self.shelf, lambda scope: nowhere, logs, None, None, None, None)  # type: ignore[arg-type]
+        desk = CycleDeps(
+            None, self.shelf, lambda scope: nowhere, logs, None, None, None, None
+        )  # type: ignore[arg-type]
         night = LearningCycle(desk, CycleRequest(SCOPE, self.now.date(), self.now, UTC))
         load_checkpoint(night)
         gather_turns(night)
@@ -91,9 +113,25 @@ DONE = st.one_of(
 
 @settings(max_examples=25)
 @given(st.lists(DONE, max_size=30))
-@example([("say", "phone", 0), ("night", ""), ("say", "", 0), ("arrive", "", 1), ("night", ""), ("arrive", "phone", 1)])
 @example(
-    [("say", "", 1), ("arrive", "", 1), ("night", "end"), ("say", "phone", 2), ("arrive", "phone", 1), ("night", "")]
+    [
+        ("say", "phone", 0),
+        ("night", ""),
+        ("say", "", 0),
+        ("arrive", "", 1),
+        ("night", ""),
+        ("arrive", "phone", 1),
+    ]
+)
+@example(
+    [
+        ("say", "", 1),
+        ("arrive", "", 1),
+        ("night", "end"),
+        ("say", "phone", 2),
+        ("arrive", "phone", 1),
+        ("night", ""),
+    ]
 )
 def test_in_whatever_order_turns_arrive_and_nights_come_each_turn_is_read_once(story):
     with TemporaryDirectory() as folder:
@@ -106,16 +144,25 @@ def test_in_whatever_order_turns_arrive_and_nights_come_each_turn_is_read_once(s
         house.night()
         house.night()
 
-    assert sorted(house.read) == sorted(one for one, at in house.said.items() if at >= FIRST)
+    assert sorted(house.read) == sorted(
+        one for one, at in house.said.items() if at >= FIRST
+    )
 
 
-def test_what_an_older_version_had_read_is_not_read_again_and_what_came_late_is(tmp_path):
+def test_what_an_older_version_had_read_is_not_read_again_and_what_came_late_is(
+    tmp_path,
+):
     house = House(tmp_path)
     for device, hours in (("", 5), ("", 3), ("phone", 4), ("", 1)):
         house.say(device, hours)
     house.arrive("", 3)
-    newest = house.waiting["phone"][0].id  # not here: this version had read up to the third by its time
-    house.shelf.keep(SCOPE, LastCycle(SCOPE, "2026-05-01", "t1", house.said["t1"].isoformat(), serial=7))
+    newest = house.waiting["phone"][
+        0
+    ].id  # not here: this version had read up to the third by its time
+    house.shelf.keep(
+        SCOPE,
+        LastCycle(SCOPE, "2026-05-01", "t1", house.said["t1"].isoformat(), serial=7),
+    )
     house.night("gather_turns")
     house.arrive("phone", 1)
     house.night()
@@ -138,13 +185,24 @@ def test_a_transcript_that_was_read_is_not_opened_again_until_it_changes(tmp_pat
     assert [turns for _, turns in transcripts.logs(SCOPE, known).values()] == [None]
     house.say("", 48)
     house.arrive("", 1)
-    assert [len(turns) for _, turns in transcripts.logs(SCOPE, known).values() if turns] == [2]
+    assert [
+        len(turns) for _, turns in transcripts.logs(SCOPE, known).values() if turns
+    ] == [2]
 
 
 def test_what_another_device_brings_late_stands_in_the_notes_of_its_day(bedroom):
     bedroom.say("I am allergic to mackerel.", day="2026-05-24")
     bedroom.sleep(now="2026-05-25T02:05+01:00")
-    turn = Turn("p1", "2026-05-24T09:00:00+01:00", "s", "user", "mira", "", "I love sour cherries.", device="phone")
+    turn = Turn(
+        "p1",
+        "2026-05-24T09:00:00+01:00",
+        "s",
+        "user",
+        "mira",
+        "",
+        "I love sour cherries.",
+        device="phone",
+    )
     late = bedroom.vault / "Users/mira/transcripts/2026-05-24.phone.jsonl"
     late.write_text(json.dumps(turn.as_json()) + "\n")
 
@@ -167,8 +225,13 @@ def test_what_arrives_while_a_night_lies_half_done_is_learned_too(bedroom):
             raise Stopped
 
     bedroom.say("I am allergic to mackerel.")
-    with VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory, suppress(Stopped):
-        memory.sleep(scopes=[SCOPE], now=datetime(2026, 5, 26, 1, 5, tzinfo=UTC), after=stop)
+    with (
+        VaultMemory.open(bedroom.vault, environment=bedroom.seen.environment) as memory,
+        suppress(Stopped),
+    ):
+        memory.sleep(
+            scopes=[SCOPE], now=datetime(2026, 5, 26, 1, 5, tzinfo=UTC), after=stop
+        )
     bedroom.say("I love sour cherries.", at="17:00")
 
     assert bedroom.sleep()[SCOPE]["gathered"] == 2

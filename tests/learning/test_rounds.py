@@ -70,11 +70,15 @@ class House:
         self.vault, self.listener = folder / "vault", Listener()
         transcript = self.vault / f"Users/mira/transcripts/{EVENING.date()}.jsonl"
         transcript.parent.mkdir(parents=True)
-        transcript.write_text("".join(json.dumps(turn.as_json()) + "\n" for turn in turns))
+        transcript.write_text(
+            "".join(json.dumps(turn.as_json()) + "\n" for turn in turns)
+        )
         self.environment = {
-            "VAULT_MEMORY_STATE": str(folder / "state"), "VAULT_MEMORY_CACHE": str(folder / "cache"),
-            "VAULT_MEMORY_EMBEDDING_KIND": "off", "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC",
-        }  # fmt: skip
+            "VAULT_MEMORY_STATE": str(folder / "state"),
+            "VAULT_MEMORY_CACHE": str(folder / "cache"),
+            "VAULT_MEMORY_EMBEDDING_KIND": "off",
+            "VAULT_MEMORY_SLEEP_CYCLE_ZONE": "UTC",
+        }
 
     def night(self, room: int, kills: Sequence[int] = ()) -> Mapping[str, Any]:
         """All questions of a night, killed after these steps; what it says that it did."""
@@ -98,41 +102,60 @@ class House:
 
 
 TEXTS = st.one_of(
-    st.just("ok"), st.integers(1, 900).map("x".__mul__), st.integers(1, 90).map("a\n".__mul__),
-    st.just("I love sour cherries."), st.just("I am allergic to mackerel."),
-)  # fmt: skip
+    st.just("ok"),
+    st.integers(1, 900).map("x".__mul__),
+    st.integers(1, 90).map("a\n".__mul__),
+    st.just("I love sour cherries."),
+    st.just("I am allergic to mackerel."),
+)
 
 
 @settings(max_examples=8)
 @given(
-    said=st.lists(st.tuples(TEXTS, st.sampled_from("ab"), st.booleans()), min_size=1, max_size=30),
+    said=st.lists(
+        st.tuples(TEXTS, st.sampled_from("ab"), st.booleans()), min_size=1, max_size=30
+    ),
     room=st.sampled_from([900, 2_000, ROOM]),
     kills=st.lists(st.integers(0, len(STEPS) - 1), max_size=6),
 )
-@example([("I love sour cherries.", "a", False)] + [("x" * 400, "b", False)] * 8, 900, list(range(len(STEPS))))
-def test_on_any_day_each_own_turn_stands_in_one_question_that_fits_its_room(said, room, kills):
+@example(
+    [("I love sour cherries.", "a", False)] + [("x" * 400, "b", False)] * 8,
+    900,
+    list(range(len(STEPS))),
+)
+def test_on_any_day_each_own_turn_stands_in_one_question_that_fits_its_room(
+    said, room, kills
+):
     turns = turns_of(said)
     with TemporaryDirectory() as folder:
         house = House(Path(folder), turns)
         outcome = house.night(room, kills)
 
-    shown = [one.id for prompt in house.listener.asked for one in prompt.excerpts if one.own]
+    shown = [
+        one.id for prompt in house.listener.asked for one in prompt.excerpts if one.own
+    ]
     assert sorted(shown) == sorted(turn.id for turn in turns if not turn.automated)
     assert all(len(prompt.text) <= room for prompt in house.listener.asked)
     assert (outcome["gathered"], outcome["more"]) == (len(turns), 0)
 
 
 def test_of_two_hundred_turns_none_is_passed_over(tmp_path):
-    turns = turns_of([(f"{number:03}" + "x" * 497, "s", False) for number in range(200)])
+    turns = turns_of(
+        [(f"{number:03}" + "x" * 497, "s", False) for number in range(200)]
+    )
     house = House(tmp_path, turns)
 
     outcome = house.night(ROOM)
 
-    assert [one.text for prompt in house.listener.asked for one in prompt.excerpts] == [turn.text for turn in turns]
+    assert [one.text for prompt in house.listener.asked for one in prompt.excerpts] == [
+        turn.text for turn in turns
+    ]
     assert (outcome["gathered"], len(house.listener.asked)) == (200, 3)
 
 
-def test_ten_thousand_short_turns_do_not_make_a_question_that_no_model_can_read(tmp_path):
+def test_ten_thousand_short_turns_do_not_make_a_question_that_no_model_can_read(
+    tmp_path,
+):
     house = House(tmp_path, turns_of([("ok", "s", False)] * 10_000))
 
     outcome = house.night(ROOM)
@@ -152,7 +175,10 @@ def test_notes_that_fill_the_room_leave_half_of_it_to_what_was_said(tmp_path):
 
     assert [len(one.excerpts) for one in house.listener.asked] == [60, 40]
     assert all(ROOM * 0.8 < len(one.text) <= ROOM for one in house.listener.asked)
-    assert all([name for name, _ in one.known] == ["profile", "facts"] for one in house.listener.asked)
+    assert all(
+        [name for name, _ in one.known] == ["profile", "facts"]
+        for one in house.listener.asked
+    )
 
 
 @pytest.mark.parametrize("role", ["curation", "reflection"])
@@ -168,14 +194,21 @@ def test_a_question_about_notes_fits_the_room_too(tmp_path, role):
 def test_a_long_night_edits_the_profile_once_and_counts_as_one_night(bedroom):
     for number in range(3):
         bedroom.say(f"{number} " + "x" * 30_000, at=f"18:0{number}")
-    with ScriptedModel(says({"memories": [], "facts": [], "topics": {}, "ops": []})) as found:
+    with ScriptedModel(
+        says({"memories": [], "facts": [], "topics": {}, "ops": []})
+    ) as found:
         bedroom.set(BRAIN_KIND="openai", BRAIN_BASE_URL=found.url, BRAIN_MODEL="small")
         bedroom.set(SLEEP_CYCLE_CURATE_USER_MEMORY="true")
         out = bedroom.sleep()[SCOPE]
 
     edits = [asked for asked in found.asked if "You keep the note" in asked.system]
     assert (len(found.asked), len(edits)) == (4, 1)
-    assert (out["gathered"], out["more"], out["state"], out["idle"]) == (3, 0, "done", 1)
+    assert (out["gathered"], out["more"], out["state"], out["idle"]) == (
+        3,
+        0,
+        "done",
+        1,
+    )
 
 
 def test_a_long_night_without_news_is_one_idle_night(bedroom):
@@ -185,7 +218,9 @@ def test_a_long_night_without_news_is_one_idle_night(bedroom):
     assert bedroom.sleep()[SCOPE]["idle"] == 1
 
 
-def test_what_is_left_after_the_last_question_of_a_run_is_reported_and_read_by_the_next(bedroom, monkeypatch):
+def test_what_is_left_after_the_last_question_of_a_run_is_reported_and_read_by_the_next(
+    bedroom, monkeypatch
+):
     monkeypatch.setattr(runner, "MOST_ROUNDS", 2)
     for number in range(3):
         bedroom.say(f"{number} " + "x" * 30_000, at=f"18:0{number}")

@@ -14,7 +14,13 @@ from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.daemon import learning_thread
 
 PEOPLE = 200
-TURN = {"ts": "2026-11-21T20:00:00+00:00", "session": "s", "role": "user", "channel": "", "origin": "owner"}
+TURN = {
+    "ts": "2026-11-21T20:00:00+00:00",
+    "session": "s",
+    "role": "user",
+    "channel": "",
+    "origin": "owner",
+}
 
 
 class Listings:
@@ -68,7 +74,9 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_somebody_new_speaks(
         looks = Counter[str]()
         next_night = VaultMemory.next_night
         monkeypatch.setattr(
-            VaultMemory, "next_night", lambda *given: (looks.update(["none due"]), next_night(*given))[1]
+            VaultMemory,
+            "next_night",
+            lambda *given: (looks.update(["none due"]), next_night(*given))[1],
         )
         watched = learning_thread.Nights(memory.fork())
         try:
@@ -77,8 +85,15 @@ def test_a_daemon_lists_no_folder_until_a_night_begins_or_somebody_new_speaks(
             until(lambda: _turns(watched) > turns + 1.0)
             assert listings.of["nights"] == before
 
-            said = TURN | {"id": "0123456789abcdef", "user": "zoe", "text": "I moved to Lisbon", "source": "talk"}
-            outside.write("Users/zoe/transcripts/2026-11-21.jsonl", json.dumps(said) + "\n")
+            said = TURN | {
+                "id": "0123456789abcdef",
+                "user": "zoe",
+                "text": "I moved to Lisbon",
+                "source": "talk",
+            }
+            outside.write(
+                "Users/zoe/transcripts/2026-11-21.jsonl", json.dumps(said) + "\n"
+            )
             memory.index()
             until(lambda: looks["none due"] == 2)
             assert listings.of["nights"] > before

@@ -12,7 +12,9 @@ OWNERS = {
     "channel:kitchen": ("Channels/kitchen", "Channels/kitchen/memories", "pangolin"),
 }
 """Of each scope: where its pages lie, where its dated notes lie, and a word that nobody else knows"""
-OPTIONS = {scope: (f"--{scope.partition(':')[0]}", scope.partition(":")[2]) for scope in OWNERS}
+OPTIONS = {
+    scope: (f"--{scope.partition(':')[0]}", scope.partition(":")[2]) for scope in OWNERS
+}
 PEOPLE = [scope for scope in OWNERS if scope.startswith("user:")]
 PAIRS = [(mine, other) for mine in OWNERS for other in OWNERS if mine != other]
 
@@ -23,7 +25,9 @@ def word(scope: str) -> str:
 
 def words_in(text: object) -> set[str]:
     return {
-        word(scope) for scope in OWNERS if word(scope) in json.dumps(text, ensure_ascii=False, default=str).casefold()
+        word(scope)
+        for scope in OWNERS
+        if word(scope) in json.dumps(text, ensure_ascii=False, default=str).casefold()
     }
 
 
@@ -31,7 +35,14 @@ def answers(asked: Asked) -> Sent:
     """A good model that also states facts of what it is shown."""
     said = learned(asked)
     said["facts"] = [
-        {"subject": who, "predicate": "likes", "object": text, "from": "", "until": "", "evidence": [id_]}
+        {
+            "subject": who,
+            "predicate": "likes",
+            "object": text,
+            "from": "",
+            "until": "",
+            "evidence": [id_],
+        }
         for id_, who, text in asked.turns
     ]
     return Sent(200, completion(json.dumps(said, ensure_ascii=False)))
@@ -43,20 +54,38 @@ def asked(bedroom):
     for scope, (pages, notes, secret) in OWNERS.items():
         page = "USER.md" if scope in PEOPLE else "CHANNEL.md"
         bedroom.seen.write(f"{pages}/{page}", f"## Likes\n\n- the {secret} above all\n")
-        facts = "".join(f"- {predicate}: the {secret} {predicate} (since 2026-05-2{day})\n"
-                        for day, predicate in enumerate(("owns", "uses", "knows", "created")))  # fmt: skip
+        facts = "".join(
+            f"- {predicate}: the {secret} {predicate} (since 2026-05-2{day})\n"
+            for day, predicate in enumerate(("owns", "uses", "knows", "created"))
+        )
         name = scope.partition(":")[2]
-        bedroom.seen.write(f"{pages}/FACTS.md", f"## {name}\n\n- also_known_as: {secret} keeper\n{facts}")
+        bedroom.seen.write(
+            f"{pages}/FACTS.md",
+            f"## {name}\n\n- also_known_as: {secret} keeper\n{facts}",
+        )
         bedroom.seen.write(f"{notes}/2026-05-24.md", f"- saw the {secret} again\n")
         if scope in PEOPLE:
-            bedroom.seen.write(f"{pages}/RULES.md", f"## Rules\n\n- Always greet the {secret}\n")
+            bedroom.seen.write(
+                f"{pages}/RULES.md", f"## Rules\n\n- Always greet the {secret}\n"
+            )
             bedroom.say(f"The {secret} is my secret.", user=name)
-    bedroom.say("The pangolin sleeps in the kitchen.", user="guest", channel="kitchen", session="k")
+    bedroom.say(
+        "The pangolin sleeps in the kitchen.",
+        user="guest",
+        channel="kitchen",
+        session="k",
+    )
     with ScriptedModel(answers) as model:
-        settings = {"BRAIN_KIND": "openai", "BRAIN_BASE_URL": model.url, "BRAIN_MODEL": "small"}
+        settings = {
+            "BRAIN_KIND": "openai",
+            "BRAIN_BASE_URL": model.url,
+            "BRAIN_MODEL": "small",
+        }
         bedroom.set(**settings, SLEEP_CYCLE_CURATE_USER_MEMORY="true")
         slept = bedroom.sleep()
-        assert {scope: one["state"] for scope, one in slept.items() if scope in OWNERS} == dict.fromkeys(OWNERS, "done")
+        assert {
+            scope: one["state"] for scope, one in slept.items() if scope in OWNERS
+        } == dict.fromkeys(OWNERS, "done")
         yield model.asked
 
 
@@ -64,39 +93,66 @@ def test_no_prompt_holds_the_words_of_two(bedroom, asked):
     held = [words_in(one.body) for one in asked]
 
     assert all(len(found) <= 1 for found in held)
-    assert {secret for found in held for secret in found} == {word(scope) for scope in OWNERS}
+    assert {secret for found in held for secret in found} == {
+        word(scope) for scope in OWNERS
+    }
     assert len(asked) > len(OWNERS), "curation and reflection ask, too"
 
 
 def test_what_was_learned_stands_with_its_owner_alone(bedroom, asked):
     for path, raw in bedroom.files().items():
-        owner = [scope for scope, (pages, notes, _) in OWNERS.items()
-                 if path.startswith((pages.removesuffix("/lantern/config"), notes))]  # fmt: skip
-        assert words_in(raw.decode("utf-8", "replace")) <= {word(scope) for scope in owner}, path
+        owner = [
+            scope
+            for scope, (pages, notes, _) in OWNERS.items()
+            if path.startswith((pages.removesuffix("/lantern/config"), notes))
+        ]
+        assert words_in(raw.decode("utf-8", "replace")) <= {
+            word(scope) for scope in owner
+        }, path
     for scope in PEOPLE:
-        assert list(bedroom.vault.glob(f"{OWNERS[scope][1]}/reflections/*.md")), "there is a reflection to look at"
+        assert list(bedroom.vault.glob(f"{OWNERS[scope][1]}/reflections/*.md")), (
+            "there is a reflection to look at"
+        )
 
 
 def test_neither_facts_nor_entities_nor_turns_cross_over(bedroom, asked):
     for mine, other in PAIRS:
         secret, options = word(other), OPTIONS[mine]
-        for command in (["facts"], ["timeline", f"{secret} keeper"], ["facts", "--entity", f"{secret} keeper"],
-                        ["search", f"the {secret} keeper"], ["entity", f"{secret} keeper"]):  # fmt: skip
+        for command in (
+            ["facts"],
+            ["timeline", f"{secret} keeper"],
+            ["facts", "--entity", f"{secret} keeper"],
+            ["search", f"the {secret} keeper"],
+            ["entity", f"{secret} keeper"],
+        ):
             found = bedroom.seen.ok(*command, *options)
             found.pop("name", None)
-            assert secret not in json.dumps(found, ensure_ascii=False).casefold(), (mine, command)
+            assert secret not in json.dumps(found, ensure_ascii=False).casefold(), (
+                mine,
+                command,
+            )
     for scope in OWNERS:
         found = bedroom.seen.ok("facts", *OPTIONS[scope])
         assert words_in(found) == {word(scope)}
 
 
 def test_an_error_names_nobody_elses_facts_and_changes_nothing(bedroom, asked):
-    theirs = {scope: bedroom.seen.ok("facts", *OPTIONS[scope])["facts"][0]["id"] for scope in OWNERS}
+    theirs = {
+        scope: bedroom.seen.ok("facts", *OPTIONS[scope])["facts"][0]["id"]
+        for scope in OWNERS
+    }
     before = bedroom.files()
 
     for mine, other in PAIRS:
-        for command in (["confirm"], ["invalidate"], ["delete-fact"], ["correct", "nothing"]):
-            done = bedroom.seen.run(command[0], theirs[other], *command[1:], *OPTIONS[mine], "--json")
+        for command in (
+            ["confirm"],
+            ["invalidate"],
+            ["delete-fact"],
+            ["correct", "nothing"],
+        ):
+            done = bedroom.seen.run(
+                command[0], theirs[other], *command[1:], *OPTIONS[mine], "--json"
+            )
 
             assert done.code != 0, (mine, other)
             assert word(other) not in (done.out + done.err).casefold(), (mine, command)

@@ -9,7 +9,16 @@ from vault_memory.rules.conversations.turn import Turn
 from vault_memory.rules.learning.model_prompt import CUT, Prompt
 
 
-def turn(number, text="hello", *, session="s", source="talk", role="user", user="ann", origin="owner"):
+def turn(
+    number,
+    text="hello",
+    *,
+    session="s",
+    source="talk",
+    role="user",
+    user="ann",
+    origin="owner",
+):
     at = f"2026-05-{1 + number // 1000:02}T10:{number % 1000 // 60:02}:{number % 60:02}+00:00"
     return Turn(f"t{number}", at, session, role, user, "", text, origin, source)
 
@@ -32,13 +41,19 @@ def lines(gathered):
 
 
 def test_what_fits_is_shown_whole():
-    turns = [turn(1, "one"), turn(2, "two", role="assistant"), turn(3, "three", session="other")]
+    turns = [
+        turn(1, "one"),
+        turn(2, "two", role="assistant"),
+        turn(3, "three", session="other"),
+    ]
 
     gathered = gather(turns, user="ann")
 
     assert [(one.id, one.text, one.own) for one in gathered.excerpts] == [
-        ("t1", "one", True), ("t2", "two", False), ("t3", "three", True)
-    ]  # fmt: skip
+        ("t1", "one", True),
+        ("t2", "two", False),
+        ("t3", "three", True),
+    ]
     assert [one.id for one in gathered.turns] == ["t1", "t2", "t3"]
     assert list(gathered.evidence) == ["t1", "t3"]
 
@@ -48,14 +63,19 @@ def test_of_a_long_day_each_own_turn_stands_whole_in_a_question():
 
     asked = rounds(turns)
 
-    assert [one.text for gathered in asked for one in gathered.excerpts] == [one.text for one in turns]
+    assert [one.text for gathered in asked for one in gathered.excerpts] == [
+        one.text for one in turns
+    ]
     assert len(asked) == 3
 
 
 def test_a_day_of_ten_thousand_short_turns_is_asked_in_pieces_of_the_size_of_the_room():
     asked = rounds([turn(number, "ok") for number in range(10_000)])
 
-    assert max(len(Prompt("extraction", "", (), one.excerpts).text) for one in asked) <= ROOM + 20
+    assert (
+        max(len(Prompt("extraction", "", (), one.excerpts).text) for one in asked)
+        <= ROOM + 20
+    )
     assert sum(len(one.excerpts) for one in asked) == 10_000
 
 
@@ -71,7 +91,9 @@ def test_a_turn_that_is_longer_than_the_room_keeps_its_beginning_and_its_end():
 
 def test_an_answer_of_the_bot_is_cut_before_a_word_of_the_person_waits():
     own = [turn(2 * number, "o" * 1000) for number in range(30)]
-    answers = [turn(2 * number + 1, "a" * 5000, role="assistant") for number in range(30)]
+    answers = [
+        turn(2 * number + 1, "a" * 5000, role="assistant") for number in range(30)
+    ]
     both = sorted([*own, *answers], key=lambda one: one.at)
 
     [gathered] = rounds(both)
@@ -86,7 +108,10 @@ def test_an_answer_of_the_bot_is_cut_before_a_word_of_the_person_waits():
 
 def test_what_came_by_itself_has_a_fifth_and_may_have_what_people_leave():
     long = [turn(2 * number, "p" * 1000, session="p") for number in range(100)]
-    jobs = [turn(2 * number + 1, "j" * 1000, session="j", source="cron") for number in range(100)]
+    jobs = [
+        turn(2 * number + 1, "j" * 1000, session="j", source="cron")
+        for number in range(100)
+    ]
     both = sorted([*long, *jobs], key=lambda one: one.at)
 
     first, alone = rounds(both)[0], gather([long[0], *jobs], user="ann")
@@ -99,7 +124,10 @@ def test_what_came_by_itself_has_a_fifth_and_may_have_what_people_leave():
 
 
 def test_a_thousand_heartbeats_make_no_further_question():
-    beats = [turn(number, "h" * 3000, session="h", source="heartbeat") for number in range(1000)]
+    beats = [
+        turn(number, "h" * 3000, session="h", source="heartbeat")
+        for number in range(1000)
+    ]
 
     [gathered] = rounds([*beats, turn(2000, "I love sour cherries")])
 
@@ -108,9 +136,13 @@ def test_a_thousand_heartbeats_make_no_further_question():
 
 def test_only_what_the_person_said_in_their_own_words_is_evidence():
     turns = [
-        turn(1), turn(2, role="assistant"), turn(3, origin="email"), turn(4, user="bob"), turn(5, role="tool"),
+        turn(1),
+        turn(2, role="assistant"),
+        turn(3, origin="email"),
+        turn(4, user="bob"),
+        turn(5, role="tool"),
         turn(6, source="cron"),
-    ]  # fmt: skip
+    ]
 
     assert list(gather(turns, user="ann").evidence) == ["t1"]
     assert list(gather(turns, user="").evidence) == ["t1", "t4"]
@@ -119,7 +151,9 @@ def test_only_what_the_person_said_in_their_own_words_is_evidence():
 def test_a_turn_whose_id_fills_the_room_holds_up_no_other():
     odd = turn(1)._replace(id="i" * 5000)
 
-    [gathered] = rounds([odd, turn(2), odd._replace(role="assistant", id="j" * 5000)], 2000)
+    [gathered] = rounds(
+        [odd, turn(2), odd._replace(role="assistant", id="j" * 5000)], 2000
+    )
 
     assert [one.id for one in gathered.excerpts] == ["t2", "j" * 5000]
     assert lines(gathered) <= 2000
@@ -135,16 +169,27 @@ TEXTS = st.one_of(
 @given(
     st.lists(
         st.tuples(
-            st.integers(0, 20), TEXTS, st.sampled_from(["talk", "cron"]),
+            st.integers(0, 20),
+            TEXTS,
+            st.sampled_from(["talk", "cron"]),
             st.sampled_from(["user", "user", "assistant"]),
         ),
         max_size=60,
     ),
     st.sampled_from([300, 2_000, 5_000, ROOM]),
-    st.lists(st.tuples(st.text("abc\n <", max_size=4000), st.sampled_from(["profile", "facts"])), max_size=2),
-)  # fmt: skip
-@example([(0, "x" * 2000, "cron", "user"), (0, "\n" * 999 + "x", "talk", "user")], 300, [])
-def test_every_question_fits_its_room_and_every_own_turn_stands_in_one(said, room, notes):
+    st.lists(
+        st.tuples(
+            st.text("abc\n <", max_size=4000), st.sampled_from(["profile", "facts"])
+        ),
+        max_size=2,
+    ),
+)
+@example(
+    [(0, "x" * 2000, "cron", "user"), (0, "\n" * 999 + "x", "talk", "user")], 300, []
+)
+def test_every_question_fits_its_room_and_every_own_turn_stands_in_one(
+    said, room, notes
+):
     turns = [
         turn(number, text, session=f"s{session}", source=source, role=role)
         for number, (session, text, source, role) in enumerate(said)
@@ -156,8 +201,12 @@ def test_every_question_fits_its_room_and_every_own_turn_stands_in_one(said, roo
         prompt = Prompt("extraction", "", known, gathered.excerpts).fitted(room)
         assert len(prompt.text) <= room
         assert lines(gathered) <= room // 2
-        assert {one.id for one in gathered.excerpts} <= {one.id for one in gathered.turns}
+        assert {one.id for one in gathered.excerpts} <= {
+            one.id for one in gathered.turns
+        }
         shown += [one.id for one in gathered.excerpts]
 
     assert len(shown) == len(set(shown))
-    assert {one.id for one in turns if one.role == "user" and one.source == "talk"} <= set(shown)
+    assert {
+        one.id for one in turns if one.role == "user" and one.source == "talk"
+    } <= set(shown)

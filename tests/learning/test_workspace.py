@@ -16,27 +16,53 @@ def test_in_a_workspace_the_night_writes_beside_what_is_there(outside: Outside):
     outside.write("USER.md", "## About\n\n- Keeps a boat\n")
     outside.write("MEMORY.md", "## House\n\n- The key is in the tin\n")
     outside.ok(
-        "record", "--session", "s", "--role", "user", "--user", "main", "--now", "2026-05-25T18:00+00:00",
+        "record",
+        "--session",
+        "s",
+        "--role",
+        "user",
+        "--user",
+        "main",
+        "--now",
+        "2026-05-25T18:00+00:00",
         "I am allergic to mackerel.",
-    )  # fmt: skip
+    )
 
     [out] = outside.ok("sleep", "--now", "2026-05-26T02:05+00:00")["scopes"]
 
-    assert (out["scope"], out["gathered"], out["memories"], out["facts"]) == ("user:main", 1, 1, 1)
+    assert (out["scope"], out["gathered"], out["memories"], out["facts"]) == (
+        "user:main",
+        1,
+        1,
+        1,
+    )
     assert "mackerel" in (outside.vault / "memory/2026-05-25.md").read_text()
     assert "allergic_to: mackerel" in (outside.vault / "USER.FACTS.md").read_text()
     assert outside.finds("mackerel")
 
 
-def test_a_person_of_whom_nothing_is_there_yet_gets_notes_where_others_have_theirs(outside: Outside):
+def test_a_person_of_whom_nothing_is_there_yet_gets_notes_where_others_have_theirs(
+    outside: Outside,
+):
     outside.quick = True
     outside.write("Users/ann/lantern/config/USER.md", "## About\n\n- Ann\n")
-    outside.ok("record", "--session", "s", "--role", "user", "--user", "李", "I am allergic to mackerel.")
+    outside.ok(
+        "record",
+        "--session",
+        "s",
+        "--role",
+        "user",
+        "--user",
+        "李",
+        "I am allergic to mackerel.",
+    )
 
     out = {one["scope"]: one for one in outside.ok("sleep")["scopes"]}
 
     assert out["user:李"]["facts"] == 1
-    assert "mackerel" in (outside.vault / "Users/李/lantern/config/FACTS.md").read_text()
+    assert (
+        "mackerel" in (outside.vault / "Users/李/lantern/config/FACTS.md").read_text()
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,25 +73,41 @@ def test_a_person_of_whom_nothing_is_there_yet_gets_notes_where_others_have_thei
         (["transcripts/2026-05-25.jsonl"], ["user:main"]),
         (["Channels/a/CHANNEL.md"], []),
         (["Channels/a/transcripts/2026-05-25.jsonl"], ["channel:a"]),
-        (["Users/ann/memories/a.md", "Users/bob/transcripts/2026-05-25.jsonl"], ["user:ann", "user:bob"]),
+        (
+            ["Users/ann/memories/a.md", "Users/bob/transcripts/2026-05-25.jsonl"],
+            ["user:ann", "user:bob"],
+        ),
         (["notes.md", "groups/g/MEMORY.md"], []),
     ],
 )
-def test_every_person_and_each_channel_in_which_something_was_said_has_nights(paths, scopes):
+def test_every_person_and_each_channel_in_which_something_was_said_has_nights(
+    paths, scopes
+):
     assert scopes_in(paths, Layout()) == scopes
 
 
 def test_the_notes_of_one_scope_are_never_those_of_another():
-    paths = ["Users/ann/b/config/USER.md", "Users/anna/b/config/FACTS.md", "Channels/ann/CHANNEL.md"]
+    paths = [
+        "Users/ann/b/config/USER.md",
+        "Users/anna/b/config/FACTS.md",
+        "Channels/ann/CHANNEL.md",
+    ]
     layout = Layout()
 
     for scope in ("user:ann", "user:anna", "channel:ann", "group:ann", "user:new"):
         places = places_of(scope, paths, layout)
-        for path in (places.profile, places.facts, places.rules, f"{places.notes}2026-05-25.md"):
+        for path in (
+            places.profile,
+            places.facts,
+            places.rules,
+            f"{places.notes}2026-05-25.md",
+        ):
             assert not path or layout.place(path).scope == scope, path
 
 
-def test_two_thousand_turns_of_one_day_are_gathered_and_read_in_a_second(outside: Outside):
+def test_two_thousand_turns_of_one_day_are_gathered_and_read_in_a_second(
+    outside: Outside,
+):
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.learning.unread_turns import gather
     from vault_memory.rules.learning.extraction import read_answer
@@ -73,16 +115,37 @@ def test_two_thousand_turns_of_one_day_are_gathered_and_read_in_a_second(outside
     usual = {"user": "ann", "channel": "", "origin": "owner", "source": "talk"}
     turns = [
         usual
-        | {"id": f"t{number}", "ts": f"2026-05-25T{number // 100:02}:{number % 60:02}:00+00:00"}
+        | {
+            "id": f"t{number}",
+            "ts": f"2026-05-25T{number // 100:02}:{number % 60:02}:00+00:00",
+        }
         | {"session": f"s{number % 40}", "role": ("user", "assistant")[number % 2]}
-        | {"text": f"This is what was said as number {number}, in a sentence or two of the usual length. " * 3}
+        | {
+            "text": f"This is what was said as number {number}, in a sentence or two of the usual length. "
+            * 3
+        }
         for number in range(2000)
     ]
-    outside.write("Users/ann/transcripts/2026-05-25.jsonl", "".join(json.dumps(one) + "\n" for one in turns))
+    outside.write(
+        "Users/ann/transcripts/2026-05-25.jsonl",
+        "".join(json.dumps(one) + "\n" for one in turns),
+    )
     answer = json.dumps(
-        {"memories": [{"text": f"Memory {n}", "type": "context", "topic": "work", "evidence": [f"t{2 * n}"]}
-                      for n in range(100)], "facts": [], "topics": {}, "ops": []}
-    )  # fmt: skip
+        {
+            "memories": [
+                {
+                    "text": f"Memory {n}",
+                    "type": "context",
+                    "topic": "work",
+                    "evidence": [f"t{2 * n}"],
+                }
+                for n in range(100)
+            ],
+            "facts": [],
+            "topics": {},
+            "ops": [],
+        }
+    )
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
         began = time.process_time()
         waiting = memory.transcripts.of("user:ann")

@@ -7,13 +7,78 @@ from hypothesis import strategies as st
 MARKS = [
     *["- ", "* ", "+ ", "1. ", "2) ", "10. ", "007. ", "1234567890. ", "-", "*", "1."],
     *["-  ", "-    ", "-     ", "-\t", "3.\t"],
-    *["# ", "## ", "### ", "####### ", "#", "##", "## #", "#tag", "## x ##", "## x#", "## \\#", "##\t"],
+    *[
+        "# ",
+        "## ",
+        "### ",
+        "####### ",
+        "#",
+        "##",
+        "## #",
+        "#tag",
+        "## x ##",
+        "## x#",
+        "## \\#",
+        "##\t",
+    ],
     *["```", "````", "~~~", "```py", "``` `", "~~~ ~", "``", "```  "],
-    *["---", "***", "___", "- - -", "* * *", "--", "-- ", "=", "===", "=== ", "---x", "***x", "_ _ _ x", "--- -"],
+    *[
+        "---",
+        "***",
+        "___",
+        "- - -",
+        "* * *",
+        "--",
+        "-- ",
+        "=",
+        "===",
+        "=== ",
+        "---x",
+        "***x",
+        "_ _ _ x",
+        "--- -",
+    ],
     *["> ", ">", ">> ", "> - ", "> ```", ">\t"],
-    *["[a]: b", "[a]:", "[a]", "[ ] ", "[x](y)", "[[w]]", "[", "[a", "a]: b", "[a\\]", "[a]: <b> 'c", "'c'", "[^1]: n"],
-    *["<div>", "</div>", "<!--", "-->", "<a>", "<b", "<?", "?>", "<http://a>", "<script>", "</script>"],
-    *["| a | b |", "|---|---|", "a | b", "-|-", "**A**: ", "*a*", "_a_", "a", "b c", "..."],
+    *[
+        "[a]: b",
+        "[a]:",
+        "[a]",
+        "[ ] ",
+        "[x](y)",
+        "[[w]]",
+        "[",
+        "[a",
+        "a]: b",
+        "[a\\]",
+        "[a]: <b> 'c",
+        "'c'",
+        "[^1]: n",
+    ],
+    *[
+        "<div>",
+        "</div>",
+        "<!--",
+        "-->",
+        "<a>",
+        "<b",
+        "<?",
+        "?>",
+        "<http://a>",
+        "<script>",
+        "</script>",
+    ],
+    *[
+        "| a | b |",
+        "|---|---|",
+        "a | b",
+        "-|-",
+        "**A**: ",
+        "*a*",
+        "_a_",
+        "a",
+        "b c",
+        "...",
+    ],
     *["é", "\u2028", "\x0c", "\xa0", "\0"],
 ]
 INDENTS = [
@@ -40,15 +105,37 @@ TEXTS = ["", "", "a", "b", " ", "  ", "\t", " a #"]
 
 marks = st.sampled_from(MARKS)
 shaped_lines = st.builds(
-    "{}{}{}{}".format, st.sampled_from(INDENTS), marks, st.one_of(st.just(""), marks), st.sampled_from(TEXTS)
+    "{}{}{}{}".format,
+    st.sampled_from(INDENTS),
+    marks,
+    st.one_of(st.just(""), marks),
+    st.sampled_from(TEXTS),
 )
 lines = st.one_of(
-    st.sampled_from(["", "", "  ", "\t", "a", "  a", "- a", "  - a", "    - a", "\t- a", "1. a"]), shaped_lines
+    st.sampled_from(
+        ["", "", "  ", "\t", "a", "  a", "- a", "  - a", "    - a", "\t- a", "1. a"]
+    ),
+    shaped_lines,
 )
 notes = st.lists(lines, max_size=14).map("\n".join)
 line_ends = st.sampled_from(["\n", "\n", "\r\n", "\r"])
 
-EASY = ["", "", "  ", "\t", "a", "  a", "- a", "  - a", "    - a", "\t- a", "\t\t- a", "1. a", "# b", "## c"]
+EASY = [
+    "",
+    "",
+    "  ",
+    "\t",
+    "a",
+    "  a",
+    "- a",
+    "  - a",
+    "    - a",
+    "\t- a",
+    "\t\t- a",
+    "1. a",
+    "# b",
+    "## c",
+]
 
 
 def random_note(random: Random) -> str:
@@ -94,13 +181,24 @@ WORDS = st.sampled_from(
         ],
     ]
 )
-sentences = st.lists(WORDS, min_size=1, max_size=12).map(lambda words: "So " + " ".join(words))
+sentences = st.lists(WORDS, min_size=1, max_size=12).map(
+    lambda words: "So " + " ".join(words)
+)
 items = st.builds(
     "{}{}{}".format,
-    st.sampled_from(["- ", "* ", "+ ", "1. ", "2) ", "- [ ] ", "- [x] ", "- **Ann**: "]),
+    st.sampled_from(
+        ["- ", "* ", "+ ", "1. ", "2) ", "- [ ] ", "- [x] ", "- **Ann**: "]
+    ),
     sentences,
     st.sampled_from(
-        ["", "", "\n  - Nested {}\n  - More", "\n\t- Nested\n\t\t- More", "\n   goes on", "\n\n    a second paragraph"]
+        [
+            "",
+            "",
+            "\n  - Nested {}\n  - More",
+            "\n\t- Nested\n\t\t- More",
+            "\n   goes on",
+            "\n\n    a second paragraph",
+        ]
     ),
 )
 ordinary_blocks = st.one_of(
@@ -113,7 +211,9 @@ ordinary_blocks = st.one_of(
     st.lists(sentences.map("| {} | b |".format), min_size=1, max_size=5).map(
         lambda rows: "\n".join(["| a | b |", "|---|---|", *rows])
     ),
-    st.sampled_from(["---", "***", "    indented code", "Setext\n======", "Setext two\n---"]),
+    st.sampled_from(
+        ["---", "***", "    indented code", "Setext\n======", "Setext two\n---"]
+    ),
 )
 ordinary_notes = st.builds(
     "{}{}\n".format,

@@ -15,10 +15,37 @@ from vault_memory.markdown import document as document_module
 from vault_memory.markdown.document import SectionedDoc, parse, render
 
 FRAGMENTS = [
-    *[b"\n", b"\r", b"\r\n", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\x0c", b"\t", b"  "],
-    *[b"## A", b"B", b"---", b"===", b"- a", b"```", b"> ", b"...", b"title: x", b"[a]: b", b"<!--", b"-->"],
+    *[
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b"\0",
+        b"\xff",
+        b"\xef\xbb\xbf",
+        b"\xe2\x80\xa8",
+        b"\x0c",
+        b"\t",
+        b"  ",
+    ],
+    *[
+        b"## A",
+        b"B",
+        b"---",
+        b"===",
+        b"- a",
+        b"```",
+        b"> ",
+        b"...",
+        b"title: x",
+        b"[a]: b",
+        b"<!--",
+        b"-->",
+    ],
 ]
-ANY_BYTES = st.one_of(st.binary(max_size=200), st.lists(st.sampled_from(FRAGMENTS), max_size=14).map(b"".join))
+ANY_BYTES = st.one_of(
+    st.binary(max_size=200),
+    st.lists(st.sampled_from(FRAGMENTS), max_size=14).map(b"".join),
+)
 
 
 @given(ANY_BYTES)
@@ -47,25 +74,42 @@ def names_and_lines(text: str) -> list[tuple[str, int]]:
     return [
         (" ".join(inline.content.split()), heading.map[0])
         for heading, inline in pairwise(tokens)
-        if heading.type == "heading_open" and heading.tag == "h2" and heading.level == 0 and heading.map
+        if heading.type == "heading_open"
+        and heading.tag == "h2"
+        and heading.level == 0
+        and heading.map
     ]
 
 
 def names_and_lines_of(doc: SectionedDoc) -> list[tuple[str, int]]:
     found, above = [], doc.preamble
     for section in doc.sections:
-        found.append((section.name, len(above.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")) - 1))
+        found.append(
+            (
+                section.name,
+                len(above.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n"))
+                - 1,
+            )
+        )
         above += section.heading + section.body
     return found
 
 
-@given(notes, st.sampled_from(["\n", "\r\n", "\r"]), st.sampled_from(["", "---\na: b\n---\n", "---\na\n...\n"]))
+@given(
+    notes,
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.sampled_from(["", "---\na: b\n---\n", "---\na\n...\n"]),
+)
 @example("# a\nb\n\n## c\n```\n## d", "\r", "")
-def test_sections_are_the_top_level_headings_of_markdown_it(note: str, line_end: str, front: str) -> None:
+def test_sections_are_the_top_level_headings_of_markdown_it(
+    note: str, line_end: str, front: str
+) -> None:
     body = "\n" + note  # so that the note itself does not begin with front matter
     raw = (front + body).replace("\n", line_end).encode()
 
-    expected = [(name, line + front.count("\n")) for name, line in names_and_lines(body)]
+    expected = [
+        (name, line + front.count("\n")) for name, line in names_and_lines(body)
+    ]
     assert names_and_lines_of(parse(raw)) == expected
 
 
@@ -121,7 +165,9 @@ def test_sections_below_a_deep_list_are_found() -> None:
     for depth in (5, 15, 27):
         outline = "\n".join("  " * level + "- x" for level in range(depth))
 
-        assert [section.name for section in parse(f"{outline}\n\n## A\n".encode()).sections] == ["A"]
+        assert [
+            section.name for section in parse(f"{outline}\n\n## A\n".encode()).sections
+        ] == ["A"]
 
 
 def test_a_bom_stays_before_the_first_section() -> None:
@@ -151,13 +197,17 @@ WHOLE = document_module.line_starts
 RANDOMS = [Random(seed) for seed in range(50)]
 
 
-@pytest.mark.parametrize("broken", [lines_of_text, lines_without_the_last, lines_ending_in_newlines_only])
+@pytest.mark.parametrize(
+    "broken", [lines_of_text, lines_without_the_last, lines_ending_in_newlines_only]
+)
 def test_broken_line_counting_is_found_out(
     broken: Callable[[bytes], list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(document_module, "line_starts", broken)
 
-    assert any(is_wrong(f"a\u2028b\x0c\r\n{note}\r## x") for note in map(random_note, RANDOMS))
+    assert any(
+        is_wrong(f"a\u2028b\x0c\r\n{note}\r## x") for note in map(random_note, RANDOMS)
+    )
 
 
 def is_wrong(note: str) -> bool:
@@ -167,4 +217,6 @@ def is_wrong(note: str) -> bool:
         return True
     if not all(section.heading.strip() for section in doc.sections):
         return True
-    return render(doc) != note.encode() or names_and_lines_of(doc) != names_and_lines(note)
+    return render(doc) != note.encode() or names_and_lines_of(doc) != names_and_lines(
+        note
+    )

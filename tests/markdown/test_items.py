@@ -12,9 +12,13 @@ from vault_memory.markdown.items import ItemFields, normalised, parse_item
 
 
 def test_an_item_is_found_whole() -> None:
-    body = b"text\n- a\r\n  more\n  - child\n\n* b\n### deeper\n- not in the top region\n"
+    body = (
+        b"text\n- a\r\n  more\n  - child\n\n* b\n### deeper\n- not in the top region\n"
+    )
 
-    assert [(body[one.start : one.end], one.depth) for one in top_region(body).items] == [
+    assert [
+        (body[one.start : one.end], one.depth) for one in top_region(body).items
+    ] == [
         (b"- a\r\n  more\n  - child\n", 1),
         (b"  - child\n", 2),
         (b"* b\n", 1),
@@ -35,7 +39,10 @@ def test_items_lie_in_order_and_inside_one_another(body: bytes) -> None:
     ("line", "fields"),
     [
         ("- Likes tea", ItemFields("Likes tea")),
-        ("- Likes tea (2026-01-28, ref:1235)", ItemFields("Likes tea", date=date(2026, 1, 28), ref="1235")),
+        (
+            "- Likes tea (2026-01-28, ref:1235)",
+            ItemFields("Likes tea", date=date(2026, 1, 28), ref="1235"),
+        ),
         (
             '- [relationship] Worries about work — "my boss is terrible" (2026-02-03, ref:1301, origin:talk)',
             ItemFields(
@@ -62,13 +69,19 @@ def test_items_lie_in_order_and_inside_one_another(body: bytes) -> None:
         ),
         ("- Met Bob (at noon)", ItemFields("Met Bob (at noon)")),
         ("- Met Bob (at noon, ref:1)", ItemFields("Met Bob (at noon, ref:1)")),
-        ("- Met Bob (2026-01-28, at noon)", ItemFields("Met Bob (at noon)", date=date(2026, 1, 28))),
+        (
+            "- Met Bob (2026-01-28, at noon)",
+            ItemFields("Met Bob (at noon)", date=date(2026, 1, 28)),
+        ),
         ("- Met Bob (2026-13-28)", ItemFields("Met Bob (2026-13-28)")),
         ("- Met Bob (ref:1, conf:7)", ItemFields("Met Bob (ref:1, conf:7)")),
         ("- [site](x.org) is down", ItemFields("[site](x.org) is down")),
         ("- [[Home]] is warm", ItemFields("[[Home]] is warm")),
         ("- [ ] call mum", ItemFields("call mum")),
-        ("* a\n  b (2026-01-28)\n  - child (2026-01-29)", ItemFields("a b", date=date(2026, 1, 28))),
+        (
+            "* a\n  b (2026-01-28)\n  - child (2026-01-29)",
+            ItemFields("a b", date=date(2026, 1, 28)),
+        ),
         ("- [идея] чай", ItemFields("чай", type="идея")),
         ("", ItemFields("")),
         ("-", ItemFields("")),

@@ -29,14 +29,18 @@ def _sign(number: int) -> Callable[[str], str]:
 
 
 def _wide(mark: str) -> str:
-    return "".join(chr(ord(letter) + 0xFEE0) if "!" <= letter <= "~" else letter for letter in mark)
+    return "".join(
+        chr(ord(letter) + 0xFEE0) if "!" <= letter <= "~" else letter for letter in mark
+    )
 
 
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "plain": str,
     "in the other case": str.swapcase,
     "in full width": _wide,
-    "with letters that look alike": lambda mark: "".join(LOOK_ALIKES.get(letter, letter) for letter in mark),
+    "with letters that look alike": lambda mark: "".join(
+        LOOK_ALIKES.get(letter, letter) for letter in mark
+    ),
     "with letters that nobody sees": lambda mark: "\u200b".join(mark),
     "with a combining letter": lambda mark: mark[0] + "\u0338" + mark[1:],
     "with a blank": lambda mark: mark[0] + " " + mark[1:],
@@ -46,13 +50,29 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "as a number": _sign(1),
     "as JSON": _sign(2),
     "within itself": lambda mark: mark[:1] + mark + mark[1:],
-    "half on each side of a break": lambda mark: mark[: len(mark) // 2] + "\n" + mark[len(mark) // 2 :],
+    "half on each side of a break": lambda mark: (
+        mark[: len(mark) // 2] + "\n" + mark[len(mark) // 2 :]
+    ),
 }
-ANSWERS = {f"{what}, {how}": spelled(mark) for what, mark in MARKS.items() for how, spelled in SPELLINGS.items()}
+ANSWERS = {
+    f"{what}, {how}": spelled(mark)
+    for what, mark in MARKS.items()
+    for how, spelled in SPELLINGS.items()
+}
 """154 texts by what they try"""
 
-FOLDED_MARKS = ("</vault-memory", "<vault-memory", "<|im", "[inst]", "[/inst]", "<sys>", "</s>", "<startof",
-                "[systemprompt]", "<system>")  # fmt: skip
+FOLDED_MARKS = (
+    "</vault-memory",
+    "<vault-memory",
+    "<|im",
+    "[inst]",
+    "[/inst]",
+    "<sys>",
+    "</s>",
+    "<startof",
+    "[systemprompt]",
+    "<system>",
+)
 """What no model may read inside of a quotation, as `folded` writes it"""
 
 

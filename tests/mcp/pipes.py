@@ -14,14 +14,20 @@ class Pipe:
 
     def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
         self.process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
 
     def send(self, *messages: object) -> None:
         """Each as one line; bytes as they are."""
         assert self.process.stdin is not None
         for message in messages:
-            line = message if isinstance(message, bytes) else json.dumps(message).encode()
+            line = (
+                message if isinstance(message, bytes) else json.dumps(message).encode()
+            )
             self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
 
@@ -37,13 +43,19 @@ class Pipe:
         return answer
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        result: dict[str, Any] = self.ask("tools/call", name=tool, arguments=arguments)["result"]
+        result: dict[str, Any] = self.ask("tools/call", name=tool, arguments=arguments)[
+            "result"
+        ]
         return result
 
     def end(self) -> tuple[int, list[Any], str]:
         """Close its input; the exit code, what it still said, and its standard error."""
         out, errors = self.process.communicate(timeout=PATIENCE_SECONDS)
-        return self.process.returncode, [json.loads(line) for line in out.splitlines()], errors.decode()
+        return (
+            self.process.returncode,
+            [json.loads(line) for line in out.splitlines()],
+            errors.decode(),
+        )
 
 
 def request(method: str, id_: object = 1, **params: Any) -> dict[str, Any]:
@@ -52,8 +64,11 @@ def request(method: str, id_: object = 1, **params: Any) -> dict[str, Any]:
 
 def hello(version: str = "2025-06-18") -> dict[str, Any]:
     return request(
-        "initialize", protocolVersion=version, capabilities={}, clientInfo={"name": "x", "version": "1"}
-    )  # fmt: skip
+        "initialize",
+        protocolVersion=version,
+        capabilities={},
+        clientInfo={"name": "x", "version": "1"},
+    )
 
 
 @contextmanager

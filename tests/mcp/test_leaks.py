@@ -11,7 +11,17 @@ import pytest
 from mcp import Client, MCPError
 from mcp.types import Tool
 
-from tests.mcp.vaults import ALICE, BOB, WORDS, answer, contents, pages, refusal, talk, words
+from tests.mcp.vaults import (
+    ALICE,
+    BOB,
+    WORDS,
+    answer,
+    contents,
+    pages,
+    refusal,
+    talk,
+    words,
+)
 from tests.scenarios.outside import Outside
 from vault_memory import VaultMemory
 from vault_memory.errors import VaultUnreachable
@@ -19,7 +29,13 @@ from vault_memory.mcp.http_session import Serving
 from vault_memory.mcp.resources import ON_A_PAGE, uri_of
 from vault_memory.rules.paths.caller import Caller
 
-CALLERS = {"alice": ALICE, "bob": BOB, "nobody": Caller("nobody"), "main": Caller("main"), "ali": Caller("ali", "har")}
+CALLERS = {
+    "alice": ALICE,
+    "bob": BOB,
+    "nobody": Caller("nobody"),
+    "main": Caller("main"),
+    "ali": Caller("ali", "har"),
+}
 NAMES = ("alice", "bob", "harbour", "kitchen", "crew")
 MEANT = {"integer": 3, "boolean": True}
 
@@ -33,23 +49,49 @@ def probes(memory: VaultMemory, caller: Caller) -> list[str]:
     strange = [scope for scope in WORDS if scope not in caller.scopes(memory.layout)]
     paths = list(pages(strange[0], WORDS[strange[0]]))
     facts = [fact.id for fact in memory.facts(scopes=strange[:1], entity="ferry")]
-    spellings = ["*", "", "user:*", "ferry OR scope:user", '" OR 1 --', "ferry\nuser: bob", "../Users", "bob' ferry"]
-    return ["the ferry's secret", "ferry", "boat", *spellings, *strange, *NAMES, *paths, *facts, facts[0][:4]]
+    spellings = [
+        "*",
+        "",
+        "user:*",
+        "ferry OR scope:user",
+        '" OR 1 --',
+        "ferry\nuser: bob",
+        "../Users",
+        "bob' ferry",
+    ]
+    return [
+        "the ferry's secret",
+        "ferry",
+        "boat",
+        *spellings,
+        *strange,
+        *NAMES,
+        *paths,
+        *facts,
+        facts[0][:4],
+    ]
 
 
 def calls(tool: Tool, probe: str) -> Iterator[dict[str, Any]]:
     """The tool with this probe in the place of each text that it takes."""
     properties = tool.input_schema["properties"]
-    base = {name: MEANT.get(properties[name]["type"], "ferry") for name in tool.input_schema["required"]}
+    base = {
+        name: MEANT.get(properties[name]["type"], "ferry")
+        for name in tool.input_schema["required"]
+    }
     texts = [
-        name for name, one in properties.items() if one.get("type") == "string" and not {"pattern", "format"} & set(one)
+        name
+        for name, one in properties.items()
+        if one.get("type") == "string" and not {"pattern", "format"} & set(one)
     ]
     yield from ({**base, name: probe} for name in texts)
     if not texts:
         yield base
 
 
-def everything_said(memory: VaultMemory, caller: Caller, *, changing: bool) -> Iterator[tuple[str, str, str]]:
+def everything_said(
+    memory: VaultMemory, caller: Caller, *, changing: bool
+) -> Iterator[tuple[str, str, str]]:
     """What each call says: the tool, the probe, and the answer."""
     asked = probes(memory, caller)
 
@@ -61,7 +103,9 @@ def everything_said(memory: VaultMemory, caller: Caller, *, changing: bool) -> I
             for probe in asked:
                 for arguments in calls(tool, probe):
                     result = await client.call_tool(tool.name, arguments)
-                    whole = words(result) + json.dumps(result.structured_content, ensure_ascii=False)
+                    whole = words(result) + json.dumps(
+                        result.structured_content, ensure_ascii=False
+                    )
                     found.append((tool.name, probe, whole))
         return found
 
@@ -69,7 +113,9 @@ def everything_said(memory: VaultMemory, caller: Caller, *, changing: bool) -> I
 
 
 @pytest.mark.parametrize("who", CALLERS)
-def test_no_tool_that_reads_shows_a_word_or_a_name_of_others(shelf: VaultMemory, who: str):
+def test_no_tool_that_reads_shows_a_word_or_a_name_of_others(
+    shelf: VaultMemory, who: str
+):
     caller = CALLERS[who]
     own, scopes = open_to(shelf, caller), set(caller.scopes(shelf.layout))
     others = {name for name in NAMES if not any(name in scope for scope in scopes)}
@@ -78,14 +124,19 @@ def test_no_tool_that_reads_shows_a_word_or_a_name_of_others(shelf: VaultMemory,
     for tool, probe, said in everything_said(shelf, caller, changing=False):
         shown = {word for word in WORDS.values() if word in said and word not in probe}
         assert shown <= own, (tool, probe)
-        assert not {name for name in others if name in said and name not in probe}, (tool, probe)
+        assert not {name for name in others if name in said and name not in probe}, (
+            tool,
+            probe,
+        )
         seen |= shown
 
     assert seen == own, "what is theirs is shown, so the words could be seen"
 
 
 @pytest.mark.parametrize("who", ["alice"])
-def test_no_tool_that_changes_shows_or_touches_anything_of_others(memory: VaultMemory, filled: Outside, who: str):
+def test_no_tool_that_changes_shows_or_touches_anything_of_others(
+    memory: VaultMemory, filled: Outside, who: str
+):
     caller = CALLERS[who]
     own = open_to(memory, caller)
     strange = [scope for scope in WORDS if scope not in caller.scopes(memory.layout)]
@@ -93,7 +144,9 @@ def test_no_tool_that_changes_shows_or_touches_anything_of_others(memory: VaultM
     several = everything_said(memory, caller, changing=True)
 
     for tool, probe, said in several:
-        assert {word for word in WORDS.values() if word in said and word not in probe} <= own, (tool, probe)
+        assert {
+            word for word in WORDS.values() if word in said and word not in probe
+        } <= own, (tool, probe)
 
     assert contents(filled, strange) == before
     touched = {memory.layout.place(record.note).scope for record in memory.log()}
@@ -114,7 +167,11 @@ def test_resources_are_those_of_the_caller(shelf: VaultMemory, who: str):
         listed = {one.name for one in (await client.list_resources()).resources}
         given = {}
         for note in every:
-            for uri in (uri_of(note), f"vault://{note}", uri_of(note).replace("/alice/", "/alice/../bob/")):
+            for uri in (
+                uri_of(note),
+                f"vault://{note}",
+                uri_of(note).replace("/alice/", "/alice/../bob/"),
+            ):
                 try:
                     given[uri] = (await client.read_resource(uri)).contents[0].text
                 except MCPError as error:
@@ -127,7 +184,9 @@ def test_resources_are_those_of_the_caller(shelf: VaultMemory, who: str):
     assert len(every) < ON_A_PAGE
     assert listed == readable
     assert {uri.removeprefix("vault://").removeprefix("/") for uri in given} == readable
-    assert {word for word in WORDS.values() if word in "".join(given.values())} == open_to(shelf, caller)
+    assert {
+        word for word in WORDS.values() if word in "".join(given.values())
+    } == open_to(shelf, caller)
 
 
 @pytest.mark.parametrize(
@@ -153,15 +212,25 @@ def test_no_spelling_of_a_uri_leads_elsewhere(shelf: VaultMemory, uri: str):
     talk(shelf, chat)
 
 
-def test_a_link_to_a_note_of_somebody_else_is_not_followed(memory: VaultMemory, filled: Outside):
-    (filled.vault / "Users/alice/memories/link.md").symlink_to(filled.vault / "Users/bob/memories/plan.md")
+def test_a_link_to_a_note_of_somebody_else_is_not_followed(
+    memory: VaultMemory, filled: Outside
+):
+    (filled.vault / "Users/alice/memories/link.md").symlink_to(
+        filled.vault / "Users/bob/memories/plan.md"
+    )
 
-    assert "bittern" not in refusal(memory, "memory_get", note="Users/alice/memories/link.md")
+    assert "bittern" not in refusal(
+        memory, "memory_get", note="Users/alice/memories/link.md"
+    )
     assert "bittern" not in json.dumps(answer(memory, "memory_search", query="bittern"))
 
 
 def test_notes_of_others_that_are_stale_are_not_named(shelf: VaultMemory):
-    shelf.dirty = lambda: ["Users/bob/memories/plan.md", "Users/alice/memories/plan.md", "elsewhere.md"]
+    shelf.dirty = lambda: [
+        "Users/bob/memories/plan.md",
+        "Users/alice/memories/plan.md",
+        "elsewhere.md",
+    ]
     try:
         for tool, about in (("memory_search", "query"), ("memory_context", "prompt")):
             found = answer(shelf, tool, **{about: "ferry"})
@@ -174,25 +243,39 @@ def test_notes_of_others_that_are_stale_are_not_named(shelf: VaultMemory):
 def test_no_error_names_a_folder_of_the_machine(shelf: VaultMemory, filled: Outside):
     serving = Serving(shelf, ALICE)
     errors = [
-        VaultUnreachable(f"there is no folder `{shelf.root}`", hint=f"look into {shelf.state.path}"),
+        VaultUnreachable(
+            f"there is no folder `{shelf.root}`", hint=f"look into {shelf.state.path}"
+        ),
         VaultUnreachable("`/srv/data/notes` cannot be opened", hint="mount it"),
     ]
 
     told = [serving.told(error) for error in errors]
 
-    assert told == ["there is no folder `…`\n\nhint: look into …", "`…` cannot be opened\n\nhint: mount it"]
+    assert told == [
+        "there is no folder `…`\n\nhint: look into …",
+        "`…` cannot be opened\n\nhint: mount it",
+    ]
 
 
-def test_a_vault_that_went_away_is_an_error_without_its_place(memory: VaultMemory, filled: Outside):
+def test_a_vault_that_went_away_is_an_error_without_its_place(
+    memory: VaultMemory, filled: Outside
+):
     filled.vault.rename(filled.vault.with_name("elsewhere"))
 
-    for tool, arguments in (("memory_search", {"query": "ferry"}), ("memory_remember", {"text": "Sails on Sunday"})):
+    for tool, arguments in (
+        ("memory_search", {"query": "ferry"}),
+        ("memory_remember", {"text": "Sails on Sunday"}),
+    ):
         said = refusal(memory, tool, **arguments)
-        assert said.startswith(("error: there is no folder `…`\n", "error: `…` cannot be reached"))
+        assert said.startswith(
+            ("error: there is no folder `…`\n", "error: `…` cannot be reached")
+        )
         assert str(filled.vault.parent) not in said
 
 
-def test_what_fails_unexpectedly_tells_nothing_of_itself(memory: VaultMemory, caplog: pytest.LogCaptureFixture):
+def test_what_fails_unexpectedly_tells_nothing_of_itself(
+    memory: VaultMemory, caplog: pytest.LogCaptureFixture
+):
     def fails() -> tuple[str, ...]:
         raise RuntimeError("nobody thought of this")
 
@@ -202,4 +285,6 @@ def test_what_fails_unexpectedly_tells_nothing_of_itself(memory: VaultMemory, ca
 
     assert said.startswith("error: the memory cannot do this now")
     assert "nobody thought" not in said
-    assert [record.message for record in caplog.records] == ["memory_search failed: RuntimeError"]
+    assert [record.message for record in caplog.records] == [
+        "memory_search failed: RuntimeError"
+    ]

@@ -57,7 +57,9 @@ class Talk:
 
 
 @contextmanager
-def held_up(memory: VaultMemory) -> Iterator[tuple[Talk, threading.Event, threading.Semaphore]]:
+def held_up(
+    memory: VaultMemory,
+) -> Iterator[tuple[Talk, threading.Event, threading.Semaphore]]:
     """A loop whose calls wait for the event; the semaphore counts those that have begun."""
     go, begun = threading.Event(), threading.Semaphore(0)
 
@@ -71,15 +73,25 @@ def held_up(memory: VaultMemory) -> Iterator[tuple[Talk, threading.Event, thread
 
 
 def cancellation(id_: object) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id_}}
+    return {
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": {"requestId": id_},
+    }
 
 
-def test_a_call_that_was_cancelled_is_not_answered_and_holds_up_no_other(shelf: VaultMemory):
+def test_a_call_that_was_cancelled_is_not_answered_and_holds_up_no_other(
+    shelf: VaultMemory,
+):
     with held_up(shelf) as (talk, go, begun):
-        talk.send(request("tools/call", 1, **STATS), request("tools/call", "1", **STATS))
+        talk.send(
+            request("tools/call", 1, **STATS), request("tools/call", "1", **STATS)
+        )
         for _ in range(2):
             assert begun.acquire(timeout=30)
-        talk.send(cancellation(1), cancellation(77), cancellation(True), request("ping", 2))
+        talk.send(
+            cancellation(1), cancellation(77), cancellation(True), request("ping", 2)
+        )
         assert talk.next() == {"jsonrpc": "2.0", "id": 2, "result": {}}
         go.set()
         rest = talk.end()
@@ -88,13 +100,17 @@ def test_a_call_that_was_cancelled_is_not_answered_and_holds_up_no_other(shelf: 
     assert "result" in rest[0]
 
 
-def test_a_call_that_waits_for_its_turn_is_not_begun_after_its_cancellation(shelf: VaultMemory):
+def test_a_call_that_waits_for_its_turn_is_not_begun_after_its_cancellation(
+    shelf: VaultMemory,
+):
     with held_up(shelf) as (talk, go, begun):
         running = range(stdio.MOST_THREADS)
         talk.send(*(request("tools/call", number, **STATS) for number in running))
         for _ in running:
             assert begun.acquire(timeout=30)
-        talk.send(request("tools/call", 100, **STATS), cancellation(100), request("ping", 101))
+        talk.send(
+            request("tools/call", 100, **STATS), cancellation(100), request("ping", 101)
+        )
         assert talk.next()["id"] == 101
         go.set()
         rest = talk.end()
@@ -108,7 +124,13 @@ def test_a_batch_is_answered_without_the_call_that_was_cancelled(shelf: VaultMem
     with held_up(shelf) as (talk, go, begun):
         talk.send(request("initialize", 0, protocolVersion="2025-03-26"))
         talk.next()
-        talk.send([request("ping", 1), request("tools/call", 2, **STATS), request("tools/call", 3, **STATS)])
+        talk.send(
+            [
+                request("ping", 1),
+                request("tools/call", 2, **STATS),
+                request("tools/call", 3, **STATS),
+            ]
+        )
         for _ in range(2):
             assert begun.acquire(timeout=30)
         talk.send(cancellation(2), request("ping", 4))
@@ -119,11 +141,18 @@ def test_a_batch_is_answered_without_the_call_that_was_cancelled(shelf: VaultMem
     assert sorted(answer["id"] for answer in batch) == [1, 3]
 
 
-def test_an_id_in_use_and_too_many_calls_are_refused(shelf: VaultMemory, monkeypatch: pytest.MonkeyPatch):
+def test_an_id_in_use_and_too_many_calls_are_refused(
+    shelf: VaultMemory, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(stdio, "MOST_WAITING", 3)
     with held_up(shelf) as (talk, go, _):
-        talk.send(*(request("tools/call", number, **STATS) for number in (1, 2, 2, 3, 4)))
-        refused = {(answer["id"], answer["error"]["code"]) for answer in (talk.next(), talk.next())}
+        talk.send(
+            *(request("tools/call", number, **STATS) for number in (1, 2, 2, 3, 4))
+        )
+        refused = {
+            (answer["id"], answer["error"]["code"])
+            for answer in (talk.next(), talk.next())
+        }
         go.set()
         rest = talk.end()
 
@@ -149,7 +178,10 @@ def test_a_host_whose_pipes_do_not_block_is_served(shelf: VaultMemory):
     os.set_blocking(talk.source, False)
     os.set_blocking(talk.sink, False)
 
-    talk.send(request("tools/list", 1), *(request("tools/list", number) for number in range(2, 12)))
+    talk.send(
+        request("tools/list", 1),
+        *(request("tools/list", number) for number in range(2, 12)),
+    )
 
     assert [talk.next()["id"] for _ in range(11)] == list(range(1, 12))
     assert talk.end() == []
@@ -169,12 +201,21 @@ def lines_of(blocks: list[bytes]) -> list[bytes | TooLong]:
     return found
 
 
-PIECES = st.lists(st.sampled_from([b"a", b"bcd", b"\n", b"\n\n", b"e" * 7, b"f" * 40, b'{"id": 5,']), max_size=12)
+PIECES = st.lists(
+    st.sampled_from([b"a", b"bcd", b"\n", b"\n\n", b"e" * 7, b"f" * 40, b'{"id": 5,']),
+    max_size=12,
+)
 
 
 @given(pieces=PIECES)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_lines_are_the_same_wherever_they_are_cut(pieces: list[bytes], monkeypatch: pytest.MonkeyPatch):
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_lines_are_the_same_wherever_they_are_cut(
+    pieces: list[bytes], monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(json_lines, "LARGEST", 20)
     whole = b"".join(pieces)
     expected = whole.split(b"\n")
@@ -183,7 +224,9 @@ def test_lines_are_the_same_wherever_they_are_cut(pieces: list[bytes], monkeypat
 
     found = lines_of(pieces)
 
-    assert [isinstance(line, TooLong) for line in found] == [len(line) > 20 for line in expected]
+    assert [isinstance(line, TooLong) for line in found] == [
+        len(line) > 20 for line in expected
+    ]
     for line, text in zip(found, expected, strict=True):
         if isinstance(line, TooLong):
             assert line.front[:21] == text[:21]
@@ -193,31 +236,71 @@ def test_lines_are_the_same_wherever_they_are_cut(pieces: list[bytes], monkeypat
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 IDS = st.integers() | st.text(max_size=5) | JSON
 METHODS = st.sampled_from(
-    ["initialize", "ping", "tools/list", "tools/call", "resources/read", "notifications/cancelled", "server/discover"]
+    [
+        "initialize",
+        "ping",
+        "tools/list",
+        "tools/call",
+        "resources/read",
+        "notifications/cancelled",
+        "server/discover",
+    ]
 )
 MESSAGES = (
     JSON
-    | st.fixed_dictionaries({"jsonrpc": st.just("2.0"), "method": METHODS}, optional={"id": IDS, "params": JSON})
-    | st.lists(st.fixed_dictionaries({"jsonrpc": st.just("2.0"), "method": METHODS, "id": IDS}), max_size=3)
+    | st.fixed_dictionaries(
+        {"jsonrpc": st.just("2.0"), "method": METHODS},
+        optional={"id": IDS, "params": JSON},
+    )
+    | st.lists(
+        st.fixed_dictionaries(
+            {"jsonrpc": st.just("2.0"), "method": METHODS, "id": IDS}
+        ),
+        max_size=3,
+    )
 )
 
 
 @given(messages=st.lists(MESSAGES, max_size=6))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_a_client_says_the_next_question_is_answered(shelf: VaultMemory, messages: list[Any]):
+@settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_whatever_a_client_says_the_next_question_is_answered(
+    shelf: VaultMemory, messages: list[Any]
+):
     talk = Talk(lambda: Serving(shelf, ALICE))
     talk.send(*messages, request("ping", "last"))
     answers = talk.end()
 
-    single = [answer for found in answers for answer in (found if isinstance(found, list) else [found])]
+    single = [
+        answer
+        for found in answers
+        for answer in (found if isinstance(found, list) else [found])
+    ]
     assert {"jsonrpc": "2.0", "id": "last", "result": {}} in single
-    assert all(answer["jsonrpc"] == "2.0" and ("result" in answer) != ("error" in answer) for answer in single)
+    assert all(
+        answer["jsonrpc"] == "2.0" and ("result" in answer) != ("error" in answer)
+        for answer in single
+    )
     for message in messages:
-        if isinstance(message, dict) and message.get("jsonrpc") == "2.0" and isinstance(message.get("id"), str):
+        if (
+            isinstance(message, dict)
+            and message.get("jsonrpc") == "2.0"
+            and isinstance(message.get("id"), str)
+        ):
             assert message["id"] in {answer["id"] for answer in single}

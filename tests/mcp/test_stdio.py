@@ -15,7 +15,11 @@ from tests.mcp.pipes import Pipe, hello, piped, request
 from tests.mcp.vaults import PLAN, fill
 from tests.scenarios.outside import PATIENCE_SECONDS, PROGRAM, Outside, at, until
 from vault_memory.mcp.json_lines import LARGEST
-from vault_memory.mcp.protocol import HANDSHAKE_VERSIONS, STATELESS_VERSIONS, VERSION_KEY
+from vault_memory.mcp.protocol import (
+    HANDSHAKE_VERSIONS,
+    STATELESS_VERSIONS,
+    VERSION_KEY,
+)
 
 STATS = {"name": "memory_stats", "arguments": {}}
 SEARCH = request("tools/call", 2, name="memory_search", arguments={"query": "ferry"})
@@ -32,9 +36,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Outside:
 
 
 @pytest.mark.parametrize("asked", [*HANDSHAKE_VERSIONS, "2023-01-01", "2030-01-01"])
-def test_a_client_of_any_version_is_answered_in_it_or_offered_the_newest(place: Outside, asked: str):
+def test_a_client_of_any_version_is_answered_in_it_or_offered_the_newest(
+    place: Outside, asked: str
+):
     with piped(place) as pipe:
-        pipe.send(hello(asked), {"jsonrpc": "2.0", "method": "notifications/initialized"})
+        pipe.send(
+            hello(asked), {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        )
         result = pipe.next()["result"]
 
         expected = asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
@@ -58,9 +66,14 @@ def test_a_client_without_a_handshake_names_the_version_in_each_request(place: O
             assert "serverInfo" in next(iter(result["_meta"]))
 
         for version, code in (("2031-01-01", -32022), (3, -32602)):
-            refused = pipe.ask("tools/list", _meta={**meta, VERSION_KEY: version})["error"]
+            refused = pipe.ask("tools/list", _meta={**meta, VERSION_KEY: version})[
+                "error"
+            ]
             assert refused["code"] == code
-        assert pipe.ask("tools/list", _meta={VERSION_KEY: "2026-07-28"})["error"]["code"] == -32602
+        assert (
+            pipe.ask("tools/list", _meta={VERSION_KEY: "2026-07-28"})["error"]["code"]
+            == -32602
+        )
         assert pipe.ask("server/discover")["error"]["code"] == -32602
         assert pipe.ask("ping", _meta=meta)["error"]["code"] == -32601
 
@@ -79,18 +92,41 @@ REFUSED: list[tuple[bytes, int, object]] = [
     (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600, None),
     (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600, None),
     (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', -32600, None),
-    (b'{"jsonrpc": "2.0", "id": 100000000000000000000, "method": "ping"}', -32600, None),
+    (
+        b'{"jsonrpc": "2.0", "id": 100000000000000000000, "method": "ping"}',
+        -32600,
+        None,
+    ),
     (b'{"jsonrpc": "2.0", "id": 1, "method": "prompts/list"}', -32601, 1),
-    (b'{"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "info"}}', -32601, 1),
+    (
+        b'{"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "info"}}',
+        -32601,
+        1,
+    ),
     (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}', -32602, 1),
     (b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}', -32602, 1),
-    (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 3}}', -32602, 1),
-    (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}', -32602, 1),
-    (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_stats", "arguments": 3}}',
-     -32602, 1),
-    (b'{"jsonrpc": "2.0", "id": 1, "method": "resources/list", "params": {"cursor": 3}}', -32602, 1),
+    (
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 3}}',
+        -32602,
+        1,
+    ),
+    (
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}',
+        -32602,
+        1,
+    ),
+    (
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_stats", "arguments": 3}}',
+        -32602,
+        1,
+    ),
+    (
+        b'{"jsonrpc": "2.0", "id": 1, "method": "resources/list", "params": {"cursor": 3}}',
+        -32602,
+        1,
+    ),
     (b'{"jsonrpc": "2.0", "id": 1, "method": "resources/read"}', -32602, 1),
-]  # fmt: skip
+]
 
 
 def test_a_client_does_not_wait_for_ever_after_a_line_that_is_wrong(place: Outside):
@@ -98,7 +134,11 @@ def test_a_client_does_not_wait_for_ever_after_a_line_that_is_wrong(place: Outsi
         for line, code, id_ in REFUSED:
             pipe.send(b"", line)
             refused = pipe.next()
-            assert (refused["jsonrpc"], refused["id"], refused["error"]["code"]) == ("2.0", id_, code), line
+            assert (refused["jsonrpc"], refused["id"], refused["error"]["code"]) == (
+                "2.0",
+                id_,
+                code,
+            ), line
             assert refused["error"]["message"], line
             assert pipe.ask("ping")["result"] == {}
         assert pipe.end() == (0, [], "")
@@ -109,7 +149,11 @@ def test_what_needs_no_answer_gets_none(place: Outside):
         pipe.send(
             {"jsonrpc": "2.0", "method": "ping"},
             {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"},
-            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": [1]}},
+            {
+                "jsonrpc": "2.0",
+                "method": "notifications/cancelled",
+                "params": {"requestId": [1]},
+            },
             {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": [1]},
             {"jsonrpc": "2.0", "id": 7, "result": {}},
             {"jsonrpc": "2.0", "id": 8, "error": {"code": 1, "message": "no"}},
@@ -126,8 +170,13 @@ def test_half_a_letter_in_an_argument_is_told_in_words(place: Outside):
 
 
 @pytest.mark.parametrize("version", HANDSHAKE_VERSIONS)
-def test_an_array_of_messages_is_taken_where_the_version_has_arrays(place: Outside, version: str):
-    several = [request("ping", 5), {"jsonrpc": "2.0", "method": "notifications/initialized"}]
+def test_an_array_of_messages_is_taken_where_the_version_has_arrays(
+    place: Outside, version: str
+):
+    several = [
+        request("ping", 5),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    ]
     several += [request("tools/call", 6, **STATS), request("initialize", 7), "x"]
     with piped(place) as pipe:
         pipe.send(several)
@@ -142,7 +191,9 @@ def test_an_array_of_messages_is_taken_where_the_version_has_arrays(place: Outsi
             assert answers.keys() == {5, 6, 7, None}
             assert "result" in answers[5]
             assert answers[6]["result"]["structuredContent"]
-            assert answers[7]["error"]["code"] == answers[None]["error"]["code"] == -32600
+            assert (
+                answers[7]["error"]["code"] == answers[None]["error"]["code"] == -32600
+            )
         else:
             assert (answer["id"], answer["error"]["code"]) == (None, -32600)
             assert pipe.next()["error"]["code"] == -32600
@@ -160,9 +211,20 @@ def peak(pid: int) -> int:
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="memory is read from /proc")
 def test_a_message_of_any_size_is_refused_by_its_id_and_fills_no_memory(place: Outside):
     huge = "x" * (8 * LARGEST)
-    in_front = request("tools/call", 3, name="memory_search", arguments={"query": huge, "id": 9})
-    at_end = {"method": "tools/call", "params": {"id": 9, "query": huge}, "jsonrpc": "2.0", "id": "last"}
-    inside = {"jsonrpc": "2.0", "method": "tools/call", "params": {"query": huge, "id": 9}}
+    in_front = request(
+        "tools/call", 3, name="memory_search", arguments={"query": huge, "id": 9}
+    )
+    at_end = {
+        "method": "tools/call",
+        "params": {"id": 9, "query": huge},
+        "jsonrpc": "2.0",
+        "id": "last",
+    }
+    inside = {
+        "jsonrpc": "2.0",
+        "method": "tools/call",
+        "params": {"query": huge, "id": 9},
+    }
     with piped(place) as pipe:
         pipe.ask("tools/list")
         before = peak(pipe.process.pid)
@@ -177,7 +239,11 @@ def test_a_message_of_any_size_is_refused_by_its_id_and_fills_no_memory(place: O
 
 def test_all_that_was_asked_is_answered_before_the_end(place: Outside):
     with piped(place) as pipe:
-        pipe.send(hello(), SEARCH, *(request("tools/call", number, **STATS) for number in range(3, 30)))
+        pipe.send(
+            hello(),
+            SEARCH,
+            *(request("tools/call", number, **STATS) for number in range(3, 30)),
+        )
         code, answers, errors = pipe.end()
 
     assert (code, errors) == (0, "")
@@ -221,7 +287,9 @@ def test_what_else_is_printed_goes_to_standard_error(place: Outside):
     assert errors.count("stray") == 3
 
 
-@pytest.mark.parametrize(("number", "expected"), [(signal.SIGTERM, 0), (signal.SIGINT, -signal.SIGINT)])
+@pytest.mark.parametrize(
+    ("number", "expected"), [(signal.SIGTERM, 0), (signal.SIGINT, -signal.SIGINT)]
+)
 def test_a_signal_ends_it_without_a_word(place: Outside, number: int, expected: int):
     with piped(place) as pipe:
         pipe.send(hello())
@@ -263,10 +331,14 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked for in /proc")
+@pytest.mark.skipif(
+    not os.path.isdir("/proc/self"), reason="processes are looked for in /proc"
+)
 def test_a_client_that_is_killed_leaves_no_process(place: Outside):
     command = [sys.executable, "-c", PARENT, *place.command("mcp", "--user", "alice")]
-    parent = subprocess.Popen(command, env=place.environment, stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        command, env=place.environment, stdout=subprocess.PIPE, text=True
+    )
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())
     assert is_alive(pid)
@@ -278,7 +350,9 @@ def test_a_client_that_is_killed_leaves_no_process(place: Outside):
     until(lambda: not is_alive(pid), says="the server is still there")
 
 
-def test_nothing_is_lost_when_the_state_folder_is_deleted_under_a_server(tmp_path: Path):
+def test_nothing_is_lost_when_the_state_folder_is_deleted_under_a_server(
+    tmp_path: Path,
+):
     place = at(tmp_path)
     fill(place)
     place.quick = True
@@ -296,13 +370,20 @@ def test_nothing_is_lost_when_the_state_folder_is_deleted_under_a_server(tmp_pat
     place.ok("remember", "Plays the flute", "--user", "alice")
 
     assert added["structuredContent"]["outcome"] == "added"
-    assert waits["content"][0]["text"].startswith("pending: Users/alice/lantern/config/USER.md (an editor has the note")
+    assert waits["content"][0]["text"].startswith(
+        "pending: Users/alice/lantern/config/USER.md (an editor has the note"
+    )
     assert "Sings in a choir" in json.dumps(found)
     assert (code, errors) == (0, "")
-    assert all(text in note.read_text() for text in ("Sings in a choir", "Owns a red kite", "Plays the flute"))
+    assert all(
+        text in note.read_text()
+        for text in ("Sings in a choir", "Owns a red kite", "Plays the flute")
+    )
 
 
-def test_a_vault_that_is_away_is_told_to_the_model_and_served_when_it_is_back(tmp_path: Path):
+def test_a_vault_that_is_away_is_told_to_the_model_and_served_when_it_is_back(
+    tmp_path: Path,
+):
     place = at(tmp_path)
     fill(place)
     place.quick = True
@@ -324,7 +405,14 @@ def test_a_vault_that_is_away_is_told_to_the_model_and_served_when_it_is_back(tm
 
 
 @pytest.mark.parametrize(
-    "said", ["", "--user=", "--user=alice --scope=x", "--user=\udcff", "--user=alice --group=\udcff"]
+    "said",
+    [
+        "",
+        "--user=",
+        "--user=alice --scope=x",
+        "--user=\udcff",
+        "--user=alice --group=\udcff",
+    ],
 )
 def test_whose_memory_it_is_must_be_said(place: Outside, said: str):
     done = place.here("mcp", *said.split())
@@ -345,7 +433,12 @@ WITHOUT_SDK = "import sys; sys.modules['mcp'] = None\nfrom vault_memory.cli impo
 
 
 def test_it_needs_no_extra(place: Outside):
-    command = [sys.executable, "-c", WITHOUT_SDK, *place.command("mcp", "--user", "alice")[len(PROGRAM) :]]
+    command = [
+        sys.executable,
+        "-c",
+        WITHOUT_SDK,
+        *place.command("mcp", "--user", "alice")[len(PROGRAM) :],
+    ]
     pipe = Pipe(command, place.environment)
     pipe.send(hello(), SEARCH)
     code, answers, errors = pipe.end()
@@ -360,9 +453,17 @@ def portability(schema: Any, path: str) -> list[str]:
     if isinstance(schema, dict) and path.rpartition("/")[2] != "properties":
         if not isinstance(schema.get("type"), str):
             found.append(f"{path}: no single type")
-        found += [f"{path}: {key}" for key in ("anyOf", "oneOf", "allOf", "$ref", "not") if key in schema]
+        found += [
+            f"{path}: {key}"
+            for key in ("anyOf", "oneOf", "allOf", "$ref", "not")
+            if key in schema
+        ]
     if isinstance(schema, dict):
-        nested = ("properties", "items") if path.rpartition("/")[2] != "properties" else tuple(schema)
+        nested = (
+            ("properties", "items")
+            if path.rpartition("/")[2] != "properties"
+            else tuple(schema)
+        )
         for key in nested:
             if key in schema:
                 found += portability(schema[key], f"{path}/{key}")

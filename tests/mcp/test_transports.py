@@ -45,9 +45,17 @@ class Http:
     process: subprocess.Popen[str]
 
     def post(self, said: object, **headers: str) -> httpx.Response:
-        accepts = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {TOKENS['alice']}"}
+        accepts = {
+            "accept": "application/json, text/event-stream",
+            "authorization": f"Bearer {TOKENS['alice']}",
+        }
         told = {**accepts, "content-type": "application/json", **headers}
-        return httpx.post(f"{self.url}/mcp", content=json.dumps(said), headers=told, timeout=PATIENCE_SECONDS)
+        return httpx.post(
+            f"{self.url}/mcp",
+            content=json.dumps(said),
+            headers=told,
+            timeout=PATIENCE_SECONDS,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -58,18 +66,27 @@ def http(place: Outside) -> Iterator[Http]:
         file.touch(0o600)
         file.write_text(token)
         rows.append(f'[[serve.tokens]]\nuser = "{user}"\ntoken_file = "{file}"\n')
-        rows.append('channel = "harbour"\ngroups = ["crew"]\n' if user == "alice" else 'channel = "kitchen"\n')
+        rows.append(
+            'channel = "harbour"\ngroups = ["crew"]\n'
+            if user == "alice"
+            else 'channel = "kitchen"\n'
+        )
         rows.append("private = true\n")
     settings = place.home / "served.toml"
     settings.write_text("\n".join(rows))
     process = subprocess.Popen(
         place.command("--config", str(settings), "serve", "--port", "0"),
-        env=place.environment, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+        env=place.environment,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+    )
     try:
         assert process.stderr is not None
         line = process.stderr.readline()
-        assert line.startswith("listening on http://127.0.0.1:"), line + process.stderr.read()
+        assert line.startswith("listening on http://127.0.0.1:"), (
+            line + process.stderr.read()
+        )
         yield Http(line.split()[-1], process)
     finally:
         process.terminate()
@@ -91,7 +108,10 @@ def connect(request: pytest.FixtureRequest, place: Outside) -> Connect:
     async def over_stdio(user: str, mode: str) -> AsyncIterator[Client]:
         program, *arguments = place.command("mcp", "--user", user, *OPTIONS[user])
         async with Client(
-            StdioServerParameters(command=program, args=arguments, env=place.environment), mode=mode
+            StdioServerParameters(
+                command=program, args=arguments, env=place.environment
+            ),
+            mode=mode,
         ) as client:
             yield client
 
@@ -99,8 +119,13 @@ def connect(request: pytest.FixtureRequest, place: Outside) -> Connect:
     async def over_http(user: str, mode: str) -> AsyncIterator[Client]:
         found: Http = request.getfixturevalue("http")
         async with (
-            httpx2.AsyncClient(headers={"authorization": f"Bearer {TOKENS[user]}"}) as carrier,
-            Client(streamable_http_client(f"{found.url}/mcp", http_client=carrier), mode=mode) as client,
+            httpx2.AsyncClient(
+                headers={"authorization": f"Bearer {TOKENS[user]}"}
+            ) as carrier,
+            Client(
+                streamable_http_client(f"{found.url}/mcp", http_client=carrier),
+                mode=mode,
+            ) as client,
         ):
             yield client
 
@@ -126,14 +151,22 @@ def test_a_conversation(connect: Connect, mode: str):
             assert "memory_context" in client.instructions
             tools = {tool.name for tool in (await client.list_tools()).tools}
             assert {"memory_search", "memory_get"} <= tools
-            found = await client.call_tool("memory_search", {"query": "ferry", "limit": 20})
+            found = await client.call_tool(
+                "memory_search", {"query": "ferry", "limit": 20}
+            )
             assert not found.is_error
-            assert {word for word in WORDS.values() if word in words(found)} == OWN["alice"]
+            assert {word for word in WORDS.values() if word in words(found)} == OWN[
+                "alice"
+            ]
             note = await client.call_tool("memory_get", {"note": PLAN})
             assert "Paint the ferry" in note.structured_content["text"]
-            block = await client.call_tool("memory_context", {"prompt": "how is the ferry?"})
+            block = await client.call_tool(
+                "memory_context", {"prompt": "how is the ferry?"}
+            )
             assert "albatross" in words(block)
-            wrong = await client.call_tool("memory_search", {"query": "ferry", "user": "bob"})
+            wrong = await client.call_tool(
+                "memory_search", {"query": "ferry", "user": "bob"}
+            )
             assert (wrong.is_error, "user" in words(wrong)) == (True, True)
             with pytest.raises(MCPError, match="memory_everything"):
                 await client.call_tool("memory_everything", {})
@@ -178,9 +211,15 @@ def test_two_people_at_once_never_see_each_other(connect: Connect):
 
 
 HELLO = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
-}  # fmt: skip
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    },
+}
 SEARCH = {
     "jsonrpc": "2.0",
     "id": 2,
@@ -190,7 +229,14 @@ SEARCH = {
 
 
 @pytest.mark.parametrize(
-    "token", ["", "Bearer", "Bearer wrong", f"Basic {TOKENS['alice']}", f"Bearer {TOKENS['alice']}x"]
+    "token",
+    [
+        "",
+        "Bearer",
+        "Bearer wrong",
+        f"Basic {TOKENS['alice']}",
+        f"Bearer {TOKENS['alice']}x",
+    ],
 )
 def test_without_a_token_of_its_own_nobody_is_answered(http: Http, token: str):
     answer = http.post(SEARCH, authorization=token)
@@ -219,16 +265,51 @@ def test_requests_need_no_session_and_are_answered_in_json(http: Http):
     ("said", "code"),
     [
         ({"jsonrpc": "2.0", "id": 1, "method": "tools/burn"}, -32601),
-        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "nothing"}}, -32602),
-        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"arguments": {}}}, -32602),
-        ({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "file:///etc/passwd"}}, -32602),
-        ({**SEARCH, "params": {"name": "memory_search", "arguments": {"query": "half \ud83d"}}}, None),
+        (
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "tools/call",
+                "params": {"name": "nothing"},
+            },
+            -32602,
+        ),
+        (
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "tools/call",
+                "params": {"arguments": {}},
+            },
+            -32602,
+        ),
+        (
+            {
+                "jsonrpc": "2.0",
+                "id": 1,
+                "method": "resources/read",
+                "params": {"uri": "file:///etc/passwd"},
+            },
+            -32602,
+        ),
+        (
+            {
+                **SEARCH,
+                "params": {
+                    "name": "memory_search",
+                    "arguments": {"query": "half \ud83d"},
+                },
+            },
+            None,
+        ),
         ([], None),
         ("hello", None),
         ({"id": 1}, None),
     ],
 )
-def test_what_is_no_request_is_said_to_be_none(http: Http, said: object, code: int | None):
+def test_what_is_no_request_is_said_to_be_none(
+    http: Http, said: object, code: int | None
+):
     answer = http.post(said)
 
     assert answer.status_code < 500
@@ -240,8 +321,12 @@ def test_without_a_doorkeeper_nobody_is_answered(place: Outside):
     async def ask() -> httpx.Response:
         with opened(place) as memory:
             transport = httpx.ASGITransport(application(memory))
-            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-                return await client.post("/mcp", json=SEARCH, headers={"accept": "application/json"})
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://localhost"
+            ) as client:
+                return await client.post(
+                    "/mcp", json=SEARCH, headers={"accept": "application/json"}
+                )
 
     answer = anyio.run(ask)
 
@@ -251,14 +336,21 @@ def test_without_a_doorkeeper_nobody_is_answered(place: Outside):
 def test_other_ways_to_ask_are_refused(http: Http):
     for method in ("GET", "DELETE", "PUT"):
         token = {"authorization": f"Bearer {TOKENS['alice']}"}
-        assert httpx.request(method, f"{http.url}/mcp", headers=token, timeout=PATIENCE_SECONDS).status_code == 405
+        assert (
+            httpx.request(
+                method, f"{http.url}/mcp", headers=token, timeout=PATIENCE_SECONDS
+            ).status_code
+            == 405
+        )
     assert http.post({**SEARCH, "params": {"name": "x" * (2 << 20)}}).status_code == 413
 
 
 def test_a_daemon_that_runs_is_asked(place: Outside):
     async def reason(client: Client) -> str:
         found = await client.call_tool("memory_search", {"query": "ferry"})
-        assert {hit["scope"] for hit in found.structured_content["hits"]} == {"user:alice"}
+        assert {hit["scope"] for hit in found.structured_content["hits"]} == {
+            "user:alice"
+        }
         block = await client.call_tool("memory_context", {"prompt": "the ferry"})
         assert "albatross" in words(block)
         assert "bittern" not in words(block)

@@ -30,13 +30,24 @@ Gained = TypeVar("Gained")
 def pages(scope: str, word: str) -> dict[str, str]:
     """The notes of a scope: each says its word, and the words that all say."""
     kind, _, name = scope.partition(":")
-    folder = {"user": f"Users/{name}/lantern/config/", "channel": f"Channels/{name}/"}.get(kind, f"groups/{name}/")
+    folder = {
+        "user": f"Users/{name}/lantern/config/",
+        "channel": f"Channels/{name}/",
+    }.get(kind, f"groups/{name}/")
     folder = "" if scope == "group:main" else folder
-    notes = {"user": f"Users/{name}/memories/", "channel": f"Channels/{name}/memories/"}.get(kind, f"{folder}memory/")
-    said = {"user": f"Users/{name}/transcripts/", "channel": f"Channels/{name}/transcripts/", "group": "transcripts/"}
+    notes = {
+        "user": f"Users/{name}/memories/",
+        "channel": f"Channels/{name}/memories/",
+    }.get(kind, f"{folder}memory/")
+    said = {
+        "user": f"Users/{name}/transcripts/",
+        "channel": f"Channels/{name}/transcripts/",
+        "group": "transcripts/",
+    }
     top = {"user": "USER.md", "channel": "CHANNEL.md"}.get(kind, "MEMORY.md")
-    turn = f'{{"id": "{word}1", "ts": "2026-03-01T10:00:00+00:00", "session": "s", "role": "assistant", ' + (
-        f'"user": "{name}", "text": "the ferry carries a {word}"}}\n'
+    turn = (
+        f'{{"id": "{word}1", "ts": "2026-03-01T10:00:00+00:00", "session": "s", "role": "assistant", '
+        + (f'"user": "{name}", "text": "the ferry carries a {word}"}}\n')
     )
     found = {
         f"{folder}{top}": f"# About\n\n## About\n\n- The ferry's secret is a {word}\n",
@@ -66,7 +77,10 @@ def opened(outside: Outside) -> VaultMemory:
 
 
 def talk(
-    memory: VaultMemory, chat: Callable[[Client], Awaitable[Gained]], caller: Caller = ALICE, **options: Any
+    memory: VaultMemory,
+    chat: Callable[[Client], Awaitable[Gained]],
+    caller: Caller = ALICE,
+    **options: Any,
 ) -> Gained:
     """What a chat with a server for this caller gives; within this process."""
 
@@ -77,7 +91,9 @@ def talk(
     return anyio.run(run)
 
 
-def call(memory: VaultMemory, tool: str, caller: Caller = ALICE, **arguments: Any) -> CallToolResult:
+def call(
+    memory: VaultMemory, tool: str, caller: Caller = ALICE, **arguments: Any
+) -> CallToolResult:
     """One call of a tool, checked by the client against the shapes that the server lists."""
 
     async def chat(client: Client) -> CallToolResult:
@@ -87,14 +103,18 @@ def call(memory: VaultMemory, tool: str, caller: Caller = ALICE, **arguments: An
     return talk(memory, chat, caller)
 
 
-def answer(memory: VaultMemory, tool: str, caller: Caller = ALICE, **arguments: Any) -> dict[str, Any]:
+def answer(
+    memory: VaultMemory, tool: str, caller: Caller = ALICE, **arguments: Any
+) -> dict[str, Any]:
     """The answer of a call that must end well."""
     result = call(memory, tool, caller, **arguments)
     assert not result.is_error, words(result)
     return dict(result.structured_content)
 
 
-def refusal(memory: VaultMemory, tool: str, caller: Caller = ALICE, **arguments: Any) -> str:
+def refusal(
+    memory: VaultMemory, tool: str, caller: Caller = ALICE, **arguments: Any
+) -> str:
     """The words of a call that must not end well."""
     result = call(memory, tool, caller, **arguments)
     assert result.is_error, words(result)

@@ -24,7 +24,9 @@ PERSON = "# Trip\n\n## Boats\n\n- Sula sails on Monday\n- Gannet is in the shed\
 @pytest.fixture
 def memory(outside: Outside) -> Iterator[VaultMemory]:
     outside.write("Users/alice/lantern/config/USER.md", "## Tea\n\n- green\n")
-    outside.write("Users/bob/memories/secret.md", "the treasure is under the pear tree\n")
+    outside.write(
+        "Users/bob/memories/secret.md", "the treasure is under the pear tree\n"
+    )
     with VaultMemory.open(outside.vault, environment=outside.environment) as opened:
         yield opened
 
@@ -64,8 +66,16 @@ ANSWERS: list[tuple[dict[str, Any], str, bool]] = [
         f"{HEADER.format(MEM)}\n26B\t{MEM}\n19B\t{MEM}/draft.txt\n7B\t{MEM}/work/\n7B\t{MEM}/work/plan.md",
         False,
     ),
-    ({"command": "view", "path": f"{MEM}/"}, f"{HEADER.format(MEM)}\n26B\t{MEM}\n...", False),
-    ({"command": "view", "path": f"{MEM}/work"}, f"{HEADER.format(MEM + '/work')}\n7B\t{MEM}/work\n...", False),
+    (
+        {"command": "view", "path": f"{MEM}/"},
+        f"{HEADER.format(MEM)}\n26B\t{MEM}\n...",
+        False,
+    ),
+    (
+        {"command": "view", "path": f"{MEM}/work"},
+        f"{HEADER.format(MEM + '/work')}\n7B\t{MEM}/work\n...",
+        False,
+    ),
     (
         {"command": "view", "path": f"{MEM}/draft.txt"},
         f"{CONTENT.format(MEM + '/draft.txt')}\n     1\tone\n     2\ttwo\n     3\tthree\n     4\tfour\n     5\t",
@@ -102,65 +112,131 @@ ANSWERS: list[tuple[dict[str, Any], str, bool]] = [
         True,
     ),
     (
-        {"command": "str_replace", "path": f"{MEM}/draft.txt", "old_str": "three", "new_str": "3"},
+        {
+            "command": "str_replace",
+            "path": f"{MEM}/draft.txt",
+            "old_str": "three",
+            "new_str": "3",
+        },
         f"{EDITED}\n     1\tone\n     2\ttwo\n     3\t3\n     4\tfour\n     5\t",
         False,
     ),
     (
-        {"command": "str_replace", "path": f"{MEM}/nothing.txt", "old_str": "a", "new_str": "b"},
+        {
+            "command": "str_replace",
+            "path": f"{MEM}/nothing.txt",
+            "old_str": "a",
+            "new_str": "b",
+        },
         f"Error: The path {MEM}/nothing.txt does not exist. Please provide a valid path.",
         True,
     ),
     (
-        {"command": "str_replace", "path": f"{MEM}/work", "old_str": "a", "new_str": "b"},
+        {
+            "command": "str_replace",
+            "path": f"{MEM}/work",
+            "old_str": "a",
+            "new_str": "b",
+        },
         f"Error: The path {MEM}/work does not exist. Please provide a valid path.",
         True,
     ),
     (
-        {"command": "str_replace", "path": f"{MEM}/draft.txt", "old_str": "five", "new_str": "b"},
+        {
+            "command": "str_replace",
+            "path": f"{MEM}/draft.txt",
+            "old_str": "five",
+            "new_str": "b",
+        },
         f"No replacement was performed, old_str `five` did not appear verbatim in {MEM}/draft.txt.",
         True,
     ),
     (
-        {"command": "str_replace", "path": f"{MEM}/draft.txt", "old_str": "t", "new_str": "b"},
+        {
+            "command": "str_replace",
+            "path": f"{MEM}/draft.txt",
+            "old_str": "t",
+            "new_str": "b",
+        },
         "No replacement was performed. Multiple occurrences of old_str `t` in lines: 2, 3. Please ensure it is unique",
         True,
     ),
     (
-        {"command": "insert", "path": f"{MEM}/draft.txt", "insert_line": 2, "insert_text": "- more\n"},
+        {
+            "command": "insert",
+            "path": f"{MEM}/draft.txt",
+            "insert_line": 2,
+            "insert_text": "- more\n",
+        },
         f"The file {MEM}/draft.txt has been edited.",
         False,
     ),
     (
-        {"command": "insert", "path": f"{MEM}/nothing.txt", "insert_line": 2, "insert_text": "x"},
+        {
+            "command": "insert",
+            "path": f"{MEM}/nothing.txt",
+            "insert_line": 2,
+            "insert_text": "x",
+        },
         f"Error: The path {MEM}/nothing.txt does not exist",
         True,
     ),
     (
-        {"command": "insert", "path": f"{MEM}/work", "insert_line": 0, "insert_text": "x"},
+        {
+            "command": "insert",
+            "path": f"{MEM}/work",
+            "insert_line": 0,
+            "insert_text": "x",
+        },
         f"Error: The path {MEM}/work does not exist",
         True,
     ),
     (
-        {"command": "insert", "path": f"{MEM}/draft.txt", "insert_line": 5, "insert_text": "x"},
+        {
+            "command": "insert",
+            "path": f"{MEM}/draft.txt",
+            "insert_line": 5,
+            "insert_text": "x",
+        },
         "Error: Invalid `insert_line` parameter: 5. It should be within the range of lines of the file: [0, 4]",
         True,
     ),
     (
-        {"command": "insert", "path": f"{MEM}/draft.txt", "insert_line": -1, "insert_text": "x"},
+        {
+            "command": "insert",
+            "path": f"{MEM}/draft.txt",
+            "insert_line": -1,
+            "insert_text": "x",
+        },
         "Error: Invalid `insert_line` parameter: -1. It should be within the range of lines of the file: [0, 4]",
         True,
     ),
-    ({"command": "delete", "path": f"{MEM}/draft.txt"}, f"Successfully deleted {MEM}/draft.txt", False),
-    ({"command": "delete", "path": f"{MEM}/work"}, f"Successfully deleted {MEM}/work", False),
+    (
+        {"command": "delete", "path": f"{MEM}/draft.txt"},
+        f"Successfully deleted {MEM}/draft.txt",
+        False,
+    ),
+    (
+        {"command": "delete", "path": f"{MEM}/work"},
+        f"Successfully deleted {MEM}/work",
+        False,
+    ),
     (
         {"command": "delete", "path": f"{MEM}/nothing.txt"},
         f"Error: The path {MEM}/nothing.txt does not exist",
         True,
     ),
-    ({"command": "delete", "path": MEM}, "Error: Cannot delete the /memories directory itself", True),
     (
-        {"command": "rename", "old_path": f"{MEM}/draft.txt", "new_path": f"{MEM}/old/final.txt"},
+        {"command": "delete", "path": MEM},
+        "Error: Cannot delete the /memories directory itself",
+        True,
+    ),
+    (
+        {
+            "command": "rename",
+            "old_path": f"{MEM}/draft.txt",
+            "new_path": f"{MEM}/old/final.txt",
+        },
         f"Successfully renamed {MEM}/draft.txt to {MEM}/old/final.txt",
         False,
     ),
@@ -170,28 +246,52 @@ ANSWERS: list[tuple[dict[str, Any], str, bool]] = [
         False,
     ),
     (
-        {"command": "rename", "old_path": f"{MEM}/nothing.txt", "new_path": f"{MEM}/final.txt"},
+        {
+            "command": "rename",
+            "old_path": f"{MEM}/nothing.txt",
+            "new_path": f"{MEM}/final.txt",
+        },
         f"Error: The path {MEM}/nothing.txt does not exist",
         True,
     ),
     (
-        {"command": "rename", "old_path": f"{MEM}/draft.txt", "new_path": f"{MEM}/work/plan.md"},
+        {
+            "command": "rename",
+            "old_path": f"{MEM}/draft.txt",
+            "new_path": f"{MEM}/work/plan.md",
+        },
         f"Error: The destination {MEM}/work/plan.md already exists",
         True,
     ),
     (
-        {"command": "rename", "old_path": f"{MEM}/draft.txt", "new_path": f"{MEM}/work"},
+        {
+            "command": "rename",
+            "old_path": f"{MEM}/draft.txt",
+            "new_path": f"{MEM}/work",
+        },
         f"Error: The destination {MEM}/work already exists",
         True,
     ),
-    ({"command": "rename", "old_path": MEM, "new_path": f"{MEM}/x"}, "Error: Cannot rename the /memories ...", True),
     (
-        {"command": "rename", "old_path": f"{MEM}/work", "new_path": f"{MEM}/work/deeper"},
+        {"command": "rename", "old_path": MEM, "new_path": f"{MEM}/x"},
+        "Error: Cannot rename the /memories ...",
+        True,
+    ),
+    (
+        {
+            "command": "rename",
+            "old_path": f"{MEM}/work",
+            "new_path": f"{MEM}/work/deeper",
+        },
         f"Error: {MEM}/work cannot be moved into itself",
         True,
     ),
     ({"command": "remember", "path": MEM}, "Error: Unknown command: remember", True),
-    ({"command": "create", "path": f"{MEM}/a.md"}, "Error: `file_text` of create is missing, or no text", True),
+    (
+        {"command": "create", "path": f"{MEM}/a.md"},
+        "Error: `file_text` of create is missing, or no text",
+        True,
+    ),
     (
         {"command": "create", "path": f"{MEM}/draft.txt/b.md", "file_text": "x"},
         f"Error: {MEM}/draft.txt is a file, and no directory",
@@ -211,19 +311,38 @@ def test_every_command_answers_in_the_words_of_the_reference(outside: Outside) -
             said = tool.execute(command)
 
             start, _, open_end = answer.partition("...")
-            assert said.startswith(start) if open_end or answer.endswith("...") else said == answer, command
+            assert (
+                said.startswith(start)
+                if open_end or answer.endswith("...")
+                else said == answer
+            ), command
             assert said.is_error == is_error, command
 
 
-def test_files_are_listed_two_levels_deep_and_hidden_ones_not_at_all(memory, tool, outside):
+def test_files_are_listed_two_levels_deep_and_hidden_ones_not_at_all(
+    memory, tool, outside
+):
     make(tool, a_S_b_S_c_S_deep__md="x" * 1536)
-    for name in ("node_modules/x.md", ".hidden.md", ".git/y.md", "a/~$lock.md", "a/note.md.swp", "picture.png"):
+    for name in (
+        "node_modules/x.md",
+        ".hidden.md",
+        ".git/y.md",
+        "a/~$lock.md",
+        "a/note.md.swp",
+        "picture.png",
+    ):
         outside.write(FOLDER + name, "x")
 
     shown = ask(tool, "view", path="/memories")
 
-    assert shown.splitlines()[1:] == ["1.5K\t/memories", "1.5K\t/memories/a/", "1.5K\t/memories/a/b/"]
-    assert [path.name for path in (memory.root / FOLDER).rglob("*.audit.jsonl")] == ["deep.md.audit.jsonl"]
+    assert shown.splitlines()[1:] == [
+        "1.5K\t/memories",
+        "1.5K\t/memories/a/",
+        "1.5K\t/memories/a/b/",
+    ]
+    assert [path.name for path in (memory.root / FOLDER).rglob("*.audit.jsonl")] == [
+        "deep.md.audit.jsonl"
+    ]
 
 
 def test_a_file_of_too_many_lines_is_not_shown(tool, outside):
@@ -256,7 +375,9 @@ def test_in_a_workspace_the_folder_is_the_one_at_its_root(outside: Outside) -> N
     assert read(outside, "memory/tides.txt.md") == b"high at six\n"
 
 
-@pytest.mark.parametrize("user", ["", "../bob", "bob/memories", "a/../bob", ".hidden", "bob\\x"])
+@pytest.mark.parametrize(
+    "user", ["", "../bob", "bob/memories", "a/../bob", ".hidden", "bob\\x"]
+)
 def test_a_name_that_no_person_can_have_has_no_tool(memory, user):
     with pytest.raises(UsageError):
         memory.memory_tool(user=user)
@@ -266,8 +387,18 @@ def test_a_name_that_no_person_can_have_has_no_tool(memory, user):
 
 EDITS: list[tuple[str, dict[str, Any]]] = [
     ("create", {"path": "/memories/fresh.md", "file_text": "## A\n\n- new\n"}),
-    ("str_replace", {"path": "/memories/draft.txt", "old_str": "two\nthree", "new_str": "2\n3\n3.5"}),
-    ("insert", {"path": "/memories/draft.txt", "insert_line": 1, "insert_text": "- between"}),
+    (
+        "str_replace",
+        {
+            "path": "/memories/draft.txt",
+            "old_str": "two\nthree",
+            "new_str": "2\n3\n3.5",
+        },
+    ),
+    (
+        "insert",
+        {"path": "/memories/draft.txt", "insert_line": 1, "insert_text": "- between"},
+    ),
     ("delete", {"path": "/memories/draft.txt"}),
     ("delete", {"path": "/memories/work"}),
     ("rename", {"old_path": "/memories/draft.txt", "new_path": "/memories/final.txt"}),
@@ -275,11 +406,20 @@ EDITS: list[tuple[str, dict[str, Any]]] = [
 
 
 def tree(memory: VaultMemory) -> dict[str, bytes]:
-    return {str(path.relative_to(memory.root)): path.read_bytes() for path in (memory.root / "Users").rglob("*.md")}
+    return {
+        str(path.relative_to(memory.root)): path.read_bytes()
+        for path in (memory.root / "Users").rglob("*.md")
+    }
 
 
-@pytest.mark.parametrize(("command", "said"), EDITS, ids=lambda value: value if isinstance(value, str) else "")
-def test_each_edit_is_recorded_as_the_tools_and_can_be_undone(memory, tool, command, said):
+@pytest.mark.parametrize(
+    ("command", "said"),
+    EDITS,
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_each_edit_is_recorded_as_the_tools_and_can_be_undone(
+    memory, tool, command, said
+):
     make(tool, **DRAFT)
     before, known = tree(memory), {record.id for record in memory.log()}
 
@@ -308,28 +448,60 @@ def test_what_is_deleted_or_renamed_lies_in_the_trash(memory, tool):
 
 def test_what_is_forgotten_is_in_no_record_of_the_tool_either(memory, tool):
     make(tool, a__md="## Bank\n\n- the pin of the safe is 4711\n")
-    ask(tool, "str_replace", path="/memories/a.md", old_str="safe is", new_str="old safe was")
+    ask(
+        tool,
+        "str_replace",
+        path="/memories/a.md",
+        old_str="safe is",
+        new_str="old safe was",
+    )
 
     assert memory.forget("4711", scopes=["user:alice"]).remaining in (0, {}, ())
 
-    left = [path for path in memory.root.rglob("*") if path.is_file() and b"4711" in path.read_bytes()]
+    left = [
+        path
+        for path in memory.root.rglob("*")
+        if path.is_file() and b"4711" in path.read_bytes()
+    ]
     assert left == []
 
 
 @pytest.mark.parametrize(
     ("raw", "command", "said", "after"),
     [
-        (b"a\r\nb\r\n", "str_replace", {"old_str": "a\nb", "new_str": "c\nd"}, b"c\r\nd\r\n"),
-        (b"a\r\nb\r\n", "insert", {"insert_line": 1, "insert_text": "x\ny\n"}, b"a\r\nx\r\ny\r\nb\r\n"),
-        (b"\xef\xbb\xbfa\nb", "insert", {"insert_line": 0, "insert_text": "x"}, b"\xef\xbb\xbfx\na\nb"),
+        (
+            b"a\r\nb\r\n",
+            "str_replace",
+            {"old_str": "a\nb", "new_str": "c\nd"},
+            b"c\r\nd\r\n",
+        ),
+        (
+            b"a\r\nb\r\n",
+            "insert",
+            {"insert_line": 1, "insert_text": "x\ny\n"},
+            b"a\r\nx\r\ny\r\nb\r\n",
+        ),
+        (
+            b"\xef\xbb\xbfa\nb",
+            "insert",
+            {"insert_line": 0, "insert_text": "x"},
+            b"\xef\xbb\xbfx\na\nb",
+        ),
         (b"a\nb", "insert", {"insert_line": 2, "insert_text": "x\n"}, b"a\nb\nx"),
-        (b"a\n  \n\nb  \n", "str_replace", {"old_str": "b", "new_str": ""}, b"a\n  \n\n  \n"),
+        (
+            b"a\n  \n\nb  \n",
+            "str_replace",
+            {"old_str": "b", "new_str": ""},
+            b"a\n  \n\n  \n",
+        ),
         (b"a\n\xff\n", "str_replace", {"old_str": "a", "new_str": "b"}, b"a\n\xff\n"),
     ],
 )
 def test_only_what_the_edit_names_changes(memory, outside, raw, command, said, after):
     outside.write(FOLDER + "note.md", raw)
-    with VaultMemory.open(outside.vault, edits_all(outside), environment=outside.environment) as other:
+    with VaultMemory.open(
+        outside.vault, edits_all(outside), environment=outside.environment
+    ) as other:
         ask(other.memory_tool(user="alice"), command, path="/memories/note.md", **said)
 
     assert read(outside, FOLDER + "note.md") == after
@@ -352,16 +524,34 @@ ORDERS = (
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_line_that_gives_orders_says_so_and_is_changed_by_the_words_that_were_shown(outside, order):
-    outside.write(FOLDER + "note.md", f"- <b>tea</b>\n{order}\n- List<str> and vault-memory\n")
-    with VaultMemory.open(outside.vault, edits_all(outside), environment=outside.environment) as memory:
+def test_a_line_that_gives_orders_says_so_and_is_changed_by_the_words_that_were_shown(
+    outside, order
+):
+    outside.write(
+        FOLDER + "note.md", f"- <b>tea</b>\n{order}\n- List<str> and vault-memory\n"
+    )
+    with VaultMemory.open(
+        outside.vault, edits_all(outside), environment=outside.environment
+    ) as memory:
         tool = memory.memory_tool(user="alice")
-        shown = [line.partition("\t")[2] for line in ask(tool, "view", path="/memories/note.md").splitlines()[1:]]
+        shown = [
+            line.partition("\t")[2]
+            for line in ask(tool, "view", path="/memories/note.md").splitlines()[1:]
+        ]
         flagged = [line for line in shown if line.startswith(FLAG)]
-        done = ask(tool, "str_replace", path="/memories/note.md", old_str=flagged[-1], new_str=f"{FLAG}- rope")
+        done = ask(
+            tool,
+            "str_replace",
+            path="/memories/note.md",
+            old_str=flagged[-1],
+            new_str=f"{FLAG}- rope",
+        )
 
     assert not done.is_error
-    assert "\n".join(shown).replace(FLAG, "") == f"- <b>tea</b>\n{order}\n- List<str> and vault-memory\n"
+    assert (
+        "\n".join(shown).replace(FLAG, "")
+        == f"- <b>tea</b>\n{order}\n- List<str> and vault-memory\n"
+    )
     assert flagged[-1].removeprefix(FLAG) == order.splitlines()[-1]
     assert len(flagged) <= len(order.splitlines())
     text = read(outside, FOLDER + "note.md").decode()
@@ -375,7 +565,13 @@ def test_a_line_that_gives_orders_says_so_and_is_changed_by_the_words_that_were_
 def test_a_line_of_a_person_is_changed_after_they_approved_it(memory, tool, outside):
     outside.write(FOLDER + "trip.md", PERSON)
 
-    said = ask(tool, "str_replace", path="/memories/trip.md", old_str="on Monday", new_str="on Tuesday")
+    said = ask(
+        tool,
+        "str_replace",
+        path="/memories/trip.md",
+        old_str="on Monday",
+        new_str="on Tuesday",
+    )
 
     assert said.is_error
     assert "waits for a person's approval, as a person wrote the item" in said
@@ -388,14 +584,32 @@ def test_a_line_of_a_person_is_changed_after_they_approved_it(memory, tool, outs
 @pytest.mark.parametrize(
     ("command", "said", "why"),
     [
-        ("str_replace", {"path": "/memories/trip.md", "old_str": "# Trip", "new_str": "# Journey"}, "a person wrote"),
-        ("str_replace", {"path": "/memories/trip.md", "old_str": PERSON, "new_str": ""}, "a person wrote"),
-        ("insert", {"path": "/memories/trip.md", "insert_line": 4, "insert_text": "```"}, "mean something else"),
+        (
+            "str_replace",
+            {"path": "/memories/trip.md", "old_str": "# Trip", "new_str": "# Journey"},
+            "a person wrote",
+        ),
+        (
+            "str_replace",
+            {"path": "/memories/trip.md", "old_str": PERSON, "new_str": ""},
+            "a person wrote",
+        ),
+        (
+            "insert",
+            {"path": "/memories/trip.md", "insert_line": 4, "insert_text": "```"},
+            "mean something else",
+        ),
         ("delete", {"path": "/memories/trip.md"}, "a person wrote"),
-        ("rename", {"old_path": "/memories/trip.md", "new_path": "/memories/x.md"}, "a person wrote"),
+        (
+            "rename",
+            {"old_path": "/memories/trip.md", "new_path": "/memories/x.md"},
+            "a person wrote",
+        ),
     ],
 )
-def test_what_no_proposal_can_say_is_refused_in_plain_words(memory, tool, outside, command, said, why):
+def test_what_no_proposal_can_say_is_refused_in_plain_words(
+    memory, tool, outside, command, said, why
+):
     outside.write(FOLDER + "trip.md", PERSON)
 
     answer = ask(tool, command, **said)
@@ -409,29 +623,59 @@ def test_what_no_proposal_can_say_is_refused_in_plain_words(memory, tool, outsid
 def test_beside_a_persons_lines_the_bot_adds_and_changes_its_own(memory, tool, outside):
     outside.write(FOLDER + "trip.md", PERSON)
 
-    assert not ask(tool, "insert", path="/memories/trip.md", insert_line=6, insert_text="- Skua is lent").is_error
-    assert not ask(tool, "str_replace", path="/memories/trip.md", old_str="is lent", new_str="is back").is_error
+    assert not ask(
+        tool,
+        "insert",
+        path="/memories/trip.md",
+        insert_line=6,
+        insert_text="- Skua is lent",
+    ).is_error
+    assert not ask(
+        tool,
+        "str_replace",
+        path="/memories/trip.md",
+        old_str="is lent",
+        new_str="is back",
+    ).is_error
     assert ask(tool, "delete", path="/memories/trip.md").is_error
 
     assert read(outside, FOLDER + "trip.md") == (PERSON + "- Skua is back\n").encode()
 
 
-def test_of_a_directory_nothing_is_deleted_where_a_person_wrote_in_one_of_its_files(memory, tool, outside):
+def test_of_a_directory_nothing_is_deleted_where_a_person_wrote_in_one_of_its_files(
+    memory, tool, outside
+):
     make(tool, trip_S_a__md="mine\n", trip_S_z__md="mine\n")
     outside.write(FOLDER + "trip/m.md", PERSON)
 
-    assert "/memories/trip/m.md was not changed" in ask(tool, "delete", path="/memories/trip")
-    assert "/memories/trip/m.md was not" in ask(tool, "rename", old_path="/memories/trip", new_path="/memories/x")
+    assert "/memories/trip/m.md was not changed" in ask(
+        tool, "delete", path="/memories/trip"
+    )
+    assert "/memories/trip/m.md was not" in ask(
+        tool, "rename", old_path="/memories/trip", new_path="/memories/x"
+    )
 
-    assert {path.name for path in (memory.root / FOLDER / "trip").glob("*.md")} == {"a.md", "m.md", "z.md"}
+    assert {path.name for path in (memory.root / FOLDER / "trip").glob("*.md")} == {
+        "a.md",
+        "m.md",
+        "z.md",
+    }
 
 
 def test_a_person_who_lets_the_bot_edit_all_is_taken_at_their_word(memory, outside):
     outside.write(FOLDER + "trip.md", PERSON)
-    with VaultMemory.open(outside.vault, edits_all(outside), environment=outside.environment) as other:
+    with VaultMemory.open(
+        outside.vault, edits_all(outside), environment=outside.environment
+    ) as other:
         tool = other.memory_tool(user="alice")
 
-        assert not ask(tool, "str_replace", path="/memories/trip.md", old_str="# Trip", new_str="# Journey").is_error
+        assert not ask(
+            tool,
+            "str_replace",
+            path="/memories/trip.md",
+            old_str="# Trip",
+            new_str="# Journey",
+        ).is_error
         assert not ask(tool, "delete", path="/memories/trip.md").is_error
         assert [one.note for one in other.trash()] == [FOLDER + "trip.md"]
 
@@ -442,11 +686,15 @@ def test_what_a_person_deleted_does_not_come_back(memory, tool, outside):
     outside.write(FOLDER + "a.md", f"## Tea\n\n{kept}")
 
     for text in ("- Likes green tea.\n", "A long walk by the sea.\n"):
-        answer = ask(tool, "insert", path="/memories/a.md", insert_line=1, insert_text=text)
+        answer = ask(
+            tool, "insert", path="/memories/a.md", insert_line=1, insert_text=text
+        )
 
         assert "a person deleted what this would bring back" in answer
     assert read(outside, FOLDER + "a.md") == f"## Tea\n\n{kept}".encode()
-    assert [record.rejected[0].reason for record in memory.log()[1:]] == ["deleted_by_person"] * 2
+    assert [record.rejected[0].reason for record in memory.log()[1:]] == [
+        "deleted_by_person"
+    ] * 2
 
 
 @pytest.mark.parametrize(
@@ -462,7 +710,13 @@ def test_what_reads_like_an_order_to_the_assistant_is_not_kept(tool, texts):
     make(tool, a__md="## Mail\n\n")
 
     answers = [
-        ask(tool, "insert", path="/memories/a.md", insert_line=2 + number, insert_text=text)
+        ask(
+            tool,
+            "insert",
+            path="/memories/a.md",
+            insert_line=2 + number,
+            insert_text=text,
+        )
         for number, text in enumerate(texts)
     ]
 
@@ -480,13 +734,18 @@ def test_what_reads_like_an_order_to_the_assistant_is_not_kept(tool, texts):
         ("insert", {"insert_line": 7, "insert_text": "- Puffin is sold"}),
     ],
 )
-def test_what_a_person_saves_in_between_stays_and_gets_the_edit(memory, tool, outside, command, said):
+def test_what_a_person_saves_in_between_stays_and_gets_the_edit(
+    memory, tool, outside, command, said
+):
     make(tool, trip__md=PERSON + "- Skua is lent\n")
     path = memory.root / FOLDER / "trip.md"
     path.write_text(path.read_text() + "- Fulmar needs paint\n")
     answers: list[ToolAnswer] = []
     asking = threading.Thread(
-        target=lambda: answers.append(ask(tool, command, path="/memories/trip.md", **said)), daemon=True
+        target=lambda: answers.append(
+            ask(tool, command, path="/memories/trip.md", **said)
+        ),
+        daemon=True,
     )
 
     asking.start()  # the note was saved just now, so the write waits for a moment
@@ -507,18 +766,33 @@ def edited(memory: VaultMemory, path: Path, said: dict[str, Any]) -> str:
     return text if (said.get("new_str") or said["insert_text"]) in text else ""
 
 
-def test_while_an_editor_has_the_file_open_the_change_waits_and_the_model_is_told(memory, tool, outside):
+def test_while_an_editor_has_the_file_open_the_change_waits_and_the_model_is_told(
+    memory, tool, outside
+):
     make(tool, trip__md="## Boats\n\n- Skua is lent\n")
     lock = outside.write(FOLDER + ".~lock.trip.md#", "")
 
-    said = ask(tool, "str_replace", path="/memories/trip.md", old_str="is lent", new_str="is back")
+    said = ask(
+        tool,
+        "str_replace",
+        path="/memories/trip.md",
+        old_str="is lent",
+        new_str="is back",
+    )
     gone = ask(tool, "delete", path="/memories/trip.md")
 
-    assert said.startswith("/memories/trip.md cannot be written now: an editor has the note open. The change is kept")
+    assert said.startswith(
+        "/memories/trip.md cannot be written now: an editor has the note open. The change is kept"
+    )
     assert (said.is_error, gone.is_error) == (False, False)
     assert read(outside, FOLDER + "trip.md") == b"## Boats\n\n- Skua is lent\n"
     lock.unlink()
-    assert until(lambda: memory.tend() or bytes_of(memory, "trip.md") != b"## Boats\n\n- Skua is lent\n")
+    assert until(
+        lambda: (
+            memory.tend()
+            or bytes_of(memory, "trip.md") != b"## Boats\n\n- Skua is lent\n"
+        )
+    )
 
 
 def test_what_a_person_saves_while_their_file_is_renamed_is_never_lost(memory, tool):
@@ -534,13 +808,22 @@ def test_what_a_person_saves_while_their_file_is_renamed_is_never_lost(memory, t
 
         saving = threading.Thread(target=save)
         saving.start()
-        ask(tool, "rename", old_path=f"/memories/{name}", new_path=f"/memories/done/{name}")
+        ask(
+            tool,
+            "rename",
+            old_path=f"/memories/{name}",
+            new_path=f"/memories/done/{name}",
+        )
         saving.join()
 
     def missing() -> list[int]:
         memory.tend()
         everything = b"".join(tree(memory).values())
-        return [number for number in range(8) if f"saved {number}\n".encode() not in everything]
+        return [
+            number
+            for number in range(8)
+            if f"saved {number}\n".encode() not in everything
+        ]
 
     until(lambda: not missing(), says=missing)
 
@@ -557,18 +840,27 @@ def test_threads_that_edit_one_file_lose_nothing(tool, memory):
     in_threads([lambda first=first: work(range(first, 16, 4)) for first in range(4)])
 
     assert [answer for answer in answers if answer.is_error] == []
-    assert bytes_of(memory, "log.md") == "".join(f"- slot {number} taken\n" for number in range(16)).encode()
+    assert (
+        bytes_of(memory, "log.md")
+        == "".join(f"- slot {number} taken\n" for number in range(16)).encode()
+    )
 
 
 def test_of_many_who_create_one_file_one_does(tool, memory):
     answers: list[ToolAnswer] = []
-    in_threads([
-        lambda number=number: answers.append(ask(tool, "create", path="/memories/a.md", file_text=f"{number}\n"))
-        for number in range(4)
-    ])  # fmt: skip
+    in_threads(
+        [
+            lambda number=number: answers.append(
+                ask(tool, "create", path="/memories/a.md", file_text=f"{number}\n")
+            )
+            for number in range(4)
+        ]
+    )
 
     assert sorted(answer.is_error for answer in answers) == [False, True, True, True]
-    assert {str(answer) for answer in answers if answer.is_error} == {"Error: File /memories/a.md already exists"}
+    assert {str(answer) for answer in answers if answer.is_error} == {
+        "Error: File /memories/a.md already exists"
+    }
 
 
 def in_threads(jobs: list[Callable[[], object]]) -> None:

@@ -95,7 +95,9 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Outside:
 def tool(outside: Outside) -> Iterator[MemoryTool]:
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
         tool = memory.memory_tool(user="alice")
-        tool.execute({"command": "create", "path": "/memories/own.md", "file_text": "mine\n"})
+        tool.execute(
+            {"command": "create", "path": "/memories/own.md", "file_text": "mine\n"}
+        )
         yield tool
 
 
@@ -114,7 +116,12 @@ def commands(path: str) -> list[dict[str, Any]]:
     return [
         {"command": "view", "path": path},
         {"command": "create", "path": path, "file_text": "found\n"},
-        {"command": "str_replace", "path": path, "old_str": "treasure", "new_str": "tree"},
+        {
+            "command": "str_replace",
+            "path": path,
+            "old_str": "treasure",
+            "new_str": "tree",
+        },
         {"command": "insert", "path": path, "insert_line": 0, "insert_text": "found"},
         {"command": "rename", "old_path": path, "new_path": "/memories/got.md"},
         {"command": "rename", "old_path": "/memories/own.md", "new_path": path},
@@ -123,7 +130,9 @@ def commands(path: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", TRAVERSALS, ids=ascii)
-def test_a_path_that_leads_elsewhere_is_refused_by_every_command(tool: MemoryTool, outside: Outside, path: str) -> None:
+def test_a_path_that_leads_elsewhere_is_refused_by_every_command(
+    tool: MemoryTool, outside: Outside, path: str
+) -> None:
     before = others(outside)
 
     for command in commands(path):
@@ -154,16 +163,48 @@ def test_whatever_is_spelt_nothing_of_others_is_read_or_changed(
 
     assert SECRET not in answer
     assert others(outside) == before
-    assert {path.name for path in Path(outside.vault).iterdir()} <= {"Users", ".vault-memory"}
+    assert {path.name for path in Path(outside.vault).iterdir()} <= {
+        "Users",
+        ".vault-memory",
+    }
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("/memories/own.md"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.just("/memories/own.md"),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
     max_leaves=4,
 )
-KEYS = ["path", "file_text", "old_str", "new_str", "insert_line", "insert_text", "old_path", "new_path", "view_range"]
-NAMES = ["view", "create", "str_replace", "insert", "delete", "rename", "VIEW", "", None, 3]
+KEYS = [
+    "path",
+    "file_text",
+    "old_str",
+    "new_str",
+    "insert_line",
+    "insert_text",
+    "old_path",
+    "new_path",
+    "view_range",
+]
+NAMES = [
+    "view",
+    "create",
+    "str_replace",
+    "insert",
+    "delete",
+    "rename",
+    "VIEW",
+    "",
+    None,
+    3,
+]
 
 
 @given(st.sampled_from(NAMES), st.dictionaries(st.sampled_from(KEYS), JSON))
@@ -178,7 +219,9 @@ NAMES = ["view", "create", "str_replace", "insert", "delete", "rename", "VIEW", 
 @example("create", {"path": "/memories/" + "x/" * 70 + "x", "file_text": "x"})
 @example("create", {"path": "/memories/aux.md", "file_text": "x"})
 @settings(max_examples=100, deadline=None)
-def test_a_command_of_any_shape_is_answered(tool: MemoryTool, name: object, said: dict[str, Any]) -> None:
+def test_a_command_of_any_shape_is_answered(
+    tool: MemoryTool, name: object, said: dict[str, Any]
+) -> None:
     answer = tool.execute({"command": name, **said})
 
     assert answer
@@ -186,9 +229,15 @@ def test_a_command_of_any_shape_is_answered(tool: MemoryTool, name: object, said
 
 
 @pytest.mark.parametrize("name", ["own.md", "OWN.md", "Own"])
-def test_a_name_that_differs_in_case_alone_is_taken(tool: MemoryTool, name: str) -> None:
-    tool.execute({"command": "create", "path": "/memories/own.md", "file_text": "mine\n"})
+def test_a_name_that_differs_in_case_alone_is_taken(
+    tool: MemoryTool, name: str
+) -> None:
+    tool.execute(
+        {"command": "create", "path": "/memories/own.md", "file_text": "mine\n"}
+    )
 
-    answer = tool.execute({"command": "create", "path": f"/memories/{name}", "file_text": "other\n"})
+    answer = tool.execute(
+        {"command": "create", "path": f"/memories/{name}", "file_text": "other\n"}
+    )
 
     assert answer == f"Error: File /memories/{name} already exists"

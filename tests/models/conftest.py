@@ -35,7 +35,9 @@ class ScriptedServer:
     def encrypt(self, certificate: Path, key: Path) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
-        self._http.socket = context.wrap_socket(self._http.socket, server_side=True, do_handshake_on_connect=False)
+        self._http.socket = context.wrap_socket(
+            self._http.socket, server_side=True, do_handshake_on_connect=False
+        )
 
     def close(self) -> None:
         self.released.set()
@@ -52,7 +54,9 @@ class ScriptedServer:
             def do_GET(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 server.asked.append((self.path, dict(self.headers.items()), body))
-                reply = server.script.pop(0) if len(server.script) > 1 else server.script[0]
+                reply = (
+                    server.script.pop(0) if len(server.script) > 1 else server.script[0]
+                )
                 self.close_connection = True
                 reply(self)
 
@@ -69,7 +73,10 @@ def says(status: int, body: bytes = b"", **headers: str) -> Reply:
 
     def reply(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
-        told = {"Content-Length": str(len(body)), **{name.replace("_", "-"): value for name, value in headers.items()}}
+        told = {
+            "Content-Length": str(len(body)),
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
         for name, value in told.items():
             handler.send_header(name, value)
         handler.end_headers()

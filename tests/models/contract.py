@@ -26,8 +26,12 @@ def cosine(one: bytes, other: bytes) -> float:
 class EmbedderContract:
     """Subclasses bring a fixture ``embedder``."""
 
-    def test_a_vector_has_unit_length_and_the_promised_dimension(self, embedder: Embedder) -> None:
-        for vector in embedder.embed(["Ann likes green tea.", "Bob rides a red bicycle to work."]):
+    def test_a_vector_has_unit_length_and_the_promised_dimension(
+        self, embedder: Embedder
+    ) -> None:
+        for vector in embedder.embed(
+            ["Ann likes green tea.", "Bob rides a red bicycle to work."]
+        ):
             assert len(vector) == 4 * embedder.dimensions
             assert math.isclose(math.hypot(*numbers(vector)), 1.0, abs_tol=1e-5)
 
@@ -35,19 +39,31 @@ class EmbedderContract:
         vectors = embedder.embed(ODD) + embedder.embed(ODD, query=True)
 
         assert {len(vector) for vector in vectors} == {4 * embedder.dimensions}
-        assert all(math.isclose(math.hypot(*numbers(vector)), 1.0, abs_tol=1e-5) for vector in vectors)
+        assert all(
+            math.isclose(math.hypot(*numbers(vector)), 1.0, abs_tol=1e-5)
+            for vector in vectors
+        )
 
     def test_no_texts_have_no_vectors(self, embedder: Embedder) -> None:
         assert embedder.embed([]) == []
 
-    def test_a_text_has_the_same_vector_alone_and_in_company(self, embedder: Embedder) -> None:
+    def test_a_text_has_the_same_vector_alone_and_in_company(
+        self, embedder: Embedder
+    ) -> None:
         self._same_alone_and_in_company(embedder)
 
     @staticmethod
     def _same_alone_and_in_company(embedder: Embedder) -> None:
         @settings(max_examples=8)
         @given(st.lists(st.text(max_size=60), min_size=1, max_size=3))
-        @example(["short", "a much longer text, which a padded batch would make the others feel " * 3, ""])
+        @example(
+            [
+                "short",
+                "a much longer text, which a padded batch would make the others feel "
+                * 3,
+                "",
+            ]
+        )
         def law(texts: list[str]) -> None:
             together = embedder.embed(texts)
             assert together == [embedder.embed([text])[0] for text in texts]
@@ -56,7 +72,9 @@ class EmbedderContract:
         law()
 
     def test_two_threads_get_what_one_gets(self, embedder: Embedder) -> None:
-        texts = [f"note {number} about tea {'and more tea ' * number}" for number in range(8)]
+        texts = [
+            f"note {number} about tea {'and more tea ' * number}" for number in range(8)
+        ]
         alone = embedder.embed(texts)
 
         with ThreadPoolExecutor(2) as pool:
@@ -77,7 +95,12 @@ class UnderstandingContract(EmbedderContract):
     """How much nearer, in cosine; the scale is each model's own"""
 
     def test_texts_alike_in_meaning_are_nearer(self, embedder: Embedder) -> None:
-        near, far = embedder.embed(["The spare key lies under the blue flower pot.", "Bob finished the tax form."])
+        near, far = embedder.embed(
+            [
+                "The spare key lies under the blue flower pot.",
+                "Bob finished the tax form.",
+            ]
+        )
         (asked,) = embedder.embed(["where is the second key to the house?"], query=True)
 
         assert cosine(asked, near) > cosine(asked, far) + self.margin

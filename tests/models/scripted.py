@@ -44,7 +44,10 @@ class Asked:
     @property
     def turns(self) -> list[tuple[str, str, str]]:
         """(id, who, text) of the turns that may be cited."""
-        return [(id_, who, " ".join(text.split())) for id_, who, text in TURN.findall(self.text)]
+        return [
+            (id_, who, " ".join(text.split()))
+            for id_, who, text in TURN.findall(self.text)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,10 @@ class ScriptedModel:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -104,17 +110,24 @@ class ScriptedModel:
                 self._send(model.models)
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+                body = json.loads(
+                    self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                )
                 asked = Asked(self.path, dict(self.headers.items()), body)
                 model.asked.append(asked)
-                reply = model.script.pop(0) if len(model.script) > 1 else model.script[0]
+                reply = (
+                    model.script.pop(0) if len(model.script) > 1 else model.script[0]
+                )
                 self._send(reply(asked))
 
             def _send(self, sent: Sent) -> None:
                 self.close_connection = True
                 model._closing.wait(sent.wait)
                 self.send_response(sent.status)
-                for name, value in {"Content-Length": str(len(sent.body)), **sent.headers}.items():
+                for name, value in {
+                    "Content-Length": str(len(sent.body)),
+                    **sent.headers,
+                }.items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(sent.body)
@@ -128,26 +141,42 @@ class ScriptedModel:
 def completion(text: str | None, *, finish: str = "stop") -> bytes:
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "message": message, "finish_reason": finish}
-    return json.dumps({"id": "c1", "object": "chat.completion", "model": "small", "choices": [choice]}).encode()
+    return json.dumps(
+        {"id": "c1", "object": "chat.completion", "model": "small", "choices": [choice]}
+    ).encode()
 
 
 def says(what: object, *, finish: str = "stop", wait: float = 0.0) -> Reply:
     """A text as it stands, or anything else as JSON."""
-    text = what if isinstance(what, str) or what is None else json.dumps(what, ensure_ascii=False)
+    text = (
+        what
+        if isinstance(what, str) or what is None
+        else json.dumps(what, ensure_ascii=False)
+    )
     return lambda _asked: Sent(200, completion(text, finish=finish), wait=wait)
 
 
 def fails(status: int, message: str = "", **headers: str) -> Reply:
-    body = json.dumps({"error": {"message": message, "type": "scripted_error"}}).encode()
-    return lambda _asked: Sent(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
+    body = json.dumps(
+        {"error": {"message": message, "type": "scripted_error"}}
+    ).encode()
+    return lambda _asked: Sent(
+        status, body, {name.replace("_", "-"): value for name, value in headers.items()}
+    )
 
 
 def learned(asked: Asked) -> dict[str, Any]:
     """What a good model makes of a prompt: one memory of each own turn, in the turn's words."""
     memories = [
-        {"text": text, "type": "context", "topic": "personal", "evidence": [id_]} for id_, _who, text in asked.turns
+        {"text": text, "type": "context", "topic": "personal", "evidence": [id_]}
+        for id_, _who, text in asked.turns
     ]
-    return {"memories": memories, "facts": [], "topics": {id_: "personal" for id_, _, _ in asked.turns}, "ops": []}
+    return {
+        "memories": memories,
+        "facts": [],
+        "topics": {id_: "personal" for id_, _, _ in asked.turns},
+        "ops": [],
+    }
 
 
 def learns(asked: Asked) -> Sent:
@@ -156,7 +185,10 @@ def learns(asked: Asked) -> Sent:
 
 def learns_fenced(asked: Asked) -> Sent:
     return Sent(
-        200, completion(f"Here you are:\n\n```json\n{json.dumps(learned(asked), indent=1)}\n```\nAnything else?")
+        200,
+        completion(
+            f"Here you are:\n\n```json\n{json.dumps(learned(asked), indent=1)}\n```\nAnything else?"
+        ),
     )
 
 
@@ -165,7 +197,9 @@ def reads_at_most(characters: int, then: Reply = learns) -> Reply:
 
     def reply(asked: Asked) -> Sent:
         if len(asked.text) > characters:
-            return fails(400, f"This model's maximum context length is {characters} tokens")(asked)
+            return fails(
+                400, f"This model's maximum context length is {characters} tokens"
+            )(asked)
         return then(asked)
 
     return reply
@@ -179,8 +213,12 @@ def drops_beyond(tokens: int, then: Reply = learns) -> Reply:
         if read < tokens:
             whole = json.loads(then(asked).body)
         else:
-            whole = json.loads(completion('{"memories": [], "facts": [], "topics": {}, "ops": []}'))
-        return Sent(200, json.dumps(whole | {"usage": {"prompt_tokens": read}}).encode())
+            whole = json.loads(
+                completion('{"memories": [], "facts": [], "topics": {}, "ops": []}')
+            )
+        return Sent(
+            200, json.dumps(whole | {"usage": {"prompt_tokens": read}}).encode()
+        )
 
     return reply
 
@@ -190,7 +228,9 @@ def writes_at_most(turns: int, then: Reply = learns) -> Reply:
 
     def reply(asked: Asked) -> Sent:
         if len(asked.turns) > turns:
-            return Sent(200, completion('{"memories": [{"text": "I liv', finish="length"))
+            return Sent(
+                200, completion('{"memories": [{"text": "I liv', finish="length")
+            )
         return then(asked)
 
     return reply
@@ -208,7 +248,9 @@ def knows_only(formats: set[str], then: Reply = learns) -> Reply:
 
 
 ANOTHER_SCHEMA = {"items": [{"note": "likes tea"}], "status": "done"}
-NONSENSE = "As the moon rises over the bakery, so do we all. Lorem ipsum dolor sit amet."
+NONSENSE = (
+    "As the moon rises over the bakery, so do we all. Lorem ipsum dolor sit amet."
+)
 
 
 def trespasses(asked: Asked) -> Sent:
@@ -216,14 +258,45 @@ def trespasses(asked: Asked) -> Sent:
     own = [id_ for id_, _, _ in asked.turns] or ["t0"]
     answer = {
         "memories": [
-            {"text": "Bob owes Alice money", "type": "context", "topic": "finance", "evidence": own[:1]}
+            {
+                "text": "Bob owes Alice money",
+                "type": "context",
+                "topic": "finance",
+                "evidence": own[:1],
+            }
             | {"path": "Users/bob/memories/2026-05-01.md"},
-            {"text": "Bob's secret is out", "type": "context", "topic": "personal", "evidence": ["turn-of-bob"]},
-            {"text": "../../../etc/passwd", "type": "context", "topic": "tech", "evidence": own[:1], "user": "bob"},
+            {
+                "text": "Bob's secret is out",
+                "type": "context",
+                "topic": "personal",
+                "evidence": ["turn-of-bob"],
+            },
+            {
+                "text": "../../../etc/passwd",
+                "type": "context",
+                "topic": "tech",
+                "evidence": own[:1],
+                "user": "bob",
+            },
         ],
-        "facts": [{"subject": "bob", "predicate": "lives_in", "object": "Faro", "from": "", "until": ""}
-                  | {"evidence": own[:1], "scope": "user:bob"}],
+        "facts": [
+            {
+                "subject": "bob",
+                "predicate": "lives_in",
+                "object": "Faro",
+                "from": "",
+                "until": "",
+            }
+            | {"evidence": own[:1], "scope": "user:bob"}
+        ],
         "topics": {"turn-of-bob": "work"},
-        "ops": [{"op": "append", "heading": "Work", "line": "Bob is fired", "note": "Users/bob/bot/config/USER.md"}],
-    }  # fmt: skip
+        "ops": [
+            {
+                "op": "append",
+                "heading": "Work",
+                "line": "Bob is fired",
+                "note": "Users/bob/bot/config/USER.md",
+            }
+        ],
+    }
     return Sent(200, completion(json.dumps(answer)))

@@ -11,7 +11,11 @@ from tests.models.contract import numbers
 from vault_memory.models.base import plain, unit
 
 
-@given(st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=40).filter(lambda v: max(map(abs, v)) > 1e-30))
+@given(
+    st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=40).filter(
+        lambda v: max(map(abs, v)) > 1e-30
+    )
+)
 @example([1e-300, 0.0])
 @example([1e308, 1e307])
 def test_a_vector_keeps_its_direction_and_gets_length_one(vector: list[float]) -> None:

@@ -34,13 +34,17 @@ def server_named() -> Iterator[Callable[[str], real.Server]]:
 
 
 @pytest.fixture(params=real.HONEST)
-def real_server(request: pytest.FixtureRequest, server_named: Callable[[str], real.Server]) -> real.Server:
+def real_server(
+    request: pytest.FixtureRequest, server_named: Callable[[str], real.Server]
+) -> real.Server:
     """Each server that looks at preconditions."""
     return server_named(request.param)
 
 
 @pytest.fixture(params=real.CARELESS)
-def careless_server(request: pytest.FixtureRequest, server_named: Callable[[str], real.Server]) -> real.Server:
+def careless_server(
+    request: pytest.FixtureRequest, server_named: Callable[[str], real.Server]
+) -> real.Server:
     """Each server that ignores preconditions."""
     return server_named(request.param)
 
@@ -83,12 +87,19 @@ def laboratory(request: pytest.FixtureRequest) -> Iterator[Callable[[str], Labor
             fake: FakeNextcloud = request.getfixturevalue("nextcloud")
             clock: Clock = request.getfixturevalue("clock")
             url = request.getfixturevalue("nextcloud_url")
-            lab = Laboratory(url, fake.user, fake.app_password, lambda path: clock.pass_(100))
+            lab = Laboratory(
+                url, fake.user, fake.app_password, lambda path: clock.pass_(100)
+            )
         else:
             server = request.getfixturevalue("server_named")(name)
             folder = f"lab{next(_numbers)}"
             url = server.make_folder(folder)
-            lab = Laboratory(url, server.user, server.password, on_disk(Path(server.root_dir) / folder))
+            lab = Laboratory(
+                url,
+                server.user,
+                server.password,
+                on_disk(Path(server.root_dir) / folder),
+            )
         opened.append(lab)
         return lab
 

@@ -12,18 +12,24 @@ from vault_memory.remote.remote_errors import OutcomeUnknown, Refused, Unauthori
 FILES = [(f"{number}.md", b"- %d\n" % number) for number in range(6)]
 
 
-def on(fake: FakeNextcloud, *, folder: str = "", script: Script | None = None) -> Nextcloud:
+def on(
+    fake: FakeNextcloud, *, folder: str = "", script: Script | None = None
+) -> Nextcloud:
     app = Faulty(fake, script) if script else fake
     account = Account(fake.user, fake.app_password)
     url = f"http://cloud.example{fake.dav_path}{folder}"
-    remote = Nextcloud(url, account, adapter=DirectAdapter(app), sleep=lambda seconds: None)
+    remote = Nextcloud(
+        url, account, adapter=DirectAdapter(app), sleep=lambda seconds: None
+    )
     remote.list()
     fake.log.clear()
     return remote
 
 
 @pytest.mark.parametrize("folder", ["", "Notes", "Mein%20Geh%C3%A4use/Notes"])
-def test_they_arrive_in_the_folder_of_the_remote(nextcloud: FakeNextcloud, clock: Clock, folder: str) -> None:
+def test_they_arrive_in_the_folder_of_the_remote(
+    nextcloud: FakeNextcloud, clock: Clock, folder: str
+) -> None:
     name = {"": "", "Notes": "Notes/"}.get(folder, "Mein Gehäuse/Notes/")
     for end in range(1, name.count("/") + 1):
         nextcloud.other_client_mkcol("/".join(name.split("/")[:end]))
@@ -35,12 +41,20 @@ def test_they_arrive_in_the_folder_of_the_remote(nextcloud: FakeNextcloud, clock
     for path, answer in stored.items():
         file = nextcloud.tree.file(f"{name}{path}")
         assert answer is not None
-        assert (answer.etag, answer.fileid, answer.replaced) == (f'"{file.etag}"', str(file.id), False)
+        assert (answer.etag, answer.fileid, answer.replaced) == (
+            f'"{file.etag}"',
+            str(file.id),
+            False,
+        )
         assert answer.modified == file.mtime < clock()
 
 
-@pytest.mark.parametrize("there", [{0}, {1}, {5}, {0, 1}, {0, 1, 2, 3}, {2, 4}, set(range(6))])
-def test_each_file_that_was_there_is_marked(nextcloud: FakeNextcloud, clock: Clock, there: set[int]) -> None:
+@pytest.mark.parametrize(
+    "there", [{0}, {1}, {5}, {0, 1}, {0, 1, 2, 3}, {2, 4}, set(range(6))]
+)
+def test_each_file_that_was_there_is_marked(
+    nextcloud: FakeNextcloud, clock: Clock, there: set[int]
+) -> None:
     remote = on(nextcloud)
     for number in there:
         nextcloud.other_client_put(f"{number}.md", b"its\n", mtime=int(clock()) - 1000)
@@ -53,7 +67,9 @@ def test_each_file_that_was_there_is_marked(nextcloud: FakeNextcloud, clock: Clo
         assert len(marked) == len(there)
 
 
-def test_where_the_versions_do_not_answer_all_are_marked(nextcloud: FakeNextcloud) -> None:
+def test_where_the_versions_do_not_answer_all_are_marked(
+    nextcloud: FakeNextcloud,
+) -> None:
     script = Script([Rule(Answer(503), path="/versions/", times=None)])
 
     stored = on(nextcloud, script=script).put_new(FILES)
@@ -61,8 +77,12 @@ def test_where_the_versions_do_not_answer_all_are_marked(nextcloud: FakeNextclou
     assert [answer.replaced for answer in stored.values() if answer] == [True] * 6
 
 
-def test_an_answer_that_is_lost_and_a_refusal_are_told_apart(nextcloud: FakeNextcloud) -> None:
-    script = Script([Rule(LoseAnswer(), path="/dav/bulk"), Rule(Answer(405), path="/dav/bulk")])
+def test_an_answer_that_is_lost_and_a_refusal_are_told_apart(
+    nextcloud: FakeNextcloud,
+) -> None:
+    script = Script(
+        [Rule(LoseAnswer(), path="/dav/bulk"), Rule(Answer(405), path="/dav/bulk")]
+    )
     remote = on(nextcloud, script=script)
 
     with pytest.raises(OutcomeUnknown):
@@ -80,16 +100,22 @@ def test_a_password_that_is_no_longer_good_ends_it(nextcloud: FakeNextcloud) -> 
     assert nextcloud.files() == {}
 
 
-def test_a_server_without_versions_gets_no_bulk_upload(nextcloud: FakeNextcloud) -> None:
+def test_a_server_without_versions_gets_no_bulk_upload(
+    nextcloud: FakeNextcloud,
+) -> None:
     assert on(nextcloud).probe().bulk
     nextcloud.versions_off()
     assert not on(nextcloud).probe().bulk
 
 
-def test_the_old_address_of_a_nextcloud_has_no_bulk_upload(nextcloud: FakeNextcloud) -> None:
+def test_the_old_address_of_a_nextcloud_has_no_bulk_upload(
+    nextcloud: FakeNextcloud,
+) -> None:
     account = Account(nextcloud.user, nextcloud.app_password)
     url = "http://cloud.example/remote.php/webdav/"
-    remote = Nextcloud(url, account, adapter=DirectAdapter(nextcloud), sleep=lambda seconds: None)
+    remote = Nextcloud(
+        url, account, adapter=DirectAdapter(nextcloud), sleep=lambda seconds: None
+    )
 
     assert not remote.probe().bulk
     with pytest.raises(Refused):

@@ -5,7 +5,14 @@ from dataclasses import replace
 import pytest
 
 from tests.remote.servers.direct import DirectAdapter
-from tests.remote.servers.faults import NOT_FOUND, Answer, CutResponse, Faulty, Rule, Script
+from tests.remote.servers.faults import (
+    NOT_FOUND,
+    Answer,
+    CutResponse,
+    Faulty,
+    Rule,
+    Script,
+)
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 from vault_memory.remote.http_transport import Account
 from vault_memory.remote.nextcloud import Nextcloud
@@ -15,10 +22,16 @@ from vault_memory.rules.paths.filenames import ignored
 
 def on(fake: FakeNextcloud, script: Script) -> Nextcloud:
     app = DirectAdapter(Faulty(fake, script))
-    return Nextcloud(f"http://cloud.example{fake.dav_path}", Account(fake.user, fake.app_password), adapter=app)
+    return Nextcloud(
+        f"http://cloud.example{fake.dav_path}",
+        Account(fake.user, fake.app_password),
+        adapter=app,
+    )
 
 
-def test_it_costs_a_handful_of_requests_and_leaves_nothing(nextcloud: FakeNextcloud) -> None:
+def test_it_costs_a_handful_of_requests_and_leaves_nothing(
+    nextcloud: FakeNextcloud,
+) -> None:
     remote = on(nextcloud, Script())
 
     remote.probe()
@@ -32,11 +45,15 @@ def test_it_costs_a_handful_of_requests_and_leaves_nothing(nextcloud: FakeNextcl
 LEFT = "vault-memory-probe-0123456789ab.tmp"
 
 
-def test_the_next_one_removes_what_a_killed_one_left_an_hour_ago(nextcloud: FakeNextcloud, clock: Clock) -> None:
+def test_the_next_one_removes_what_a_killed_one_left_an_hour_ago(
+    nextcloud: FakeNextcloud, clock: Clock
+) -> None:
     others = {LEFT + ".d", "vault-memory-probe-mine.tmp", "notes"}
     for folder in (LEFT, *others):
         nextcloud.other_client_put(f"{folder}/a.md", b"first\n")
-    nextcloud.other_client_put("notes/vault-memory-probe-0123456789ab.tmp", b"a note of that name\n")
+    nextcloud.other_client_put(
+        "notes/vault-memory-probe-0123456789ab.tmp", b"a note of that name\n"
+    )
     remote = on(nextcloud, Script())
 
     clock.pass_(3599)
@@ -51,7 +68,9 @@ def test_the_next_one_removes_what_a_killed_one_left_an_hour_ago(nextcloud: Fake
 
 
 @pytest.mark.parametrize("number", range(0, 20, 3))
-@pytest.mark.parametrize("fault", [Answer(503), Answer(423), CutResponse(30)], ids=["503", "423", "cut"])
+@pytest.mark.parametrize(
+    "fault", [Answer(503), Answer(423), CutResponse(30)], ids=["503", "423", "cut"]
+)
 def test_when_any_step_of_it_fails_nothing_is_claimed(
     number: int, fault: Answer | CutResponse, nextcloud: FakeNextcloud
 ) -> None:
@@ -73,7 +92,9 @@ def test_when_any_step_of_it_fails_nothing_is_claimed(
 def test_versions_are_believed_in_unless_a_proxy_hides_them_always(
     times: int | None, kept: bool, nextcloud: FakeNextcloud
 ) -> None:
-    remote = on(nextcloud, Script([Rule(NOT_FOUND, "PROPFIND", "/versions/", times=times)]))
+    remote = on(
+        nextcloud, Script([Rule(NOT_FOUND, "PROPFIND", "/versions/", times=times)])
+    )
 
     assert remote.probe().versions == kept
     remote.close()

@@ -26,14 +26,33 @@ def openssl() -> str:
     return found
 
 
-def certificate(openssl: str, folder: Path, name: str = "IP:127.0.0.1") -> tuple[Path, Path]:
+def certificate(
+    openssl: str, folder: Path, name: str = "IP:127.0.0.1"
+) -> tuple[Path, Path]:
     """A self-signed certificate and its key."""
     pem, key = folder / "server.pem", folder / "server.key"
     subprocess.run(
-        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=notes", "-addext",
-         f"subjectAltName={name}", "-keyout", str(key), "-out", str(pem), "-days", "30"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            openssl,
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            "/CN=notes",
+            "-addext",
+            f"subjectAltName={name}",
+            "-keyout",
+            str(key),
+            "-out",
+            str(pem),
+            "-days",
+            "30",
+        ],
+        check=True,
+        capture_output=True,
+    )
     return pem, key
 
 
@@ -57,7 +76,9 @@ def refused(url: str, ca_file: str = "") -> RemoteUnreachable:
     return caught.value
 
 
-def test_a_self_signed_certificate_is_explained_and_taken_when_it_is_named(openssl: str, tmp_path: Path) -> None:
+def test_a_self_signed_certificate_is_explained_and_taken_when_it_is_named(
+    openssl: str, tmp_path: Path
+) -> None:
     pem, key = certificate(openssl, tmp_path)
 
     with secure(pem, key) as url:
@@ -70,7 +91,9 @@ def test_a_self_signed_certificate_is_explained_and_taken_when_it_is_named(opens
     assert "--ca-file" in error.hint
 
 
-def test_a_certificate_for_another_name_is_told_as_that(openssl: str, tmp_path: Path) -> None:
+def test_a_certificate_for_another_name_is_told_as_that(
+    openssl: str, tmp_path: Path
+) -> None:
     pem, key = certificate(openssl, tmp_path, name="DNS:other.example")
 
     with secure(pem, key) as url:
@@ -80,8 +103,13 @@ def test_a_certificate_for_another_name_is_told_as_that(openssl: str, tmp_path: 
     assert "--ca-file" not in error.hint
 
 
-@pytest.mark.parametrize(("number", "words"), [(9, "not valid yet"), (10, "expired"), (20, "signed by nobody")])
-def test_each_fault_of_a_certificate_has_words_of_its_own(number: int, words: str) -> None:
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(9, "not valid yet"), (10, "expired"), (20, "signed by nobody")],
+)
+def test_each_fault_of_a_certificate_has_words_of_its_own(
+    number: int, words: str
+) -> None:
     error = ssl.SSLCertVerificationError("certificate verify failed")
     error.verify_code = number
 

@@ -33,7 +33,16 @@ from vault_memory.remote.webdav import WebDav
 
 CARELESS = ("nginx", "rclone")
 NAMES = (
-    *("a.md", "Notiz ü.md", "日本語.md", "🙂.md", "a + b%20#.md", "x?y&z=1;.md", 'it\'s "so".md', "[{~^`|}].md"),
+    *(
+        "a.md",
+        "Notiz ü.md",
+        "日本語.md",
+        "🙂.md",
+        "a + b%20#.md",
+        "x?y&z=1;.md",
+        'it\'s "so".md',
+        "[{~^`|}].md",
+    ),
     *("end. ", " start", "CON", "a:b<c>*.md", "100%.md", "%41.md", "n" * 240 + ".md"),
 )
 _numbers = count(1)
@@ -57,14 +66,23 @@ def make(request: pytest.FixtureRequest) -> Iterator[Make]:
 
 def _made(kind: str, request: pytest.FixtureRequest) -> Remote:
     if kind.startswith("ram"):
-        return RamRemote(RamServer(in_memory.NEXTCLOUD if kind == "ram-nextcloud" else in_memory.PLAIN))
+        return RamRemote(
+            RamServer(
+                in_memory.NEXTCLOUD if kind == "ram-nextcloud" else in_memory.PLAIN
+            )
+        )
     if kind == "nextcloud":
         fake = FakeNextcloud(clock=Clock())
         url = f"http://cloud.example{fake.dav_path}"
         account = Account(fake.user, fake.app_password)
-        return Nextcloud(url, account, adapter=DirectAdapter(fake), sleep=fake.clock.pass_)  # type: ignore[attr-defined]
+        return Nextcloud(
+            url, account, adapter=DirectAdapter(fake), sleep=fake.clock.pass_
+        )  # type: ignore[attr-defined]
     server: real.Server = request.getfixturevalue("server_named")(kind)
-    remote = WebDav(server.make_folder(f"contract{next(_numbers)}"), Account(server.user, server.password))
+    remote = WebDav(
+        server.make_folder(f"contract{next(_numbers)}"),
+        Account(server.user, server.password),
+    )
     if kind not in _traits:
         _traits[kind] = remote.probe()
     remote.traits = _traits[kind]
@@ -106,7 +124,9 @@ def test_an_empty_note_is_a_note(remote: Remote) -> None:
     remote.put("empty.md", b"", expected=None)
 
     assert remote.get("empty.md", max_bytes=10).raw == b""
-    assert [(entry.path, entry.size) for entry in remote.list().entries] == [("empty.md", 0)]
+    assert [(entry.path, entry.size) for entry in remote.list().entries] == [
+        ("empty.md", 0)
+    ]
 
 
 def test_the_tag_told_by_a_put_is_the_one_in_the_listing(remote: Remote) -> None:
@@ -145,12 +165,16 @@ def test_overwriting_with_an_older_tag_changes_nothing(remote: Remote) -> None:
     assert remote.get("note.md", max_bytes=99).raw == b"by somebody else"
 
 
-def test_overwriting_what_is_gone_does_not_bring_it_back(remote: Remote, request: pytest.FixtureRequest) -> None:
+def test_overwriting_what_is_gone_does_not_bring_it_back(
+    remote: Remote, request: pytest.FixtureRequest
+) -> None:
     remote.put("note.md", b"first", expected=None)
     old = tag(remote, "note.md")
     remote.delete("note.md", expected=old)
 
-    if "wsgidav" in request.node.name:  # it heeds tags only of what is there: an edit beats a delete, no word is lost
+    if (
+        "wsgidav" in request.node.name
+    ):  # it heeds tags only of what is there: an edit beats a delete, no word is lost
         return
     with pytest.raises((RemoteChanged, RemoteMissing, ParentMissing)):
         remote.put("note.md", b"mine", expected=old)
@@ -236,8 +260,13 @@ def test_folders_are_made_once_and_listed_level_by_level(remote: Remote) -> None
     remote.put("a/one.md", b"1", expected=None)
     remote.put("a/b/two.md", b"2", expected=None)
 
-    assert [(entry.path, entry.is_folder) for entry in remote.list().entries] == [("a", True)]
-    assert [(entry.path, entry.is_folder) for entry in remote.list("a").entries] == [("a/b", True), ("a/one.md", False)]
+    assert [(entry.path, entry.is_folder) for entry in remote.list().entries] == [
+        ("a", True)
+    ]
+    assert [(entry.path, entry.is_folder) for entry in remote.list("a").entries] == [
+        ("a/b", True),
+        ("a/one.md", False),
+    ]
     assert remote.look("a").is_folder
 
 
@@ -250,9 +279,20 @@ def test_a_deep_listing_shows_all_that_the_levels_show(remote: Remote) -> None:
     seen = remote.list(deep=True)
 
     assert {entry.path for entry in seen.entries} == {
-        "a", "a/b", "c", "empty", "top.md", "a/one.md", "a/b/two.md", "c/three.md",
-    }  # fmt: skip
-    assert {entry.path for entry in remote.list("a", deep=True).entries} == {"a/b", "a/one.md", "a/b/two.md"}
+        "a",
+        "a/b",
+        "c",
+        "empty",
+        "top.md",
+        "a/one.md",
+        "a/b/two.md",
+        "c/three.md",
+    }
+    assert {entry.path for entry in remote.list("a", deep=True).entries} == {
+        "a/b",
+        "a/one.md",
+        "a/b/two.md",
+    }
     assert not seen.unknown
 
 
@@ -263,7 +303,9 @@ def test_only_empty_folders_deep_down_are_no_short_listing(remote: Remote) -> No
     assert [entry.path for entry in remote.list(deep=True).entries] == ["a", "b"]
 
 
-def test_a_folder_is_made_only_where_nothing_is(remote: Remote, request: pytest.FixtureRequest) -> None:
+def test_a_folder_is_made_only_where_nothing_is(
+    remote: Remote, request: pytest.FixtureRequest
+) -> None:
     remote.mkcol("a")
     remote.put("note.md", b"x", expected=None)
 
@@ -304,7 +346,11 @@ def test_a_folder_moves_with_all_in_it(remote: Remote) -> None:
 
     remote.move("a", "z", expected=None)
 
-    assert [entry.path for entry in remote.list(deep=True).entries] == ["z", "z/b", "z/b/note.md"]
+    assert [entry.path for entry in remote.list(deep=True).entries] == [
+        "z",
+        "z/b",
+        "z/b/note.md",
+    ]
 
 
 def test_a_folder_never_moves_over_another(remote: Remote) -> None:
@@ -312,10 +358,16 @@ def test_a_folder_never_moves_over_another(remote: Remote) -> None:
     remote.mkcol("z")
     remote.put("z/note.md", b"x", expected=None)
 
-    with pytest.raises((RemoteChanged, OutcomeUnknown)):  # lighttpd answers for each thing in it
+    with pytest.raises(
+        (RemoteChanged, OutcomeUnknown)
+    ):  # lighttpd answers for each thing in it
         remote.move("a", "z", expected=None)
 
-    assert [entry.path for entry in remote.list(deep=True).entries] == ["a", "z", "z/note.md"]
+    assert [entry.path for entry in remote.list(deep=True).entries] == [
+        "a",
+        "z",
+        "z/note.md",
+    ]
 
 
 def test_names_come_back_as_they_were_given(remote: Remote) -> None:
@@ -325,16 +377,32 @@ def test_names_come_back_as_they_were_given(remote: Remote) -> None:
     remote.put("in ü +%20/ü +%20", b"deeper", expected=None)
 
     seen = remote.list(deep=True)
-    assert {entry.path for entry in seen.entries} == {*NAMES, "in ü +%20", "in ü +%20/ü +%20"}
+    assert {entry.path for entry in seen.entries} == {
+        *NAMES,
+        "in ü +%20",
+        "in ü +%20/ü +%20",
+    }
     assert not seen.unknown
     assert all(remote.get(name, max_bytes=999).raw == name.encode() for name in NAMES)
 
 
 @pytest.mark.parametrize(
-    "path", ["../up.md", "a/../b.md", "/etc/passwd", "a//b.md", "a\\b.md", "x\0.md", "./a.md", "%2e%2e"]
+    "path",
+    [
+        "../up.md",
+        "a/../b.md",
+        "/etc/passwd",
+        "a//b.md",
+        "a\\b.md",
+        "x\0.md",
+        "./a.md",
+        "%2e%2e",
+    ],
 )
 @pytest.mark.parametrize("kind", ["nextcloud", "wsgidav"])
-def test_a_path_that_leads_out_never_leaves_the_house(path: str, kind: str, make: Make) -> None:
+def test_a_path_that_leads_out_never_leaves_the_house(
+    path: str, kind: str, make: Make
+) -> None:
     remote = make(kind)
     before = remote.traffic.requests
 
@@ -386,7 +454,9 @@ def test_tags_of_folders_above_move_where_the_traits_say_so(remote: Remote) -> N
     assert (remote.look("").etag != before) == remote.traits.recursive_etags
 
 
-def test_what_a_write_replaced_can_be_had_again_where_the_traits_say_so(remote: Remote) -> None:
+def test_what_a_write_replaced_can_be_had_again_where_the_traits_say_so(
+    remote: Remote,
+) -> None:
     remote.put("note.md", b"one", expected=None)
     if isinstance(remote, Nextcloud):
         remote._sleep(3)  # of the fake one's clock
@@ -395,18 +465,26 @@ def test_what_a_write_replaced_can_be_had_again_where_the_traits_say_so(remote: 
     found = remote.versions("note.md")
     texts: list[bytes] = []
     for version in found:
-        with contextlib.suppress(RemoteMissing):  # the content of now is to be had from the file itself
+        with contextlib.suppress(
+            RemoteMissing
+        ):  # the content of now is to be had from the file itself
             texts.append(remote.get_version("note.md", version, max_bytes=99))
 
     assert [one.size for one in found] == ([6, 3] if remote.traits.versions else [])
-    assert [text for text in texts if text != b"second"] == ([b"one"] if remote.traits.versions else [])
-    assert [one.modified for one in found] == sorted((one.modified for one in found), reverse=True)
+    assert [text for text in texts if text != b"second"] == (
+        [b"one"] if remote.traits.versions else []
+    )
+    assert [one.modified for one in found] == sorted(
+        (one.modified for one in found), reverse=True
+    )
     assert remote.versions("note.md", fileid=remote.look("note.md").fileid) == found
     with pytest.raises(RemoteMissing):
         remote.get_version("note.md", FileVersion("99999/9", 0, 3), max_bytes=99)
 
 
-def test_what_is_learnt_by_trying_agrees_with_what_is_known(remote: Remote, request: pytest.FixtureRequest) -> None:
+def test_what_is_learnt_by_trying_agrees_with_what_is_known(
+    remote: Remote, request: pytest.FixtureRequest
+) -> None:
     traits = remote.probe()
 
     assert remote.list(deep=True).entries == ()

@@ -17,7 +17,11 @@ from vault_memory.errors import BadPath, ConfigError
 from vault_memory.remote.address import Address, address
 from vault_memory.remote.contract import Entry
 from vault_memory.remote.http_transport import Account
-from vault_memory.remote.remote_errors import NotUnderstood, RemoteError, RemoteUnreachable
+from vault_memory.remote.remote_errors import (
+    NotUnderstood,
+    RemoteError,
+    RemoteUnreachable,
+)
 from vault_memory.remote.webdav import WebDav
 
 SECRET = "petrel-9-lantern"
@@ -81,7 +85,11 @@ def test_a_name_that_is_only_odd_is_there_and_unknown(href: str, name: str) -> N
 
 
 @pytest.mark.scenario("H119")
-@given(st.text(max_size=30), st.sampled_from(["", "%2e", "%2f", "%5c", "/", "..", "%25"]), st.text(max_size=10))
+@given(
+    st.text(max_size=30),
+    st.sampled_from(["", "%2e", "%2f", "%5c", "/", "..", "%25"]),
+    st.text(max_size=10),
+)
 @example("..", "%2f", "..")
 @example("", "/", "")
 def test_no_href_ever_becomes_a_path_outside(start: str, middle: str, end: str) -> None:
@@ -109,18 +117,28 @@ def test_a_path_goes_out_and_comes_back_or_is_refused(path: str) -> None:
     assert at.inside(f"http://h{target}/") == path
 
 
-@pytest.mark.parametrize("url", ["https://Cloud.Example/dav", "HTTPS://cloud.example:443/dav/"])
+@pytest.mark.parametrize(
+    "url", ["https://Cloud.Example/dav", "HTTPS://cloud.example:443/dav/"]
+)
 def test_the_usual_port_is_left_out_and_known(url: str) -> None:
     at = address(url)
 
     assert at.origin == "https://cloud.example"
-    assert at.inside("https://CLOUD.example:443/dav/a.md") == at.inside("https://cloud.example/dav/a.md") == "a.md"
+    assert (
+        at.inside("https://CLOUD.example:443/dav/a.md")
+        == at.inside("https://cloud.example/dav/a.md")
+        == "a.md"
+    )
     assert address("https://[::1]:8443/").origin == "https://[::1]:8443"
 
 
 @pytest.mark.scenario("E88")
 def test_lines_that_tell_too_little_make_their_own_file_unknown_and_no_other() -> None:
-    no_tag = line("/vault/a.md").replace("<d:getetag>", "<d:other>").replace("</d:getetag>", "</d:other>")
+    no_tag = (
+        line("/vault/a.md")
+        .replace("<d:getetag>", "<d:other>")
+        .replace("</d:getetag>", "</d:other>")
+    )
     no_size = line("/vault/b.md").replace("getcontentlength", "displayname")
     no_kind = line("/vault/c.md").replace("<d:resourcetype></d:resourcetype>", "")
     failed = line("/vault/d.md").replace("HTTP/1.1 200 OK", "HTTP/1.1 404 Not Found")
@@ -128,7 +146,9 @@ def test_lines_that_tell_too_little_make_their_own_file_unknown_and_no_other() -
     bad_tag = line("/vault/f.md", etag="two\nlines")
     twice = line("/vault/g.md") + line("/vault/g.md", etag='"t2"')
 
-    entries, unknown, dropped = listed(no_tag, no_size, no_kind, failed, refused, bad_tag, twice, line("/vault/z.md"))
+    entries, unknown, dropped = listed(
+        no_tag, no_size, no_kind, failed, refused, bad_tag, twice, line("/vault/z.md")
+    )
 
     assert [entry.path for entry in entries] == ["z.md"]
     assert sorted(unknown) == [f"{name}.md" for name in "abcdefg"]
@@ -148,15 +168,27 @@ def test_lines_that_tell_too_little_make_their_own_file_unknown_and_no_other() -
         ("Mon, 99 Foo 99999 99:99:99 GMT", False),
     ],
 )
-def test_an_odd_time_hides_no_file_and_only_says_how_young_a_tag_may_be(date: str, confirmed: bool) -> None:
-    entries, unknown, _ = listed(line("/vault/a.md").replace("Sun, 22 Nov 2026 11:00:00 GMT", date))
+def test_an_odd_time_hides_no_file_and_only_says_how_young_a_tag_may_be(
+    date: str, confirmed: bool
+) -> None:
+    entries, unknown, _ = listed(
+        line("/vault/a.md").replace("Sun, 22 Nov 2026 11:00:00 GMT", date)
+    )
 
     assert [(entry.path, entry.confirmed) for entry in entries] == [("a.md", confirmed)]
     assert not unknown
 
 
 @pytest.mark.scenario("E88")
-@pytest.mark.parametrize("own", ["", line("/vault/"), line("/other/", folder=True), line("/vault/", folder=True) * 2])
+@pytest.mark.parametrize(
+    "own",
+    [
+        "",
+        line("/vault/"),
+        line("/other/", folder=True),
+        line("/vault/", folder=True) * 2,
+    ],
+)
 def test_a_listing_without_its_own_folder_just_once_is_refused(own: str) -> None:
     with wire(answer(207, multistatus(own, line("/vault/a.md")), XML)) as server:
         remote = WebDav(f"{server.origin}/vault")
@@ -165,7 +197,9 @@ def test_a_listing_without_its_own_folder_just_once_is_refused(own: str) -> None
         remote.close()
 
 
-@pytest.mark.parametrize("spelt", ["/vault", "/%76ault/", "{origin}/vault/", "{ORIGIN}/vault"])
+@pytest.mark.parametrize(
+    "spelt", ["/vault", "/%76ault/", "{origin}/vault/", "{ORIGIN}/vault"]
+)
 def test_the_folder_is_known_in_every_spelling(spelt: str) -> None:
     def say(head: str) -> list[bytes]:
         origin = server.origin
@@ -178,19 +212,30 @@ def test_the_folder_is_known_in_every_spelling(spelt: str) -> None:
         remote.close()
 
 
-LAUGHS = '<!DOCTYPE l [<!ENTITY a "lol">' + "".join(
-    f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefghi", "bcdefghij", strict=True)
-) + "]>"  # fmt: skip
+LAUGHS = (
+    '<!DOCTYPE l [<!ENTITY a "lol">'
+    + "".join(
+        f'<!ENTITY {b} "{f"&{a};" * 10}">'
+        for a, b in zip("abcdefghi", "bcdefghij", strict=True)
+    )
+    + "]>"
+)
 
 
 @pytest.mark.scenario("H121")
 @pytest.mark.parametrize(
     "head",
-    ['<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>', LAUGHS, '<!DOCTYPE x SYSTEM "http://127.0.0.1:1/x">'],
+    [
+        '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>',
+        LAUGHS,
+        '<!DOCTYPE x SYSTEM "http://127.0.0.1:1/x">',
+    ],
     ids=["external", "laughs", "system"],
 )
 def test_a_document_type_is_refused_before_any_entity_is_read(head: str) -> None:
-    with wire(answer(207, multistatus(ROOT, line("/vault/&a;.md"), head=head), XML)) as server:
+    with wire(
+        answer(207, multistatus(ROOT, line("/vault/&a;.md"), head=head), XML)
+    ) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(NotUnderstood, match="document type"):
             remote.list()
@@ -200,7 +245,11 @@ def test_a_document_type_is_refused_before_any_entity_is_read(head: str) -> None
 @pytest.mark.scenario("H121")
 @pytest.mark.parametrize(
     "inside",
-    ["<d:x>" * 100, "<d:response><d:href>/" + "x" * 100_000 + "</d:href></d:response>", "<d:response></d:response>"],
+    [
+        "<d:x>" * 100,
+        "<d:response><d:href>/" + "x" * 100_000 + "</d:href></d:response>",
+        "<d:response></d:response>",
+    ],
     ids=["deep", "long", "nameless"],
 )
 def test_odd_shapes_are_refused(inside: str) -> None:
@@ -213,12 +262,14 @@ def test_odd_shapes_are_refused(inside: str) -> None:
 
 @pytest.mark.scenario("H121")
 @pytest.mark.parametrize("announced", [True, False])
-def test_an_endless_listing_ends_at_the_cap_without_filling_memory(announced: bool) -> None:
+def test_an_endless_listing_ends_at_the_cap_without_filling_memory(
+    announced: bool,
+) -> None:
     def say(_: str) -> Iterator[bytes]:
         length = f"Content-Length: {10**9}\r\n" if announced else ""
-        yield f"HTTP/1.1 207 As told\r\n{XML}\r\n{length}\r\n".encode() + multistatus(ROOT).removesuffix(
-            b"</d:multistatus>"
-        )
+        yield f"HTTP/1.1 207 As told\r\n{XML}\r\n{length}\r\n".encode() + multistatus(
+            ROOT
+        ).removesuffix(b"</d:multistatus>")
         for _piece in range(3000):
             yield b" <d:x/>" + b" " * (2**15 - 7)
 
@@ -232,10 +283,14 @@ def test_an_endless_listing_ends_at_the_cap_without_filling_memory(announced: bo
 
 
 @pytest.mark.scenario("H125")
-def test_the_addresses_at_which_clouds_keep_credentials_are_not_talked_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_addresses_at_which_clouds_keep_credentials_are_not_talked_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with wire(listing(ROOT)) as server:
         host, port = server.origin.removeprefix("http://").split(":")
-        monkeypatch.setattr("vault_memory.remote.http_adapter.CLOUD_METADATA", frozenset({host}))
+        monkeypatch.setattr(
+            "vault_memory.remote.http_adapter.CLOUD_METADATA", frozenset({host})
+        )
         remote = WebDav(f"http://localhost:{port}/vault", Account("mira", SECRET))
         with pytest.raises(RemoteUnreachable, match="own network services"):
             remote.list()
@@ -243,8 +298,12 @@ def test_the_addresses_at_which_clouds_keep_credentials_are_not_talked_to(monkey
     assert server.heard == []
 
 
-def test_no_netrc_and_no_proxy_of_the_environment_is_heeded(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (own_home / ".netrc").write_text("machine 127.0.0.1 login eve password evil\ndefault login eve password evil\n")
+def test_no_netrc_and_no_proxy_of_the_environment_is_heeded(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own_home / ".netrc").write_text(
+        "machine 127.0.0.1 login eve password evil\ndefault login eve password evil\n"
+    )
     monkeypatch.setenv("NETRC", str(own_home / ".netrc"))
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9/")
@@ -255,13 +314,18 @@ def test_no_netrc_and_no_proxy_of_the_environment_is_heeded(own_home: Path, monk
             remote.list()
             remote.close()
 
-    told = [[h for h in head.splitlines() if h.lower().startswith("authorization:")] for head in server.heard]
+    told = [
+        [h for h in head.splitlines() if h.lower().startswith("authorization:")]
+        for head in server.heard
+    ]
     assert told == [["Authorization: Basic bWlyYTpww6Rzc3dvcmQ="], []]
 
 
 def test_a_proxy_that_was_configured_is_used() -> None:
     with wire(listing(line("/vault/", folder=True))) as proxy:
-        remote = WebDav("http://notes.invalid/vault", Account("mira", SECRET, proxy=proxy.origin))
+        remote = WebDav(
+            "http://notes.invalid/vault", Account("mira", SECRET, proxy=proxy.origin)
+        )
         remote.list()
         remote.close()
 
@@ -269,11 +333,19 @@ def test_a_proxy_that_was_configured_is_used() -> None:
 
 
 @pytest.mark.scenario("H126")
-def test_a_password_stands_in_no_log_error_or_repr(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_password_stands_in_no_log_error_or_repr(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.DEBUG)
     account = Account("mira", SECRET)
     told = [repr(account), str(account)]
-    for whole in (listing(ROOT), answer(401), answer(500), answer(302, b"", f"Location: http://mira:{SECRET}@x/"), b""):
+    for whole in (
+        listing(ROOT),
+        answer(401),
+        answer(500),
+        answer(302, b"", f"Location: http://mira:{SECRET}@x/"),
+        b"",
+    ):
         with wire(whole) as server:
             remote = WebDav(f"{server.origin}/vault", account)
             told.append(repr(vars(remote)))
@@ -313,7 +385,9 @@ def test_an_address_that_is_none_is_refused_without_repeating_it(url: str) -> No
     assert SECRET not in str(caught.value) + caught.value.hint
 
 
-def test_the_method_that_is_replaced_is_still_the_one_that_webdavclient3_calls() -> None:
+def test_the_method_that_is_replaced_is_still_the_one_that_webdavclient3_calls() -> (
+    None
+):
     assert list(inspect.signature(Client.execute_request).parameters) == [
         "self",
         "action",

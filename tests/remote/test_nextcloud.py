@@ -9,7 +9,14 @@ import pytest
 
 from tests.remote.servers.direct import DirectAdapter
 from tests.remote.servers.exchange import Seen
-from tests.remote.servers.faults import NOT_FOUND, Answer, Faulty, LoseAnswer, Rule, Script
+from tests.remote.servers.faults import (
+    NOT_FOUND,
+    Answer,
+    Faulty,
+    LoseAnswer,
+    Rule,
+    Script,
+)
 from tests.remote.servers.nextcloud import Clock, FakeNextcloud
 from tests.remote.wire import answer, wire
 from vault_memory.remote.contract import FileVersion
@@ -33,11 +40,16 @@ from vault_memory.remote.webdav import WebDav
 LONG = b"a line of a long note\n" * 2000
 
 
-def on(fake: FakeNextcloud, clock: Clock, *, script: Script | None = None, folder: str = "") -> Nextcloud:
+def on(
+    fake: FakeNextcloud, clock: Clock, *, script: Script | None = None, folder: str = ""
+) -> Nextcloud:
     app = Faulty(fake, script) if script else fake
     account = Account(fake.user, fake.app_password)
     return Nextcloud(
-        f"http://cloud.example{fake.dav_path}{folder}", account, adapter=DirectAdapter(app), sleep=clock.pass_
+        f"http://cloud.example{fake.dav_path}{folder}",
+        account,
+        adapter=DirectAdapter(app),
+        sleep=clock.pass_,
     )
 
 
@@ -52,7 +64,9 @@ def puts(fake: FakeNextcloud) -> list[Seen]:
     return fake.requests("PUT")
 
 
-def test_an_idle_look_is_one_request_and_tells_of_any_change_below(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
+def test_an_idle_look_is_one_request_and_tells_of_any_change_below(
+    cloud: Nextcloud, nextcloud: FakeNextcloud
+) -> None:
     nextcloud.other_client_put("a/b/note.md", b"1")
     before = cloud.look("").etag
     requests = len(nextcloud.log)
@@ -74,7 +88,9 @@ def test_a_note_keeps_its_id_through_overwriting_and_renaming(cloud: Nextcloud) 
     assert entry.checksum == second.checksum != first.checksum
 
 
-def test_two_writes_in_one_second_end_with_two_tags(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
+def test_two_writes_in_one_second_end_with_two_tags(
+    cloud: Nextcloud, nextcloud: FakeNextcloud
+) -> None:
     first = cloud.put("a.md", b"one", expected=None)
     second = cloud.put("a.md", b"two, and longer", expected=first.etag)
 
@@ -85,7 +101,9 @@ def test_two_writes_in_one_second_end_with_two_tags(cloud: Nextcloud, nextcloud:
     assert nextcloud.files() == {"a.md": b"two, and longer"}
 
 
-def test_a_tag_is_confirmed_only_once_its_second_is_over(cloud: Nextcloud, clock: Clock) -> None:
+def test_a_tag_is_confirmed_only_once_its_second_is_over(
+    cloud: Nextcloud, clock: Clock
+) -> None:
     cloud.put("a.md", b"one", expected=None)
 
     assert not cloud.look("a.md").confirmed
@@ -96,7 +114,9 @@ def test_a_tag_is_confirmed_only_once_its_second_is_over(cloud: Nextcloud, clock
     assert cloud.get("a.md", max_bytes=9).confirmed
 
 
-def test_a_long_overwrite_that_breaks_off_leaves_the_old_note_whole(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
+def test_a_long_overwrite_that_breaks_off_leaves_the_old_note_whole(
+    cloud: Nextcloud, nextcloud: FakeNextcloud
+) -> None:
     stored = cloud.put("a.md", b"the old note", expected=None)
     nextcloud.kill_next_put_at(20_000)
 
@@ -122,7 +142,9 @@ def test_a_long_overwrite_over_somebody_elses_changes_nothing_and_leaves_nothing
     assert not nextcloud.account.uploads
 
 
-def test_requests_for_one_edit_are_counted(cloud: Nextcloud, nextcloud: FakeNextcloud, clock: Clock) -> None:
+def test_requests_for_one_edit_are_counted(
+    cloud: Nextcloud, nextcloud: FakeNextcloud, clock: Clock
+) -> None:
     stored = cloud.put("a.md", b"first", expected=None)
     clock.pass_(5)
     nextcloud.log.clear()
@@ -136,7 +158,9 @@ def test_requests_for_one_edit_are_counted(cloud: Nextcloud, nextcloud: FakeNext
     assert [seen.method for seen in nextcloud.log] == ["MKCOL", "PUT", "MOVE"]
 
 
-def test_spelling_of_names_is_the_servers(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
+def test_spelling_of_names_is_the_servers(
+    cloud: Nextcloud, nextcloud: FakeNextcloud
+) -> None:
     cloud.put("u\u0308ber.md", b"x", expected=None)
 
     assert [entry.path for entry in cloud.list().entries] == ["\u00fcber.md"]
@@ -145,7 +169,10 @@ def test_spelling_of_names_is_the_servers(cloud: Nextcloud, nextcloud: FakeNextc
     assert nextcloud.files() == {"\u00fcber.md": b"x"}
 
 
-@pytest.mark.parametrize("name", ["n" * 248 + ".md", "ü" * 124 + ".md", "x.part", ".htaccess", "a\\b", "a\nb.md"])
+@pytest.mark.parametrize(
+    "name",
+    ["n" * 248 + ".md", "ü" * 124 + ".md", "x.part", ".htaccess", "a\\b", "a\nb.md"],
+)
 def test_names_it_does_not_take_are_refused_before_they_are_sent(
     name: str, cloud: Nextcloud, nextcloud: FakeNextcloud
 ) -> None:
@@ -166,7 +193,10 @@ def test_maintenance_is_of_the_whole_server_and_says_how_long_to_wait(
 ) -> None:
     nextcloud.maintenance()
 
-    acts: list[Callable[[], object]] = [cloud.list, lambda: cloud.put("a.md", b"x", expected=None)]
+    acts: list[Callable[[], object]] = [
+        cloud.list,
+        lambda: cloud.put("a.md", b"x", expected=None),
+    ]
     for act in acts:
         with pytest.raises(RemoteBusy, match="maintenance") as caught:
             act()
@@ -178,7 +208,9 @@ def test_maintenance_is_of_the_whole_server_and_says_how_long_to_wait(
 
 
 @pytest.mark.scenario("E83", "E96")
-def test_locks_quotas_and_lost_storages_are_told_apart(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
+def test_locks_quotas_and_lost_storages_are_told_apart(
+    cloud: Nextcloud, nextcloud: FakeNextcloud
+) -> None:
     nextcloud.other_client_put("ext/note.md", b"x")
     stored = cloud.put("a.md", b"x", expected=None)
     nextcloud.lock("a.md")
@@ -196,11 +228,17 @@ def test_locks_quotas_and_lost_storages_are_told_apart(cloud: Nextcloud, nextclo
     with pytest.raises(RemoteBusy) as caught:
         cloud.list("ext")
     assert not caught.value.everywhere
-    assert list(cloud.list(deep=True).unknown) == ["ext"], "although a deep listing shows it as an empty folder"
+    assert list(cloud.list(deep=True).unknown) == ["ext"], (
+        "although a deep listing shows it as an empty folder"
+    )
 
 
-def test_where_no_chunks_are_taken_a_long_note_goes_up_at_once(nextcloud: FakeNextcloud, clock: Clock) -> None:
-    cloud = on(nextcloud, clock, script=Script([Rule(Answer(404), "MKCOL", "/uploads/")]))
+def test_where_no_chunks_are_taken_a_long_note_goes_up_at_once(
+    nextcloud: FakeNextcloud, clock: Clock
+) -> None:
+    cloud = on(
+        nextcloud, clock, script=Script([Rule(Answer(404), "MKCOL", "/uploads/")])
+    )
     stored = cloud.put("a.md", b"first", expected=None)
 
     cloud.put("a.md", LONG, expected=stored.etag)
@@ -210,7 +248,9 @@ def test_where_no_chunks_are_taken_a_long_note_goes_up_at_once(nextcloud: FakeNe
 
 
 @pytest.mark.scenario("E84")
-def test_a_revoked_password_is_tried_once_and_locks_nobody_out(cloud: Nextcloud, nextcloud: FakeNextcloud) -> None:
+def test_a_revoked_password_is_tried_once_and_locks_nobody_out(
+    cloud: Nextcloud, nextcloud: FakeNextcloud
+) -> None:
     nextcloud.revoke(nextcloud.app_password)
 
     for _ in range(20):
@@ -220,19 +260,30 @@ def test_a_revoked_password_is_tried_once_and_locks_nobody_out(cloud: Nextcloud,
     assert len(nextcloud.log) == 1
 
 
-def test_a_session_lives_on_cookies(nextcloud: FakeNextcloud, nextcloud_url: str) -> None:
+def test_a_session_lives_on_cookies(
+    nextcloud: FakeNextcloud, nextcloud_url: str
+) -> None:
     remote = Nextcloud(nextcloud_url, Account(nextcloud.user, nextcloud.app_password))
     for number in range(3):
         remote.put(f"{number}.md", b"x", expected=None)
-    thread = threading.Thread(target=lambda: remote.put("other.md", b"x", expected=None))
+    thread = threading.Thread(
+        target=lambda: remote.put("other.md", b"x", expected=None)
+    )
     thread.start()
     thread.join()
     remote.close()
 
-    assert ["cookie" in seen.headers for seen in puts(nextcloud)] == [False, True, True, False]
+    assert ["cookie" in seen.headers for seen in puts(nextcloud)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
-def test_a_thread_that_ended_leaves_no_connection_behind(nextcloud: FakeNextcloud, nextcloud_url: str) -> None:
+def test_a_thread_that_ended_leaves_no_connection_behind(
+    nextcloud: FakeNextcloud, nextcloud_url: str
+) -> None:
     remote = Nextcloud(nextcloud_url, Account(nextcloud.user, nextcloud.app_password))
     for _ in range(4):
         thread = threading.Thread(target=remote.list)
@@ -245,7 +296,9 @@ def test_a_thread_that_ended_leaves_no_connection_behind(nextcloud: FakeNextclou
 
 
 @pytest.mark.scenario("E81")
-def test_when_the_answer_to_a_put_is_lost_nobody_claims_to_know(nextcloud: FakeNextcloud, clock: Clock) -> None:
+def test_when_the_answer_to_a_put_is_lost_nobody_claims_to_know(
+    nextcloud: FakeNextcloud, clock: Clock
+) -> None:
     script = Script([Rule(LoseAnswer(), "PUT")])
     cloud = on(nextcloud, clock, script=script)
 
@@ -257,7 +310,9 @@ def test_when_the_answer_to_a_put_is_lost_nobody_claims_to_know(nextcloud: FakeN
     cloud.close()
 
 
-def test_a_403_of_two_creates_at_once_is_tried_once_more(nextcloud: FakeNextcloud, clock: Clock) -> None:
+def test_a_403_of_two_creates_at_once_is_tried_once_more(
+    nextcloud: FakeNextcloud, clock: Clock
+) -> None:
     script = Script([Rule(Answer(403), "PUT")])
     cloud = on(nextcloud, clock, script=script)
 
@@ -293,7 +348,9 @@ def test_only_the_server_itself_can_say_that_there_are_no_versions(
     assert len(remote.versions("note.md")) == 2
 
 
-def test_a_version_is_asked_for_again_when_a_proxy_calls_it_missing(nextcloud: FakeNextcloud, clock: Clock) -> None:
+def test_a_version_is_asked_for_again_when_a_proxy_calls_it_missing(
+    nextcloud: FakeNextcloud, clock: Clock
+) -> None:
     script = Script()
     remote = on(nextcloud, clock, script=script)
     version = write_twice(remote)
@@ -305,11 +362,16 @@ def test_a_version_is_asked_for_again_when_a_proxy_calls_it_missing(nextcloud: F
         remote.get_version("note.md", version, max_bytes=99)
 
 
-def test_another_server_user_folder_or_backup_is_another_identity(nextcloud: FakeNextcloud, clock: Clock) -> None:
+def test_another_server_user_folder_or_backup_is_another_identity(
+    nextcloud: FakeNextcloud, clock: Clock
+) -> None:
     nextcloud.other_client_mkcol("a")
     nextcloud.other_client_mkcol("b")
     nextcloud.back_up()
-    seen = {on(nextcloud, clock).identity(), on(nextcloud, clock, folder="a").identity()}
+    seen = {
+        on(nextcloud, clock).identity(),
+        on(nextcloud, clock, folder="a").identity(),
+    }
     seen.add(on(nextcloud, clock, folder="b").identity())
     nextcloud.restore_from_backup()
     seen.add(on(nextcloud, clock).identity())
@@ -318,9 +380,15 @@ def test_another_server_user_folder_or_backup_is_another_identity(nextcloud: Fak
     assert on(nextcloud, clock).identity() == on(nextcloud, clock).identity()
 
 
-def test_the_plain_remote_works_with_it_too(nextcloud: FakeNextcloud, clock: Clock) -> None:
+def test_the_plain_remote_works_with_it_too(
+    nextcloud: FakeNextcloud, clock: Clock
+) -> None:
     account = Account(nextcloud.user, nextcloud.app_password)
-    remote = WebDav(f"http://cloud.example{nextcloud.dav_path}", account, adapter=DirectAdapter(nextcloud))
+    remote = WebDav(
+        f"http://cloud.example{nextcloud.dav_path}",
+        account,
+        adapter=DirectAdapter(nextcloud),
+    )
 
     traits = remote.probe()
 
@@ -330,7 +398,9 @@ def test_the_plain_remote_works_with_it_too(nextcloud: FakeNextcloud, clock: Clo
     remote.close()
 
 
-def test_a_person_grants_a_login_in_the_browser(nextcloud: FakeNextcloud, nextcloud_url: str) -> None:
+def test_a_person_grants_a_login_in_the_browser(
+    nextcloud: FakeNextcloud, nextcloud_url: str
+) -> None:
     login = Login(nextcloud_url)
     assert login.page.startswith("http://127.0.0.1:")
     assert login.poll() is None
@@ -360,7 +430,10 @@ def test_a_person_grants_a_login_in_the_browser(nextcloud: FakeNextcloud, nextcl
     ],
 )
 def test_a_login_that_leads_elsewhere_is_not_begun(body: bytes) -> None:
-    with wire(answer(200, body, "Content-Type: application/json")) as server, pytest.raises(NotUnderstood):
+    with (
+        wire(answer(200, body, "Content-Type: application/json")) as server,
+        pytest.raises(NotUnderstood),
+    ):
         Login(server.origin)
 
 

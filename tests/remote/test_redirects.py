@@ -16,7 +16,9 @@ from vault_memory.remote.webdav import WebDav
 MEGABYTE = 2**20
 
 
-def redirect(location: str, body: bytes = b"<html>moved</html>", status: int = 301) -> bytes:
+def redirect(
+    location: str, body: bytes = b"<html>moved</html>", status: int = 301
+) -> bytes:
     return answer(status, body, HTML, f"Location: {location}")
 
 
@@ -36,7 +38,9 @@ def test_a_redirect_is_told_as_a_redirect(verb: str, status: int) -> None:
 
 @pytest.mark.parametrize("announced", [True, False])
 @pytest.mark.parametrize("verb", ["list", "get", "put"])
-def test_a_redirect_with_an_endless_body_is_told_without_filling_memory(verb: str, announced: bool) -> None:
+def test_a_redirect_with_an_endless_body_is_told_without_filling_memory(
+    verb: str, announced: bool
+) -> None:
     def say(_: str) -> Iterator[bytes]:
         length = f"Content-Length: {200 * MEGABYTE}\r\n" if announced else ""
         yield f"HTTP/1.1 301 As told\r\n{HTML}\r\nLocation: /elsewhere\r\n{length}\r\n".encode()
@@ -52,8 +56,13 @@ def test_a_redirect_with_an_endless_body_is_told_without_filling_memory(verb: st
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
 
 
-@pytest.mark.parametrize("location", ["/vault/sub/", "{origin}/vault/sub/", "http://inner.example/vault/%73ub/"])
-def test_a_folder_that_was_asked_for_without_its_slash_is_asked_for_with_it(location: str) -> None:
+@pytest.mark.parametrize(
+    "location",
+    ["/vault/sub/", "{origin}/vault/sub/", "http://inner.example/vault/%73ub/"],
+)
+def test_a_folder_that_was_asked_for_without_its_slash_is_asked_for_with_it(
+    location: str,
+) -> None:
     def say(head: str) -> list[bytes]:
         if head.startswith("PROPFIND /vault/sub/ "):
             return [listing(line("/vault/sub/", folder=True))]
@@ -66,7 +75,9 @@ def test_a_folder_that_was_asked_for_without_its_slash_is_asked_for_with_it(loca
     assert len(server.heard) == 2
 
 
-@pytest.mark.parametrize("location", ["/vault/other/", "/vault/sub", "/login/", "/vault/sub/?next=1", ""])
+@pytest.mark.parametrize(
+    "location", ["/vault/other/", "/vault/sub", "/login/", "/vault/sub/?next=1", ""]
+)
 def test_any_other_place_is_not_gone_to(location: str) -> None:
     with wire(redirect(location)) as server:
         remote = WebDav(f"{server.origin}/vault")
@@ -79,7 +90,9 @@ def test_any_other_place_is_not_gone_to(location: str) -> None:
 @pytest.mark.parametrize("verb", ["get", "put", "delete", "move"])
 def test_a_folder_where_a_note_was_is_a_change_on_the_server(verb: str) -> None:
     with wire(redirect("/vault/a.md/")) as server:
-        remote = WebDav(f"{server.origin}/vault", traits=Capabilities(conditional_move=True))
+        remote = WebDav(
+            f"{server.origin}/vault", traits=Capabilities(conditional_move=True)
+        )
         with pytest.raises(RemoteChanged):
             VERBS[verb](remote)
         remote.close()
@@ -87,14 +100,18 @@ def test_a_folder_where_a_note_was_is_a_change_on_the_server(verb: str) -> None:
 
 @pytest.mark.parametrize("name", ["apache", "apache-digest", "apache-infinity"])
 def test_apache_as_people_install_it_is_tried_out_without_one_redirect(
-    name: str, server_named: Callable[[str], real.Server], monkeypatch: pytest.MonkeyPatch
+    name: str,
+    server_named: Callable[[str], real.Server],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server = server_named(name)
     remote = WebDav(server.make_folder("stock"), Account(server.user, server.password))
     statuses = []
     exchange = remote.exchange
     monkeypatch.setattr(
-        remote, "exchange", lambda *asked, **how: statuses.append(exchange(*asked, **how)) or statuses[-1]
+        remote,
+        "exchange",
+        lambda *asked, **how: statuses.append(exchange(*asked, **how)) or statuses[-1],
     )
 
     traits = remote.probe()

@@ -26,7 +26,9 @@ SECRET = "petrel-9-lantern"
         "http://cloud.example/remote.php/dav/files/mira/",
     ],
 )
-def test_whatever_address_of_a_nextcloud_is_typed_the_files_are_found(typed: str, nextcloud: FakeNextcloud) -> None:
+def test_whatever_address_of_a_nextcloud_is_typed_the_files_are_found(
+    typed: str, nextcloud: FakeNextcloud
+) -> None:
     account = Account("mira", nextcloud.app_password)
 
     url = find(typed, account, adapter=DirectAdapter(nextcloud))
@@ -54,16 +56,37 @@ FILES = "http://cloud.example/remote.php/dav/files/mira"
         ("http://cloud.example/remote.php/dav/", FILES),
         ("http://cloud.example/remote.php/dav/files", FILES),
         ("http://cloud.example/remote.php/webdav", FILES),
-        ("http://cloud.example/remote.php/webdav/Gull%20Rock/x", f"{FILES}/Gull%20Rock/x"),
-        ("http://cloud.example/remote.php/dav/files/mira/Gull%20Rock/", f"{FILES}/Gull%20Rock"),
+        (
+            "http://cloud.example/remote.php/webdav/Gull%20Rock/x",
+            f"{FILES}/Gull%20Rock/x",
+        ),
+        (
+            "http://cloud.example/remote.php/dav/files/mira/Gull%20Rock/",
+            f"{FILES}/Gull%20Rock",
+        ),
         ("http://cloud.example/index.php/apps/files/?dir=/", FILES),
-        ("http://cloud.example/index.php/apps/files/?dir=/Gull%20Rock&fileid=7", f"{FILES}/Gull%20Rock"),
-        ("http://cloud.example/apps/files/files/77?dir=/N%C3%B6tes/a", f"{FILES}/N%C3%B6tes/a"),
+        (
+            "http://cloud.example/index.php/apps/files/?dir=/Gull%20Rock&fileid=7",
+            f"{FILES}/Gull%20Rock",
+        ),
+        (
+            "http://cloud.example/apps/files/files/77?dir=/N%C3%B6tes/a",
+            f"{FILES}/N%C3%B6tes/a",
+        ),
         ("http://cloud.example/apps/files/favorites", FILES),
     ],
 )
-def test_each_link_that_a_person_copies_leads_to_its_folder(pasted: str, meant: str, nextcloud: FakeNextcloud) -> None:
-    assert find(pasted, Account("mira", nextcloud.app_password), adapter=DirectAdapter(nextcloud)) == meant
+def test_each_link_that_a_person_copies_leads_to_its_folder(
+    pasted: str, meant: str, nextcloud: FakeNextcloud
+) -> None:
+    assert (
+        find(
+            pasted,
+            Account("mira", nextcloud.app_password),
+            adapter=DirectAdapter(nextcloud),
+        )
+        == meant
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,22 +106,58 @@ def test_a_nextcloud_may_live_below_another_page(pasted: str, base: str) -> None
 @pytest.mark.parametrize(
     ("pasted", "words", "hint"),
     [
-        ("http://cloud.example/s/Tq7wZb2mKp9LxYc", "public share", "a Nextcloud account of yours"),
-        ("http://cloud.example/index.php/s/Tq7wZb2mKp9LxYc", "public share", "a Nextcloud account of yours"),
-        ("http://cloud.example/index.php/s/Tq7wZb2mKp9LxYc?path=/a", "public share", "a Nextcloud account of yours"),
-        ("http://cloud.example/public.php/dav/files/Tq7wZb2mKp9LxYc/", "public share", "a Nextcloud account of yours"),
-        ("http://cloud.example/public.php/webdav", "public share", "a Nextcloud account of yours"),
-        ("http://cloud.example/f/1234", "by its number", "give `http://cloud.example/`"),
+        (
+            "http://cloud.example/s/Tq7wZb2mKp9LxYc",
+            "public share",
+            "a Nextcloud account of yours",
+        ),
+        (
+            "http://cloud.example/index.php/s/Tq7wZb2mKp9LxYc",
+            "public share",
+            "a Nextcloud account of yours",
+        ),
+        (
+            "http://cloud.example/index.php/s/Tq7wZb2mKp9LxYc?path=/a",
+            "public share",
+            "a Nextcloud account of yours",
+        ),
+        (
+            "http://cloud.example/public.php/dav/files/Tq7wZb2mKp9LxYc/",
+            "public share",
+            "a Nextcloud account of yours",
+        ),
+        (
+            "http://cloud.example/public.php/webdav",
+            "public share",
+            "a Nextcloud account of yours",
+        ),
+        (
+            "http://cloud.example/f/1234",
+            "by its number",
+            "give `http://cloud.example/`",
+        ),
         ("http://cloud.example/index.php/f/1234", "by its number", "`--folder`"),
-        ("http://cloud.example/remote.php/dav/calendars/mira/", "not the address", "give `http://cloud.example/`"),
-        ("http://cloud.example/remote.php/caldav/", "not the address", "give `http://cloud.example/`"),
+        (
+            "http://cloud.example/remote.php/dav/calendars/mira/",
+            "not the address",
+            "give `http://cloud.example/`",
+        ),
+        (
+            "http://cloud.example/remote.php/caldav/",
+            "not the address",
+            "give `http://cloud.example/`",
+        ),
     ],
 )
 def test_a_link_that_names_no_folder_is_refused_with_the_one_to_take(
     pasted: str, words: str, hint: str, nextcloud: FakeNextcloud
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        find(pasted, Account("mira", nextcloud.app_password), adapter=DirectAdapter(nextcloud))
+        find(
+            pasted,
+            Account("mira", nextcloud.app_password),
+            adapter=DirectAdapter(nextcloud),
+        )
 
     assert words in caught.value.message
     assert hint in caught.value.hint
@@ -106,13 +165,22 @@ def test_a_link_that_names_no_folder_is_refused_with_the_one_to_take(
 
 def test_a_public_share_in_the_configuration_is_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="public share"):
-        open_remote("https://cloud.example/public.php/dav/files/Tq7wZb2mKp9LxYc", Account())
+        open_remote(
+            "https://cloud.example/public.php/dav/files/Tq7wZb2mKp9LxYc", Account()
+        )
 
 
-@pytest.mark.parametrize("path", ["/s/Tq7wZb2mKp9LxYc", "/apps/files", "/f/12", "/login/notes"])
-def test_folders_of_other_servers_may_be_called_like_pages_of_a_nextcloud(path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["/s/Tq7wZb2mKp9LxYc", "/apps/files", "/f/12", "/login/notes"]
+)
+def test_folders_of_other_servers_may_be_called_like_pages_of_a_nextcloud(
+    path: str,
+) -> None:
     with wire(answer(404, b"<html>", HTML)) as server:
-        assert find(f"{server.origin}{path}", Account("mira", SECRET)) == f"{server.origin}{path}"
+        assert (
+            find(f"{server.origin}{path}", Account("mira", SECRET))
+            == f"{server.origin}{path}"
+        )
 
 
 @pytest.mark.parametrize(
@@ -123,7 +191,9 @@ def test_folders_of_other_servers_may_be_called_like_pages_of_a_nextcloud(path: 
         ("https://login.example/start", "give `https://login.example`"),
     ],
 )
-def test_a_server_that_sends_us_on_is_answered_with_the_address_to_take(location: str, hint: str) -> None:
+def test_a_server_that_sends_us_on_is_answered_with_the_address_to_take(
+    location: str, hint: str
+) -> None:
     with wire(answer(301, b"<html>", HTML, f"Location: {location}")) as server:
         with pytest.raises(ConfigError) as caught:
             find(server.origin, Account("mira", SECRET))

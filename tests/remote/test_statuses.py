@@ -5,7 +5,17 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.remote.wire import DATE, HTML, ROOT, XML, answer, line, listing, multistatus, wire
+from tests.remote.wire import (
+    DATE,
+    HTML,
+    ROOT,
+    XML,
+    answer,
+    line,
+    listing,
+    multistatus,
+    wire,
+)
 from vault_memory.remote.contract import Capabilities
 from vault_memory.remote.remote_errors import (
     NotUnderstood,
@@ -64,9 +74,13 @@ CASES = [(status, verb, error) for status, verbs, error in MEANINGS for verb in 
 
 @pytest.mark.scenario("E83", "E84", "E85", "E97", "E99")
 @pytest.mark.parametrize(("status", "verb", "error"), CASES)
-def test_a_status_becomes_an_error_that_says_what_is_known(status: int, verb: str, error: type[RemoteError]) -> None:
+def test_a_status_becomes_an_error_that_says_what_is_known(
+    status: int, verb: str, error: type[RemoteError]
+) -> None:
     with wire(answer(status, b"<html>no</html>", HTML)) as server:
-        remote = WebDav(f"{server.origin}/vault", traits=Capabilities(conditional_move=True))
+        remote = WebDav(
+            f"{server.origin}/vault", traits=Capabilities(conditional_move=True)
+        )
         with pytest.raises(error) as caught:
             VERBS[verb](remote)
         remote.close()
@@ -98,7 +112,11 @@ def test_nobody_is_followed_to_another_place(verb: str, status: int, to: str) ->
 
 @pytest.mark.scenario("E98")
 def test_a_server_that_moved_to_https_is_named_in_the_hint() -> None:
-    with wire(answer(301, b"", "Location: https://user:secret@cloud.example/vault/?token=secret")) as server:
+    with wire(
+        answer(
+            301, b"", "Location: https://user:secret@cloud.example/vault/?token=secret"
+        )
+    ) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(NotUnderstood) as caught:
             remote.list()
@@ -112,8 +130,12 @@ def test_a_server_that_moved_to_https_is_named_in_the_hint() -> None:
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_a_login_page_with_200_is_no_answer(verb: str) -> None:
     with wire(answer(200, LOGIN, HTML, 'ETag: "page"')) as server:
-        remote = WebDav(f"{server.origin}/vault", traits=Capabilities(conditional_move=True))
-        with pytest.raises(OutcomeUnknown if verb in WRITES else (NotUnderstood, Refused)):
+        remote = WebDav(
+            f"{server.origin}/vault", traits=Capabilities(conditional_move=True)
+        )
+        with pytest.raises(
+            OutcomeUnknown if verb in WRITES else (NotUnderstood, Refused)
+        ):
             VERBS[verb](remote)
         remote.close()
 
@@ -155,7 +177,9 @@ def test_only_a_207_of_xml_is_a_listing(whole: bytes) -> None:
 
 @pytest.mark.scenario("E86", "E96")
 @pytest.mark.parametrize("status", [403, 404, 410])
-def test_a_root_that_is_refused_or_gone_is_never_empty_nor_a_missing_note(status: int) -> None:
+def test_a_root_that_is_refused_or_gone_is_never_empty_nor_a_missing_note(
+    status: int,
+) -> None:
     with wire(answer(status, b"<html>proxy</html>", HTML)) as server:
         remote = WebDav(f"{server.origin}/vault")
         for deep in (False, True):
@@ -181,7 +205,9 @@ def test_a_root_that_is_refused_or_gone_is_never_empty_nor_a_missing_note(status
         ((), None),
     ],
 )
-def test_how_long_to_wait_is_read_in_both_forms(status: int, headers: tuple[str, ...], seconds: float | None) -> None:
+def test_how_long_to_wait_is_read_in_both_forms(
+    status: int, headers: tuple[str, ...], seconds: float | None
+) -> None:
     with wire(answer(status, b"", *headers)) as server:
         remote = WebDav(f"{server.origin}/vault")
         with pytest.raises(RemoteBusy) as caught:
@@ -205,13 +231,25 @@ def test_after_one_401_nothing_more_is_asked() -> None:
 
 @pytest.mark.scenario("E85")
 @pytest.mark.parametrize("bad", [403, 404, 500, 503, 200])
-def test_one_folder_that_cannot_be_listed_is_unknown_and_the_rest_goes_on(bad: int) -> None:
+def test_one_folder_that_cannot_be_listed_is_unknown_and_the_rest_goes_on(
+    bad: int,
+) -> None:
     def say(head: str) -> list[bytes]:
         match head.split()[1]:
             case "/vault/":
-                return [listing(ROOT, *(line(f"/vault/{name}/", folder=True) for name in ("bad", "good")))]
+                return [
+                    listing(
+                        ROOT,
+                        *(
+                            line(f"/vault/{name}/", folder=True)
+                            for name in ("bad", "good")
+                        ),
+                    )
+                ]
             case "/vault/good/":
-                return [listing(line("/vault/good/", folder=True), line("/vault/good/a.md"))]
+                return [
+                    listing(line("/vault/good/", folder=True), line("/vault/good/a.md"))
+                ]
             case _:
                 return [answer(bad, LOGIN, HTML)]
 
@@ -226,10 +264,14 @@ def test_one_folder_that_cannot_be_listed_is_unknown_and_the_rest_goes_on(bad: i
 
 @pytest.mark.scenario("E85", "E99")
 @pytest.mark.parametrize(("bad", "error"), [(401, Unauthorised), (429, RemoteBusy)])
-def test_what_is_said_of_the_account_ends_a_deep_listing(bad: int, error: type[RemoteError]) -> None:
+def test_what_is_said_of_the_account_ends_a_deep_listing(
+    bad: int, error: type[RemoteError]
+) -> None:
     def say(head: str) -> list[bytes]:
         if head.split()[1] == "/vault/":
-            return [listing(ROOT, *(line(f"/vault/{name}/", folder=True) for name in "abc"))]
+            return [
+                listing(ROOT, *(line(f"/vault/{name}/", folder=True) for name in "abc"))
+            ]
         return [answer(bad)]
 
     with wire(say) as server:
@@ -244,17 +286,29 @@ def test_what_is_said_of_the_account_ends_a_deep_listing(bad: int, error: type[R
 def test_a_compressed_answer_is_not_unpacked() -> None:
     bomb = gzip.compress(bytes(20_000_000))
     for head in ((200, "GET"), (207, "PROPFIND")):
-        with wire(answer(head[0], bomb, "Content-Encoding: gzip", XML, 'ETag: "t"')) as server:
+        with wire(
+            answer(head[0], bomb, "Content-Encoding: gzip", XML, 'ETag: "t"')
+        ) as server:
             remote = WebDav(f"{server.origin}/vault")
             with pytest.raises(NotUnderstood, match="compressed"):
-                remote.get("a.md", max_bytes=10**9) if head[1] == "GET" else remote.list()
+                remote.get("a.md", max_bytes=10**9) if head[
+                    1
+                ] == "GET" else remote.list()
             assert "Accept-Encoding: identity" in server.heard[0]
             remote.close()
 
 
 @pytest.mark.scenario("E93")
 def test_the_tag_of_the_get_counts() -> None:
-    with wire(answer(200, b"newer", 'ETag: "t2"', DATE, "Last-Modified: Sun, 22 Nov 2026 11:59:00 GMT")) as server:
+    with wire(
+        answer(
+            200,
+            b"newer",
+            'ETag: "t2"',
+            DATE,
+            "Last-Modified: Sun, 22 Nov 2026 11:59:00 GMT",
+        )
+    ) as server:
         remote = WebDav(f"{server.origin}/vault")
         fetched = remote.get("a.md", max_bytes=99)
         remote.close()
@@ -286,9 +340,15 @@ def test_a_tag_is_kept_in_the_one_form_that_can_be_sent_back(
 
 @pytest.mark.scenario("E102b")
 @pytest.mark.parametrize(("etag", "tries"), [('W/"t1"', 2), ('"t1"', 1), ('"t2"', 1)])
-def test_a_412_is_tried_again_only_while_the_very_tag_is_weak(etag: str, tries: int) -> None:
+def test_a_412_is_tried_again_only_while_the_very_tag_is_weak(
+    etag: str, tries: int
+) -> None:
     def say(head: str) -> list[bytes]:
-        return [listing(line("/vault/a.md", etag=etag))] if head.startswith("PROPFIND") else [answer(412)]
+        return (
+            [listing(line("/vault/a.md", etag=etag))]
+            if head.startswith("PROPFIND")
+            else [answer(412)]
+        )
 
     slept: list[float] = []
     with wire(say) as server:
@@ -302,8 +362,14 @@ def test_a_412_is_tried_again_only_while_the_very_tag_is_weak(etag: str, tries: 
 
 
 @pytest.mark.parametrize("answers", ["one level", "403", "207 cut short of folders"])
-def test_a_deep_listing_that_is_shallow_or_refused_is_made_up_for_level_by_level(answers: str) -> None:
-    inner = (line("/vault/a/", folder=True), line("/vault/a/n.md"), line("/vault/a/b/", folder=True))
+def test_a_deep_listing_that_is_shallow_or_refused_is_made_up_for_level_by_level(
+    answers: str,
+) -> None:
+    inner = (
+        line("/vault/a/", folder=True),
+        line("/vault/a/n.md"),
+        line("/vault/a/b/", folder=True),
+    )
 
     def say(head: str) -> list[bytes]:
         target, deep = head.split()[1], "Depth: infinity" in head
@@ -311,7 +377,11 @@ def test_a_deep_listing_that_is_shallow_or_refused_is_made_up_for_level_by_level
             return [answer(403)]
         if deep and answers != "one level":
             return [listing(ROOT, line("/vault/a/b/n.md"))]
-        levels = {"/vault/": (ROOT, inner[0]), "/vault/a/": inner, "/vault/a/b/": (line("/vault/a/b/", folder=True),)}
+        levels = {
+            "/vault/": (ROOT, inner[0]),
+            "/vault/a/": inner,
+            "/vault/a/b/": (line("/vault/a/b/", folder=True),),
+        }
         return [listing(*levels[target])]
 
     with wire(say) as server:
@@ -320,5 +390,9 @@ def test_a_deep_listing_that_is_shallow_or_refused_is_made_up_for_level_by_level
             with pytest.raises(NotUnderstood):
                 remote.list(deep=True)
         else:
-            assert [entry.path for entry in remote.list(deep=True).entries] == ["a", "a/b", "a/n.md"]
+            assert [entry.path for entry in remote.list(deep=True).entries] == [
+                "a",
+                "a/b",
+                "a/n.md",
+            ]
         remote.close()

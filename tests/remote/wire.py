@@ -13,7 +13,9 @@ Say = Callable[[str], Iterable[bytes]]
 class Wire:
     """Listens on this machine. ``heard`` are the requests' heads, ``bodies`` what came with them."""
 
-    def __init__(self, say: Say | bytes, *, pause: float = 0.0, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, say: Say | bytes, *, pause: float = 0.0, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.say: Say = say if callable(say) else lambda _: [say]
         self.heard: list[str] = []
         self.bodies: list[bytes] = []
@@ -46,11 +48,22 @@ class Wire:
                     return
                 head += more
             text = head.decode("latin-1")
-            length = next((int(h[15:]) for h in text.splitlines() if h.lower().startswith("content-length:")), 0)
+            length = next(
+                (
+                    int(h[15:])
+                    for h in text.splitlines()
+                    if h.lower().startswith("content-length:")
+                ),
+                0,
+            )
             self.heard.append(text)
             self.bodies.append(reader.read(length))
             for piece in self.say(text):
-                if self._stopped.wait(self._pause) if self._pause else self._stopped.is_set():
+                if (
+                    self._stopped.wait(self._pause)
+                    if self._pause
+                    else self._stopped.is_set()
+                ):
                     return
                 line.sendall(piece)
             line.shutdown(socket.SHUT_WR)
@@ -75,7 +88,9 @@ def wire(say: Say | bytes, *, pause: float = 0.0) -> Iterator[Wire]:
         server.close()
 
 
-def answer(status: int, body: bytes = b"", *headers: str, length: int | None = None) -> bytes:
+def answer(
+    status: int, body: bytes = b"", *headers: str, length: int | None = None
+) -> bytes:
     """A whole answer with its length, or with another one."""
     announced = f"Content-Length: {len(body) if length is None else length}"
     lines = [f"HTTP/1.1 {status} As told", "Connection: close", *headers, announced]
@@ -87,10 +102,21 @@ HTML = "Content-Type: text/html; charset=utf-8"
 DATE = "Date: Sun, 22 Nov 2026 12:00:00 GMT"
 
 
-def line(href: str, *, etag: str = '"t1"', size: int = 3, folder: bool = False, more: str = "") -> str:
+def line(
+    href: str,
+    *,
+    etag: str = '"t1"',
+    size: int = 3,
+    folder: bool = False,
+    more: str = "",
+) -> str:
     """One response of a multistatus."""
     kind = "<d:collection/>" if folder else ""
-    sized = "" if folder else f"<d:getcontentlength>{size}</d:getcontentlength><d:getetag>{etag}</d:getetag>"
+    sized = (
+        ""
+        if folder
+        else f"<d:getcontentlength>{size}</d:getcontentlength><d:getetag>{etag}</d:getetag>"
+    )
     return (
         f"<d:response><d:href>{href}</d:href><d:propstat><d:prop><d:resourcetype>{kind}</d:resourcetype>{sized}"
         "<d:getlastmodified>Sun, 22 Nov 2026 11:00:00 GMT</d:getlastmodified>"
@@ -98,7 +124,9 @@ def line(href: str, *, etag: str = '"t1"', size: int = 3, folder: bool = False, 
     )
 
 
-def multistatus(*lines: str, head: str = '<?xml version="1.0" encoding="utf-8"?>') -> bytes:
+def multistatus(
+    *lines: str, head: str = '<?xml version="1.0" encoding="utf-8"?>'
+) -> bytes:
     """The XML of a listing."""
     return f'{head}<d:multistatus xmlns:d="DAV:" xmlns:oc="http://owncloud.org/ns">{"".join(lines)}</d:multistatus>'.encode()
 

@@ -35,7 +35,9 @@ class Everywhere:
         return datetime.now(UTC) + timedelta(hours=2)
 
     def open(self) -> VaultMemory:
-        return VaultMemory.open(self.outside.vault, environment=self.outside.environment)
+        return VaultMemory.open(
+            self.outside.vault, environment=self.outside.environment
+        )
 
 
 def fill(outside: Outside, *, kind: str = "off") -> Everywhere:
@@ -47,20 +49,37 @@ def fill(outside: Outside, *, kind: str = "off") -> Everywhere:
     with made.open() as memory:
         memory.index(embed=kind != "off")
         for note in ("USER.md", "MEMORY.md", "memory/2026-03-01.md"):
-            edit = memory.apply(note, [_append(f"{note} has the {TEXT}")], source="cli", now=now)
+            edit = memory.apply(
+                note, [_append(f"{note} has the {TEXT}")], source="cli", now=now
+            )
             made.note_ids[note] = edit.audit_id or ""
             memory.apply(note, [_append(KEPT)], source="cli", now=now)
-        memory.apply("USER.md", [_append(f"the bot's own {TEXT}")], source="tool", now=now, why=f"said {TEXT} once")
         memory.apply(
-            "USER.md", [{"op": "remove", "heading": "Tea", "match": "USER.md has the"}], source="tool", now=now
+            "USER.md",
+            [_append(f"the bot's own {TEXT}")],
+            source="tool",
+            now=now,
+            why=f"said {TEXT} once",
+        )
+        memory.apply(
+            "USER.md",
+            [{"op": "remove", "heading": "Tea", "match": "USER.md has the"}],
+            source="tool",
+            now=now,
         )
         memory.apply("USER.md", [_append(TEXT, "No such")], source="tool", now=now)
         memory.undo(
-            memory.apply("RULES.md", [_append(f"always {TEXT}")], source="cli", now=now).audit_id or "", now=now
+            memory.apply(
+                "RULES.md", [_append(f"always {TEXT}")], source="cli", now=now
+            ).audit_id
+            or "",
+            now=now,
         )
         _throw_away(memory, outside, now)
         outside.write("memory/.locked.md.swp", "")
-        waits = memory.apply("memory/locked.md", [_append(f"waiting {TEXT}")], source="nightly")
+        waits = memory.apply(
+            "memory/locked.md", [_append(f"waiting {TEXT}")], source="nightly"
+        )
         assert waits.pending
         memory.index(embed=kind != "off")
         for note in ("USER.md", "MEMORY.md"):
@@ -74,24 +93,46 @@ def _append(line: str, heading: str = "Tea") -> dict[str, str]:
 
 
 def _save(outside: Outside) -> None:
-    page = "# Page\n\n## Tea\n\n- green\n- {}\n\n## Boats\n\nAll of them, {}\nbut one.\n"
+    page = (
+        "# Page\n\n## Tea\n\n- green\n- {}\n\n## Boats\n\nAll of them, {}\nbut one.\n"
+    )
     outside.write("USER.md", page.format(TEXT, NFD.upper()))
-    outside.write("MEMORY.md", page.format(f"a {TEXT.replace(' ', chr(10) + '  ')}", "none").replace("\n", "\r\n"))
+    outside.write(
+        "MEMORY.md",
+        page.format(f"a {TEXT.replace(' ', chr(10) + '  ')}", "none").replace(
+            "\n", "\r\n"
+        ),
+    )
     outside.write("RULES.md", "# Rules\n\n## Tea\n\n- be kind\n")
-    outside.write("FACTS.md", f"## {TEXT.lower()}\n\n- is_a: can\n\n## ann\n\n- owns: {TEXT}\n- likes: tea\n")
+    outside.write(
+        "FACTS.md",
+        f"## {TEXT.lower()}\n\n- is_a: can\n\n## ann\n\n- owns: {TEXT}\n- likes: tea\n",
+    )
     outside.write("SOUL.md", f"I like the {TEXT}.\nI am calm.\n")
     outside.write("memory/2026-03-01.md", "# Day\n\n## Tea\n\n- oolong\n")
     outside.write("memory/locked.md", "# Locked\n\n## Tea\n\n- black\n")
     outside.write("memory/gone.md", f"# Gone\n\n- {TEXT}\n- {KEPT}\n")
-    outside.write("USER (conflicted copy 2026-03-02 101010).md", f"# Page\n\n- {TEXT} copied\n- other\n")
-    turn = {"id": "7", "ts": "2026-03-01T10:00:00+00:00", "role": "user", "text": f"where is the {TEXT}?"}
+    outside.write(
+        "USER (conflicted copy 2026-03-02 101010).md",
+        f"# Page\n\n- {TEXT} copied\n- other\n",
+    )
+    turn = {
+        "id": "7",
+        "ts": "2026-03-01T10:00:00+00:00",
+        "role": "user",
+        "text": f"where is the {TEXT}?",
+    }
     kept = {"id": "8", "ts": "2026-03-01T10:00:01+00:00", "role": "bot", "text": KEPT}
-    outside.write("transcripts/2026-03-01.jsonl", f"{json.dumps(turn)}\n{json.dumps(kept)}\n")
+    outside.write(
+        "transcripts/2026-03-01.jsonl", f"{json.dumps(turn)}\n{json.dumps(kept)}\n"
+    )
 
 
 def _throw_away(memory: VaultMemory, outside: Outside, now: datetime) -> None:
     note = memory.read("memory/gone.md")
-    done = memory.curator.writer.trash("memory/gone.md", expected=note.revision, now=now, op_id="thrown")
+    done = memory.curator.writer.trash(
+        "memory/gone.md", expected=note.revision, now=now, op_id="thrown"
+    )
     assert done.outcome == "trashed"
 
 
@@ -101,7 +142,9 @@ def _leave_old_files(outside: Outside) -> None:
     serving = index / f"index-{(index / 'current').read_text()}.sqlite"
     shutil.copy(serving, index / "index-77.sqlite")
     shutil.copy(serving, index / "index-1.sqlite.damaged")
-    shutil.copy(outside.state / "journal.sqlite", outside.state / "journal.sqlite.damaged-1")
+    shutil.copy(
+        outside.state / "journal.sqlite", outside.state / "journal.sqlite.damaged-1"
+    )
 
 
 def traces(*roots: Path) -> list[str]:
@@ -113,7 +156,11 @@ def traces(*roots: Path) -> list[str]:
                 continue
             found += [f"{path.name}: bytes" for _ in [0] if says(path.read_bytes())]
             if path.suffix == ".sqlite" or ".damaged" in path.name:
-                found += [f"{path.name}: {table}" for table, value in _rows(path) if says(value)]
+                found += [
+                    f"{path.name}: {table}"
+                    for table, value in _rows(path)
+                    if says(value)
+                ]
     return found
 
 
@@ -131,7 +178,10 @@ def _rows(path: Path) -> Iterator[tuple[str, bytes]]:
     connection.set_busy_timeout(10_000)
     try:
         tables = [
-            row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE rootpage > 0 AND type = 'table'")
+            row[0]
+            for row in connection.execute(
+                "SELECT name FROM sqlite_master WHERE rootpage > 0 AND type = 'table'"
+            )
         ]
         for table in tables:
             for row in connection.execute(f'SELECT * FROM "{table}"'):
@@ -153,7 +203,12 @@ def _readings(value: Any) -> Iterator[bytes]:
 
 def tree(*roots: Path) -> dict[str, bytes]:
     """All files with their bytes."""
-    return {str(path): path.read_bytes() for root in roots for path in root.rglob("*") if path.is_file()}
+    return {
+        str(path): path.read_bytes()
+        for root in roots
+        for path in root.rglob("*")
+        if path.is_file()
+    }
 
 
 __all__ = ["KEPT", "NFD", "TEXT", "Everywhere", "fill", "says", "traces", "tree"]

@@ -12,7 +12,9 @@ def index_file(state: Path) -> Path:
 
 
 def rows(state: Path, sql: str, *values: Any) -> list[Any]:
-    connection = apsw.Connection(str(index_file(state)), flags=apsw.SQLITE_OPEN_READONLY)
+    connection = apsw.Connection(
+        str(index_file(state)), flags=apsw.SQLITE_OPEN_READONLY
+    )
     connection.set_busy_timeout(10_000)
     try:
         return list(connection.execute(sql, values))
@@ -23,7 +25,8 @@ def rows(state: Path, sql: str, *values: Any) -> list[Any]:
 def dump(state: Path) -> dict[str, set[Any]]:
     """Notes and chunks, without ids and times: what two indexes of the same files have in common."""
     notes = rows(
-        state, "SELECT path, scope.name, kind, date, bytes, revision FROM note JOIN scope ON scope.id = note.scope"
+        state,
+        "SELECT path, scope.name, kind, date, bytes, revision FROM note JOIN scope ON scope.id = note.scope",
     )
     chunks = rows(
         state,
@@ -32,8 +35,13 @@ def dump(state: Path) -> dict[str, set[Any]]:
         " FROM chunk JOIN note ON note.id = chunk.note",
     )
     assert len(chunks) == len(set(chunks))
-    full_text = rows(state, "SELECT count(*) FROM chunk_fts WHERE rowid IN (SELECT id FROM chunk)")
-    orphans = rows(state, "SELECT count(*) FROM chunk_fts WHERE rowid NOT IN (SELECT id FROM chunk)")
+    full_text = rows(
+        state, "SELECT count(*) FROM chunk_fts WHERE rowid IN (SELECT id FROM chunk)"
+    )
+    orphans = rows(
+        state,
+        "SELECT count(*) FROM chunk_fts WHERE rowid NOT IN (SELECT id FROM chunk)",
+    )
     assert (full_text, orphans) == ([(len(chunks),)], [(0,)])
     facts = rows(
         state,
@@ -41,7 +49,9 @@ def dump(state: Path) -> dict[str, set[Any]]:
         " predicate, object, valid_from, valid_until, struck, text"
         " FROM fact JOIN note ON note.id = fact.note JOIN scope ON scope.id = fact.scope",
     )
-    assert rows(state, "SELECT count(*) FROM fact WHERE note NOT IN (SELECT id FROM note)") == [(0,)]
+    assert rows(
+        state, "SELECT count(*) FROM fact WHERE note NOT IN (SELECT id FROM note)"
+    ) == [(0,)]
     return {
         "facts": set(facts),
         "notes": set(notes),

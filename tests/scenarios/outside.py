@@ -29,7 +29,11 @@ Found = TypeVar("Found")
 
 
 def until(
-    look: Callable[[], Found], *, seconds: float = PATIENCE_SECONDS, pause: float = 0.01, says: object = ""
+    look: Callable[[], Found],
+    *,
+    seconds: float = PATIENCE_SECONDS,
+    pause: float = 0.01,
+    says: object = "",
 ) -> Found:
     """What `look` gives once that is true; fails when it does not become so in time."""
     deadline = time.monotonic() + seconds
@@ -37,7 +41,9 @@ def until(
         found = look()
         if found:
             return found
-        assert time.monotonic() < deadline, f"not within {seconds} s: {says() if callable(says) else says}"
+        assert time.monotonic() < deadline, (
+            f"not within {seconds} s: {says() if callable(says) else says}"
+        )
         time.sleep(pause)
 
 
@@ -70,13 +76,22 @@ class Outside:
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("VAULT_MEMORY_")}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("VAULT_MEMORY_")
+        }
         places = {
             "HOME": self.home,
             "VAULT_MEMORY_STATE": self.home / "state",
             "VAULT_MEMORY_CACHE": self.home / "cache",
         }
-        return {**kept, **{name: str(place) for name, place in places.items()}, "NO_COLOR": "1", **self.settings}
+        return {
+            **kept,
+            **{name: str(place) for name, place in places.items()},
+            "NO_COLOR": "1",
+            **self.settings,
+        }
 
     @property
     def state(self) -> Path:
@@ -95,9 +110,17 @@ class Outside:
 
     def bare(self, *arguments: str, before: Sequence[str] = (), **options: Any) -> Done:
         """A command without `--vault`; `before` stands in front of the program, which then starts from nothing."""
-        options = {"env": self.environment, "cwd": self.home, "timeout": 120, "stdin": subprocess.DEVNULL, **options}
+        options = {
+            "env": self.environment,
+            "cwd": self.home,
+            "timeout": 120,
+            "stdin": subprocess.DEVNULL,
+            **options,
+        }
         start = [*before, *PROGRAM] if before else program()
-        done = subprocess.run([*start, *arguments], capture_output=True, text=True, **options)
+        done = subprocess.run(
+            [*start, *arguments], capture_output=True, text=True, **options
+        )
         assert "Traceback" not in done.stdout + done.stderr, done.stderr
         return Done(done.returncode, done.stdout, done.stderr)
 
@@ -116,7 +139,11 @@ class Outside:
         os.environ.update(self.environment)
         os.chdir(self.home)
         try:
-            with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+            with (
+                redirect_stdout(out),
+                redirect_stderr(err),
+                pytest.raises(SystemExit) as ended,
+            ):
                 main(["--vault", str(self.vault), *arguments])
         finally:
             os.chdir(folder)
@@ -145,7 +172,9 @@ class Outside:
         return any(text in hit["text"] for hit in self.search(text, *options)["hits"])
 
     @contextmanager
-    def daemon(self, *, before: Sequence[str] = (), ready: bool = True, **settings: str) -> Iterator["Running"]:
+    def daemon(
+        self, *, before: Sequence[str] = (), ready: bool = True, **settings: str
+    ) -> Iterator["Running"]:
         """`run` in a process of its own, stopped afterwards; `before` stands in front of the command."""
         running = Running(self, before, settings)
         try:
@@ -159,13 +188,23 @@ class Outside:
 class Running:
     """A daemon, and what is asked of it over its socket."""
 
-    def __init__(self, outside: Outside, before: Sequence[str], settings: Mapping[str, str]) -> None:
+    def __init__(
+        self, outside: Outside, before: Sequence[str], settings: Mapping[str, str]
+    ) -> None:
         self.outside = outside
-        environment = outside.environment | {f"VAULT_MEMORY_{name}": value for name, value in settings.items()}
-        files: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        environment = outside.environment | {
+            f"VAULT_MEMORY_{name}": value for name, value in settings.items()
+        }
+        files: dict[str, Any] = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+        }
         files |= {"cwd": outside.home, "text": True}
         if before:
-            self.process = subprocess.Popen([*before, *outside.command("run")], env=environment, **files)
+            self.process = subprocess.Popen(
+                [*before, *outside.command("run")], env=environment, **files
+            )
             self.pid = self.process.pid
         else:
             asked = ("--vault", str(outside.vault), "run")
@@ -173,7 +212,10 @@ class Running:
         self.said: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.errors: list[str] = []
         self.lines: list[str] = []
-        for stream, take in ((self.process.stderr, self._error), (self.process.stdout, self.lines.append)):
+        for stream, take in (
+            (self.process.stderr, self._error),
+            (self.process.stdout, self.lines.append),
+        ):
             threading.Thread(target=_drain, args=(stream, take), daemon=True).start()
 
     def _error(self, line: str) -> None:
@@ -215,7 +257,9 @@ class Running:
                 self.kill()
         for stream in (self.process.stdout, self.process.stderr):
             assert stream is not None
-        assert not any("Traceback" in line for line in self.errors), "".join(self.errors)
+        assert not any("Traceback" in line for line in self.errors), "".join(
+            self.errors
+        )
 
     def ask(self, call: str, **arguments: Any) -> dict[str, Any]:
         """What it answers; asked again while it is behind, where a command would look for itself."""
@@ -231,7 +275,9 @@ class Running:
         assert found is not None, f"no answer; it said {self.errors}"
         return found
 
-    def search(self, query: str, *, scopes: Sequence[str] | None = None, **options: Any) -> dict[str, Any]:
+    def search(
+        self, query: str, *, scopes: Sequence[str] | None = None, **options: Any
+    ) -> dict[str, Any]:
         """In this process, over the daemon's socket: quicker than the command, and the same answer."""
         named = self.ask("scopes")["scopes"] if scopes is None else list(scopes)
         return self.ask("search", query=query, scopes=named, **options)
@@ -245,16 +291,33 @@ class Running:
     def until_found(self, text: str, *, seconds: float = PATIENCE_SECONDS) -> float:
         """How long it took until `text` was found."""
         started = time.monotonic()
-        until(lambda: self.finds(text), seconds=seconds, pause=0.002, says=f"{text!r} is not found")
+        until(
+            lambda: self.finds(text),
+            seconds=seconds,
+            pause=0.002,
+            says=f"{text!r} is not found",
+        )
         return time.monotonic() - started
 
     def until_gone(self, text: str, *, seconds: float = PATIENCE_SECONDS) -> None:
-        until(lambda: not self.finds(text), seconds=seconds, says=f"{text!r} is still found")
+        until(
+            lambda: not self.finds(text),
+            seconds=seconds,
+            says=f"{text!r} is still found",
+        )
 
     def until_status(
-        self, fits: Callable[[dict[str, Any]], bool], *, seconds: float = PATIENCE_SECONDS
+        self,
+        fits: Callable[[dict[str, Any]], bool],
+        *,
+        seconds: float = PATIENCE_SECONDS,
     ) -> dict[str, Any]:
-        until(lambda: fits(self.ask("status")), seconds=seconds, pause=0.05, says=lambda: self.ask("status"))
+        until(
+            lambda: fits(self.ask("status")),
+            seconds=seconds,
+            pause=0.05,
+            says=lambda: self.ask("status"),
+        )
         return self.ask("status")
 
 
@@ -269,7 +332,15 @@ def without_watches() -> list[str]:
     limit = "echo 1 > /proc/sys/user/max_inotify_watches"
     if os.system(f"unshare --user --map-root-user sh -c '{limit}' 2>/dev/null"):
         pytest.skip("the limit of watches cannot be lowered here")
-    return ["unshare", "--user", "--map-root-user", "sh", "-c", f'{limit} && exec "$@"', "sh"]
+    return [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "sh",
+        "-c",
+        f'{limit} && exec "$@"',
+        "sh",
+    ]
 
 
 def at(folder: Path) -> Outside:

@@ -47,7 +47,9 @@ def spellings(draw: st.DrawFn, text: str) -> str:
     return unicodedata.normalize(draw(st.sampled_from(["NFC", "NFD"])), whole)
 
 
-_GONE = re.compile(r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\]\([^)]*\)|\[\[[^\]|]*\||</?\w+>|[*_~`=\[\]\\>]")
+_GONE = re.compile(
+    r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]|\]\([^)]*\)|\[\[[^\]|]*\||</?\w+>|[*_~`=\[\]\\>]"
+)
 _HYPHEN = re.compile(r"(?<=\w)[-\u2010]\s*(?=\w)")
 
 
@@ -58,4 +60,8 @@ def reads(raw: bytes | str) -> str:
     text = re.sub(r"\\[nrt]", " ", text)
     text = unicodedata.normalize("NFC", html.unescape(html.unescape(text)))
     text = _HYPHEN.sub("", _GONE.sub("", text))
-    return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).split())
+    return " ".join(
+        unicodedata.normalize(
+            "NFC", unicodedata.normalize("NFC", text).casefold()
+        ).split()
+    )

@@ -29,16 +29,31 @@ def test_a_burst_that_overflows_the_queue_is_indexed_to_the_last_file(outside: O
     with outside.daemon() as daemon:
         os.kill(daemon.pid, signal.SIGSTOP)
         for number in range(MANY):
-            (outside.vault / "memory" / f"n{number}.md").write_text(f"- line {number} about herons\n")
+            (outside.vault / "memory" / f"n{number}.md").write_text(
+                f"- line {number} about herons\n"
+            )
         os.kill(daemon.pid, signal.SIGCONT)
 
-        until(lambda: count(outside) == MANY, seconds=60, pause=0.1, says=lambda: count(outside))
-        assert daemon.search(f"line {MANY - 1}")["hits"][0]["text"] == f"- line {MANY - 1} about herons"
+        until(
+            lambda: count(outside) == MANY,
+            seconds=60,
+            pause=0.1,
+            says=lambda: count(outside),
+        )
+        assert (
+            daemon.search(f"line {MANY - 1}")["hits"][0]["text"]
+            == f"- line {MANY - 1} about herons"
+        )
 
 
 @pytest.mark.scenario("C64", "C73")
-def test_thousands_of_files_deleted_and_written_again_at_once_are_no_delete(outside: Outside):
-    notes = [outside.write(f"memory/d{number // 500}/n{number}.md", f"- line {number}\n") for number in range(5_000)]
+def test_thousands_of_files_deleted_and_written_again_at_once_are_no_delete(
+    outside: Outside,
+):
+    notes = [
+        outside.write(f"memory/d{number // 500}/n{number}.md", f"- line {number}\n")
+        for number in range(5_000)
+    ]
     outside.ok("index")
     before = rows(outside.state, "SELECT id, path FROM note")
     downloaded = outside.home / "downloaded"
@@ -53,13 +68,22 @@ def test_thousands_of_files_deleted_and_written_again_at_once_are_no_delete(outs
             os.rename(downloaded / str(number), note)
         seconds = time.monotonic() - started
 
-        daemon.until_status(lambda status: not status["index"]["stale_files"], seconds=60)
-        until(lambda: set(states(outside.state).values()) == {1}, seconds=60, pause=0.1, says="not all settled")
+        daemon.until_status(
+            lambda status: not status["index"]["stale_files"], seconds=60
+        )
+        until(
+            lambda: set(states(outside.state).values()) == {1},
+            seconds=60,
+            pause=0.1,
+            says="not all settled",
+        )
     assert count(outside) == 5_000
     if seconds > 2:
         pytest.skip(f"this took {seconds:.1f} s here, longer than a delete is doubted")
     assert not any("removed" in line for line in daemon.lines)
-    assert rows(outside.state, "SELECT id, path FROM note") == before, "no note was forgotten and read anew"
+    assert rows(outside.state, "SELECT id, path FROM note") == before, (
+        "no note was forgotten and read anew"
+    )
 
 
 @pytest.mark.scenario("C54")
@@ -73,7 +97,9 @@ def test_a_file_in_folders_made_a_moment_before_is_found(outside: Outside):
 
 
 @pytest.mark.scenario("C55")
-def test_a_folder_moved_in_is_found_and_moved_out_is_forgotten_after_the_grace(outside: Outside):
+def test_a_folder_moved_in_is_found_and_moved_out_is_forgotten_after_the_grace(
+    outside: Outside,
+):
     elsewhere = outside.home / "birds"
     for number in range(50):
         (elsewhere / "deep").mkdir(parents=True, exist_ok=True)
@@ -94,7 +120,9 @@ def test_a_folder_moved_in_is_found_and_moved_out_is_forgotten_after_the_grace(o
 
 
 @pytest.mark.scenario("G117", "A3", "F106")
-def test_what_is_deleted_or_emptied_is_named_as_stale_until_it_is_believed(outside: Outside):
+def test_what_is_deleted_or_emptied_is_named_as_stale_until_it_is_believed(
+    outside: Outside,
+):
     deleted = outside.write("memory/a.md", "- a stork\n")
     emptied = outside.write("memory/b.md", "- a crane\n")
     outside.write("memory/d/a.md", "- a heron\n")
@@ -184,7 +212,9 @@ def test_another_folder_in_its_place_deletes_nothing(outside: Outside):
             if seconds > 1:
                 outside.write("memory/x.md", "- a vulture\n")
             if seconds > 2:
-                outside.write(".vault-memory", '{"vault": "' + "0" * 32 + '", "format": 1}')
+                outside.write(
+                    ".vault-memory", '{"vault": "' + "0" * 32 + '", "format": 1}'
+                )
             assert (peeking.hits("stork"), peeking.hits("vulture")) == (1, 0)
             time.sleep(0.2)
 
@@ -221,7 +251,11 @@ def test_a_vault_emptied_with_its_marker_deletes_nothing(outside: Outside):
             entry.rename(outside.vault / entry.name)
         outside.write("memory/b.md", "- a crane\n")
         daemon.until_found("crane")
-        daemon.until_status(lambda status: status["watcher"]["healthy"] and not status["index"]["stale_files"])
+        daemon.until_status(
+            lambda status: (
+                status["watcher"]["healthy"] and not status["index"]["stale_files"]
+            )
+        )
         assert len(dump(outside.state)["notes"]) == 3
 
 
@@ -258,7 +292,9 @@ class Peeking:
     def search(self, text: str) -> dict[str, Any]:
         scopes = ask(self._socket, "scopes", {})
         assert scopes is not None
-        answer = ask(self._socket, "search", {"query": text, "scopes": scopes["scopes"]})
+        answer = ask(
+            self._socket, "search", {"query": text, "scopes": scopes["scopes"]}
+        )
         assert answer is not None
         return answer
 
@@ -341,7 +377,9 @@ def test_without_watches_to_be_had_it_polls_and_says_so(outside: Outside):
 
 
 @pytest.mark.scenario("F112")
-def test_a_note_that_becomes_a_conflict_copy_or_grows_too_large_is_no_delete_of_others(outside: Outside):
+def test_a_note_that_becomes_a_conflict_copy_or_grows_too_large_is_no_delete_of_others(
+    outside: Outside,
+):
     outside.write("memory/a.md", "- a stork\n")
     outside.write("memory/b.md", "- a crane\n")
     large = outside.write("memory/c.md", b"x" * (1 << 20) + b"x")
@@ -378,19 +416,30 @@ def test_clashing_and_awkward_names_are_all_found(outside: Outside):
 
         for number in range(len(names)):
             daemon.until_found(f"o{number}o", seconds=10)
-    assert {note["note"] for note in outside.ok("notes")["notes"]} == {f"memory/{name}" for name in names}
-    assert any(check["name"] == "names" and check["state"] == "warn" for check in outside.ok("doctor")["checks"])
+    assert {note["note"] for note in outside.ok("notes")["notes"]} == {
+        f"memory/{name}" for name in names
+    }
+    assert any(
+        check["name"] == "names" and check["state"] == "warn"
+        for check in outside.ok("doctor")["checks"]
+    )
 
 
 @pytest.mark.scenario("F109")
 def test_names_that_cannot_be_taken_in_are_named_and_harm_nothing(outside: Outside):
     outside.write("memory/a.md", "- a stork\n")
     for name in (b"line\nbreak.md", b"not-utf8-\xff.md", b"back\\slash.md"):
-        Path(os.fsdecode(os.fsencode(outside.vault / "memory") + b"/" + name)).write_text("- a crane\n")
+        Path(
+            os.fsdecode(os.fsencode(outside.vault / "memory") + b"/" + name)
+        ).write_text("- a crane\n")
 
     assert outside.finds("stork")
     assert not outside.finds("crane")
-    reasons = [check["reason"] for check in outside.ok("doctor")["checks"] if check["name"] == "names"]
+    reasons = [
+        check["reason"]
+        for check in outside.ok("doctor")["checks"]
+        if check["name"] == "names"
+    ]
     assert len(reasons) == 3
 
 
@@ -421,7 +470,12 @@ def test_names_that_swap_or_rotate_are_followed(outside: Outside):
             (folder / f"{source}.md").rename(folder / f"{target}.md")
 
         for bird, number in (("stork", 2), ("crane", 0), ("quail", 1)):
-            until(lambda bird=bird, number=number: note_of(daemon, bird) == [f"memory/{number}.md"], says=bird)
+            until(
+                lambda bird=bird, number=number: (
+                    note_of(daemon, bird) == [f"memory/{number}.md"]
+                ),
+                says=bird,
+            )
 
 
 @pytest.mark.scenario("F110")
@@ -434,7 +488,9 @@ def test_a_tree_a_thousand_deep_is_bounded_and_said(outside: Outside):
             below = os.open("d", os.O_RDONLY, dir_fd=here)
             os.close(here)
             here = below
-        with os.fdopen(os.open("deep.md", os.O_CREAT | os.O_WRONLY, dir_fd=here), "w") as file:
+        with os.fdopen(
+            os.open("deep.md", os.O_CREAT | os.O_WRONLY, dir_fd=here), "w"
+        ) as file:
             file.write("- a crane\n")
         with outside.daemon() as daemon:
             assert daemon.finds("stork")

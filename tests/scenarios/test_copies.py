@@ -9,20 +9,31 @@ NOTE = "# Me\n\n## Tea\n\n- green\n- black\n"
 
 
 @pytest.mark.scenario("D70", "D72")
-def test_the_daemon_merges_what_merges_cleanly_and_leaves_the_rest_apart(outside: Outside):
+def test_the_daemon_merges_what_merges_cleanly_and_leaves_the_rest_apart(
+    outside: Outside,
+):
     note = outside.write("USER.md", NOTE)
     stubborn = outside.write("memory/tides.md", "## Tides\n\n- high at six\n")
     with outside.daemon() as daemon:
         outside.ok("append", "USER.md", "Tea", "white")
-        outside.write("USER (Ann's conflicted copy 2026-11-21).md", NOTE + "- xylophone from the phone\n")
+        outside.write(
+            "USER (Ann's conflicted copy 2026-11-21).md",
+            NOTE + "- xylophone from the phone\n",
+        )
         outside.write(COPY, note.read_text())
         stubborn.write_text("## Tides\n\n- high at seven, quokka\n")
         rival = outside.write(
-            "memory/tides (conflicted copy 2026-11-21 203312).md", "## Tides\n\n- high at eight, wombat\n"
+            "memory/tides (conflicted copy 2026-11-21 203312).md",
+            "## Tides\n\n- high at eight, wombat\n",
         )
-        assert not daemon.finds("wombat"), "a copy is never searched as if it were the note"
+        assert not daemon.finds("wombat"), (
+            "a copy is never searched as if it were the note"
+        )
 
-        until(lambda: [path.name for path in outside.vault.glob("*.md")] == ["USER.md"], says=lambda: daemon.errors)
+        until(
+            lambda: [path.name for path in outside.vault.glob("*.md")] == ["USER.md"],
+            says=lambda: daemon.errors,
+        )
 
         daemon.until_found("xylophone")
         assert "- white\n" in note.read_text()
@@ -36,5 +47,9 @@ def test_the_daemon_merges_what_merges_cleanly_and_leaves_the_rest_apart(outside
         "USER (Ann's conflicted copy 2026-11-21).md",
         COPY,
     }
-    [record] = [one for one in outside.ok("log", "USER.md")["records"] if one["source"] == "merge"]
+    [record] = [
+        one
+        for one in outside.ok("log", "USER.md")["records"]
+        if one["source"] == "merge"
+    ]
     assert "+- xylophone from the phone" in record["diff"]

@@ -21,7 +21,9 @@ from vault_memory.daemon.client import ask
 
 NOTES = 1_000
 WORDS = [
-    first + second for first in ("ka", "mo", "ti", "re", "su", "lo") for second in ("ran", "bel", "dok", "mis", "fen")
+    first + second
+    for first in ("ka", "mo", "ti", "re", "su", "lo")
+    for second in ("ran", "bel", "dok", "mis", "fen")
 ]
 
 
@@ -29,12 +31,26 @@ def fill(vault: Path, seed: int, count: int = NOTES) -> None:
     """Notes of several kinds and scopes, with headings, bullets and paragraphs; the same for the same seed."""
     chance = random.Random(seed)
     for number in range(count):
-        folder = chance.choice(("memory", "groups/choir/memory", "Users/ann/memories", "Channels/harbour/memories"))
-        name = f"2026-{1 + number % 12:02}-{1 + number % 28:02}" if folder.startswith("Channels") else f"note {number}"
+        folder = chance.choice(
+            (
+                "memory",
+                "groups/choir/memory",
+                "Users/ann/memories",
+                "Channels/harbour/memories",
+            )
+        )
+        name = (
+            f"2026-{1 + number % 12:02}-{1 + number % 28:02}"
+            if folder.startswith("Channels")
+            else f"note {number}"
+        )
         lines = [f"# Note {number}", ""]
         for section in range(chance.randrange(1, 4)):
             lines += [f"## {chance.choice(WORDS)} {section}", ""]
-            lines += [f"- {' '.join(chance.choices(WORDS, k=8))} n{number}n" for _ in range(chance.randrange(1, 6))]
+            lines += [
+                f"- {' '.join(chance.choices(WORDS, k=8))} n{number}n"
+                for _ in range(chance.randrange(1, 6))
+            ]
         path = vault / folder / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(lines) + "\n")
@@ -54,7 +70,10 @@ def fresh(outside: Outside) -> dict[str, set[object]]:
     """What an index holds that was built from these files just now, in a state of its own."""
     with VaultMemory.open(
         outside.vault,
-        environment={"VAULT_MEMORY_STATE": str(outside.home / "afresh"), "VAULT_MEMORY_EMBEDDING_KIND": "off"},
+        environment={
+            "VAULT_MEMORY_STATE": str(outside.home / "afresh"),
+            "VAULT_MEMORY_EMBEDDING_KIND": "off",
+        },
     ) as memory:
         memory.index()
         state = memory.state.path
@@ -76,8 +95,11 @@ def kill_while_indexing(outside: Outside, chance: random.Random) -> str:
     index = outside.home / "state"
     asked = ("--vault", str(outside.vault), "index", "--quiet")
     process, pid = started(
-        *asked, environment=outside.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )  # fmt: skip
+        *asked,
+        environment=outside.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
     target = chance.randrange(0, 3_000_000)
     deadline = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < deadline:
@@ -109,7 +131,9 @@ def kills(outside: Outside, times: int, seed: int) -> None:
         answer = outside.here("search", word, "--json", "--limit", "1000").json
         for hit in answer["hits"]:
             first, last = hit["lines"]
-            lines = (outside.vault / hit["note"]).read_text().splitlines()[first - 1 : last]
+            lines = (
+                (outside.vault / hit["note"]).read_text().splitlines()[first - 1 : last]
+            )
             assert hit["text"] == "\n".join(lines), where
         assert answer["freshness"]["stale_files"] == []
         assert len(answer["hits"]) > 100, where
@@ -146,17 +170,24 @@ def test_after_a_kill_nothing_is_found_that_no_file_says(outside: Outside):
         assert daemon.finds("crane")
 
 
-def test_a_note_that_was_hot_when_it_was_killed_settles_after_the_next_start(outside: Outside):
+def test_a_note_that_was_hot_when_it_was_killed_settles_after_the_next_start(
+    outside: Outside,
+):
     outside.write("memory/0.md", "- a heron\n")
     with outside.daemon() as daemon:
         outside.write("memory/a.md", "- a stork\n")
         daemon.until_found("stork")
         daemon.kill()
     with outside.daemon():
-        until(lambda: set(states(outside.state).values()) == {1}, says=lambda: states(outside.state))
+        until(
+            lambda: set(states(outside.state).values()) == {1},
+            says=lambda: states(outside.state),
+        )
 
 
-def test_a_note_held_when_it_was_killed_is_decided_after_the_next_start(outside: Outside):
+def test_a_note_held_when_it_was_killed_is_decided_after_the_next_start(
+    outside: Outside,
+):
     outside.write("memory/0.md", "- a heron\n")
     note = outside.write("memory/a.md", "- a stork\n")
     with outside.daemon() as daemon:
@@ -217,7 +248,9 @@ def hundred(tmp_path_factory: pytest.TempPathFactory) -> Outside:
     return outside
 
 
-def damaged(outside: Outside, damage: Callable[[Path, random.Random], None], seed: int) -> None:
+def damaged(
+    outside: Outside, damage: Callable[[Path, random.Random], None], seed: int
+) -> None:
     file = index_file(outside.state)
     connection = apsw.Connection(str(file))
     connection.execute("SELECT count(*) FROM note").fetchall()
@@ -230,7 +263,9 @@ def damaged(outside: Outside, damage: Callable[[Path, random.Random], None], see
 
 @pytest.mark.scenario("C45", "G117")
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_a_damaged_index_grows_back_under_a_search(hundred: Outside, damage: Callable[[Path, random.Random], None]):
+def test_a_damaged_index_grows_back_under_a_search(
+    hundred: Outside, damage: Callable[[Path, random.Random], None]
+):
     expected = fresh(hundred)
     damaged(hundred, damage, seed=7)
 
@@ -244,15 +279,23 @@ def test_a_damaged_index_grows_back_under_a_search(hundred: Outside, damage: Cal
 
 
 @pytest.mark.scenario("C45", "G117")
-@pytest.mark.parametrize("damage", [noise, pages, zeros], ids=lambda damage: damage.__name__)
-def test_a_damaged_index_grows_back_under_a_daemon(hundred: Outside, damage: Callable[[Path, random.Random], None]):
+@pytest.mark.parametrize(
+    "damage", [noise, pages, zeros], ids=lambda damage: damage.__name__
+)
+def test_a_damaged_index_grows_back_under_a_daemon(
+    hundred: Outside, damage: Callable[[Path, random.Random], None]
+):
     expected = fresh(hundred)
     damaged(hundred, damage, seed=8)
 
     with hundred.daemon() as daemon:
         for word in (*WORDS[:6], "n77n"):
             assert daemon.search(word)["hits"]
-        until(lambda: dump(hundred.state) == expected, pause=0.2, says="the index differs from the notes")
+        until(
+            lambda: dump(hundred.state) == expected,
+            pause=0.2,
+            says="the index differs from the notes",
+        )
 
 
 @pytest.mark.scenario("C43", "G117")
@@ -279,18 +322,29 @@ def steady(outside: Outside) -> Iterator[Running]:
 
 
 @pytest.mark.scenario("G118")
-def test_while_the_index_is_built_anew_again_and_again_each_search_finds_the_known_line(steady: Running):
+def test_while_the_index_is_built_anew_again_and_again_each_search_finds_the_known_line(
+    steady: Running,
+):
     outside = steady.outside
     builders = [
-        subprocess.Popen(outside.command("index", "--rebuild"), env=outside.environment, stdout=subprocess.DEVNULL)
+        subprocess.Popen(
+            outside.command("index", "--rebuild"),
+            env=outside.environment,
+            stdout=subprocess.DEVNULL,
+        )
     ]
-    started = rows(outside.state, "SELECT 1") and (outside.state / "index" / "current").read_text()
+    started = (
+        rows(outside.state, "SELECT 1")
+        and (outside.state / "index" / "current").read_text()
+    )
     searches = edits = 0
     while builders[-1].poll() is None or len(builders) < 4:
         if builders[-1].poll() is not None:
             builders.append(
                 subprocess.Popen(
-                    outside.command("index", "--rebuild"), env=outside.environment, stdout=subprocess.DEVNULL
+                    outside.command("index", "--rebuild"),
+                    env=outside.environment,
+                    stdout=subprocess.DEVNULL,
                 )
             )
         answer = steady.search("where does the lantern hang?", scopes=["group:main"])
@@ -304,7 +358,11 @@ def test_while_the_index_is_built_anew_again_and_again_each_search_finds_the_kno
     assert (outside.state / "index" / "current").read_text() != started
     assert searches > 50
     steady.until_found(f"e{edits}e", seconds=5)
-    until(lambda: dump(outside.state) == fresh(outside), pause=0.5, says="the index differs from the notes")
+    until(
+        lambda: dump(outside.state) == fresh(outside),
+        pause=0.5,
+        says="the index differs from the notes",
+    )
 
 
 @pytest.mark.scenario("G118")
@@ -322,7 +380,10 @@ def test_an_edit_while_another_process_builds_is_in_what_it_built(steady: Runnin
             indexing.ingest(index).scan()  # type: ignore[arg-type]
             outside.write("memory/edited.md", "- an owl on the gate\n")
             steady.until_found("owl")
-            until(lambda: states(outside.state)["memory/edited.md"] == 1, says="it never settled")
+            until(
+                lambda: states(outside.state)["memory/edited.md"] == 1,
+                says="it never settled",
+            )
 
         indexing.generations.build(indexing.rules, build).close()
 
@@ -346,14 +407,21 @@ def test_an_index_of_older_rules_serves_while_the_next_is_built(outside: Outside
 
         def search() -> None:
             while not stop.is_set():
-                answer = ask(outside.socket, "search", {"query": "lantern", "scopes": ["group:main"]})
+                answer = ask(
+                    outside.socket,
+                    "search",
+                    {"query": "lantern", "scopes": ["group:main"]},
+                )
                 if answer is not None:
                     found.append("third nail" in answer["hits"][0]["text"])
 
         searching = threading.Thread(target=search)
         searching.start()
         try:
-            until(lambda: (outside.state / "index" / "current").read_text() == "2", says=daemon.errors)
+            until(
+                lambda: (outside.state / "index" / "current").read_text() == "2",
+                says=daemon.errors,
+            )
             daemon.until_found("a person")
         finally:
             stop.set()
@@ -361,4 +429,6 @@ def test_an_index_of_older_rules_serves_while_the_next_is_built(outside: Outside
         assert found
         assert all(found)
         assert daemon.search("person", scopes=["user:mira"])["hits"]
-        assert [path.name for path in (outside.state / "index").glob("index-*.sqlite")] == ["index-2.sqlite"]
+        assert [
+            path.name for path in (outside.state / "index").glob("index-*.sqlite")
+        ] == ["index-2.sqlite"]

@@ -14,13 +14,19 @@ from vault_memory.vault.snapshots import revision_of
 
 NOTE = "# Me\n\n## Tea\n\n- green\n"
 WAITING = "memory/waiting.md"
-EACH_PATTERN = [PATTERNS[0], *(pytest.param(pattern, marks=pytest.mark.deep) for pattern in PATTERNS[1:])]
+EACH_PATTERN = [
+    PATTERNS[0],
+    *(pytest.param(pattern, marks=pytest.mark.deep) for pattern in PATTERNS[1:]),
+]
 """Every page is damaged every day; the further patterns take minutes, and are for the long run"""
 PERSONAL = "USER.md"
 
 
 def long_text(number: int) -> str:
-    return "## Tea\n\n" + "".join(f"- kind {number} {place} {revision_of(b'%d' % place)}\n" for place in range(200))
+    return "## Tea\n\n" + "".join(
+        f"- kind {number} {place} {revision_of(b'%d' % place)}\n"
+        for place in range(200)
+    )
 
 
 @pytest.fixture
@@ -34,11 +40,23 @@ def lived_in(outside: Outside) -> Outside:
     outside.ok("index", "--no-embed")
     with VaultMemory.open(outside.vault, environment=outside.environment) as memory:
         for place in range(20):
-            memory.apply(PERSONAL, [{"op": "append", "heading": "Tea", "line": f"earlier {place}"}], source="cli")
+            memory.apply(
+                PERSONAL,
+                [{"op": "append", "heading": "Tea", "line": f"earlier {place}"}],
+                source="cli",
+            )
         memory.keep_versions([f"memory/long{number}.md" for number in range(6)])
-        memory.apply("memory/long0.md", [{"op": "append", "heading": "Tea", "line": "a longer one"}], source="cli")
+        memory.apply(
+            "memory/long0.md",
+            [{"op": "append", "heading": "Tea", "line": "a longer one"}],
+            source="cli",
+        )
         (outside.vault / WAITING).chmod(0o444)
-        edit = memory.apply(WAITING, [{"op": "append", "heading": "Tea", "line": "lapsang"}], source="cli")
+        edit = memory.apply(
+            WAITING,
+            [{"op": "append", "heading": "Tea", "line": "lapsang"}],
+            source="cli",
+        )
         assert edit.pending
     checkpoint(outside.state / "journal.sqlite")
     return outside
@@ -55,7 +73,10 @@ def test_a_damaged_page_of_the_journal_stops_no_write_and_loses_no_version_elsew
     with open_memory(lived_in) as memory:
         versions = {version.revision for version in memory.history(PERSONAL)}
     checkpoint(lived_in.state / "journal.sqlite")
-    state, vault = copied(lived_in.state, tmp_path / "saved/state"), copied(lived_in.vault, tmp_path / "saved/vault")
+    state, vault = (
+        copied(lived_in.state, tmp_path / "saved/state"),
+        copied(lived_in.vault, tmp_path / "saved/vault"),
+    )
     lost_versions, lost_writes, repairs = 0, 0, 0
     pages = page_count(lived_in.state / "journal.sqlite")
 
@@ -65,7 +86,11 @@ def test_a_damaged_page_of_the_journal_stops_no_write_and_loses_no_version_elsew
         damage_page(lived_in.state / "journal.sqlite", page, pattern)
         caplog.clear()
         with open_memory(lived_in) as memory:
-            edit = memory.apply(PERSONAL, [{"op": "append", "heading": "Tea", "line": "after"}], source="cli")
+            edit = memory.apply(
+                PERSONAL,
+                [{"op": "append", "heading": "Tea", "line": "after"}],
+                source="cli",
+            )
             assert [done.outcome for done in edit.applied] == ["applied"], page
             assert "- after\n" in (lived_in.vault / PERSONAL).read_text()
             waiting = memory.waiting()
@@ -73,24 +98,36 @@ def test_a_damaged_page_of_the_journal_stops_no_write_and_loses_no_version_elsew
             assert memory.log(PERSONAL)[-1].id == edit.audit_id
             memory.undo(str(edit.audit_id))
             assert "- after\n" not in (lived_in.vault / PERSONAL).read_text()
-            assert "earlier 19" in (lived_in.vault / PERSONAL).read_text(), "what the bot wrote stays"
+            assert "earlier 19" in (lived_in.vault / PERSONAL).read_text(), (
+                "what the bot wrote stays"
+            )
             for name in ("memory/long1.md", WAITING):
                 memory.history(name)
-            if journal_state(memory.doctor()) == "fail":  # a page that nothing of this has read
+            if (
+                journal_state(memory.doctor()) == "fail"
+            ):  # a page that nothing of this has read
                 assert journal_state(memory.doctor(fix=True)) == "ok"
         lost_versions += len(lost)
         if not waiting:
             lost_writes += 1
             assert f"`{WAITING}`" in caplog.text or "0 writes" in caplog.text
-        aside = [file for file in lived_in.state.glob("journal.sqlite.damaged-*") if file.suffix != ".lock"]
-        assert bool(aside) == ("journal.sqlite.damaged-1" in caplog.text), "the message names the file"
+        aside = [
+            file
+            for file in lived_in.state.glob("journal.sqlite.damaged-*")
+            if file.suffix != ".lock"
+        ]
+        assert bool(aside) == ("journal.sqlite.damaged-1" in caplog.text), (
+            "the message names the file"
+        )
         repairs += bool(aside)
         with open_memory(lived_in) as memory:
             assert journal_state(memory.doctor()) == "ok"
 
     assert repairs > pages / 3
     assert lost_writes <= 2, "the page with the write, and that with its text"
-    assert lost_versions <= 3 * len(versions), "each version stands on one page, and its text on another"
+    assert lost_versions <= 3 * len(versions), (
+        "each version stands on one page, and its text on another"
+    )
 
 
 def journal_state(checks: list[Check]) -> str:
@@ -98,7 +135,9 @@ def journal_state(checks: list[Check]) -> str:
     return next(check.state for check in checks if check.name == "journal")
 
 
-def test_a_damaged_page_of_the_index_costs_no_answer_and_no_write(outside: Outside, tmp_path: Path) -> None:
+def test_a_damaged_page_of_the_index_costs_no_answer_and_no_write(
+    outside: Outside, tmp_path: Path
+) -> None:
     outside.quick = True
     outside.write(PERSONAL, NOTE)
     outside.write("USER.FACTS.md", "## Mira\n\n- works_at: Globex (since 2026-01-31)\n")
@@ -107,14 +146,21 @@ def test_a_damaged_page_of_the_index_costs_no_answer_and_no_write(outside: Outsi
     [index] = outside.state.glob("index/index-*.sqlite")
     checkpoint(index)
     before = dump(outside.state)
-    state, vault = copied(outside.state, tmp_path / "saved/state"), copied(outside.vault, tmp_path / "saved/vault")
+    state, vault = (
+        copied(outside.state, tmp_path / "saved/state"),
+        copied(outside.vault, tmp_path / "saved/vault"),
+    )
 
     for page in range(1, page_count(index) + 1):
         copied(vault, outside.vault)
         copied(state, outside.state)
         damage_page(index, page)
         with open_memory(outside) as memory:
-            edit = memory.apply(PERSONAL, [{"op": "append", "heading": "Tea", "line": "lapsang"}], source="cli")
+            edit = memory.apply(
+                PERSONAL,
+                [{"op": "append", "heading": "Tea", "line": "lapsang"}],
+                source="cli",
+            )
             assert edit.applied, page
             memory.keep_versions(["memory/long1.md"])
             assert memory.search("lapsang", scopes=memory.scopes()).hits, page
@@ -123,8 +169,12 @@ def test_a_damaged_page_of_the_index_costs_no_answer_and_no_write(outside: Outsi
             for look in (memory.status, memory.stats, memory.notes):
                 assert look(), page
             memory.undo(str(edit.audit_id))
-            if "fail" in {check.state for check in memory.doctor()}:  # a page that nothing of this has read
-                assert "fail" not in {check.state for check in memory.doctor(fix=True)}, page
+            if "fail" in {
+                check.state for check in memory.doctor()
+            }:  # a page that nothing of this has read
+                assert "fail" not in {
+                    check.state for check in memory.doctor(fix=True)
+                }, page
         assert dump(outside.state) == before, page
 
 
@@ -142,16 +192,27 @@ def test_a_journal_that_is_cut_off_under_a_daemon_stops_no_write(
         daemon.until_found("after the cut")
         lived_in.write("memory/saved.md", "- a person saves\n")
         daemon.until_found("a person saves")
-        until(lambda: lived_in.run("history", "memory/saved.md").code == 0, says=lambda: daemon.errors)
+        until(
+            lambda: lived_in.run("history", "memory/saved.md").code == 0,
+            says=lambda: daemon.errors,
+        )
         if size > 4096:  # the row of the write that waits was read, its text not
             # The daemon says so, or the command, when that was the first to meet the damage.
-            until(lambda: f"a write to `{WAITING}`" in "".join(daemon.errors) + caplog.text)
-    states = {check["name"]: check["state"] for check in lived_in.ok("doctor")["checks"]}
+            until(
+                lambda: (
+                    f"a write to `{WAITING}`" in "".join(daemon.errors) + caplog.text
+                )
+            )
+    states = {
+        check["name"]: check["state"] for check in lived_in.ok("doctor")["checks"]
+    }
     assert states["journal"] in ("ok", "warn")
 
 
 @pytest.mark.parametrize("size", [0, 4096, 4096 * 9])
-def test_an_index_that_is_cut_off_under_a_daemon_is_built_again(lived_in: Outside, size: int) -> None:
+def test_an_index_that_is_cut_off_under_a_daemon_is_built_again(
+    lived_in: Outside, size: int
+) -> None:
     with lived_in.daemon() as daemon:
         [index] = lived_in.state.glob("index/index-*.sqlite")
         checkpoint(index)
@@ -165,7 +226,9 @@ def test_an_index_that_is_cut_off_under_a_daemon_is_built_again(lived_in: Outsid
         until(lambda: daemon.ask("status")["index"]["notes"] == 9)
 
 
-def test_a_person_without_rights_on_the_journal_is_not_told_to_move_it_away(lived_in: Outside) -> None:
+def test_a_person_without_rights_on_the_journal_is_not_told_to_move_it_away(
+    lived_in: Outside,
+) -> None:
     journal = lived_in.state / "journal.sqlite"
     journal.rename(lived_in.state / "other")
     journal.mkdir()
@@ -177,7 +240,9 @@ def test_a_person_without_rights_on_the_journal_is_not_told_to_move_it_away(live
 
 
 @pytest.mark.parametrize("pattern", EACH_PATTERN)
-def test_a_damaged_page_of_the_sync_state_deletes_and_reverts_nothing(outside: Outside, pattern: bytes) -> None:
+def test_a_damaged_page_of_the_sync_state_deletes_and_reverts_nothing(
+    outside: Outside, pattern: bytes
+) -> None:
     with running_cloud() as cloud:
         outside.settings |= cloud.settings
         for number in range(40):
@@ -191,21 +256,34 @@ def test_a_damaged_page_of_the_sync_state_deletes_and_reverts_nothing(outside: O
         for page in range(1, pages + 1):
             checkpoint(book)
             if page > page_count(book):
-                assert page > pages - 3, "a state that was begun anew is a little smaller, not much"
+                assert page > pages - 3, (
+                    "a state that was begun anew is a little smaller, not much"
+                )
                 break
             damage_page(book, page, pattern)
             here, there = f"- edited here {page}\n", f"- edited there {page}\n"
-            first, second, *_ = sorted(path.name for path in outside.vault.glob("memory/*.md"))
+            first, second, *_ = sorted(
+                path.name for path in outside.vault.glob("memory/*.md")
+            )
             outside.write(f"memory/{first}", here)
             cloud.server.other_client_put(f"Notes/memory/{second}", there.encode())
             with open_memory(outside) as memory:
                 report = memory.sync()
                 states = {check.name: check.state for check in memory.doctor(fix=True)}
                 memory.sync()
-            assert (report.deleted_local, report.deleted_remote, report.failed) == (0, 0, ()), page
-            texts = {path.name: path.read_bytes() for path in outside.vault.glob("memory/*.md")}
+            assert (report.deleted_local, report.deleted_remote, report.failed) == (
+                0,
+                0,
+                (),
+            ), page
+            texts = {
+                path.name: path.read_bytes()
+                for path in outside.vault.glob("memory/*.md")
+            }
             assert len(texts) == 40, page
             assert here.encode() in texts[first], page
             assert there.encode() in texts[second], page
-            assert cloud.files() == {f"memory/{name}": raw for name, raw in texts.items()}, page
+            assert cloud.files() == {
+                f"memory/{name}": raw for name, raw in texts.items()
+            }, page
             assert states["sync state"] in ("ok", "warn"), page

@@ -17,7 +17,9 @@ WAITING = "the program ended twice while it was read"
 
 
 def big(word: str = "") -> str:
-    return "".join(f"- item {number} says something about tea {word}\n" for number in range(22_000))
+    return "".join(
+        f"- item {number} says something about tea {word}\n" for number in range(22_000)
+    )
 
 
 def crumbs(outside: Outside) -> list[Path]:
@@ -34,14 +36,20 @@ def begun(outside: Outside) -> int:
 def kill_while_it_reads(outside: Outside, begins: int) -> None:
     """Start a command that brings the index up to date, and kill it while it takes the big note apart."""
     command = outside.command("index", "--no-embed")
-    with subprocess.Popen(command, env=outside.environment, cwd=outside.home, stdout=subprocess.DEVNULL) as process:
-        until(lambda: process.poll() is not None or begun(outside) == begins, pause=0.0005)
+    with subprocess.Popen(
+        command, env=outside.environment, cwd=outside.home, stdout=subprocess.DEVNULL
+    ) as process:
+        until(
+            lambda: process.poll() is not None or begun(outside) == begins, pause=0.0005
+        )
         assert process.poll() is None, "it ended by itself"
         os.kill(process.pid, signal.SIGKILL)
 
 
 @pytest.mark.scenario("B49")
-def test_a_note_that_ends_the_program_twice_is_parked_until_it_changes_or_is_asked_for(outside: Outside) -> None:
+def test_a_note_that_ends_the_program_twice_is_parked_until_it_changes_or_is_asked_for(
+    outside: Outside,
+) -> None:
     outside.quick = True
     outside.write("USER.md", "- likes sencha\n")
     outside.ok("index", "--no-embed")
@@ -55,7 +63,9 @@ def test_a_note_that_ends_the_program_twice_is_parked_until_it_changes_or_is_ask
     assert report["index"]["parked"] == {BIG: WAITING}
     assert outside.finds("sencha")
     assert not outside.finds("says something")
-    checks = [check for check in outside.ok("doctor")["checks"] if check["name"] == "parked"]
+    checks = [
+        check for check in outside.ok("doctor")["checks"] if check["name"] == "parked"
+    ]
     assert [check["state"] for check in checks] == ["warn"]
     assert f"vault-memory index {BIG}" in checks[0]["fix"]
 
@@ -69,7 +79,9 @@ def test_a_note_that_ends_the_program_twice_is_parked_until_it_changes_or_is_ask
 
 
 @pytest.mark.scenario("B49")
-def test_a_parked_note_with_other_bytes_is_read_and_one_death_parks_nothing(outside: Outside) -> None:
+def test_a_parked_note_with_other_bytes_is_read_and_one_death_parks_nothing(
+    outside: Outside,
+) -> None:
     outside.quick = True
     outside.write("USER.md", "- likes sencha\n")
     outside.ok("index", "--no-embed")

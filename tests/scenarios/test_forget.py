@@ -30,9 +30,15 @@ def test_nothing_of_it_is_left_in_any_file_or_row(outside: Outside):
     everywhere = fill(outside, kind=KIND)
     before = traces(outside.vault, outside.state)
     assert {
-        "USER.md: bytes", "USER.md.audit.jsonl: bytes", "USER.INBOX.md: bytes", "SOUL.md: bytes",
-        "journal.sqlite: blobs", "journal.sqlite: ops", "index-1.sqlite.damaged: chunk", "index-77.sqlite: chunk",
-    } <= {*before}  # fmt: skip
+        "USER.md: bytes",
+        "USER.md.audit.jsonl: bytes",
+        "USER.INBOX.md: bytes",
+        "SOUL.md: bytes",
+        "journal.sqlite: blobs",
+        "journal.sqlite: ops",
+        "index-1.sqlite.damaged: chunk",
+        "index-77.sqlite: chunk",
+    } <= {*before}
 
     done = outside.run("forget", TEXT, "--yes", "--json")
 
@@ -41,17 +47,31 @@ def test_nothing_of_it_is_left_in_any_file_or_row(outside: Outside):
     said = done.json
     assert said["remaining"] == 0
     assert said["matches"] == sum(one["count"] for one in said["removed"]) > 20
-    assert {"USER.md", "USER.INBOX.md", "FACTS.md", "SOUL.md", "transcripts/2026-03-01.jsonl", "history", "trash",
-            "waiting writes", "index"} <= {one["place"] for one in said["removed"]}  # fmt: skip
+    assert {
+        "USER.md",
+        "USER.INBOX.md",
+        "FACTS.md",
+        "SOUL.md",
+        "transcripts/2026-03-01.jsonl",
+        "history",
+        "trash",
+        "waiting writes",
+        "index",
+    } <= {one["place"] for one in said["removed"]}
     assert not says(done.out.encode() + done.err.encode())
-    assert rows(outside.state, "SELECT count(*) FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)") == [
-        (0,)
-    ]
-    assert (rows(outside.state, "SELECT count(*) FROM vector")[0][0] > 0) == (KIND == "onnx")
+    assert rows(
+        outside.state,
+        "SELECT count(*) FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)",
+    ) == [(0,)]
+    assert (rows(outside.state, "SELECT count(*) FROM vector")[0][0] > 0) == (
+        KIND == "onnx"
+    )
     assert_the_rest_is_there(everywhere)
 
 
-def test_a_night_that_is_not_done_and_a_refused_line_forget_it_too(everywhere: Everywhere):
+def test_a_night_that_is_not_done_and_a_refused_line_forget_it_too(
+    everywhere: Everywhere,
+):
     outside = everywhere.outside
     (state,) = (path.parent for path in outside.state.rglob("journal.sqlite"))
     for name in ("nights/0123456789.open.json", "drop/bot.rejected"):
@@ -75,10 +95,20 @@ def assert_the_rest_is_there(everywhere: Everywhere) -> None:
     assert [json.loads(turn)["text"] for turn in turns] == ["", KEPT]
     with everywhere.open() as memory:
         assert memory.search(TEXT, scopes=memory.scopes()).hits == ()
-        assert any(KEPT in hit.text for hit in memory.search("harbour seal", scopes=memory.scopes()).hits)
+        assert any(
+            KEPT in hit.text
+            for hit in memory.search("harbour seal", scopes=memory.scopes()).hits
+        )
         assert not any(one.state == "open" for one in memory.inbox())
-        [thrown] = [one for one in memory.curator.writer.thrown() if one.path == "memory/gone.md"]
-        assert memory.curator.writer.snapshots.bytes_of(thrown.revision) == f"# Gone\n\n- {KEPT}\n".encode()
+        [thrown] = [
+            one
+            for one in memory.curator.writer.thrown()
+            if one.path == "memory/gone.md"
+        ]
+        assert (
+            memory.curator.writer.snapshots.bytes_of(thrown.revision)
+            == f"# Gone\n\n- {KEPT}\n".encode()
+        )
 
 
 def test_neither_history_nor_undo_nor_the_trash_brings_it_back(everywhere: Everywhere):
@@ -88,12 +118,16 @@ def test_neither_history_nor_undo_nor_the_trash_brings_it_back(everywhere: Every
     with everywhere.open() as memory:
         assert len(memory.history("USER.md")) > 1
         for version in memory.history("USER.md"):
-            assert not says(memory.read_version("USER.md", version.revision).text.encode())
+            assert not says(
+                memory.read_version("USER.md", version.revision).text.encode()
+            )
             memory.restore("USER.md", version.revision)
         for record in memory.log():
             outside.here("undo", record.id)
         for thrown in memory.curator.writer.thrown():
-            memory.curator.writer.untrash(thrown.id, now=everywhere.soon(), op_id=f"back-{thrown.id}")
+            memory.curator.writer.untrash(
+                thrown.id, now=everywhere.soon(), op_id=f"back-{thrown.id}"
+            )
     assert traces(outside.vault, outside.state) == []
 
 
@@ -107,7 +141,10 @@ def test_its_records_stay_and_one_tells_of_the_forgetting(everywhere: Everywhere
     assert [record["id"] for record in records if record["source"] != "forget"] == ids
     told = [record for record in records if record["source"] == "forget"]
     assert {"USER.md", "MEMORY.md", "FACTS.md"} <= {record["note"] for record in told}
-    assert all(record["redacted"] and not record["diff"] and not record["before"] for record in told)
+    assert all(
+        record["redacted"] and not record["diff"] and not record["before"]
+        for record in told
+    )
     refused = outside.run("undo", everywhere.note_ids["USER.md"], "--json")
     assert refused.error["code"] == "not_undoable"
 
@@ -156,13 +193,20 @@ def test_it_asks_and_where_nobody_can_be_asked_it_does_nothing(everywhere: Every
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_on_a_terminal_it_shows_what_it_found_and_asks(everywhere: Everywhere, answer: str):
+def test_on_a_terminal_it_shows_what_it_found_and_asks(
+    everywhere: Everywhere, answer: str
+):
     outside = everywhere.outside
     ours, theirs = os.openpty()
     with subprocess.Popen(
-        outside.command("forget", TEXT, "--json"), env=outside.environment, cwd=outside.home, stdin=theirs,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
+        outside.command("forget", TEXT, "--json"),
+        env=outside.environment,
+        cwd=outside.home,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         os.close(theirs)
         os.write(ours, f"{answer}\n".encode())
         out, err = process.communicate(timeout=60)
@@ -175,12 +219,17 @@ def test_on_a_terminal_it_shows_what_it_found_and_asks(everywhere: Everywhere, a
     assert (traces(outside.vault, outside.state) == []) == (answer == "y")
 
 
-def test_the_text_may_come_from_standard_input_so_that_no_shell_keeps_it(everywhere: Everywhere):
+def test_the_text_may_come_from_standard_input_so_that_no_shell_keeps_it(
+    everywhere: Everywhere,
+):
     outside = everywhere.outside
     with subprocess.Popen(
-        outside.command("forget", "-", "--yes", "--quiet"), env=outside.environment, cwd=outside.home,
-        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-    ) as process:  # fmt: skip
+        outside.command("forget", "-", "--yes", "--quiet"),
+        env=outside.environment,
+        cwd=outside.home,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    ) as process:
         process.communicate(f"{TEXT}\n".encode(), timeout=60)
 
     assert process.returncode == 0
@@ -202,12 +251,16 @@ def test_only_the_scope_that_is_named_forgets(outside: Outside):
     outside.ok("forget", TEXT, "--yes", "--user", "ann")
 
     assert (outside.vault / "Users/ann/bot/config/USER.md").read_text() == "# Ann\n\n"
-    assert (outside.vault / "Users/ben/bot/config/USER.md").read_text() == f"# Ben\n\n- {TEXT}\n"
+    assert (
+        outside.vault / "Users/ben/bot/config/USER.md"
+    ).read_text() == f"# Ben\n\n- {TEXT}\n"
     assert outside.search(TEXT, "--user", "ann")["hits"] == []
     assert outside.search(TEXT, "--user", "ben")["hits"]
 
 
-def test_where_it_is_not_ours_to_change_it_is_named_and_the_command_fails(everywhere: Everywhere):
+def test_where_it_is_not_ours_to_change_it_is_named_and_the_command_fails(
+    everywhere: Everywhere,
+):
     outside = everywhere.outside
     outside.write("README.md", f"not memory: {TEXT}\n")
     outside.write("notes/.draft.md.swp", f"\0\0{TEXT}\0")
@@ -216,7 +269,11 @@ def test_where_it_is_not_ours_to_change_it_is_named_and_the_command_fails(everyw
     done = outside.run("forget", TEXT, "--yes", "--json")
 
     assert done.code == 1
-    assert {one["place"] for one in done.json["remaining"]} >= {"README.md", "notes/.draft.md.swp", "memory/….md"}
+    assert {one["place"] for one in done.json["remaining"]} >= {
+        "README.md",
+        "notes/.draft.md.swp",
+        "memory/….md",
+    }
     assert not says(done.out.encode())
 
 
@@ -233,7 +290,9 @@ def test_a_note_that_is_open_in_an_editor_is_left_and_named(everywhere: Everywhe
     assert traces(outside.vault, outside.state) == []
 
 
-def test_a_file_that_a_program_has_open_from_before_is_left_until_it_is_closed(everywhere: Everywhere):
+def test_a_file_that_a_program_has_open_from_before_is_left_until_it_is_closed(
+    everywhere: Everywhere,
+):
     outside = everywhere.outside
     with (outside.vault / "USER.md").open("rb"):
         done = outside.run("forget", TEXT, "--yes", "--json")
@@ -261,12 +320,16 @@ def test_a_running_daemon_forgets_too(everywhere: Everywhere):
     assert traces(outside.vault, outside.state) == []
 
 
-def test_cut_short_at_any_moment_it_is_finished_by_the_next_run(everywhere: Everywhere, tmp_path: Path):
+def test_cut_short_at_any_moment_it_is_finished_by_the_next_run(
+    everywhere: Everywhere, tmp_path: Path
+):
     kills(everywhere, tmp_path, 3)
 
 
 @pytest.mark.deep
-def test_cut_short_at_very_many_moments_it_is_finished_by_the_next_run(everywhere: Everywhere, tmp_path: Path):
+def test_cut_short_at_very_many_moments_it_is_finished_by_the_next_run(
+    everywhere: Everywhere, tmp_path: Path
+):
     kills(everywhere, tmp_path, 80)
 
 
@@ -283,9 +346,13 @@ def kills(everywhere: Everywhere, aside: Path, times: int) -> None:
             shutil.rmtree(folder)
             shutil.copytree(aside / "kept" / folder.name, folder)
         with subprocess.Popen(
-            outside.command("forget", TEXT, "--yes"), env=outside.environment, cwd=outside.home,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        ) as process:  # fmt: skip
+            outside.command("forget", TEXT, "--yes"),
+            env=outside.environment,
+            cwd=outside.home,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
             time.sleep(takes * (number + 1) / (times + 1))
             os.kill(process.pid, signal.SIGKILL)
         unfinished += bool(traces(outside.vault, outside.state))
@@ -297,16 +364,30 @@ def kills(everywhere: Everywhere, aside: Path, times: int) -> None:
 
 
 @pytest.mark.parametrize("broken", ["history", "index", "notes", "audit"])
-def test_what_is_not_taken_out_is_noticed(everywhere: Everywhere, monkeypatch: pytest.MonkeyPatch, broken: str):
+def test_what_is_not_taken_out_is_noticed(
+    everywhere: Everywhere, monkeypatch: pytest.MonkeyPatch, broken: str
+):
     match broken:
         case "history":
-            monkeypatch.setattr(erasing, "erase", lambda means, eraser: erasing.look_through(means.journal, eraser))
+            monkeypatch.setattr(
+                erasing,
+                "erase",
+                lambda means, eraser: erasing.look_through(means.journal, eraser),
+            )
         case "index":
-            monkeypatch.setattr("vault_memory.index.index_erase.sweep", lambda index: True)
+            monkeypatch.setattr(
+                "vault_memory.index.index_erase.sweep", lambda index: True
+            )
         case "notes":
-            monkeypatch.setattr("vault_memory.forgetting.vault_files.Forgetter._rewrite", lambda *_: None)
+            monkeypatch.setattr(
+                "vault_memory.forgetting.vault_files.Forgetter._rewrite",
+                lambda *_: None,
+            )
         case "audit":
-            monkeypatch.setattr("vault_memory.forgetting.vault_files.cut_audit", lambda raw, *_: Redacted(raw))
+            monkeypatch.setattr(
+                "vault_memory.forgetting.vault_files.cut_audit",
+                lambda raw, *_: Redacted(raw),
+            )
 
     with everywhere.open() as memory:
         done = memory.forget(TEXT)

@@ -23,7 +23,10 @@ NAME = "Zephyrine Ölkanne plan"
 
 
 def opened(folder: Path) -> VaultMemory:
-    environment = {"VAULT_MEMORY_STATE": str(folder / "state"), "VAULT_MEMORY_CACHE": str(folder / "cache")}
+    environment = {
+        "VAULT_MEMORY_STATE": str(folder / "state"),
+        "VAULT_MEMORY_CACHE": str(folder / "cache"),
+    }
     return VaultMemory.open(folder / "vault", environment=environment)
 
 
@@ -46,9 +49,18 @@ def readings(folder: Path) -> Iterator[tuple[str, bytes]]:
 def _values(path: Path) -> Iterator[bytes]:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = [
+            name
+            for (name,) in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table'"
+            )
+        ]
         for table in tables:
-            for value in (one for row in connection.execute(f'SELECT * FROM "{table}"') for one in row):
+            for value in (
+                one
+                for row in connection.execute(f'SELECT * FROM "{table}"')
+                for one in row
+            ):
                 if isinstance(value, str):
                     yield value.encode("utf-8", "replace")
                 elif isinstance(value, bytes):
@@ -67,11 +79,19 @@ def places_of(folder: Path) -> list[str]:
 
 def append(memory: VaultMemory, note: str, line: str, source: str = "cli") -> None:
     line = " ".join(line.replace("-\n  ", "-").split())  # an op's line is one line
-    memory.apply(note, [{"op": "append", "heading": "Tea", "line": line}], source=source, now=later())
+    memory.apply(
+        note,
+        [{"op": "append", "heading": "Tea", "line": line}],
+        source=source,
+        now=later(),
+    )
 
 
 @settings(
-    max_examples=6, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.too_slow]
+    max_examples=6,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
 )
 @given(st.lists(spellings(TEXT), min_size=4, max_size=4))
 def test_no_byte_of_any_file_reads_like_it(spelled: list[str]):
@@ -88,7 +108,9 @@ def test_no_byte_of_any_file_reads_like_it(spelled: list[str]):
             append(memory, "memory/plan.md", f"never {spelled[3]}", source="tool")
             memory.keep_versions(["USER.md", "memory/plan.md", "memory/gone.md"])
             (folder / "vault/memory/gone.md").unlink()
-            memory.record_turn(session=f"s {TEXT}", role="user", user="main", text=f"hm, {spelled[2]}")
+            memory.record_turn(
+                session=f"s {TEXT}", role="user", user="main", text=f"hm, {spelled[2]}"
+            )
             memory.index(embed=False)
             assert places_of(folder)
 
@@ -96,7 +118,9 @@ def test_no_byte_of_any_file_reads_like_it(spelled: list[str]):
 
         assert places_of(folder) == []
         assert not done.remaining
-        assert (folder / "vault/USER.md").read_text() == "# A\n\n## Tea\n\n- green\n\n## Boats\n\nFirst.\n\n"
+        assert (
+            folder / "vault/USER.md"
+        ).read_text() == "# A\n\n## Tea\n\n- green\n\n## Boats\n\nFirst.\n\n"
 
 
 @pytest.fixture
@@ -119,7 +143,9 @@ def fill(vault: Outside) -> None:
         remove = [{"op": "remove", "heading": "Tea", "match": "black"}]
         memory.apply(f"memory/{NAME}.md", remove, source="tool", now=later())
         memory.keep_versions([f"memory/{NAME}.md"])
-        memory.record_turn(session=f"talk of {TEXT}", role="user", user="main", text="hello there")
+        memory.record_turn(
+            session=f"talk of {TEXT}", role="user", user="main", text="hello there"
+        )
 
 
 def rename(vault: Outside, *, audit: bool) -> None:
@@ -141,10 +167,16 @@ def test_a_name_is_forgotten_once_its_note_has_another(vault: Outside, audit: bo
 
     assert (done.code, done.json["remaining"]) == (0, 0), done
     assert places_of(vault.vault) == places_of(vault.state) == []
-    assert (vault.vault / "memory/plan.md").read_text() == "## Tea\n\n- black\n- oolong\n"
+    assert (
+        vault.vault / "memory/plan.md"
+    ).read_text() == "## Tea\n\n- black\n- oolong\n"
     with here(vault) as memory:
         assert memory.search("hello there", scopes=memory.scopes()).hits
-        assert [one for one in memory.log() if any(done.op.get("line") == "oolong" for done in one.applied)]
+        assert [
+            one
+            for one in memory.log()
+            if any(done.op.get("line") == "oolong" for done in one.applied)
+        ]
 
 
 def test_the_name_of_a_session_is_forgotten_and_its_turns_stay(vault: Outside):
@@ -152,12 +184,16 @@ def test_the_name_of_a_session_is_forgotten_and_its_turns_stay(vault: Outside):
         memory.index(embed=False)
         (vault.vault / f"memory/{NAME}.md").unlink()
         for text in ("one", "two"):
-            memory.record_turn(session=TEXT, role="user", user="main", text=f"the harbour {text}")
+            memory.record_turn(
+                session=TEXT, role="user", user="main", text=f"the harbour {text}"
+            )
 
         done = memory.forget(TEXT, now=later())
 
         assert not done.remaining
-        assert {hit.note for hit in memory.search("harbour", scopes=memory.scopes()).hits}
+        assert {
+            hit.note for hit in memory.search("harbour", scopes=memory.scopes()).hits
+        }
         [path] = (vault.vault / "transcripts").glob("*.jsonl")
         turns = [json.loads(line) for line in path.read_text().splitlines()]
     assert [turn["text"] for turn in turns] == ["the harbour one", "the harbour two"]
@@ -166,13 +202,18 @@ def test_the_name_of_a_session_is_forgotten_and_its_turns_stay(vault: Outside):
 
 
 def test_what_only_reads_alike_is_named_and_stays(vault: Outside):
-    vault.write("MEMORY.md", "## Tea\n\n- Zephyrine-Ölkanne\n- Zéphyrine Olkanne\n- other\n")
+    vault.write(
+        "MEMORY.md", "## Tea\n\n- Zephyrine-Ölkanne\n- Zéphyrine Olkanne\n- other\n"
+    )
 
     done = vault.run("forget", TEXT, "--yes", "--json")
 
     assert {"place": "MEMORY.md", "count": 2} in done.json["alike"]
     assert (vault.vault / "MEMORY.md").read_text().count("lkanne") == 2
-    assert "reads alike, and stays: MEMORY.md  2" in vault.run("forget", TEXT, "--dry-run").out
+    assert (
+        "reads alike, and stays: MEMORY.md  2"
+        in vault.run("forget", TEXT, "--dry-run").out
+    )
 
 
 @pytest.mark.parametrize("name", ["journal.sqlite", "sync.sqlite"])
@@ -187,7 +228,9 @@ def test_databases_that_were_set_aside_go_with_their_logs(vault: Outside, name: 
     assert not list(vault.state.rglob("*.damaged*"))
 
 
-def test_where_nothing_may_be_written_only_the_note_keeps_it_and_is_named(vault: Outside):
+def test_where_nothing_may_be_written_only_the_note_keeps_it_and_is_named(
+    vault: Outside,
+):
     (vault.vault / f"memory/{NAME}.md").unlink()
     note = vault.write("MEMORY.md", f"## Tea\n\n- {TEXT}\n- other\n")
     with here(vault) as memory:

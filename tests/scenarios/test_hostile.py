@@ -23,7 +23,9 @@ HOSTILE: dict[str, bytes] = {
     "numbers": b"1. " * NEST + b"deep\n",
     "stairs": b"".join(b"  " * number + b"- deep\n" for number in range(700)),
     "headings": b"# h\n" * 100_000,
-    "heading paths": b"".join(b"#" * (1 + number % 6) + b" h%d\n" % number for number in range(60_000)),
+    "heading paths": b"".join(
+        b"#" * (1 + number % 6) + b" h%d\n" % number for number in range(60_000)
+    ),
     "fences": b"```\n" * 100_000,
     "tables": b"|a|b|\n|-|-|\n" + b"|" * 500_000 + b"\n",
     "rows": b"|a|b|\n|-|-|\n" + b"|x|y|\n" * 100_000,
@@ -42,7 +44,7 @@ HOSTILE: dict[str, bytes] = {
     "combining": "a\u0301\u0323".encode() * 100_000 + b"\n",
     "front matter": b"---\n" + b"a: &x [*x, *x]\n" * 30_000 + b"---\n- deep\n",
     "unclosed front matter": b"---\n" + b"key: value\n" * 60_000,
-}  # fmt: skip
+}
 
 
 @pytest.mark.scenario("H122", "H121")
@@ -52,9 +54,14 @@ def test_hostile_notes_are_read_in_bounded_time_and_harm_nobody(outside: Outside
         outside.write(f"memory/hostile{number}.md", raw)
     outside.write("memory/good.md", "- a stork in the reeds\n")
 
-    started, before = time.process_time(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    started, before = (
+        time.process_time(),
+        resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime,
+    )
     assert outside.ok("index")["notes"] == len(HOSTILE) + 1
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 60, "in CPU seconds"
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 60, (
+        "in CPU seconds"
+    )
 
     answer = outside.search("stork in the reeds")
     assert answer["hits"][0]["note"] == "memory/good.md"
@@ -70,7 +77,9 @@ def test_what_is_too_large_is_parked_and_said(outside: Outside):
     outside.write("memory/long.md", b"word " * (10 << 20))
 
     with outside.daemon() as daemon:
-        parked = daemon.until_status(lambda status: len(status["index"]["parked"]) == 2)["index"]["parked"]
+        parked = daemon.until_status(
+            lambda status: len(status["index"]["parked"]) == 2
+        )["index"]["parked"]
         assert set(parked) == {"memory/sparse.md", "memory/long.md"}
         assert "314,572,800 bytes" in parked["memory/sparse.md"]
         assert daemon.finds("stork")
@@ -83,13 +92,19 @@ def test_what_is_too_large_is_parked_and_said(outside: Outside):
         daemon.until_found("crane")
         pages = int(Path(f"/proc/{daemon.pid}/statm").read_text().split()[1])
         assert pages * os.sysconf("SC_PAGE_SIZE") < 200 * MEGABYTE
-    warned = [check["reason"] for check in outside.ok("doctor")["checks"] if check["name"] == "parked"]
+    warned = [
+        check["reason"]
+        for check in outside.ok("doctor")["checks"]
+        if check["name"] == "parked"
+    ]
     assert len(warned) == 2
     assert outside.run("read", "memory/sparse.md").code == 1
 
 
 @pytest.mark.scenario("H122")
-def test_a_hostile_save_beside_a_good_one_does_not_keep_it_waiting_long(outside: Outside):
+def test_a_hostile_save_beside_a_good_one_does_not_keep_it_waiting_long(
+    outside: Outside,
+):
     outside.write("memory/good.md", "- a stork in the reeds\n")
     with outside.daemon() as daemon:
         for name in ("quotes", "lists", "heading paths", "random"):
@@ -124,7 +139,19 @@ def test_a_folder_swapped_for_a_link_gives_nothing_from_outside(outside: Outside
 
 @pytest.mark.scenario("H119", "H124")
 @pytest.mark.parametrize(
-    "name", ["..", "../home", "alice/../bob", "%2e%2e", "..\\x", "", " ", "alice\n", "*", "a" * 5000]
+    "name",
+    [
+        "..",
+        "../home",
+        "alice/../bob",
+        "%2e%2e",
+        "..\\x",
+        "",
+        " ",
+        "alice\n",
+        "*",
+        "a" * 5000,
+    ],
 )
 def test_no_name_of_a_scope_reaches_another(outside: Outside, name: str):
     outside.write("Users/alice/memories/a.md", "- a stork\n")

@@ -28,7 +28,9 @@ def begun(outside: Outside) -> Outside:
 
 
 @pytest.mark.parametrize("command", ["search", "context"])
-def test_a_question_is_answered_before_hostile_notes_are_read(begun: Outside, command: str):
+def test_a_question_is_answered_before_hostile_notes_are_read(
+    begun: Outside, command: str
+):
     hostile = [f"{FOLDER}hostile {number}.md" for number in range(3)]
     for number, note in enumerate(hostile):
         begun.write(note, f"{LINES}- the heron {number}\n")
@@ -40,11 +42,16 @@ def test_a_question_is_answered_before_hostile_notes_are_read(begun: Outside, co
     assert done.json["freshness"]["stale_files"] == hostile
     begun.run("index")
     assert begun.run("search", "heron", "--json").json["freshness"]["stale_files"] == []
-    assert {hit["note"] for hit in begun.run("search", "heron", "--json").json["hits"]} == set(hostile)
+    assert {
+        hit["note"] for hit in begun.run("search", "heron", "--json").json["hits"]
+    } == set(hostile)
 
 
 def test_an_ordinary_large_note_is_found_at_once(begun: Outside):
-    lines = "".join(f"- The keeper wrote line {number} about the weather and the sea\n" for number in range(15_000))
+    lines = "".join(
+        f"- The keeper wrote line {number} about the weather and the sea\n"
+        for number in range(15_000)
+    )
     begun.write(f"{FOLDER}diary.md", f"{lines}- A heron landed\n")
 
     done = begun.run("search", "heron", "--json")
@@ -58,7 +65,10 @@ def test_several_large_notes_are_read_over_several_questions(begun: Outside):
     for number, note in enumerate(notes):
         begun.write(note, f"- heron {number}\n" + "\n" * (STEPS_OF_A_QUESTION * 2 // 3))
 
-    stale = [begun.run("search", "heron", "--json").json["freshness"]["stale_files"] for _ in range(3)]
+    stale = [
+        begun.run("search", "heron", "--json").json["freshness"]["stale_files"]
+        for _ in range(3)
+    ]
 
     assert stale == [notes[1:], notes[2:], []]
 
@@ -68,7 +78,10 @@ def test_a_server_without_a_daemon_reads_no_hostile_note(begun: Outside):
 
     with VaultMemory.open(begun.vault, environment=begun.environment) as memory:
         serving = Serving(memory, ALICE)
-        answers = [read_tools.search(serving, Search("ferry")), read_tools.context(serving, Context("ferry"))]
+        answers = [
+            read_tools.search(serving, Search("ferry")),
+            read_tools.context(serving, Context("ferry")),
+        ]
 
     for answered in answers:
         assert "at noon" in json.dumps(answered.answer)

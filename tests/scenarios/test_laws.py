@@ -23,7 +23,8 @@ Deed = Callable[[Path, random.Random], None]
 
 def text(chance: random.Random) -> str:
     lines = [
-        f"- {chance.choice(('owl', 'stork', 'crane'))} {chance.randrange(30)}" for _ in range(chance.randrange(1, 8))
+        f"- {chance.choice(('owl', 'stork', 'crane'))} {chance.randrange(30)}"
+        for _ in range(chance.randrange(1, 8))
     ]
     return f"# {chance.choice('AB')}\n\n" + "\n".join(lines) + "\n"
 
@@ -57,7 +58,10 @@ def move(path: Path, chance: random.Random) -> None:
 
 
 def move_folder(path: Path, chance: random.Random) -> None:
-    folder, away = path.parent, path.parent.with_name("e" if path.parent.name == "d" else "d")
+    folder, away = (
+        path.parent,
+        path.parent.with_name("e" if path.parent.name == "d" else "d"),
+    )
     if folder.name in ("d", "e") and not away.exists():
         folder.rename(away)
 
@@ -75,12 +79,24 @@ def turn_back_time(path: Path, chance: random.Random) -> None:
 
 
 DEEDS: tuple[Deed, ...] = (
-    write, write, rename_over, append, truncate, delete, move, move_folder, delete_folder, turn_back_time,
-)  # fmt: skip
+    write,
+    write,
+    rename_over,
+    append,
+    truncate,
+    delete,
+    move,
+    move_folder,
+    delete_folder,
+    turn_back_time,
+)
 
 
 def afresh(outside: Outside) -> dict[str, set[object]]:
-    environment = {"VAULT_MEMORY_STATE": str(outside.home / "afresh"), "VAULT_MEMORY_EMBEDDING_KIND": "off"}
+    environment = {
+        "VAULT_MEMORY_STATE": str(outside.home / "afresh"),
+        "VAULT_MEMORY_EMBEDDING_KIND": "off",
+    }
     with VaultMemory.open(outside.vault, environment=environment) as memory:
         memory.index()
         found = dump(memory.state.path)
@@ -113,15 +129,27 @@ def histories(outside: Outside, seed: int, rounds: int) -> None:
                 outside.here("search", "owl", "--json")
                 continue
             expected = afresh(outside)
-            until(lambda: dump(outside.state) == expected, seconds=20, pause=0.1, says=lambda: f"seed {seed}: {done}")  # noqa: B023
+            until(
+                lambda: dump(outside.state) == expected,  # noqa: B023
+                seconds=20,
+                pause=0.1,
+                says=lambda: f"seed {seed}: {done}",  # noqa: B023
+            )
             until(lambda: not daemon.stale(), says=daemon.stale)
     with outside.daemon() as daemon:
         expected = afresh(outside)
-        until(lambda: dump(outside.state) == expected, seconds=20, pause=0.1, says=f"seed {seed}")
+        until(
+            lambda: dump(outside.state) == expected,
+            seconds=20,
+            pause=0.1,
+            says=f"seed {seed}",
+        )
 
 
 @pytest.mark.scenario("G117")
-def test_after_any_deeds_and_kills_a_daemons_index_is_as_one_built_afresh(outside: Outside):
+def test_after_any_deeds_and_kills_a_daemons_index_is_as_one_built_afresh(
+    outside: Outside,
+):
     histories(outside, seed=int(time.time()), rounds=3)
 
 

@@ -19,7 +19,9 @@ from vault_memory.rules.paths.caller import Caller
 ME = Caller("mira")
 NOTE = "Users/mira/memories/varnish.md"
 ANSWER = "- The spar of the heron boat has amber varnish\n"
-PROMPT = "Please look up which varnish the spar of my heron boat has, I stand in the shop."
+PROMPT = (
+    "Please look up which varnish the spar of my heron boat has, I stand in the shop."
+)
 
 
 @pytest.fixture
@@ -30,7 +32,9 @@ def memory(outside: Outside) -> Iterator[VaultMemory]:
         yield opened
 
 
-def said_just_now(memory: VaultMemory, *, session: str = "s1", ago: timedelta = timedelta()) -> None:
+def said_just_now(
+    memory: VaultMemory, *, session: str = "s1", ago: timedelta = timedelta()
+) -> None:
     now = datetime.now(UTC) - ago
     memory.record_turn(session=session, role="user", text=PROMPT, user="mira", now=now)
 
@@ -44,30 +48,61 @@ def notes(found: dict[str, object]) -> list[str]:
 def test_the_tool_of_a_host_does_not_find_the_prompt_that_its_hook_recorded(
     outside: Outside, memory: VaultMemory
 ) -> None:
-    hook(outside, "claude-code", payload("claude-code", "user-prompt-submit", prompt=PROMPT))
+    hook(
+        outside,
+        "claude-code",
+        payload("claude-code", "user-prompt-submit", prompt=PROMPT),
+    )
     memory.refresh()
 
-    assert notes(answer(memory, "memory_search", ME, query="varnish of the heron boat")) == [NOTE]
-    found = answer(memory, "memory_context", ME, prompt="which varnish has the heron boat?")
+    assert notes(
+        answer(memory, "memory_search", ME, query="varnish of the heron boat")
+    ) == [NOTE]
+    found = answer(
+        memory, "memory_context", ME, prompt="which varnish has the heron boat?"
+    )
     assert "I stand in the shop" not in found["text"]
     assert "amber varnish" in found["text"]
 
 
-def test_a_conversation_of_an_hour_ago_is_found_by_the_tool(memory: VaultMemory) -> None:
+def test_a_conversation_of_an_hour_ago_is_found_by_the_tool(
+    memory: VaultMemory,
+) -> None:
     said_just_now(memory, ago=2 * JUST_NOW)
 
-    assert len(notes(answer(memory, "memory_search", ME, query="varnish of the heron boat"))) == 2
+    assert (
+        len(
+            notes(
+                answer(memory, "memory_search", ME, query="varnish of the heron boat")
+            )
+        )
+        == 2
+    )
 
 
 def test_a_conversation_that_ended_is_found_by_the_tool(memory: VaultMemory) -> None:
     said_just_now(memory)
     memory.end_session("s1", user="mira")
 
-    assert len(notes(answer(memory, "memory_search", ME, query="varnish of the heron boat"))) == 2
+    assert (
+        len(
+            notes(
+                answer(memory, "memory_search", ME, query="varnish of the heron boat")
+            )
+        )
+        == 2
+    )
 
 
-def test_the_other_conversation_of_the_same_person_is_found_by_the_tool(memory: VaultMemory) -> None:
-    memory.record_turn(session="s2", role="user", text="The heron boat needs new varnish in May.", user="mira")
+def test_the_other_conversation_of_the_same_person_is_found_by_the_tool(
+    memory: VaultMemory,
+) -> None:
+    memory.record_turn(
+        session="s2",
+        role="user",
+        text="The heron boat needs new varnish in May.",
+        user="mira",
+    )
     said_just_now(memory)
 
     texts = str(answer(memory, "memory_search", ME, query="varnish of the heron boat"))
@@ -75,25 +110,40 @@ def test_the_other_conversation_of_the_same_person_is_found_by_the_tool(memory: 
     assert "I stand in the shop" not in texts
 
 
-def test_what_somebody_else_said_just_now_is_found_by_the_tool(memory: VaultMemory) -> None:
-    memory.record_turn(session="s9", role="user", text=PROMPT, user="tomas", channel="harbour")
+def test_what_somebody_else_said_just_now_is_found_by_the_tool(
+    memory: VaultMemory,
+) -> None:
+    memory.record_turn(
+        session="s9", role="user", text=PROMPT, user="tomas", channel="harbour"
+    )
 
-    found = answer(memory, "memory_search", Caller("mira", "harbour"), query="varnish of the heron boat")
+    found = answer(
+        memory,
+        "memory_search",
+        Caller("mira", "harbour"),
+        query="varnish of the heron boat",
+    )
 
     [note] = notes(found)
     assert note.startswith("Channels/harbour/transcripts/")
 
 
-def test_over_http_the_conversation_is_left_out_that_the_bot_names(memory: VaultMemory) -> None:
+def test_over_http_the_conversation_is_left_out_that_the_bot_names(
+    memory: VaultMemory,
+) -> None:
     said_just_now(memory)
     asked = {"query": "varnish of the heron boat"}
     with serving(memory) as served:
         client = served.client(MIRA)
         assert len(notes(client.post("/v1/search", json=asked).json())) == 2
-        assert notes(client.post("/v1/search", json={**asked, "session": "s1"}).json()) == [NOTE]
+        assert notes(
+            client.post("/v1/search", json={**asked, "session": "s1"}).json()
+        ) == [NOTE]
 
 
-def test_on_the_command_line_the_conversation_is_left_out_that_is_named(outside: Outside, memory: VaultMemory) -> None:
+def test_on_the_command_line_the_conversation_is_left_out_that_is_named(
+    outside: Outside, memory: VaultMemory
+) -> None:
     said_just_now(memory)
     query = "varnish of the heron boat"
 
@@ -101,9 +151,15 @@ def test_on_the_command_line_the_conversation_is_left_out_that_is_named(outside:
     assert notes(outside.search(query, "--session", "s1")) == [NOTE]
 
 
-def test_the_tool_of_hermes_does_not_find_the_conversation_that_asks(outside: Outside, memory: VaultMemory) -> None:
+def test_the_tool_of_hermes_does_not_find_the_conversation_that_asks(
+    outside: Outside, memory: VaultMemory
+) -> None:
     said_just_now(memory, session="hermes-1")
-    event = {"hook_event_name": "Search", "session_id": "hermes-1", "prompt": "varnish of the heron boat"}
+    event = {
+        "hook_event_name": "Search",
+        "session_id": "hermes-1",
+        "prompt": "varnish of the heron boat",
+    }
 
     text = hook(outside, "hermes", event).stdout
 
@@ -111,11 +167,15 @@ def test_the_tool_of_hermes_does_not_find_the_conversation_that_asks(outside: Ou
     assert "I stand in the shop" not in text
 
 
-def test_a_daemon_that_was_not_restarted_after_an_update_keeps_no_bot_from_searching(memory: VaultMemory) -> None:
+def test_a_daemon_that_was_not_restarted_after_an_update_keeps_no_bot_from_searching(
+    memory: VaultMemory,
+) -> None:
     said_just_now(memory)
 
     def refuse(arguments: Mapping[str, object]) -> dict[str, object]:
-        raise UsageError(f"`search` takes query, scopes, not {', '.join(sorted(arguments))}")
+        raise UsageError(
+            f"`search` takes query, scopes, not {', '.join(sorted(arguments))}"
+        )
 
     daemon = Server(memory.state.socket, {"search": refuse})
     try:
@@ -130,8 +190,16 @@ def test_a_daemon_that_was_not_restarted_after_an_update_keeps_no_bot_from_searc
 def test_the_block_of_a_hook_does_not_quote_what_was_just_asked(
     outside: Outside, memory: VaultMemory, host: str
 ) -> None:
-    said = payload(host, "user-prompt-submit", prompt="Which varnish has the spar of the heron boat?")
-    other = {**said, "session_id": "another-one", "prompt": "the heron boat: which varnish has its spar?"}
+    said = payload(
+        host,
+        "user-prompt-submit",
+        prompt="Which varnish has the spar of the heron boat?",
+    )
+    other = {
+        **said,
+        "session_id": "another-one",
+        "prompt": "the heron boat: which varnish has its spar?",
+    }
     recall = {"VAULT_MEMORY_MEMORY_SEARCH_AUTO_RECALL": "true"}
     given = [hook(outside, host, one, **recall).stdout for one in (said, other, said)]
 

@@ -44,7 +44,9 @@ class Traced:
         number = len(list(self.traces.iterdir()))
         return trace(self.traces / f"{number}-{name}", folder=self.outside.home)
 
-    def run(self, name: str, *arguments: str, stdin: str = "", places: Sequence[str] = ()) -> Done:
+    def run(
+        self, name: str, *arguments: str, stdin: str = "", places: Sequence[str] = ()
+    ) -> Done:
         """Run a command. It may write to the vault, its state, our cache, and `places`.
 
         `places` are patterns of paths below its home.
@@ -58,11 +60,32 @@ class Traced:
 
     def check(self, trail: Trace, name: str, places: Sequence[str] = ()) -> None:
         home = self.outside.home
-        ours = (self.outside.vault, home / "state", home / "cache", self.temporary, *DEVICES)
-        strange = {path for path in trail.written() if not any(path.is_relative_to(place) for place in ours)}
-        named = {path for path in strange for place in places if fnmatch(str(path), f"{home}/{place}")}
-        foreign = strange - named - {home}  # making a folder that is there already changes nothing
-        sockets = {path for path in trail.sockets() if path not in NAME_SERVICE and not self._is_own_socket(path)}
+        ours = (
+            self.outside.vault,
+            home / "state",
+            home / "cache",
+            self.temporary,
+            *DEVICES,
+        )
+        strange = {
+            path
+            for path in trail.written()
+            if not any(path.is_relative_to(place) for place in ours)
+        }
+        named = {
+            path
+            for path in strange
+            for place in places
+            if fnmatch(str(path), f"{home}/{place}")
+        }
+        foreign = (
+            strange - named - {home}
+        )  # making a folder that is there already changes nothing
+        sockets = {
+            path
+            for path in trail.sockets()
+            if path not in NAME_SERVICE and not self._is_own_socket(path)
+        }
         assert foreign == set(), f"`{name}` writes to foreign places"
         assert trail.connected() == set(), f"`{name}` asks beyond this machine"
         assert sockets == set(), f"`{name}` asks another program of this machine"
@@ -88,7 +111,11 @@ def traced(outside: Outside, tmp_path: Path) -> Traced:
     traces.mkdir()
     found = Traced(outside, traces)
     found.temporary.mkdir()
-    outside.settings = {**STOCK, "TMPDIR": str(found.temporary), "PYTHONDONTWRITEBYTECODE": "1"}
+    outside.settings = {
+        **STOCK,
+        "TMPDIR": str(found.temporary),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         outside.settings[name] = ""
     return found
@@ -116,13 +143,17 @@ thread.join()
 def test_the_trace_sees_native_code_in_other_threads(tmp_path: Path) -> None:
     trail = trace(tmp_path / "trace", folder=tmp_path)
 
-    subprocess.run([*trail.before, sys.executable, "-c", NATIVE], cwd=tmp_path, check=True)
+    subprocess.run(
+        [*trail.before, sys.executable, "-c", NATIVE], cwd=tmp_path, check=True
+    )
 
     assert tmp_path / "foreign" in trail.written()
     assert trail.connected() == {("192.0.2.1", 53)}
 
 
-def test_the_daemon_with_its_model_asks_no_host_and_writes_no_foreign_file(traced: Traced) -> None:
+def test_the_daemon_with_its_model_asks_no_host_and_writes_no_foreign_file(
+    traced: Traced,
+) -> None:
     trail = traced.start("run")
     traced.outside.write("memory/tea.md", "- the tea is green\n")
 
@@ -130,7 +161,9 @@ def test_the_daemon_with_its_model_asks_no_host_and_writes_no_foreign_file(trace
         daemon.pid = traced_process(daemon.pid)
         since = time.monotonic()
         daemon.until_status(lambda status: status["semantic"] == "ready")
-        traced.outside.write("memory/cats.md", "- a veterinarian looked after both kittens\n")
+        traced.outside.write(
+            "memory/cats.md", "- a veterinarian looked after both kittens\n"
+        )
         until(lambda: daemon.search("doctor for my cats", mode="semantic")["hits"])
         time.sleep(max(0, since + FIRST_LOOKUP_SECONDS - time.monotonic()))
 
@@ -141,13 +174,22 @@ def test_a_server_asks_no_host_and_writes_no_foreign_file(traced: Traced) -> Non
     outside, trail = traced.outside, traced.start("serve")
     outside.write("Users/mira/memories/tea.md", "- the tea is green\n")
     path = outside.home / "served.sock"
-    command = [*trail.before, *outside.command("serve", "--socket", str(path), "--user", "mira")]
+    command = [
+        *trail.before,
+        *outside.command("serve", "--socket", str(path), "--user", "mira"),
+    ]
     transport = httpx.HTTPTransport(uds=str(path))
 
-    with subprocess.Popen(command, env=outside.environment, cwd=outside.home) as process:
+    with subprocess.Popen(
+        command, env=outside.environment, cwd=outside.home
+    ) as process:
         try:
             until(path.exists)
-            with httpx.Client(transport=transport, base_url="http://localhost", timeout=PATIENCE_SECONDS) as client:
+            with httpx.Client(
+                transport=transport,
+                base_url="http://localhost",
+                timeout=PATIENCE_SECONDS,
+            ) as client:
                 assert client.post("/v1/search", json={"query": "tea"}).json()["hits"]
                 assert "tea" in client.post("/mcp", json=QUESTION, headers=BOTH).text
         finally:
@@ -156,11 +198,27 @@ def test_a_server_asks_no_host_and_writes_no_foreign_file(traced: Traced) -> Non
     traced.check(trail, "serve", [path.name])
 
 
-EVENT = {"session_id": "s", "prompt": "who trimmed the lamp?", "hook_event_name": "UserPromptSubmit"}
-GREETING = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-    "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}  # fmt: skip
-QUESTION = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
-    "name": "memory_search", "arguments": {"query": "tea"}}}  # fmt: skip
+EVENT = {
+    "session_id": "s",
+    "prompt": "who trimmed the lamp?",
+    "hook_event_name": "UserPromptSubmit",
+}
+GREETING = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+QUESTION = {
+    "jsonrpc": "2.0",
+    "id": 2,
+    "method": "tools/call",
+    "params": {"name": "memory_search", "arguments": {"query": "tea"}},
+}
 BOTH = {"accept": "application/json, text/event-stream"}
 
 
@@ -173,7 +231,17 @@ def test_no_command_asks_a_host_or_writes_a_foreign_file(traced: Traced) -> None
     run("init", str(outside.vault))
     run("index")
     run("search", "where is the spare key?", "--mode", "semantic")
-    for name in ("notes", "status", "stats", "doctor", "inbox", "conflicts", "trash", "facts", "log"):
+    for name in (
+        "notes",
+        "status",
+        "stats",
+        "doctor",
+        "inbox",
+        "conflicts",
+        "trash",
+        "facts",
+        "log",
+    ):
         run(name)
     run("context", "--all")
     outside.write(note, "# Tea\n\n- green\n")
@@ -189,11 +257,21 @@ def test_no_command_asks_a_host_or_writes_a_foreign_file(traced: Traced) -> None
     version = json.loads(run("history", note, "--json").out)["versions"][-1]
     run("restore", note, "--revision", version["revision"])
     run("forget", "coffee", "--yes")
-    run("record", "--session", "s", "--role", "user", *mira, "Please remember that I like tea")
+    run(
+        "record",
+        "--session",
+        "s",
+        "--role",
+        "user",
+        *mira,
+        "Please remember that I like tea",
+    )
     run("end-session", "s", *mira)
     run("sleep", *mira)
     run("remember", "The lamp is green", *mira)
-    fact = json.loads(run("add-fact", "--user", "mira", "mira", "likes", "tea", "--json").out)["id"]
+    fact = json.loads(
+        run("add-fact", "--user", "mira", "mira", "likes", "tea", "--json").out
+    )["id"]
     run("confirm", fact)
     fact = json.loads(run("correct", fact, "coffee", "--json").out)["id"]
     run("invalidate", fact)
@@ -218,4 +296,6 @@ def test_no_command_asks_a_host_or_writes_a_foreign_file(traced: Traced) -> None
         run("sync", "--once")
 
     ran = {path.name.partition("-")[2] for path in traced.traces.iterdir()}
-    assert set(COMMANDS) - ran == {"run", "serve"} - ran, "each command is traced; the servers have their own tests"
+    assert set(COMMANDS) - ran == {"run", "serve"} - ran, (
+        "each command is traced; the servers have their own tests"
+    )

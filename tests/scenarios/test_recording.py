@@ -26,9 +26,21 @@ with VaultMemory.open(sys.argv[1]) as memory:
 """
 
 
-def talk(outside: Outside, session: str, user: str, count: int) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-c", TALKER, str(outside.vault), session, user, str(count)]
-    return subprocess.Popen(command, env=outside.environment, stdout=subprocess.PIPE, text=True)
+def talk(
+    outside: Outside, session: str, user: str, count: int
+) -> "subprocess.Popen[str]":
+    command = [
+        sys.executable,
+        "-c",
+        TALKER,
+        str(outside.vault),
+        session,
+        user,
+        str(count),
+    ]
+    return subprocess.Popen(
+        command, env=outside.environment, stdout=subprocess.PIPE, text=True
+    )
 
 
 def turns(outside: Outside, folder: str = "Channels/kitchen") -> list[str]:
@@ -41,10 +53,37 @@ def test_record_and_end_session_by_commands_with_the_keys_of_the_contract(outsid
     outside.ok("index")
 
     said = outside.ok(
-        "record", "--session", "s1", "--role", "user", "--user", "mira", "The heron nests by the boathouse"
+        "record",
+        "--session",
+        "s1",
+        "--role",
+        "user",
+        "--user",
+        "mira",
+        "The heron nests by the boathouse",
     )
-    answered = outside.ok("record", "--session", "s1", "--role", "assistant", "Noted!", "--source", "voice")
-    hidden = outside.ok("record", "--session", "s2", "--role", "user", "--user", "mira", "--mode", "incognito", "psst")
+    answered = outside.ok(
+        "record",
+        "--session",
+        "s1",
+        "--role",
+        "assistant",
+        "Noted!",
+        "--source",
+        "voice",
+    )
+    hidden = outside.ok(
+        "record",
+        "--session",
+        "s2",
+        "--role",
+        "user",
+        "--user",
+        "mira",
+        "--mode",
+        "incognito",
+        "psst",
+    )
     ended = outside.ok("end-session", "s1")
 
     assert set(said) == set(answered) == {"id", "note"}
@@ -53,14 +92,29 @@ def test_record_and_end_session_by_commands_with_the_keys_of_the_contract(outsid
     assert ended == {"committed": [], "held": [said["id"]], "dropped": []}
     assert outside.ok("end-session", "s1") == ended
     [hit, *_] = outside.search("heron", "--user", "mira")["hits"]
-    assert (hit["note"], hit["kind"], hit["lines"]) == (said["note"], "transcript", [1, 1])
+    assert (hit["note"], hit["kind"], hit["lines"]) == (
+        said["note"],
+        "transcript",
+        [1, 1],
+    )
     assert outside.search("heron", "--user", "tomas")["hits"] == []
 
 
 def test_a_turn_is_read_from_standard_input(outside):
     outside.write("MEMORY.md", "- one\n")
 
-    outside.run("record", "--session", "s", "--role", "user", "--user", "mira", "-", input="two\nlines\n", stdin=None)
+    outside.run(
+        "record",
+        "--session",
+        "s",
+        "--role",
+        "user",
+        "--user",
+        "mira",
+        "-",
+        input="two\nlines\n",
+        stdin=None,
+    )
 
     [path] = (outside.vault / "Users/mira/transcripts").iterdir()
     assert [turn.text for turn in read_turns(path.read_bytes())] == ["two\nlines\n"]
@@ -87,12 +141,19 @@ def test_a_wrong_call_is_a_usage_error_and_records_nothing(outside, wrong):
     assert list(outside.vault.rglob("*.jsonl")) == []
 
 
-@pytest.mark.parametrize(("processes", "each"), [(5, 40), pytest.param(10, 100, marks=pytest.mark.deep)])
-def test_processes_that_talk_at_once_lose_nothing_and_mix_nothing(outside, processes, each):
+@pytest.mark.parametrize(
+    ("processes", "each"), [(5, 40), pytest.param(10, 100, marks=pytest.mark.deep)]
+)
+def test_processes_that_talk_at_once_lose_nothing_and_mix_nothing(
+    outside, processes, each
+):
     outside.write("MEMORY.md", "- one\n")
     outside.ok("index")
 
-    talking = [talk(outside, f"session-{number}", f"person-{number % 3}", each) for number in range(processes)]
+    talking = [
+        talk(outside, f"session-{number}", f"person-{number % 3}", each)
+        for number in range(processes)
+    ]
     said = [process.communicate(timeout=240)[0].split() for process in talking]
 
     assert [process.returncode for process in talking] == [0] * processes
@@ -110,7 +171,9 @@ def test_processes_that_talk_at_once_lose_nothing_and_mix_nothing(outside, proce
 
 
 @pytest.mark.parametrize("after", [1, 23])
-def test_what_was_acknowledged_before_a_kill_is_there_and_the_next_one_goes_on(outside, after):
+def test_what_was_acknowledged_before_a_kill_is_there_and_the_next_one_goes_on(
+    outside, after
+):
     outside.write("MEMORY.md", "- one\n")
     outside.ok("index")
     talking = talk(outside, "doomed", "mira", 10_000)
@@ -119,10 +182,21 @@ def test_what_was_acknowledged_before_a_kill_is_there_and_the_next_one_goes_on(o
     talking.kill()
     acknowledged += talking.communicate()[0].split("\n")[:-1]
 
-    outside.ok("record", "--session", "doomed", "--role", "user", "--channel", "kitchen", "I am back")
+    outside.ok(
+        "record",
+        "--session",
+        "doomed",
+        "--role",
+        "user",
+        "--channel",
+        "kitchen",
+        "I am back",
+    )
 
     found = turns(outside)
-    assert [id_ for id_ in acknowledged if id_] == found[: len([id_ for id_ in acknowledged if id_])]
+    assert [id_ for id_ in acknowledged if id_] == found[
+        : len([id_ for id_ in acknowledged if id_])
+    ]
     assert len(found) - len(acknowledged) in (1, 2)
     assert outside.finds("I am back", "--channel", "kitchen")
     assert outside.finds("doomed says 0", "--user", "mira")
@@ -133,7 +207,13 @@ def test_the_daemon_takes_what_is_dropped_within_a_second_and_finds_it(outside):
     with outside.daemon():
         drop = Path(outside.ok("status")["drop_folder"])
         assert oct(drop.stat().st_mode & 0o777) == "0o700"
-        said = {"session": "m", "role": "user", "user": "mira", "source": "email", "text": "the walrus parcel came"}
+        said = {
+            "session": "m",
+            "role": "user",
+            "user": "mira",
+            "source": "email",
+            "text": "the walrus parcel came",
+        }
         with (drop / "mail.jsonl").open("a") as file:
             file.write(json.dumps(said) + "\n")
         began = time.monotonic()
@@ -144,14 +224,23 @@ def test_the_daemon_takes_what_is_dropped_within_a_second_and_finds_it(outside):
 
         assert turns(outside, "Users/mira")
         assert took < 5, "a second, and what a busy machine adds"
-        outside.ok("record", "--session", "m", "--role", "assistant", "Shall I fetch the walrus?")
+        outside.ok(
+            "record",
+            "--session",
+            "m",
+            "--role",
+            "assistant",
+            "Shall I fetch the walrus?",
+        )
         until(lambda: outside.finds("fetch", "--user", "mira"))
         [ended] = [outside.ok("end-session", "m")]
         assert len(ended["held"]) == 1
     assert not any(path.name.endswith((".taken", ".jsonl")) for path in drop.iterdir())
 
 
-def test_ten_programs_that_drop_at_once_are_all_heard_by_two_daemons_of_one_after_another(outside):
+def test_ten_programs_that_drop_at_once_are_all_heard_by_two_daemons_of_one_after_another(
+    outside,
+):
     outside.write("MEMORY.md", "- one\n")
     drop = Path(outside.ok("status")["drop_folder"])
     shell = 'i=0; while [ $i -lt 40 ]; do printf "%s\\n" "$1" >> "$2"; i=$((i+1)); done'
@@ -165,7 +254,16 @@ def test_ten_programs_that_drop_at_once_are_all_heard_by_two_daemons_of_one_afte
             "source": "cli",
             "text": "x",
         }
-        return subprocess.Popen(["sh", "-c", shell, "sh", json.dumps(said), str(drop / f"{number % 4}.jsonl")])
+        return subprocess.Popen(
+            [
+                "sh",
+                "-c",
+                shell,
+                "sh",
+                json.dumps(said),
+                str(drop / f"{number % 4}.jsonl"),
+            ]
+        )
 
     programs = [program(number) for number in range(10)]
     with outside.daemon() as first:

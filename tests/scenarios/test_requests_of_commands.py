@@ -38,7 +38,9 @@ def vault(cloud: Cloud, clock: Later, tmp_path: Path) -> Outside:
     """In step with the server for a while."""
     vault = cloud.vault(tmp_path)
     for number in range(NOTES):
-        vault.write(f"memory/{number % 3}/{number}.md", f"# {number}\n\n- lamp {number}\n")
+        vault.write(
+            f"memory/{number % 3}/{number}.md", f"# {number}\n\n- lamp {number}\n"
+        )
     assert vault.run("sync", "--once").code == 0
     clock.seconds = 60  # tags are old enough to be relied on
     assert vault.run("sync", "--once").code == 0
@@ -60,7 +62,9 @@ def test_a_sync_of_which_nothing_changed_is_one_request(vault: Outside, cloud: C
     assert asked(vault, cloud, ("uploaded", 0)) == 1
 
 
-def test_a_sync_of_which_nothing_changed_is_one_request_an_hour_later_too(vault: Outside, cloud: Cloud):
+def test_a_sync_of_which_nothing_changed_is_one_request_an_hour_later_too(
+    vault: Outside, cloud: Cloud
+):
     later = f"{time.time() + 2 * 3600:.0f}"
     moment = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(float(later)))
     before = len(cloud.server.log)
@@ -85,12 +89,16 @@ def test_a_new_note_is_at_most_three_requests(vault: Outside, cloud: Cloud):
 
 
 def test_an_edit_on_the_server_is_at_most_three_requests(vault: Outside, cloud: Cloud):
-    cloud.server.other_client_put("Notes/memory/1/1.md", b"# 1\n\n- lamp 1\n- a gull, seen there\n")
+    cloud.server.other_client_put(
+        "Notes/memory/1/1.md", b"# 1\n\n- lamp 1\n- a gull, seen there\n"
+    )
 
     assert asked(vault, cloud, ("downloaded", 1)) <= 3
 
 
-def test_another_server_is_noticed_although_nothing_else_is_asked(vault: Outside, cloud: Cloud):
+def test_another_server_is_noticed_although_nothing_else_is_asked(
+    vault: Outside, cloud: Cloud
+):
     cloud.server.back_up()
     cloud.server.other_client_put("Notes/memory/1/1.md", b"- later\n")
     assert vault.run("sync", "--once").code == 0
@@ -104,10 +112,14 @@ def test_another_server_is_noticed_although_nothing_else_is_asked(vault: Outside
     assert cloud.server.log[before].method == "PROPFIND"
 
 
-def test_setting_up_leaves_nothing_in_the_trash_of_the_person(outside: Outside, cloud: Cloud):
+def test_setting_up_leaves_nothing_in_the_trash_of_the_person(
+    outside: Outside, cloud: Cloud
+):
     file = cloud.password_file(outside.home)
 
-    outside.ok("remote", "add", cloud.url, "--user", "mira", "--password-file", str(file))
+    outside.ok(
+        "remote", "add", cloud.url, "--user", "mira", "--password-file", str(file)
+    )
     outside.ok("remote", "test")
 
     assert cloud.server.tree.trash == {}

@@ -39,9 +39,14 @@ def named(scope: str) -> tuple[str, str]:
 @pytest.mark.parametrize("scope", SCOPES)
 def test_one_scope_gives_its_own_notes_alone(running: Running, scope: str):
     outside = running.outside
-    assert {hit["scope"] for hit in running.search("stork", scopes=[scope], mode="semantic")["hits"]} <= {scope}
+    assert {
+        hit["scope"]
+        for hit in running.search("stork", scopes=[scope], mode="semantic")["hits"]
+    } <= {scope}
     for mode in ("balanced", "keyword", "rrf"):
-        hits = running.search("the secret of alice, a stork", scopes=[scope], mode=mode)["hits"]
+        hits = running.search(
+            "the secret of alice, a stork", scopes=[scope], mode=mode
+        )["hits"]
         assert {hit["scope"] for hit in hits} == {scope}
         assert {hit["note"] for hit in hits} == {SCOPES[scope]}
 
@@ -56,20 +61,32 @@ def test_without_a_daemon_it_is_the_same(tmp_path: Path):
     for scope, note in SCOPES.items():
         outside.write(note, f"- the secret of {scope} is a stork\n")
     for scope in SCOPES:
-        found = outside.here("search", "secret stork", "--json", *named(scope)).json["hits"]
+        found = outside.here("search", "secret stork", "--json", *named(scope)).json[
+            "hits"
+        ]
         assert {hit["note"] for hit in found} == {SCOPES[scope]}
 
 
 def test_several_scopes_give_those_and_no_other(running: Running):
     found = running.outside.here(
-        "search", "stork", "--json", "--user", "alice", "--user", "ali", "--group", "main"
+        "search",
+        "stork",
+        "--json",
+        "--user",
+        "alice",
+        "--user",
+        "ali",
+        "--group",
+        "main",
     ).json["hits"]
 
     assert {hit["scope"] for hit in found} == {"user:alice", "user:ali", "group:main"}
 
 
 def test_no_scope_on_the_command_line_means_all_of_the_vault(running: Running):
-    found = running.outside.here("search", "stork", "--json", "--limit", "50").json["hits"]
+    found = running.outside.here("search", "stork", "--json", "--limit", "50").json[
+        "hits"
+    ]
 
     assert {hit["scope"] for hit in found} == set(SCOPES)
 
@@ -102,7 +119,9 @@ def test_a_scope_that_is_none_gives_nothing(running: Running, scope: str):
 
 
 def test_why_and_left_out_count_only_what_the_scope_has(running: Running):
-    answer = running.search("stork", scopes=["user:alice"], since="2030-01-01", why=True)
+    answer = running.search(
+        "stork", scopes=["user:alice"], since="2030-01-01", why=True
+    )
 
     assert answer["hits"] == []
     assert all(count <= 1 for count in answer.get("left_out", {}).values())
@@ -115,8 +134,14 @@ def test_a_note_that_moves_to_another_person_is_theirs_alone(outside: Outside):
     with outside.daemon() as daemon:
         note.rename(outside.vault / "Users" / "bob" / "memories" / "a.md")
 
-        until(lambda: daemon.search("stork", scopes=["user:bob"])["hits"], says="not found where it went")
-        until(lambda: not daemon.search("stork", scopes=["user:alice"])["hits"], says="still found where it was")
+        until(
+            lambda: daemon.search("stork", scopes=["user:bob"])["hits"],
+            says="not found where it went",
+        )
+        until(
+            lambda: not daemon.search("stork", scopes=["user:alice"])["hits"],
+            says="still found where it was",
+        )
 
 
 def test_a_scope_of_a_write_that_failed_is_never_given_to_another(tmp_path: Path):
@@ -136,7 +161,9 @@ def test_a_scope_of_a_write_that_failed_is_never_given_to_another(tmp_path: Path
     put("a.md", "user:alice")
 
     assert sorted(
-        index.connection.execute("SELECT path, scope.name FROM note JOIN scope ON scope.id = note.scope")
+        index.connection.execute(
+            "SELECT path, scope.name FROM note JOIN scope ON scope.id = note.scope"
+        )
     ) == [
         ("a.md", "user:alice"),
         ("b.md", "user:bob"),

@@ -10,7 +10,16 @@ import pytest
 from tests.models.scripted import ScriptedModel, learns
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.remote_password import password_of
-from vault_memory.config.sections import Brain, Config, Embedding, Remote, Serve, ServeToken, Talk, is_table
+from vault_memory.config.sections import (
+    Brain,
+    Config,
+    Embedding,
+    Remote,
+    Serve,
+    ServeToken,
+    Talk,
+    is_table,
+)
 from vault_memory.errors import VaultMemoryError
 from vault_memory.http.prometheus import Requests, metrics_route
 from vault_memory.http.talk_webhook import talk_routes
@@ -60,21 +69,33 @@ def raised(read: Callable[[], object]) -> str:
     return ""
 
 
-READERS: dict[str, tuple[Callable[[str], Config], tuple[Callable[[VaultMemory], str], ...]]] = {
+READERS: dict[
+    str, tuple[Callable[[str], Config], tuple[Callable[[VaultMemory], str], ...]]
+] = {
     "embedding.api_key_file": (
-        lambda file: Config(embedding=Embedding(kind="api", base_url=SERVER, dimensions=3, api_key_file=file)),
+        lambda file: Config(
+            embedding=Embedding(
+                kind="api", base_url=SERVER, dimensions=3, api_key_file=file
+            )
+        ),
         (embedding, embedding_for_doctor),
     ),
     "brain.api_key_file": (
-        lambda file: Config(brain=Brain(kind="openai", base_url=SERVER, model="m", api_key_file=file)),
+        lambda file: Config(
+            brain=Brain(kind="openai", base_url=SERVER, model="m", api_key_file=file)
+        ),
         (brain,),
     ),
     "remote.password_file": (
-        lambda file: Config(remote=Remote(url="https://cloud/", user="ada", password_file=file)),
+        lambda file: Config(
+            remote=Remote(url="https://cloud/", user="ada", password_file=file)
+        ),
         (remote,),
     ),
     "serve.tokens.token_file": (
-        lambda file: Config(serve=Serve(tokens=(ServeToken(user="ada", token_file=file),))),
+        lambda file: Config(
+            serve=Serve(tokens=(ServeToken(user="ada", token_file=file),))
+        ),
         (tokens,),
     ),
     "serve.metrics_token_file": (
@@ -160,7 +181,9 @@ def impossible(folder: Path, vault: Path) -> Path:
     return folder / "a\0b"
 
 
-def written(file: Path, raw: bytes = SECRET.encode() + b"\n", mode: int = 0o600) -> Path:
+def written(
+    file: Path, raw: bytes = SECRET.encode() + b"\n", mode: int = 0o600
+) -> Path:
     file.write_bytes(raw)
     file.chmod(mode)
     return file
@@ -221,9 +244,13 @@ def test_the_night_sends_no_key_that_lies_in_the_vault(tmp_path: Path) -> None:
     """The vault is synced: the provider of the cloud, and everybody it is shared with, has it."""
     with ScriptedModel(learns) as model:
         file = written(vault_in(tmp_path) / "key")
-        settings = Brain(kind="openai", base_url=model.url, model="m", api_key_file=str(file))
+        settings = Brain(
+            kind="openai", base_url=model.url, model="m", api_key_file=str(file)
+        )
         with memory_in(tmp_path, Config(brain=settings)) as memory:
-            memory.record_turn(session="s1", role="user", text="I live in Porto.", user="ada")
+            memory.record_turn(
+                session="s1", role="user", text="I live in Porto.", user="ada"
+            )
             memory.end_session("s1", user="ada")
             report = memory.sleep(scopes=["user:ada"])
 

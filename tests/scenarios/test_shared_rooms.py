@@ -20,7 +20,13 @@ from vault_memory import Caller, UsageError, VaultMemory
 from vault_memory.mcp.sdk_server import server
 
 GUIDE = PROJECT / "docs/guides/privacy-and-scopes.md"
-WORDS = {"ann": "albatross", "bo": "bittern", "quay": "cormorant", "crew": "egret", "global": "fulmar"}
+WORDS = {
+    "ann": "albatross",
+    "bo": "bittern",
+    "quay": "cormorant",
+    "crew": "egret",
+    "global": "fulmar",
+}
 """What each of them alone has written down"""
 QUERY = "what is the secret of the ferry?"
 TOKEN = "room-" + "r" * 40
@@ -48,8 +54,16 @@ def pages(name: str, word: str) -> dict[str, str]:
         "crew": ("groups/crew/", "groups/crew/memory/"),
         "global": ("groups/global/", "groups/global/memory/"),
     }[name]
-    profile = {"ann": "USER.md", "bo": "USER.md", "quay": "CHANNEL.md"}.get(name, "MEMORY.md")
-    turn = {"id": word, "ts": "2026-03-01T10:00:00+00:00", "session": "s", "role": "assistant", "text": word}
+    profile = {"ann": "USER.md", "bo": "USER.md", "quay": "CHANNEL.md"}.get(
+        name, "MEMORY.md"
+    )
+    turn = {
+        "id": word,
+        "ts": "2026-03-01T10:00:00+00:00",
+        "session": "s",
+        "role": "assistant",
+        "text": word,
+    }
     found = {
         top + profile: f"# Ferry\n\n- The secret of the ferry is a {word}\n",
         top + "FACTS.md": f"## ferry\n\n- carries: {word}\n",
@@ -59,7 +73,9 @@ def pages(name: str, word: str) -> dict[str, str]:
         found[top + "RULES.md"] = f"- Always greet the ferry with a {word}\n"
         found[notes + "plan.md"] = f"# Plan\n\n- Paint the ferry like a {word}\n"
     if name not in ("crew", "global"):
-        found[notes.replace("memories", "transcripts") + "2026-03-01.jsonl"] = json.dumps(turn) + "\n"
+        found[notes.replace("memories", "transcripts") + "2026-03-01.jsonl"] = (
+            json.dumps(turn) + "\n"
+        )
     return found
 
 
@@ -88,7 +104,12 @@ class Asker:
 
     def options(self) -> list[str]:
         named = {"user": self.user, "channel": self.channel, "group": self.group}
-        words = [word for name, value in named.items() if value for word in (f"--{name}", value)]
+        words = [
+            word
+            for name, value in named.items()
+            if value
+            for word in (f"--{name}", value)
+        ]
         return words + ["--private"] * self.private + ["--all"] * self.all
 
     def scopes(self) -> list[str]:
@@ -96,7 +117,9 @@ class Asker:
         return [f"{kind}:{name}" for kind, name in named.items() if name]
 
     def caller(self) -> Caller:
-        return Caller(self.user, self.channel, tuple(filter(None, [self.group])), self.private)
+        return Caller(
+            self.user, self.channel, tuple(filter(None, [self.group])), self.private
+        )
 
 
 ASKERS = {
@@ -143,7 +166,11 @@ def from_caller(room: Outside, asker: Asker) -> str:
     with opened(room) as memory:
         scopes = asker.caller().reads(memory.layout)
         found = memory.search(QUERY, scopes=scopes, limit=100)
-        about = (memory.facts(scopes=scopes), memory.entity("ferry", scopes=scopes), memory.notes(scopes))
+        about = (
+            memory.facts(scopes=scopes),
+            memory.entity("ferry", scopes=scopes),
+            memory.notes(scopes),
+        )
         return f"{found}{about}{memory.context(QUERY, scopes=scopes, private=asker.private)}"
 
 
@@ -157,10 +184,15 @@ def from_hook(room: Outside, asker: Asker) -> str:
     answers = [
         subprocess.run(
             [*PROGRAM, "hook", "hermes", "--vault", str(room.vault), *asker.options()],
-            input=json.dumps(event), env=environment, text=True, capture_output=True, timeout=60, check=True,
+            input=json.dumps(event),
+            env=environment,
+            text=True,
+            capture_output=True,
+            timeout=60,
+            check=True,
         ).stdout
         for event in said
-    ]  # fmt: skip
+    ]
     return "".join(answers)
 
 
@@ -172,12 +204,20 @@ def from_tools(room: Outside, asker: Asker) -> str:
         ("memory_entity", {"name": "ferry", "past": True}),
         ("memory_stats", {}),
         *(("memory_get", {"note": note}) for note in every_note()),
-        *(("memory_correct", {"fact": id_, "object": "x"}) for id_ in ("carries", "ferry")),
+        *(
+            ("memory_correct", {"fact": id_, "object": "x"})
+            for id_ in ("carries", "ferry")
+        ),
     ]
 
     async def chat() -> str:
         async with Client(server(memory, caller)) as client:
-            return "".join([str(await client.call_tool(name, arguments)) for name, arguments in calls])
+            return "".join(
+                [
+                    str(await client.call_tool(name, arguments))
+                    for name, arguments in calls
+                ]
+            )
 
     with opened(room) as memory:
         return anyio.run(chat)
@@ -215,15 +255,33 @@ def from_http(room: Outside, asker: Asker) -> str:
 
 def from_memory_tool(room: Outside, asker: Asker) -> str:
     with opened(room) as memory:
-        tool = memory.memory_tool(user=asker.user, channel=asker.channel, private=asker.private)
-        names = ["", *(f"/{name}" for name in ("2026-03-01.md", "plan.md", "../bot/config/USER.md"))]
-        return "".join(tool.execute({"command": "view", "path": f"/memories{name}"}) for name in names)
+        tool = memory.memory_tool(
+            user=asker.user, channel=asker.channel, private=asker.private
+        )
+        names = [
+            "",
+            *(
+                f"/{name}"
+                for name in ("2026-03-01.md", "plan.md", "../bot/config/USER.md")
+            ),
+        ]
+        return "".join(
+            tool.execute({"command": "view", "path": f"/memories{name}"})
+            for name in names
+        )
 
 
 ANSWERS: dict[str, Callable[[Outside, Asker], str]] = {
-    "context": from_context, "search": from_search, "python": from_python, "caller": from_caller, "hook": from_hook,
-    "tools": from_tools, "resources": from_resources, "http": from_http, "memory_tool": from_memory_tool,
-}  # fmt: skip
+    "context": from_context,
+    "search": from_search,
+    "python": from_python,
+    "caller": from_caller,
+    "hook": from_hook,
+    "tools": from_tools,
+    "resources": from_resources,
+    "http": from_http,
+    "memory_tool": from_memory_tool,
+}
 
 
 def every_note() -> list[str]:
@@ -240,9 +298,15 @@ def whose(said: str) -> str:
 @cache
 def table() -> dict[str, dict[str, str]]:
     """The table in the guide: for each asker, what each face gives."""
-    _, _, rest = GUIDE.read_text(encoding="utf-8").partition("## Who gets whose words\n")
-    lines = [line for line in rest.partition("\n## ")[0].splitlines() if line.startswith("|")]
-    head, _, *rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    _, _, rest = GUIDE.read_text(encoding="utf-8").partition(
+        "## Who gets whose words\n"
+    )
+    lines = [
+        line for line in rest.partition("\n## ")[0].splitlines() if line.startswith("|")
+    ]
+    head, _, *rows = [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines
+    ]
     return {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in rows}
 
 
@@ -253,7 +317,9 @@ def test_the_table_of_the_guide_names_every_face_and_every_asker():
 
 @pytest.mark.parametrize("face", FACES)
 @pytest.mark.parametrize("asker", ASKERS)
-def test_a_face_gives_the_words_of_those_whom_the_guide_names_and_of_nobody_else(room, asker, face):
+def test_a_face_gives_the_words_of_those_whom_the_guide_names_and_of_nobody_else(
+    room, asker, face
+):
     try:
         said = ANSWERS[FACES[face]](room, ASKERS[asker])
     except UsageError:
@@ -275,7 +341,9 @@ def written(outside: Outside) -> Outside:
     return outside
 
 
-def called(room: Outside, caller: Caller, name: str, **arguments: Any) -> tuple[bool, str]:
+def called(
+    room: Outside, caller: Caller, name: str, **arguments: Any
+) -> tuple[bool, str]:
     """Whether a tool call ended well, and what it said."""
 
     async def chat() -> tuple[bool, str]:
@@ -288,15 +356,33 @@ def called(room: Outside, caller: Caller, name: str, **arguments: Any) -> tuple[
 
 
 def persons_notes(room: Outside) -> dict[str, bytes]:
-    return {note: (room.vault / note).read_bytes() for name in ("ann", "bo") for note in pages(name, WORDS[name])}
+    return {
+        note: (room.vault / note).read_bytes()
+        for name in ("ann", "bo")
+        for note in pages(name, WORDS[name])
+    }
 
 
-def test_what_a_bot_remembers_in_a_channel_goes_to_the_channel_where_it_can_find_it_again(written: Outside):
+def test_what_a_bot_remembers_in_a_channel_goes_to_the_channel_where_it_can_find_it_again(
+    written: Outside,
+):
     before = persons_notes(written)
 
-    done, said = called(written, Caller("ann", "quay"), "memory_remember", text="The ferry leaves at seven")
-    with opened(written) as memory, serving(memory, {TOKEN: Caller("bo", "quay")}) as served:
-        answer = served.client(TOKEN).post("/v1/remember", json={"text": "The ferry is painted green"}).json()
+    done, said = called(
+        written,
+        Caller("ann", "quay"),
+        "memory_remember",
+        text="The ferry leaves at seven",
+    )
+    with (
+        opened(written) as memory,
+        serving(memory, {TOKEN: Caller("bo", "quay")}) as served,
+    ):
+        answer = (
+            served.client(TOKEN)
+            .post("/v1/remember", json={"text": "The ferry is painted green"})
+            .json()
+        )
 
     assert done, said
     assert answer["note"] == "Channels/quay/CHANNEL.md"
@@ -306,15 +392,23 @@ def test_what_a_bot_remembers_in_a_channel_goes_to_the_channel_where_it_can_find
     assert "The ferry is painted green" in text
 
 
-def test_nobody_in_a_channel_makes_the_bot_forget_what_is_a_persons_own(written: Outside):
+def test_nobody_in_a_channel_makes_the_bot_forget_what_is_a_persons_own(
+    written: Outside,
+):
     before = persons_notes(written)
     with opened(written) as memory:
-        [fact] = [one for one in memory.facts(scopes=["user:ann"]) if one.object == WORDS["ann"]]
+        [fact] = [
+            one
+            for one in memory.facts(scopes=["user:ann"])
+            if one.object == WORDS["ann"]
+        ]
 
     told = [
         called(written, Caller("ann", "quay"), "memory_forget", text="Paint the ferry"),
         called(written, Caller("ann", "quay"), "memory_forget", fact=fact.id),
-        called(written, Caller("ann", "quay"), "memory_correct", fact=fact.id, object="x"),
+        called(
+            written, Caller("ann", "quay"), "memory_correct", fact=fact.id, object="x"
+        ),
         called(written, Caller("ann", "quay"), "memory_confirm", fact=fact.id),
     ]
 
@@ -322,9 +416,22 @@ def test_nobody_in_a_channel_makes_the_bot_forget_what_is_a_persons_own(written:
     assert whose("".join(said for _, said in told)) in (NOBODY, "quay")
 
 
-def test_what_somebody_said_in_a_channel_is_theirs_elsewhere_and_nobody_elses(written: Outside):
+def test_what_somebody_said_in_a_channel_is_theirs_elsewhere_and_nobody_elses(
+    written: Outside,
+):
     said = "The pier has a loose plank called osprey"
-    written.ok("record", "--session", "q", "--role", "user", "--user", "ann", "--channel", "quay", said)
+    written.ok(
+        "record",
+        "--session",
+        "q",
+        "--role",
+        "user",
+        "--user",
+        "ann",
+        "--channel",
+        "quay",
+        said,
+    )
 
     assert written.finds("osprey", "--user", "ann")
     assert written.finds("osprey", "--channel", "quay")
@@ -334,8 +441,20 @@ def test_what_somebody_said_in_a_channel_is_theirs_elsewhere_and_nobody_elses(wr
 def test_the_memory_tool_in_a_channel_keeps_notes_of_days(written: Outside):
     with opened(written) as memory:
         tool = memory.memory_tool(user="ann", channel="quay")
-        kept = tool.execute({"command": "create", "path": "/memories/2026-03-02-paint.md", "file_text": "- green\n"})
-        other = tool.execute({"command": "create", "path": "/memories/paint.md", "file_text": "- green\n"})
+        kept = tool.execute(
+            {
+                "command": "create",
+                "path": "/memories/2026-03-02-paint.md",
+                "file_text": "- green\n",
+            }
+        )
+        other = tool.execute(
+            {
+                "command": "create",
+                "path": "/memories/paint.md",
+                "file_text": "- green\n",
+            }
+        )
 
     assert not kept.is_error
     assert (written.vault / "Channels/quay/memories/2026-03-02-paint.md").exists()

@@ -28,13 +28,28 @@ def full(outside: Outside) -> list[str]:
     saved = state.with_name("saved")
     state.rename(saved)
     state.mkdir()
-    if os.system(f"unshare --user --map-root-user --mount mount -t tmpfs tmpfs {state} 2>/dev/null"):
+    if os.system(
+        f"unshare --user --map-root-user --mount mount -t tmpfs tmpfs {state} 2>/dev/null"
+    ):
         pytest.skip("no disk can be mounted here")
     outside.settings["FULL_DISK"] = str(state)
-    return ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", FULL, "sh", str(state), str(saved)]
+    return [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        FULL,
+        "sh",
+        str(state),
+        str(saved),
+    ]
 
 
-def test_a_search_answers_from_what_is_there_and_names_what_is_newer(outside: Outside, full: list[str]) -> None:
+def test_a_search_answers_from_what_is_there_and_names_what_is_newer(
+    outside: Outside, full: list[str]
+) -> None:
     outside.write("memory/new.md", "- a stork\n" * 4000)
 
     done = outside.run("search", "green", "--json", before=full)
@@ -79,7 +94,9 @@ def busy(outside: Outside) -> Iterator[None]:
         yield
 
 
-def test_a_search_beside_a_long_write_answers_and_names_what_is_newer(outside: Outside) -> None:
+def test_a_search_beside_a_long_write_answers_and_names_what_is_newer(
+    outside: Outside,
+) -> None:
     outside.write("USER.md", "- green tea\n")
     outside.ok("index", "--no-embed")
     outside.write("memory/new.md", "- a stork\n")
@@ -94,7 +111,9 @@ def test_a_search_beside_a_long_write_answers_and_names_what_is_newer(outside: O
     assert outside.search("stork")["freshness"]["stale_files"] == []
 
 
-def test_indexing_beside_a_long_write_says_that_it_is_to_be_tried_again(outside: Outside) -> None:
+def test_indexing_beside_a_long_write_says_that_it_is_to_be_tried_again(
+    outside: Outside,
+) -> None:
     outside.write("USER.md", "- green tea\n")
     outside.ok("index", "--no-embed")
     outside.write("memory/new.md", "- a stork\n")

@@ -15,9 +15,19 @@ MODEL = "toy"
 DIMENSIONS = 24
 
 
-def put(index: Index, path: str, scope: str, markdown: str, *, kind: str = "note", date: str | None = None) -> None:
+def put(
+    index: Index,
+    path: str,
+    scope: str,
+    markdown: str,
+    *,
+    kind: str = "note",
+    date: str | None = None,
+) -> None:
     raw = markdown.encode()
-    held = IndexedFile(len(raw), 1, 1, 1, hashlib.sha256(raw).hexdigest(), State.SETTLED)
+    held = IndexedFile(
+        len(raw), 1, 1, 1, hashlib.sha256(raw).hexdigest(), State.SETTLED
+    )
     with index.transaction():
         index.put(Entry(path, scope, kind, date, len(raw), held, chunk(raw)))
 
@@ -36,7 +46,9 @@ def embed_all(index: Index) -> None:
     with index.transaction():
         model = vectors.model_id(index.connection, MODEL, "toy", DIMENSIONS)
         while pending := vectors.pending(index.connection, model, 100):
-            vectors.put(index.connection, model, [(key, embed(text)) for key, text in pending])
+            vectors.put(
+                index.connection, model, [(key, embed(text)) for key, text in pending]
+            )
 
 
 def embed(text: str) -> bytes:

@@ -48,21 +48,32 @@ class Vaults:
         lines = []
         for number, turn in enumerate(turns):
             at = (NOW - timedelta(hours=4) + timedelta(seconds=number)).isoformat()
-            row = {**turn._asdict(), "id": f"t{number:04}", "ts": at, "user": "ann", "channel": ""}
+            row = {
+                **turn._asdict(),
+                "id": f"t{number:04}",
+                "ts": at,
+                "user": "ann",
+                "channel": "",
+            }
             lines.append(json.dumps(row) + "\n")
         for path, text in {**notes, **({DAY: "".join(lines)} if lines else {})}.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")
         state = {"VAULT_MEMORY_STATE": str(self._folder / f"state{self._count}")}
         config = Config(embedding=Embedding(kind="off"))
-        memory = self._stack.enter_context(VaultMemory.open(root, config, environment=state))
+        memory = self._stack.enter_context(
+            VaultMemory.open(root, config, environment=state)
+        )
         memory.index()
         return memory
 
 
 def texts(memory: VaultMemory, query: str, **more: object) -> list[str]:
     hits = memory.search(query, scopes=SCOPES, now=NOW, **more).hits  # type: ignore[arg-type]
-    return [hit.text.partition("**: ")[2] or hit.text.removeprefix("- ").strip() for hit in hits]
+    return [
+        hit.text.partition("**: ")[2] or hit.text.removeprefix("- ").strip()
+        for hit in hits
+    ]
 
 
 def block(memory: VaultMemory, prompt: str, **more: object) -> str:
@@ -74,7 +85,9 @@ ANSWER = "Cottage of the herons: 4711 opens the gate"
 
 
 @pytest.mark.parametrize("mode", ["balanced", "keyword", "rrf"])
-def test_a_search_does_not_find_the_question_that_was_just_asked(vaults: Vaults, mode: str) -> None:
+def test_a_search_does_not_find_the_question_that_was_just_asked(
+    vaults: Vaults, mode: str
+) -> None:
     memory = vaults.open(YOUNG, [Turn("s1", "user", QUESTION)])
 
     assert texts(memory, QUESTION, mode=mode) == [ANSWER]
@@ -94,8 +107,12 @@ def test_a_search_does_not_find_the_conversation_that_asks(vaults: Vaults) -> No
     assert len(texts(memory, "gate of the cottage")) == 4
 
 
-def test_the_block_of_a_prompt_does_not_quote_the_question_just_asked(vaults: Vaults) -> None:
-    memory = vaults.open(YOUNG, [Turn("s1", "user", QUESTION), Turn("s2", "user", QUESTION.lower())])
+def test_the_block_of_a_prompt_does_not_quote_the_question_just_asked(
+    vaults: Vaults,
+) -> None:
+    memory = vaults.open(
+        YOUNG, [Turn("s1", "user", QUESTION), Turn("s2", "user", QUESTION.lower())]
+    )
 
     for session in ("s1", None):
         text = block(memory, QUESTION, session=session)
@@ -103,18 +120,41 @@ def test_the_block_of_a_prompt_does_not_quote_the_question_just_asked(vaults: Va
         assert "transcripts" not in text
 
 
-def test_what_others_said_in_another_conversation_is_still_found(vaults: Vaults) -> None:
-    memory = vaults.open(YOUNG, [Turn("s1", "user", "The gate of the cottage sticks in winter.")])
+def test_what_others_said_in_another_conversation_is_still_found(
+    vaults: Vaults,
+) -> None:
+    memory = vaults.open(
+        YOUNG, [Turn("s1", "user", "The gate of the cottage sticks in winter.")]
+    )
 
-    assert "The gate of the cottage sticks in winter." in texts(memory, "cottage gate", session="s2")
+    assert "The gate of the cottage sticks in winter." in texts(
+        memory, "cottage gate", session="s2"
+    )
 
 
-SAME_LETTERS = ["a-b", "a b", "A-B", "a-b-c", "b", "**a-b**", "!!!", "…", "会议一", "Ünïcode 1", "x" * 90]
+SAME_LETTERS = [
+    "a-b",
+    "a b",
+    "A-B",
+    "a-b-c",
+    "b",
+    "**a-b**",
+    "!!!",
+    "…",
+    "会议一",
+    "Ünïcode 1",
+    "x" * 90,
+]
 
 
 @pytest.mark.parametrize("session", SAME_LETTERS)
-def test_the_conversation_is_known_by_its_whole_name(vaults: Vaults, session: str) -> None:
-    said = [Turn(name, "user", f"The kettle number {number} is red.") for number, name in enumerate(SAME_LETTERS)]
+def test_the_conversation_is_known_by_its_whole_name(
+    vaults: Vaults, session: str
+) -> None:
+    said = [
+        Turn(name, "user", f"The kettle number {number} is red.")
+        for number, name in enumerate(SAME_LETTERS)
+    ]
     memory = vaults.open({}, said)
     left_out = {said[SAME_LETTERS.index(session)].text}
     if session in ("a-b", "**a-b**"):  # search has names without asterisks
@@ -125,7 +165,9 @@ def test_the_conversation_is_known_by_its_whole_name(vaults: Vaults, session: st
     assert found == {turn.text for turn in said} - left_out
 
 
-def test_the_answer_to_a_question_that_was_asked_before_is_still_found(vaults: Vaults) -> None:
+def test_the_answer_to_a_question_that_was_asked_before_is_still_found(
+    vaults: Vaults,
+) -> None:
     """The answer has none of the words: it is known by the question above it."""
     said = [
         Turn("s1", "user", "Where is the piano tuner's card?"),
@@ -135,7 +177,10 @@ def test_the_answer_to_a_question_that_was_asked_before_is_still_found(vaults: V
     ]
     memory = vaults.open(YOUNG, said)
 
-    for query in ("where is the piano tuner's card", "Where is the card of the piano tuner?"):
+    for query in (
+        "where is the piano tuner's card",
+        "Where is the card of the piano tuner?",
+    ):
         assert texts(memory, query)[0] == "In the blue drawer."
         assert said[0].text not in texts(memory, query)
         assert "In the blue drawer." in block(memory, query)
@@ -163,7 +208,9 @@ def test_the_block_of_a_prompt_quotes_no_empty_answer(vaults: Vaults) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 7, 150])
-def test_a_question_asked_again_and_again_hides_no_answer(vaults: Vaults, count: int) -> None:
+def test_a_question_asked_again_and_again_hides_no_answer(
+    vaults: Vaults, count: int
+) -> None:
     said = [Turn(f"s{number}", "user", QUESTION) for number in range(count)]
     memory = vaults.open(YOUNG, said)
 
@@ -175,35 +222,73 @@ def test_a_question_asked_again_and_again_hides_no_answer(vaults: Vaults, count:
 # ---- what states above what asks, and empty answers below both -------------------------------------------------------
 
 
-def test_what_states_comes_above_what_asks_and_empty_answers_below_both(vaults: Vaults) -> None:
+def test_what_states_comes_above_what_asks_and_empty_answers_below_both(
+    vaults: Vaults,
+) -> None:
     said = [
-        Turn("s1", "user", "Please, do you remember what the gate code of the cottage is?"),
+        Turn(
+            "s1",
+            "user",
+            "Please, do you remember what the gate code of the cottage is?",
+        ),
         Turn("s1", "assistant", "I don't know the gate code of the cottage."),
         Turn("s2", "user", "Did Bo write down the gate code of the cottage somewhere?"),
-        Turn("s2", "assistant", "Sorry, I have no information about the gate code of the cottage."),
+        Turn(
+            "s2",
+            "assistant",
+            "Sorry, I have no information about the gate code of the cottage.",
+        ),
     ]
-    memory = vaults.open({"Users/ann/memories/a.md": "- Cottage: 4711 is the code\n- Boat: red\n"}, said)
+    memory = vaults.open(
+        {"Users/ann/memories/a.md": "- Cottage: 4711 is the code\n- Boat: red\n"}, said
+    )
 
-    for query in ("gate code of the cottage", "What is the gate code?", "cottage gate code?"):
+    for query in (
+        "gate code of the cottage",
+        "What is the gate code?",
+        "cottage gate code?",
+    ):
         found = texts(memory, query)
         assert found[0] == "Cottage: 4711 is the code", query
         asked, empty = {said[0].text, said[2].text}, {said[1].text, said[3].text}
-        assert [text for text in found if text in asked | empty][:2] in (sorted(asked), sorted(asked)[::-1]), query
+        assert [text for text in found if text in asked | empty][:2] in (
+            sorted(asked),
+            sorted(asked)[::-1],
+        ), query
         assert set(found[-2:]) == empty, query
 
 
 TOPICS = ("gate code", "red boat", "piano tuner", "locker key", "ferry ticket")
-ASKED = ("Where did I put the {0}?", "Do you have the {0}?", "is the {0} important?", "What about the {0} today?")
-EMPTY = ("I don't know the {0}.", "I could not find anything about the {0}.", "You have not told me about the {0}.")
+ASKED = (
+    "Where did I put the {0}?",
+    "Do you have the {0}?",
+    "is the {0} important?",
+    "What about the {0} today?",
+)
+EMPTY = (
+    "I don't know the {0}.",
+    "I could not find anything about the {0}.",
+    "You have not told me about the {0}.",
+)
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))])
-def test_in_any_order_of_turns_no_question_hides_what_was_stated(vaults: Vaults, seed: int) -> None:
+@pytest.mark.parametrize(
+    "seed",
+    [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))],
+)
+def test_in_any_order_of_turns_no_question_hides_what_was_stated(
+    vaults: Vaults, seed: int
+) -> None:
     source = random.Random(seed)
     topic = source.choice(TOPICS)
     state = f"Ann wrote the {topic} on a card in the drawer."
-    asks, empty = [one.format(topic) for one in ASKED], [one.format(topic) for one in EMPTY]
-    said = [Turn(f"s{number}", "user", text) for number, text in enumerate([state, *asks])]
+    asks, empty = (
+        [one.format(topic) for one in ASKED],
+        [one.format(topic) for one in EMPTY],
+    )
+    said = [
+        Turn(f"s{number}", "user", text) for number, text in enumerate([state, *asks])
+    ]
     said += [Turn(f"s{number}", "assistant", text) for number, text in enumerate(empty)]
     source.shuffle(said)
     memory = vaults.open(YOUNG, said)
@@ -226,8 +311,17 @@ def test_in_any_order_of_turns_no_question_hides_what_was_stated(vaults: Vaults,
         "Where did I put the spare key of the gate of the cottage in Bergen?",
     ],
 )
-@pytest.mark.parametrize("said", [[], [Turn("s1", "user", "{}")], [Turn("s1", "user", "{}"), Turn("s2", "user", "{}")]])
-def test_two_notes_answer_a_prompt_although_it_has_other_words(vaults: Vaults, prompt: str, said: list[Turn]) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        [],
+        [Turn("s1", "user", "{}")],
+        [Turn("s1", "user", "{}"), Turn("s2", "user", "{}")],
+    ],
+)
+def test_two_notes_answer_a_prompt_although_it_has_other_words(
+    vaults: Vaults, prompt: str, said: list[Turn]
+) -> None:
     turns = [turn._replace(text=turn.text.format(prompt)) for turn in said]
     memory = vaults.open(YOUNG, turns)
 
@@ -245,15 +339,26 @@ def sentence(source: random.Random) -> str:
 def history(source: random.Random, sessions: Iterable[str], count: int) -> list[Turn]:
     named = list(sessions)
     roles = ("user", "assistant")
-    return [Turn(source.choice(named), source.choice(roles), sentence(source)) for _ in range(count)]
+    return [
+        Turn(source.choice(named), source.choice(roles), sentence(source))
+        for _ in range(count)
+    ]
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "semantic"])
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))])
-def test_a_search_answers_as_if_the_open_conversation_had_never_been(vaults: Vaults, seed: int, mode: str) -> None:
+@pytest.mark.parametrize(
+    "seed",
+    [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 60))],
+)
+def test_a_search_answers_as_if_the_open_conversation_had_never_been(
+    vaults: Vaults, seed: int, mode: str
+) -> None:
     source = random.Random(seed)
     notes = {
-        f"Users/ann/memories/{number}.md": "".join(f"- {sentence(source)}\n" for _ in range(20)) for number in range(4)
+        f"Users/ann/memories/{number}.md": "".join(
+            f"- {sentence(source)}\n" for _ in range(20)
+        )
+        for number in range(4)
     }
     before = history(source, ("s1", "s2"), 30)
     during = history(source, ("open",), 25)
@@ -264,11 +369,16 @@ def test_a_search_answers_as_if_the_open_conversation_had_never_been(vaults: Vau
         asked = {"scopes": SCOPES, "now": NOW, "mode": mode, "limit": 30, "why": True}
         expected = alone.search(query, **asked).hits  # type: ignore[arg-type]
         assert beside.search(query, session="open", **asked).hits == expected  # type: ignore[arg-type]
-        blocks = [memory.context(query, scopes=SCOPES, now=NOW, session="open").text for memory in (alone, beside)]
+        blocks = [
+            memory.context(query, scopes=SCOPES, now=NOW, session="open").text
+            for memory in (alone, beside)
+        ]
         assert blocks[0] == blocks[1]
 
 
-def test_the_search_before_and_after_one_with_a_conversation_are_the_same(vaults: Vaults) -> None:
+def test_the_search_before_and_after_one_with_a_conversation_are_the_same(
+    vaults: Vaults,
+) -> None:
     """What is kept of one search must not show in another one."""
     source = random.Random(7)
     memory = vaults.open(YOUNG, history(source, ("s1", "open"), 60))
@@ -285,9 +395,19 @@ def test_the_search_before_and_after_one_with_a_conversation_are_the_same(vaults
 
 @pytest.mark.parametrize(
     "prompt",
-    ["what? why?? heron!", "A heron! What is that?", "heron. why?", "Why?? What? Tell me: the herons.", "苍鹭! what?"],
+    [
+        "what? why?? heron!",
+        "A heron! What is that?",
+        "heron. why?",
+        "Why?? What? Tell me: the herons.",
+        "苍鹭! what?",
+    ],
 )
-def test_a_prompt_whose_questions_say_nothing_is_looked_up_by_its_other_sentences(vaults: Vaults, prompt: str) -> None:
-    notes = {"Users/ann/memories/birds.md": "- The heron nests in May\n- 苍鹭在五月筑巢\n"}
+def test_a_prompt_whose_questions_say_nothing_is_looked_up_by_its_other_sentences(
+    vaults: Vaults, prompt: str
+) -> None:
+    notes = {
+        "Users/ann/memories/birds.md": "- The heron nests in May\n- 苍鹭在五月筑巢\n"
+    }
 
     assert texts(vaults.open(notes), prompt)

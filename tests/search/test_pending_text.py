@@ -41,7 +41,9 @@ def ask(memory: VaultMemory, line: str, note: str = ANN, **op: str) -> str:
     return waiting.id
 
 
-def find(memory: VaultMemory, query: str, *scopes: str, **options: object) -> tuple[Hit, ...]:
+def find(
+    memory: VaultMemory, query: str, *scopes: str, **options: object
+) -> tuple[Hit, ...]:
     return memory.search(query, scopes=scopes or ["user:ann"], **options).hits  # type: ignore[arg-type]
 
 
@@ -51,7 +53,11 @@ def test_a_line_that_waits_is_found_and_marked(memory: VaultMemory):
 
     [hit] = find(memory, "lapsang")
 
-    assert (hit.note, hit.text, hit.heading) == (ANN, "- smoky lapsang from Ottilie", ("Me", "Tea"))
+    assert (hit.note, hit.text, hit.heading) == (
+        ANN,
+        "- smoky lapsang from Ottilie",
+        ("Me", "Tea"),
+    )
     assert hit.pending
     assert hit.scope == "user:ann"
     assert hit.lines == (7, 7)
@@ -100,7 +106,9 @@ def test_what_a_person_wrote_meanwhile_is_told_once(memory: VaultMemory):
     path.chmod(WRITABLE)
     path.write_text(NOTE + "- smoky lapsang\n")
 
-    assert [hit.pending for hit in find(memory, "lapsang") if "lapsang" in hit.text] == [False]
+    assert [
+        hit.pending for hit in find(memory, "lapsang") if "lapsang" in hit.text
+    ] == [False]
 
 
 @pytest.mark.scenario("H124")
@@ -108,18 +116,29 @@ def test_what_waits_for_one_person_is_not_found_by_another(memory: VaultMemory):
     hold(memory)
     ask(memory, "smoky lapsang")
 
-    assert find(memory, "lapsang", "user:bob", "user:main", "user:an", "user:anna") == ()
+    assert (
+        find(memory, "lapsang", "user:bob", "user:main", "user:an", "user:anna") == ()
+    )
     assert find(memory, "lapsang", "user:bob", mode="rrf") == ()
     assert find(memory, "lapsang", "user:bob", entity="lapsang") == ()
     assert find(memory, "lapsang", "user:bob", "user:ann")
 
 
 @pytest.mark.scenario("H124")
-@pytest.mark.parametrize("pending", [False, True], ids=["stands in their note", "waits for their note"])
-def test_a_line_that_waits_is_found_although_another_person_has_the_same(memory: VaultMemory, pending: bool):
+@pytest.mark.parametrize(
+    "pending", [False, True], ids=["stands in their note", "waits for their note"]
+)
+def test_a_line_that_waits_is_found_although_another_person_has_the_same(
+    memory: VaultMemory, pending: bool
+):
     hold(memory, BOB)
     ask(memory, "zqheron at the lake", note=BOB)
-    queries = ["zqheron", "zqheron at the lake", "where is the zqheron", "green tea at the lake"]
+    queries = [
+        "zqheron",
+        "zqheron at the lake",
+        "where is the zqheron",
+        "green tea at the lake",
+    ]
     alone = {query: scored(memory, query, "user:bob") for query in queries}
     assert alone["zqheron"]
 
@@ -127,13 +146,17 @@ def test_a_line_that_waits_is_found_although_another_person_has_the_same(memory:
         hold(memory)
         ask(memory, "zqheron at the lake")
     else:
-        (memory.root / ANN).write_text(NOTE + "- zqheron at the lake\n- a lake with two zqherons\n")
+        (memory.root / ANN).write_text(
+            NOTE + "- zqheron at the lake\n- a lake with two zqherons\n"
+        )
         memory.index()
 
     assert {query: scored(memory, query, "user:bob") for query in queries} == alone
 
 
-def test_a_line_that_waits_is_found_although_a_note_that_is_not_asked_about_says_the_same(memory: VaultMemory):
+def test_a_line_that_waits_is_found_although_a_note_that_is_not_asked_about_says_the_same(
+    memory: VaultMemory,
+):
     hold(memory)
     ask(memory, "zqheron at the lake")
     dated = memory.root / "Users/ann/memories/2026-11-20.md"
@@ -148,7 +171,9 @@ def test_a_line_that_waits_is_found_although_a_note_that_is_not_asked_about_says
     assert hit.pending
 
 
-def scored(memory: VaultMemory, query: str, scope: str) -> list[tuple[str, bool, float]]:
+def scored(
+    memory: VaultMemory, query: str, scope: str
+) -> list[tuple[str, bool, float]]:
     return [(hit.text, hit.pending, hit.score) for hit in find(memory, query, scope)]
 
 
@@ -159,8 +184,14 @@ def test_several_writes_wait_for_several_notes(memory: VaultMemory):
     ask(memory, "roasted hojicha")
     ask(memory, "lapsang for Bob", note=BOB)
 
-    assert {hit.text for hit in find(memory, "lapsang hojicha")} == {"- smoky lapsang", "- roasted hojicha"}
-    assert {hit.note for hit in find(memory, "lapsang", "user:ann", "user:bob")} == {ANN, BOB}
+    assert {hit.text for hit in find(memory, "lapsang hojicha")} == {
+        "- smoky lapsang",
+        "- roasted hojicha",
+    }
+    assert {hit.note for hit in find(memory, "lapsang", "user:ann", "user:bob")} == {
+        ANN,
+        BOB,
+    }
     assert len(find(memory, "lapsang", "user:ann", "user:bob", limit=1)) == 1
 
 
@@ -171,8 +202,14 @@ def test_only_what_is_new_is_told_of_a_note_that_waits(memory: VaultMemory):
 
     hits = find(memory, "green white jasmine lapsang")
 
-    assert sorted(hit.text for hit in hits if hit.pending) == ["- smoky lapsang", "- white, with jasmine"]
-    assert sorted(hit.text for hit in hits if not hit.pending) == ["- green with the harbour master", "- white"]
+    assert sorted(hit.text for hit in hits if hit.pending) == [
+        "- smoky lapsang",
+        "- white, with jasmine",
+    ]
+    assert sorted(hit.text for hit in hits if not hit.pending) == [
+        "- green with the harbour master",
+        "- white",
+    ]
 
 
 def test_filters_hold_for_it_too(memory: VaultMemory):
@@ -187,7 +224,9 @@ def test_filters_hold_for_it_too(memory: VaultMemory):
 
 
 @pytest.mark.scenario("G117")
-def test_the_index_itself_says_what_the_notes_say(memory: VaultMemory, outside: Outside):
+def test_the_index_itself_says_what_the_notes_say(
+    memory: VaultMemory, outside: Outside
+):
     hold(memory)
     before = dump(outside.state)
     ask(memory, "smoky lapsang")
@@ -205,14 +244,19 @@ def test_a_scope_that_is_only_to_be_is_named(memory: VaultMemory):
     folder.mkdir(parents=True)
     (folder / "MEMORY.md").write_text("")
     (folder / "MEMORY.md").chmod(READ_ONLY)
-    memory.apply("groups/crew/MEMORY.md", [{"op": "add_heading", "heading": "Boats", "lines": ["Sula is red"]}])
+    memory.apply(
+        "groups/crew/MEMORY.md",
+        [{"op": "add_heading", "heading": "Boats", "lines": ["Sula is red"]}],
+    )
 
     assert "group:crew" in memory.scopes()
     assert find(memory, "Sula", "group:crew")[0].pending
 
 
 @pytest.mark.parametrize("damage", ["gone", "no database", "empty"])
-def test_a_journal_that_cannot_be_read_costs_no_search(memory: VaultMemory, outside: Outside, damage: str):
+def test_a_journal_that_cannot_be_read_costs_no_search(
+    memory: VaultMemory, outside: Outside, damage: str
+):
     hold(memory)
     ask(memory, "smoky lapsang")
     assert find(memory, "lapsang")
@@ -222,7 +266,11 @@ def test_a_journal_that_cannot_be_read_costs_no_search(memory: VaultMemory, outs
         Path(f"{journal}{ending}").unlink(missing_ok=True)
     os.unlink(journal)
     if damage != "gone":
-        journal.write_bytes(b"no database at all, whatever it is called" * 100 if damage == "no database" else b"")
+        journal.write_bytes(
+            b"no database at all, whatever it is called" * 100
+            if damage == "no database"
+            else b""
+        )
 
     assert find(memory, "lapsang") == ()
     assert find(memory, "harbour")
@@ -241,5 +289,13 @@ def test_a_daemon_finds_it_and_the_command_says_that_it_waits(outside: Outside):
 
         path.chmod(WRITABLE)
         folded = ("- smoky lapsang", None)
-        until(lambda: [(hit["text"], hit.get("pending")) for hit in running.search("lapsang")["hits"]][:1] == [folded])
+        until(
+            lambda: (
+                [
+                    (hit["text"], hit.get("pending"))
+                    for hit in running.search("lapsang")["hits"]
+                ][:1]
+                == [folded]
+            )
+        )
         assert "- smoky lapsang\n" in path.read_text()

@@ -14,8 +14,14 @@ GARDEN = """# Garden
 """
 NOTES = {
     (ME, "garden.md"): GARDEN,
-    (ME, "list.md"): "- A list of places would help her\n- Function of the lamp: two flashes\n",
-    (OTHER, "theirs.md"): "- Kangaroos jump over the fence\n- Kangaroos sleep at noon\n",
+    (
+        ME,
+        "list.md",
+    ): "- A list of places would help her\n- Function of the lamp: two flashes\n",
+    (
+        OTHER,
+        "theirs.md",
+    ): "- Kangaroos jump over the fence\n- Kangaroos sleep at noon\n",
 }
 
 
@@ -25,7 +31,9 @@ def index():
 
 
 def hits(index, prompt, **more):
-    return search(index, prompt, scopes=[ME], now=NOW, mode="keyword", gated=True, **more).hits
+    return search(
+        index, prompt, scopes=[ME], now=NOW, mode="keyword", gated=True, **more
+    ).hits
 
 
 @pytest.mark.parametrize(
@@ -59,22 +67,39 @@ def test_a_prompt_about_something_else_finds_nothing(index, prompt):
 
 def test_a_day_that_the_prompt_names_is_enough():
     index = library(NOTES)
-    put(index, "2024-06-14.md", ME, "- Painted the gallery railing\n", kind="dated", date="2024-06-14")
+    put(
+        index,
+        "2024-06-14.md",
+        ME,
+        "- Painted the gallery railing\n",
+        kind="dated",
+        date="2024-06-14",
+    )
 
-    assert [hit.note for hit in hits(index, "what happened on 2024-06-14?")] == ["2024-06-14.md"]
+    assert [hit.note for hit in hits(index, "what happened on 2024-06-14?")] == [
+        "2024-06-14.md"
+    ]
     assert not hits(index, "what happened on 2021-02-03?")
 
 
 def test_without_the_gate_a_search_gives_its_best(index):
-    found = search(index, "a list of numbers and lawyers", scopes=[ME], now=NOW, mode="keyword").hits
+    found = search(
+        index, "a list of numbers and lawyers", scopes=[ME], now=NOW, mode="keyword"
+    ).hits
 
     assert [hit.note for hit in found][:1] == ["list.md"]
 
 
 def test_what_is_open_to_a_prompt_does_not_depend_on_other_scopes(index):
     alone = library({key: text for key, text in NOTES.items() if key[0] == ME})
-    for prompt in ("the pump of the well", "kangaroos at noon by the pump", "a list of kangaroos"):
-        assert [hit.note for hit in hits(index, prompt)] == [hit.note for hit in hits(alone, prompt)]
+    for prompt in (
+        "the pump of the well",
+        "kangaroos at noon by the pump",
+        "a list of kangaroos",
+    ):
+        assert [hit.note for hit in hits(index, prompt)] == [
+            hit.note for hit in hits(alone, prompt)
+        ]
 
 
 def test_a_chunk_far_more_like_the_prompt_than_the_vault_is_let_through_by_its_vector():
@@ -83,8 +108,16 @@ def test_a_chunk_far_more_like_the_prompt_than_the_vault_is_let_through_by_its_v
     vector = embed("sencha gyokuro matcha")
 
     found = search(
-        index, "infusions, please?", scopes=[ME], now=NOW, embed=lambda text: vector, model=MODEL, gated=True
+        index,
+        "infusions, please?",
+        scopes=[ME],
+        now=NOW,
+        embed=lambda text: vector,
+        model=MODEL,
+        gated=True,
     )
 
     assert found.hits[0].note == "tea.md"
-    assert not search(index, "infusions, please?", scopes=[ME], now=NOW, gated=True).hits
+    assert not search(
+        index, "infusions, please?", scopes=[ME], now=NOW, gated=True
+    ).hits

@@ -30,7 +30,14 @@ def resident() -> tuple[Matrices, Matrices]:
     return Matrices(), Matrices(most_floats=400, most_exact=100, rescored=40)
 
 
-def check_history(folder: Path, seed: int, *, chunks: int, edits: int, queries: int = len(towns.QUERIES)) -> None:
+def check_history(
+    folder: Path,
+    seed: int,
+    *,
+    chunks: int,
+    edits: int,
+    queries: int = len(towns.QUERIES),
+) -> None:
     """After these edits an index that was kept up to date answers as one built afresh."""
     source, town = random.Random(seed), Town(folder / "vault", seed)
     asked = SEVERAL if chunks < 1_000 else (SEVERAL[1], SEVERAL[7], SEVERAL[-1])
@@ -42,7 +49,12 @@ def check_history(folder: Path, seed: int, *, chunks: int, edits: int, queries: 
         if step % 7 == 0 or step == edits - 1:
             bring_up_to_date(town.root, stepwise)
         if step % 20 == 0:  # what is kept of one search must not show in a later one
-            answers(stepwise, [source.choice(asked)], queries=[source.choice(towns.QUERIES)], matrices=matrices)
+            answers(
+                stepwise,
+                [source.choice(asked)],
+                queries=[source.choice(towns.QUERIES)],
+                matrices=matrices,
+            )
     fresh = Index(folder / "fresh.sqlite")
     bring_up_to_date(town.root, fresh)
     chosen = source.sample(towns.QUERIES, queries)
@@ -68,33 +80,55 @@ def test_a_large_index_kept_up_to_date_answers_as_one_built_afresh(tmp_path):
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(1_000, 1_200))
 def test_many_indexes_kept_up_to_date_answer_as_ones_built_afresh(tmp_path, seed):
-    check_history(tmp_path, seed, chunks=random.Random(seed).choice((200, 500, 1_500, 3_500, 6_000)), edits=100)
+    check_history(
+        tmp_path,
+        seed,
+        chunks=random.Random(seed).choice((200, 500, 1_500, 3_500, 6_000)),
+        edits=100,
+    )
 
 
 TWINS = {("user:ann", f"{number:03}.md"): "- the heron\n" for number in range(300)}
 SHUFFLED = dict(random.Random(5).sample(sorted(TWINS.items()), len(TWINS)))
 
 
-@pytest.mark.parametrize("matrices", [None, *resident()], ids=["read", "resident", "by bits"])
+@pytest.mark.parametrize(
+    "matrices", [None, *resident()], ids=["read", "resident", "by bits"]
+)
 @pytest.mark.parametrize("mode", MODES)
 def test_of_hits_that_are_equally_good_the_first_by_path_come(mode, matrices):
     index = library(SHUFFLED)
 
     answer = search(
-        index, "heron", scopes=["user:ann"], now=towns.NOW, mode=mode, limit=5, embed=embed, model=MODEL,
+        index,
+        "heron",
+        scopes=["user:ann"],
+        now=towns.NOW,
+        mode=mode,
+        limit=5,
+        embed=embed,
+        model=MODEL,
         matrices=matrices,
-    )  # fmt: skip
+    )
 
-    assert [hit.note for hit in answer.hits] == [f"{number:03}.md" for number in range(5)]
+    assert [hit.note for hit in answer.hits] == [
+        f"{number:03}.md" for number in range(5)
+    ]
 
 
 def count_chunks_by_the_highest_id(monkeypatch):
     highest = "SELECT max(id), total(length(text)) FROM chunk"
     monkeypatch.setattr(
-        term_volumes, "of", lambda run, ids: term_volumes.Volume(*map(int, run.execute(highest).fetchone()))
+        term_volumes,
+        "of",
+        lambda run, ids: term_volumes.Volume(
+            *map(int, run.execute(highest).fetchone())
+        ),
     )
     monkeypatch.setattr(
-        fts_search, "within_scopes", lambda run, ids: f"scope : ({' OR '.join(f's{id_}' for id_ in ids)})"
+        fts_search,
+        "within_scopes",
+        lambda run, ids: f"scope : ({' OR '.join(f's{id_}' for id_ in ids)})",
     )
 
 
@@ -104,18 +138,26 @@ def add_up_by_where_rows_stand(monkeypatch):
     monkeypatch.setattr(
         module_of_matrices,
         "_products",
-        lambda matrix, query: products(matrix, query) * (1 + 1e-6 * (np.arange(len(matrix)) % 4 == 3)),
+        lambda matrix, query: (
+            products(matrix, query) * (1 + 1e-6 * (np.arange(len(matrix)) % 4 == 3))
+        ),
     )
 
 
 def count_other_peoples_chunks(monkeypatch):
-    monkeypatch.setattr(term_volumes, "of", lambda connection, ids: term_volumes.of_all(connection))
     monkeypatch.setattr(
-        fts_search, "within_scopes", lambda run, ids: f"scope : ({' OR '.join(f's{id_}' for id_ in ids)})"
+        term_volumes, "of", lambda connection, ids: term_volumes.of_all(connection)
+    )
+    monkeypatch.setattr(
+        fts_search,
+        "within_scopes",
+        lambda run, ids: f"scope : ({' OR '.join(f's{id_}' for id_ in ids)})",
     )
 
 
-@pytest.mark.parametrize("break_it", [count_chunks_by_the_highest_id, add_up_by_where_rows_stand])
+@pytest.mark.parametrize(
+    "break_it", [count_chunks_by_the_highest_id, add_up_by_where_rows_stand]
+)
 def test_the_law_notices_broken_ranking(break_it, monkeypatch, tmp_path):
     break_it(monkeypatch)
 
@@ -137,7 +179,14 @@ OTHERS = ("user:anna", "user:bo", "channel:quay")
 STRANGERS = ("anna", "bo")
 
 
-def check_others(folder: Path, seed: int, *, chunks: int, edits: int, queries: int = len(towns.QUERIES)) -> None:
+def check_others(
+    folder: Path,
+    seed: int,
+    *,
+    chunks: int,
+    edits: int,
+    queries: int = len(towns.QUERIES),
+) -> None:
     """What some people are answered does not depend on what other people have written, or ever wrote."""
     source = random.Random(seed)
     alone, among = Index(folder / "alone.sqlite"), Index(folder / "among.sqlite")
@@ -151,13 +200,19 @@ def check_others(folder: Path, seed: int, *, chunks: int, edits: int, queries: i
         shutil.copytree(part, both, dirs_exist_ok=True)
         bring_up_to_date(both, among)
     together = Town(both, seed + 2, OTHERS, people=STRANGERS)
-    kept_paths = {path.relative_to(town.root) for path in town.root.rglob("*") if path.is_file()}
+    kept_paths = {
+        path.relative_to(town.root) for path in town.root.rglob("*") if path.is_file()
+    }
     for _ in range(edits):
         together.edit()
     for path in kept_paths:  # only others' notes are edited
         shutil.copyfile(town.root / path, both / path)
     for path in both.rglob("*"):
-        if path.is_file() and path.relative_to(both) not in kept_paths and _is_own(path.relative_to(both)):
+        if (
+            path.is_file()
+            and path.relative_to(both) not in kept_paths
+            and _is_own(path.relative_to(both))
+        ):
             path.unlink()
     bring_up_to_date(both, among)
     asked = [*scope_sets(OWN), ("user:ann", "user:nobody")]
@@ -173,7 +228,9 @@ def check_others(folder: Path, seed: int, *, chunks: int, edits: int, queries: i
 
 
 def _is_own(path: Path) -> bool:
-    return not path.as_posix().startswith(("Users/anna/", "Users/bo/", "Channels/quay/"))
+    return not path.as_posix().startswith(
+        ("Users/anna/", "Users/bo/", "Channels/quay/")
+    )
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -184,7 +241,12 @@ def test_answers_are_the_same_with_and_without_other_peoples_notes(tmp_path, see
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(2_000, 2_100))
 def test_many_answers_are_the_same_with_and_without_other_peoples_notes(tmp_path, seed):
-    check_others(tmp_path, seed, chunks=random.Random(seed).choice((50, 200, 1_000, 3_500)), edits=100)
+    check_others(
+        tmp_path,
+        seed,
+        chunks=random.Random(seed).choice((50, 200, 1_000, 3_500)),
+        edits=100,
+    )
 
 
 def scores_for(index: Index, scope: str, query: str) -> list[tuple[float, object]]:
@@ -193,11 +255,19 @@ def scores_for(index: Index, scope: str, query: str) -> list[tuple[float, object
 
 
 def test_a_score_does_not_tell_how_often_a_word_stands_in_other_peoples_notes():
-    mine = {("user:ann", "a.md"): "- my divorce lawyer\n- my garden\n- a boat\n- the lake\n"}
+    mine = {
+        ("user:ann", "a.md"): "- my divorce lawyer\n- my garden\n- a boat\n- the lake\n"
+    }
     seen = []
     for foreign in (0, 1, 2, 5, 50):
-        others = {("user:bo", f"{number}.md"): "- the divorce\n" for number in range(foreign)}
-        seen.append(scores_for(library(others | mine, embedded=False), "user:ann", "divorce garden"))
+        others = {
+            ("user:bo", f"{number}.md"): "- the divorce\n" for number in range(foreign)
+        }
+        seen.append(
+            scores_for(
+                library(others | mine, embedded=False), "user:ann", "divorce garden"
+            )
+        )
 
     assert all(one == seen[0] for one in seen)
     assert len(seen[0]) > 1
@@ -205,21 +275,31 @@ def test_a_score_does_not_tell_how_often_a_word_stands_in_other_peoples_notes():
 
 def test_a_small_scope_finds_as_much_beside_a_large_one_as_alone():
     mine = {("user:ann", "a.md"): "- apple tree\n- apple pie\n- pear tree\n"}
-    large = {("user:bo", "b.md"): "".join(f"- apple {number}\n" for number in range(9_000))}
+    large = {
+        ("user:bo", "b.md"): "".join(f"- apple {number}\n" for number in range(9_000))
+    }
     alone, beside = library(mine, embedded=False), library(large | mine, embedded=False)
 
     assert len(scores_for(alone, "user:ann", "apple pear")) == 3
-    assert scores_for(beside, "user:ann", "apple pear") == scores_for(alone, "user:ann", "apple pear")
+    assert scores_for(beside, "user:ann", "apple pear") == scores_for(
+        alone, "user:ann", "apple pear"
+    )
 
 
-def test_the_words_of_a_turn_count_once_where_a_person_and_the_channel_are_asked(tmp_path):
+def test_the_words_of_a_turn_count_once_where_a_person_and_the_channel_are_asked(
+    tmp_path,
+):
     town = Town(tmp_path / "vault", 1, ("channel:harbour", "user:ann"))
     town.build(400)
     index = Index(tmp_path / "index.sqlite")
     bring_up_to_date(town.root, index)
     ids = index.scope_ids(["channel:harbour", "user:ann"])
-    [(chunks,)] = index.connection.execute(f"SELECT count(*) FROM chunk c WHERE {chunks_in(ids)}")
-    [(turns,)] = index.connection.execute("SELECT count(*) FROM chunk WHERE also = ?", ids[1:])
+    [(chunks,)] = index.connection.execute(
+        f"SELECT count(*) FROM chunk c WHERE {chunks_in(ids)}"
+    )
+    [(turns,)] = index.connection.execute(
+        "SELECT count(*) FROM chunk WHERE also = ?", ids[1:]
+    )
 
     assert term_volumes.of(index.connection, ids).chunks == chunks
     one_by_one = [term_volumes.of(index.connection, [id_]).chunks for id_ in ids]
@@ -231,12 +311,17 @@ def test_the_words_of_a_turn_count_once_where_a_person_and_the_channel_are_asked
 def test_the_words_of_a_chunk_of_any_length_are_counted_as_fts5_counts_them(words):
     index = Index(":memory:")
     run = index.connection.execute
-    run("INSERT INTO chunk_fts(rowid, scope, heading, who, body) VALUES (1, 's1', '', 'ann', ?)", ("word " * words,))
+    run(
+        "INSERT INTO chunk_fts(rowid, scope, heading, who, body) VALUES (1, 's1', '', 'ann', ?)",
+        ("word " * words,),
+    )
     term_volumes.add(index.connection, 1, [(1, None)])
 
     assert term_volumes.of(index.connection, [1]) == (1, 2 + words)
-    run("INSERT INTO chunk(id, note, scope, ordinal, first_line, last_line, identity, heading, who, topic, text)"
-        " VALUES (1, 1, 1, 0, 1, 1, '', '', '', '', '')")  # fmt: skip
+    run(
+        "INSERT INTO chunk(id, note, scope, ordinal, first_line, last_line, identity, heading, who, topic, text)"
+        " VALUES (1, 1, 1, 0, 1, 1, '', '', '', '', '')"
+    )
     term_volumes.subtract(index.connection, [(1,)])
     assert run("SELECT * FROM volume WHERE scope > 0").fetchall() == []
     assert term_volumes.of_all(index.connection).chunks == 0
@@ -255,14 +340,24 @@ def test_an_index_of_an_older_version_is_counted_when_it_is_opened(tmp_path):
 
     index = Index(path)
 
-    assert list(index.connection.execute("SELECT * FROM volume ORDER BY 1, 2")) == counted
-    assert index.get(RULES) == ""  # and is built anew: a daemon of that version may still write to it
+    assert (
+        list(index.connection.execute("SELECT * FROM volume ORDER BY 1, 2")) == counted
+    )
+    assert (
+        index.get(RULES) == ""
+    )  # and is built anew: a daemon of that version may still write to it
     index.close()
 
 
 def test_a_note_written_and_removed_in_slices_counts_as_one_written_at_once():
-    at_once, in_slices = (library({("user:bo", "b.md"): "- boat\n"}, embedded=False) for _ in range(2))
-    lines = [f"- the {word} {number}\n" for number in range(150) for word in towns.VOCABULARY[:4]]
+    at_once, in_slices = (
+        library({("user:bo", "b.md"): "- boat\n"}, embedded=False) for _ in range(2)
+    )
+    lines = [
+        f"- the {word} {number}\n"
+        for number in range(150)
+        for word in towns.VOCABULARY[:4]
+    ]
     for text_of_note in ("".join(lines), "".join(lines[50:]), "- heron\n"):
         raw = text_of_note.encode()
         held = IndexedFile(len(raw), 1, 1, 1, sha256(raw).hexdigest(), State.SETTLED)

@@ -39,7 +39,13 @@ def index():
     built = library({}, embedded=False)
     for scope in SCOPES:
         body = f"# Alice\n\n- **Ann**: the shared apple is {secret(scope)}\n- another line\n"
-        put(built, f"{SCOPES.index(scope)}/2024-06-14.md", scope, body, date="2024-06-14")
+        put(
+            built,
+            f"{SCOPES.index(scope)}/2024-06-14.md",
+            scope,
+            body,
+            date="2024-06-14",
+        )
     from tests.search.library import embed_all
 
     embed_all(built)
@@ -48,7 +54,11 @@ def index():
 
 def of_places(index: Index, places: Iterable[int]) -> set[str]:
     """The scopes in which these places are."""
-    owners = dict(index.connection.execute("SELECT n.id, s.name FROM note n JOIN scope s ON s.id = n.scope"))
+    owners = dict(
+        index.connection.execute(
+            "SELECT n.id, s.name FROM note n JOIN scope s ON s.id = n.scope"
+        )
+    )
     return {owners[scoring.split(place)[0]] for place in places}
 
 
@@ -59,16 +69,38 @@ def nothing_kept(index):
     forget(index.connection)
 
 
-def by_search(index: Index, asked: Sequence[str], resident: Matrices | None) -> set[str]:
+def by_search(
+    index: Index, asked: Sequence[str], resident: Matrices | None
+) -> set[str]:
     found: set[str] = set()
-    queries = ("apple", "secret0 secret1 secret2", "s1 scope", "yesterday", "alice", "who is Ann?")
+    queries = (
+        "apple",
+        "secret0 secret1 secret2",
+        "s1 scope",
+        "yesterday",
+        "alice",
+        "who is Ann?",
+    )
     for mode in MODES:
         for query in queries:
             answer = search(
-                index, query, scopes=asked, now=NOW, mode=mode, embed=embed, model=MODEL, matrices=resident, limit=1000
+                index,
+                query,
+                scopes=asked,
+                now=NOW,
+                mode=mode,
+                embed=embed,
+                model=MODEL,
+                matrices=resident,
+                limit=1000,
             )
             found |= {hit.scope for hit in answer.hits}
-            found |= {scope for scope in SCOPES for hit in answer.hits if secret(scope) in hit.text}
+            found |= {
+                scope
+                for scope in SCOPES
+                for hit in answer.hits
+                if secret(scope) in hit.text
+            }
     return found
 
 
@@ -96,26 +128,48 @@ NONE = Filters()
 FUNCTIONS: dict[str, Callable[[Index, Sequence[str]], set[str]]] = {
     "text.find": lambda index, asked: of_places(
         index,
-        fts_search.find(index.connection, index.scope_ids(asked), ["apple"], NONE, most=1000).found,
+        fts_search.find(
+            index.connection, index.scope_ids(asked), ["apple"], NONE, most=1000
+        ).found,
     ),
     "text.find, narrowed": lambda index, asked: of_places(
         index,
         fts_search.find(
-            index.connection, index.scope_ids(asked), ["apple"], Filters(kinds=frozenset({"note"})), most=9
+            index.connection,
+            index.scope_ids(asked),
+            ["apple"],
+            Filters(kinds=frozenset({"note"})),
+            most=9,
         ).found,
     ),
     "text.beside": lambda index, asked: of_places(
-        index, fts_search.beside(index.connection, index.scope_ids(asked), everywhere(index), NONE)
+        index,
+        fts_search.beside(
+            index.connection, index.scope_ids(asked), everywhere(index), NONE
+        ),
     ),
     "text.dated": lambda index, asked: of_places(
         index,
-        fts_search.dated(index.connection, index.scope_ids(asked), [("2024-01-01", "2024-12-31")], NONE, most=1000),
+        fts_search.dated(
+            index.connection,
+            index.scope_ids(asked),
+            [("2024-01-01", "2024-12-31")],
+            NONE,
+            most=1000,
+        ),
     ),
     "text.passing": lambda index, asked: of_places(
-        index, fts_search.passing(index.connection, index.scope_ids(asked), Filters(topic="any"))
+        index,
+        fts_search.passing(
+            index.connection, index.scope_ids(asked), Filters(topic="any")
+        ),
     ),
-    "vectors.like": lambda index, asked: by_vectors(index, index.scope_ids(asked), None),
-    "Matrices.like": lambda index, asked: by_vectors(index, index.scope_ids(asked), kept),
+    "vectors.like": lambda index, asked: by_vectors(
+        index, index.scope_ids(asked), None
+    ),
+    "Matrices.like": lambda index, asked: by_vectors(
+        index, index.scope_ids(asked), kept
+    ),
     "search": lambda index, asked: by_search(index, asked, None),
     "search, resident": lambda index, asked: by_search(index, asked, kept),
 }
@@ -133,7 +187,9 @@ def test_nothing_crosses_from_one_scope_to_another(index, name):
 def test_several_scopes_are_those_and_no_other(index, name):
     assert FUNCTIONS[name](index, SCOPES[1:4]) == set(SCOPES[1:4])
     assert FUNCTIONS[name](index, []) == set()
-    assert FUNCTIONS[name](index, ["user:ali", "user:%", "*", "", "user:ALICE"]) == set()
+    assert (
+        FUNCTIONS[name](index, ["user:ali", "user:%", "*", "", "user:ALICE"]) == set()
+    )
 
 
 def break_match(monkeypatch):
@@ -142,7 +198,9 @@ def break_match(monkeypatch):
 
 def break_rows(monkeypatch):
     monkeypatch.setattr(filters, "listed", lambda numbers: "(SELECT id FROM scope)")
-    monkeypatch.setattr(hits, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL")
+    monkeypatch.setattr(
+        hits, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL"
+    )
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -155,13 +213,17 @@ def test_the_leak_would_show_if_both_checks_were_broken(index, name, monkeypatch
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_the_row_is_compared_even_if_the_full_text_let_another_scope_through(index, name, monkeypatch):
+def test_the_row_is_compared_even_if_the_full_text_let_another_scope_through(
+    index, name, monkeypatch
+):
     break_match(monkeypatch)
 
     assert FUNCTIONS[name](index, [SCOPES[0]]) == {SCOPES[0]}
 
 
-def test_the_full_text_leaves_other_scopes_out_even_if_rows_were_not_compared(index, monkeypatch):
+def test_the_full_text_leaves_other_scopes_out_even_if_rows_were_not_compared(
+    index, monkeypatch
+):
     break_rows(monkeypatch)
 
     assert FUNCTIONS["text.find"](index, [SCOPES[0]]) == {SCOPES[0]}
@@ -192,7 +254,9 @@ def test_a_refusal_tells_nothing_of_what_is_there(index):
 
 
 def test_what_the_filters_left_out_is_counted_in_the_scopes_only(index):
-    answer = search(index, "apple", scopes=["user:alice"], now=NOW, entity="secret1", why=True)
+    answer = search(
+        index, "apple", scopes=["user:alice"], now=NOW, entity="secret1", why=True
+    )
 
     assert answer.hits == ()
     assert answer.left_out == {"entity": 2}
@@ -222,7 +286,18 @@ def put_turns(index: Index) -> None:
     held = IndexedFile(len(SAID), 1, 1, 1, "0" * 64, State.SETTLED)
     chunks, also = [part.chunk for part in said], [part.also for part in said]
     with index.transaction():
-        index.put(Entry(CHANNEL, "channel:kitchen", "transcript", "2024-06-14", len(SAID), held, chunks, also))
+        index.put(
+            Entry(
+                CHANNEL,
+                "channel:kitchen",
+                "transcript",
+                "2024-06-14",
+                len(SAID),
+                held,
+                chunks,
+                also,
+            )
+        )
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -238,8 +313,13 @@ def put_turns(index: Index) -> None:
         (["user:carol"], set()),
     ],
 )
-def test_what_a_person_says_in_a_channel_is_found_there_and_with_the_person(mode, resident, asked, lines):
-    index = library({("user:carol", "c.md"): "- apple\n", ("user:alice", "a.md"): "- pear\n"}, embedded=False)
+def test_what_a_person_says_in_a_channel_is_found_there_and_with_the_person(
+    mode, resident, asked, lines
+):
+    index = library(
+        {("user:carol", "c.md"): "- apple\n", ("user:alice", "a.md"): "- pear\n"},
+        embedded=False,
+    )
     put_turns(index)
     from tests.search.library import embed_all
 
@@ -247,7 +327,15 @@ def test_what_a_person_says_in_a_channel_is_found_there_and_with_the_person(mode
 
     for query in ("apple", "yesterday", "who is bob?"):
         answer = search(
-            index, query, scopes=asked, now=NOW, mode=mode, embed=embed, model=MODEL, matrices=resident, limit=50
+            index,
+            query,
+            scopes=asked,
+            now=NOW,
+            mode=mode,
+            embed=embed,
+            model=MODEL,
+            matrices=resident,
+            limit=50,
         )
         found = [hit.lines[0] for hit in answer.hits if hit.note == CHANNEL]
         assert len(found) == len(set(found))
@@ -260,7 +348,14 @@ def by_search_of(index, asked, resident):
     found = set()
     for mode in MODES:
         answer = search(
-            index, "apple pear", scopes=asked, now=NOW, mode=mode, embed=embed, model=MODEL, matrices=resident
+            index,
+            "apple pear",
+            scopes=asked,
+            now=NOW,
+            mode=mode,
+            embed=embed,
+            model=MODEL,
+            matrices=resident,
         )
         found |= {hit.note for hit in answer.hits}
     return found

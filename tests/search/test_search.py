@@ -20,7 +20,10 @@ NOTES = {
         SCOPE,
         "garden.md",
     ): "# Garden\n\n- the apple tree was planted in 2019\n- roses need water (2024-05-02, topic: roses)\n",
-    (SCOPE, "talk.md"): "# Talk\n\n- **Ann**: Where is the ladder?\n- **Ben**: Behind the shed.\n- **Ann**: Thanks!\n",
+    (
+        SCOPE,
+        "talk.md",
+    ): "# Talk\n\n- **Ann**: Where is the ladder?\n- **Ben**: Behind the shed.\n- **Ann**: Thanks!\n",
     (SCOPE, "北京.md"): "# 旅行\n\n- 我们在北京住了三天\n- 天安门很大\n",
     (SCOPE, "поездка.md"): "# Поездка\n\nЁлка стояла в Казани до марта.\n",
 }
@@ -32,7 +35,11 @@ def index():
 
 
 def ask(index, query, **more):
-    return search(index, query, **{"scopes": [SCOPE], "now": NOW, "embed": embed, "model": MODEL, **more}).hits
+    return search(
+        index,
+        query,
+        **{"scopes": [SCOPE], "now": NOW, "embed": embed, "model": MODEL, **more},
+    ).hits
 
 
 def texts(hits):
@@ -42,7 +49,12 @@ def texts(hits):
 def test_a_hit_says_where_it_stands(index):
     hit = ask(index, "who waters the roses?")[0]
 
-    assert (hit.note, hit.lines, hit.heading, hit.date) == ("garden.md", (4, 4), ("Garden",), "2024-05-02")
+    assert (hit.note, hit.lines, hit.heading, hit.date) == (
+        "garden.md",
+        (4, 4),
+        ("Garden",),
+        "2024-05-02",
+    )
     assert (hit.scope, hit.kind) == (SCOPE, "note")
     assert "roses need water" in hit.text
 
@@ -64,7 +76,9 @@ def test_any_script_is_found(index, query, note):
 
 
 def test_an_answer_that_shares_no_word_with_the_question_is_found_beside_it(index):
-    assert "- **Ben**: Behind the shed." in texts(ask(index, "where is the ladder", mode="keyword"))
+    assert "- **Ben**: Behind the shed." in texts(
+        ask(index, "where is the ladder", mode="keyword")
+    )
 
 
 ODD = [
@@ -90,7 +104,9 @@ ODD = [
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("query", [*ODD, "tree " * 10_000, " ".join(map(str, range(10_000))), "天" * 10_000])
+@pytest.mark.parametrize(
+    "query", [*ODD, "tree " * 10_000, " ".join(map(str, range(10_000))), "天" * 10_000]
+)
 def test_odd_queries_are_queries(index, query, mode):
     ask(index, query, mode=mode)
     ask(index, query, mode=mode, entity=query, topic=query, kinds=[query], why=True)
@@ -116,7 +132,10 @@ def _small() -> Index:
 
 
 def test_quotes_and_operators_of_the_full_text_are_words(index):
-    assert ask(index, 'apple" OR scope : s1 NOT "', mode="keyword")[0].text == "- the apple tree was planted in 2019"
+    assert (
+        ask(index, 'apple" OR scope : s1 NOT "', mode="keyword")[0].text
+        == "- the apple tree was planted in 2019"
+    )
 
 
 def test_an_unknown_mode_is_refused_with_the_known_ones(index):
@@ -139,13 +158,26 @@ def test_semantic_without_vectors_finds_nothing_and_balanced_goes_on(index):
 
 def test_the_terms_add_up_to_the_score(index):
     for mode in MODES:
-        for hit in ask(index, "When did Ann plant the apple tree, in May 2024?", mode=mode, why=True):
+        for hit in ask(
+            index,
+            "When did Ann plant the apple tree, in May 2024?",
+            mode=mode,
+            why=True,
+        ):
             assert hit.why is not None
             assert sum(hit.why.terms.values()) == pytest.approx(hit.score)
 
 
 def test_why_names_the_arms_and_what_the_filters_left_out(index):
-    answer = search(index, "roses", scopes=[SCOPE], now=NOW, topic="roses", since=date(2024, 5, 1), why=True)
+    answer = search(
+        index,
+        "roses",
+        scopes=[SCOPE],
+        now=NOW,
+        topic="roses",
+        since=date(2024, 5, 1),
+        why=True,
+    )
 
     assert answer.hits[0].why is not None
     assert answer.hits[0].why.arms["text"] == 1
@@ -157,7 +189,9 @@ def test_a_day_that_the_query_names_brings_its_notes():
     put(index, "2024-06-14.md", SCOPE, "- Mended the boat.\n", date="2024-06-14")
     put(index, "2024-01-14.md", SCOPE, "- Mended the roof.\n", date="2024-01-14")
 
-    assert texts(ask(index, "what did I do yesterday?", mode="keyword")) == ["- Mended the boat."]
+    assert texts(ask(index, "what did I do yesterday?", mode="keyword")) == [
+        "- Mended the boat."
+    ]
     assert texts(ask(index, "what was mended yesterday?"))[0] == "- Mended the boat."
 
 
@@ -173,7 +207,11 @@ def test_an_excerpt_shows_where_the_words_are():
 
 words = st.sampled_from(["apple", "pear", "plum", "fig"])
 items = st.lists(
-    st.tuples(words, st.sampled_from(["", "food", "work"]), st.sampled_from(["", "2024-01-01", "2024-03-01"])),
+    st.tuples(
+        words,
+        st.sampled_from(["", "food", "work"]),
+        st.sampled_from(["", "2024-01-01", "2024-03-01"]),
+    ),
     min_size=1,
     max_size=6,
 )
@@ -181,7 +219,11 @@ items = st.lists(
 
 @settings(max_examples=30)
 @given(
-    st.lists(st.tuples(items, st.sampled_from(["note", "dated", "memory"])), min_size=1, max_size=4),
+    st.lists(
+        st.tuples(items, st.sampled_from(["note", "dated", "memory"])),
+        min_size=1,
+        max_size=4,
+    ),
     words,
     st.sampled_from([None, "food", "FOOD"]),
     st.sampled_from([None, "Apple", "fig"]),
@@ -190,19 +232,34 @@ items = st.lists(
     st.sampled_from([(), ("note",), ("note", "memory")]),
     st.sampled_from(MODES),
 )
-def test_filters_let_through_what_they_should_and_nothing_else(notes, query, topic, entity, since, until, kinds, mode):
+def test_filters_let_through_what_they_should_and_nothing_else(
+    notes, query, topic, entity, since, until, kinds, mode
+):
     index = library({})
     for number, (lines, kind) in enumerate(notes):
-        body = "".join(f"- {word} {at}{_metadata(topic_, day)}\n" for at, (word, topic_, day) in enumerate(lines))
+        body = "".join(
+            f"- {word} {at}{_metadata(topic_, day)}\n"
+            for at, (word, topic_, day) in enumerate(lines)
+        )
         put(index, f"{number}.md", SCOPE, body, kind=kind)
     embed_all(index)
-    narrowed = {"topic": topic, "entity": entity, "since": since, "until": until, "kinds": kinds}
+    narrowed = {
+        "topic": topic,
+        "entity": entity,
+        "since": since,
+        "until": until,
+        "kinds": kinds,
+    }
 
     every = ask(index, query, mode=mode, limit=1000)
     found = ask(index, query, mode=mode, limit=1000, **narrowed)
 
     assert all(_passes(index, hit, **narrowed) for hit in found)
-    wanted = {(hit.note, hit.lines) for hit in every if query in hit.text and _passes(index, hit, **narrowed)}
+    wanted = {
+        (hit.note, hit.lines)
+        for hit in every
+        if query in hit.text and _passes(index, hit, **narrowed)
+    }
     assert wanted <= {(hit.note, hit.lines) for hit in found}
 
 
@@ -228,12 +285,21 @@ def _passes(index, hit, *, topic, entity, since, until, kinds):
 
 # ---- the same answers ---------------------------------------------------------------------------------------------
 
-lines = st.lists(st.lists(words, min_size=1, max_size=4).map(" ".join), min_size=1, max_size=6)
+lines = st.lists(
+    st.lists(words, min_size=1, max_size=4).map(" ".join), min_size=1, max_size=6
+)
 
 
 @settings(max_examples=25)
-@given(st.lists(lines, min_size=1, max_size=5), st.lists(lines, min_size=1, max_size=5), words, st.sampled_from(MODES))
-def test_an_index_that_was_changed_answers_as_one_built_afresh(before, after, query, mode):
+@given(
+    st.lists(lines, min_size=1, max_size=5),
+    st.lists(lines, min_size=1, max_size=5),
+    words,
+    st.sampled_from(MODES),
+)
+def test_an_index_that_was_changed_answers_as_one_built_afresh(
+    before, after, query, mode
+):
     changed, fresh = library({}), library({})
     for number, body in enumerate(before):
         put(changed, f"{number}.md", SCOPE, _bullets(body))
@@ -247,17 +313,30 @@ def test_an_index_that_was_changed_answers_as_one_built_afresh(before, after, qu
     embed_all(changed)
     embed_all(fresh)
 
-    assert _rounded(ask(changed, query, mode=mode)) == _rounded(ask(fresh, query, mode=mode))
+    assert _rounded(ask(changed, query, mode=mode)) == _rounded(
+        ask(fresh, query, mode=mode)
+    )
 
 
 @settings(max_examples=25)
-@given(st.lists(lines, min_size=1, max_size=5), words, st.sampled_from(["balanced", "semantic", "rrf"]))
+@given(
+    st.lists(lines, min_size=1, max_size=5),
+    words,
+    st.sampled_from(["balanced", "semantic", "rrf"]),
+)
 def test_resident_vectors_give_the_order_and_scores_of_sqlite_vec(notes, query, mode):
-    index = library({(SCOPE, f"{number}.md"): _bullets(body) for number, body in enumerate(notes)})
+    index = library(
+        {(SCOPE, f"{number}.md"): _bullets(body) for number, body in enumerate(notes)}
+    )
 
-    plain, resident = ask(index, query, mode=mode), ask(index, query, mode=mode, matrices=Matrices())
+    plain, resident = (
+        ask(index, query, mode=mode),
+        ask(index, query, mode=mode, matrices=Matrices()),
+    )
 
-    assert [hit.score for hit in resident] == pytest.approx([hit.score for hit in plain], abs=1e-5)
+    assert [hit.score for hit in resident] == pytest.approx(
+        [hit.score for hit in plain], abs=1e-5
+    )
     assert _grouped(resident) == _grouped(plain)
 
 
@@ -280,10 +359,15 @@ def _grouped(hits):
 
 
 def test_hits_with_the_same_score_come_by_note_and_line():
-    index = library({(SCOPE, f"{name}.md"): "- plum\n\n# Other\n\n- plum\n" for name in "bca"})
+    index = library(
+        {(SCOPE, f"{name}.md"): "- plum\n\n# Other\n\n- plum\n" for name in "bca"}
+    )
 
     for mode in MODES:
-        found = [(hit.score, hit.note, hit.lines) for hit in ask(index, "plum", mode=mode, limit=4)]
+        found = [
+            (hit.score, hit.note, hit.lines)
+            for hit in ask(index, "plum", mode=mode, limit=4)
+        ]
         assert found == sorted(found, key=lambda hit: (-hit[0], *hit[1:]))
         if mode != "rrf":
             assert found[0][1] == "a.md"

@@ -42,7 +42,19 @@ VOCABULARY = (
 _SUMS = list(accumulate(1 / rank for rank in range(1, len(VOCABULARY) + 1)))
 LINES_PER_NOTE = 25
 LONG = "memory/long.md"
-KINDS = ("write", "append", "insert", "cut", "delete", "rename", "copy", "talk", "swap", "long", "facts")
+KINDS = (
+    "write",
+    "append",
+    "insert",
+    "cut",
+    "delete",
+    "rename",
+    "copy",
+    "talk",
+    "swap",
+    "long",
+    "facts",
+)
 
 QUERIES = (
     "heron",
@@ -67,10 +79,20 @@ class Town:
     """One vault, and the edits of the people in it. The same seed makes the same edits."""
 
     def __init__(
-        self, root: Path, seed: int, scopes: Sequence[str] = tuple(FOLDERS), *, people: Sequence[str] = PEOPLE
+        self,
+        root: Path,
+        seed: int,
+        scopes: Sequence[str] = tuple(FOLDERS),
+        *,
+        people: Sequence[str] = PEOPLE,
     ) -> None:
         """`people`: who speaks. What somebody says in a channel is theirs, too."""
-        self.root, self.source, self.scopes, self.people = root, random.Random(seed), tuple(scopes), people
+        self.root, self.source, self.scopes, self.people = (
+            root,
+            random.Random(seed),
+            tuple(scopes),
+            people,
+        )
         root.mkdir(parents=True, exist_ok=True)
 
     def build(self, chunks: int) -> None:
@@ -80,21 +102,39 @@ class Town:
         if chunks >= 300:
             self._write(LONG, self._lines(chunks // 2))
         for scope in self.scopes:
-            self._write(f"{FOLDERS[scope].rpartition('/')[0]}/FACTS.md".lstrip("/"), self._facts())
+            self._write(
+                f"{FOLDERS[scope].rpartition('/')[0]}/FACTS.md".lstrip("/"),
+                self._facts(),
+            )
             if scope.startswith("channel:"):
-                self._talk(f"{FOLDERS[scope].rpartition('/')[0]}/transcripts/2026-05-02.jsonl", chunks // 20)
+                self._talk(
+                    f"{FOLDERS[scope].rpartition('/')[0]}/transcripts/2026-05-02.jsonl",
+                    chunks // 20,
+                )
 
     def edit(self) -> None:
         """One edit by one of the people."""
         kind = self.source.choice(KINDS)
-        notes = sorted(path for path in self.root.rglob("*.md") if path.name != "FACTS.md")
+        notes = sorted(
+            path for path in self.root.rglob("*.md") if path.name != "FACTS.md"
+        )
         path = self.source.choice(notes) if notes else self.root / self._path(0)
         if kind == "long":  # of a long note only the difference is written
-            kind, path = self.source.choice(("append", "insert", "cut", "swap")), self.root / LONG
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+            kind, path = (
+                self.source.choice(("append", "insert", "cut", "swap")),
+                self.root / LONG,
+            )
+        lines = (
+            path.read_text(encoding="utf-8").splitlines(keepends=True)
+            if path.exists()
+            else []
+        )
         at = self.source.randint(0, len(lines))
         if kind == "write":
-            self._write(self._path(self.source.randrange(10_000)), self._lines(self.source.randint(1, 40)))
+            self._write(
+                self._path(self.source.randrange(10_000)),
+                self._lines(self.source.randint(1, 40)),
+            )
         elif kind == "append":
             self._write(path, [*lines, *self._lines(3)])
         elif kind == "insert":
@@ -118,7 +158,11 @@ class Town:
 
     def _path(self, number: int) -> str:
         folder = FOLDERS[self.source.choice(self.scopes)]
-        name = f"2026-05-{number % 28 + 1:02}" if number % 3 == 0 else f"note-{self.source.randrange(100_000)}"
+        name = (
+            f"2026-05-{number % 28 + 1:02}"
+            if number % 3 == 0
+            else f"note-{self.source.randrange(100_000)}"
+        )
         return f"{folder}/{name}.md"
 
     def _write(self, path: str | Path, lines: Iterable[str]) -> None:
@@ -145,7 +189,11 @@ class Town:
 
     def _facts(self) -> list[str]:
         named = self.source.choice(self.people).capitalize()
-        return [f"## {named}\n\n", "- also_known_as: the skipper\n", f"- likes: {self.source.choice(VOCABULARY)}\n"]
+        return [
+            f"## {named}\n\n",
+            "- also_known_as: the skipper\n",
+            f"- likes: {self.source.choice(VOCABULARY)}\n",
+        ]
 
     def _lines(self, count: int) -> list[str]:
         return [line for _ in range(count) for line in (self._line(),) if line]
@@ -180,7 +228,9 @@ def bring_up_to_date(root: Path, index: Index) -> None:
     with index.transaction():
         model = vectors.model_id(index.connection, MODEL, MODEL, DIMENSIONS)
         while pending := vectors.pending(index.connection, model, 1000):
-            vectors.put(index.connection, model, [(key, embed(text)) for key, text in pending])
+            vectors.put(
+                index.connection, model, [(key, embed(text)) for key, text in pending]
+            )
 
 
 @cache
@@ -192,7 +242,9 @@ def embed(text: str) -> bytes:
     """A text as a vector: the sum of the directions of its words."""
     total = [1e-3] * DIMENSIONS
     for word in tokens.words(text):
-        total = [value + part for value, part in zip(total, _direction(word), strict=True)]
+        total = [
+            value + part for value, part in zip(total, _direction(word), strict=True)
+        ]
     length = sum(value * value for value in total) ** 0.5
     return struct.pack(f"<{DIMENSIONS}f", *(value / length for value in total))
 
@@ -220,29 +272,62 @@ def answers(
         for query in queries:
             for mode in MODES:
                 for at, resident in enumerate(matrices):
-                    found[tuple(scopes), query, mode, at] = _answer(index, query, scopes, mode, resident)
+                    found[tuple(scopes), query, mode, at] = _answer(
+                        index, query, scopes, mode, resident
+                    )
             for more in NARROWED:
-                found[tuple(scopes), query, str(more)] = _answer(index, query, scopes, "balanced", None, **more)
-            found[tuple(scopes), query, "gated"] = _answer(index, query, scopes, "balanced", None, gated=True)
+                found[tuple(scopes), query, str(more)] = _answer(
+                    index, query, scopes, "balanced", None, **more
+                )
+            found[tuple(scopes), query, "gated"] = _answer(
+                index, query, scopes, "balanced", None, gated=True
+            )
     return found
 
 
 def _answer(
-    index: Index, query: str, scopes: Sequence[str], mode: str, matrices: Matrices | None, **more: object
+    index: Index,
+    query: str,
+    scopes: Sequence[str],
+    mode: str,
+    matrices: Matrices | None,
+    **more: object,
 ) -> tuple[object, ...]:
     answer = search(
-        index, query, scopes=scopes, now=NOW, mode=mode, limit=15, why=True, embed=embed, model=MODEL,
-        matrices=matrices, **more,  # type: ignore[arg-type]
-    )  # fmt: skip
+        index,
+        query,
+        scopes=scopes,
+        now=NOW,
+        mode=mode,
+        limit=15,
+        why=True,
+        embed=embed,
+        model=MODEL,
+        matrices=matrices,
+        **more,  # type: ignore[arg-type]
+    )
     hits = [
-        (hit.note, hit.lines, hit.heading, hit.date, hit.scope, hit.kind, hit.text, hit.score,
-         hit.why and (dict(hit.why.terms), dict(hit.why.arms)))
+        (
+            hit.note,
+            hit.lines,
+            hit.heading,
+            hit.date,
+            hit.scope,
+            hit.kind,
+            hit.text,
+            hit.score,
+            hit.why and (dict(hit.why.terms), dict(hit.why.arms)),
+        )
         for hit in answer.hits
-    ]  # fmt: skip
+    ]
     return hits, dict(answer.arms), dict(answer.left_out), answer.terms
 
 
 def differences(some: Answers, others: Answers) -> list[str]:
     """What is not the same, in words."""
     assert some.keys() == others.keys()
-    return [f"{asked}:\n  {some[asked]}\n  {others[asked]}" for asked in some if some[asked] != others[asked]]
+    return [
+        f"{asked}:\n  {some[asked]}\n  {others[asked]}"
+        for asked in some
+        if some[asked] != others[asked]
+    ]

@@ -17,7 +17,10 @@ LOCK = f".{NOTE}.swp"
 def new_item(who: str, number: int) -> bytes:
     """An item that nobody wrote before."""
     known = OTHER_WORDS if who == "bot" else WORDS
-    words = " ".join(known[(number * step + step + number // len(known) * 5) % len(known)] for step in (5, 7, 11))
+    words = " ".join(
+        known[(number * step + step + number // len(known) * 5) % len(known)]
+        for step in (5, 7, 11)
+    )
     return f"- {who}-{number:03d} {words}".encode()
 
 
@@ -34,9 +37,15 @@ class Save:
     def replacing(self, number: int | None) -> None:
         """This file loses its name or its bytes now; or there was none, because the engine has it."""
         if number is None:
-            self.ledger.missed.update(item for taken in self.disk.taken() for item in items_in(self._content(taken)))
+            self.ledger.missed.update(
+                item
+                for taken in self.disk.taken()
+                for item in items_in(self._content(taken))
+            )
         else:
-            self.ledger.destroyed(self.who, self._content(number), self.loaded, self.text)
+            self.ledger.destroyed(
+                self.who, self._content(number), self.loaded, self.text
+            )
 
     def removing(self, number: int | None) -> None:
         """This backup goes now, and with it all that stands nowhere else."""
@@ -48,7 +57,9 @@ class Save:
 
     def _content(self, number: int) -> bytes:
         """With what it held before somebody began to write it."""
-        return b"\n".join([self.disk.inodes[number].data, *self.disk.windows.get(number, {}).values()])
+        return b"\n".join(
+            [self.disk.inodes[number].data, *self.disk.windows.get(number, {}).values()]
+        )
 
     def done(self, number: int) -> None:
         """The text is whole in this file."""
@@ -131,13 +142,25 @@ def _close_window(disk: Disk, number: int, who: str) -> None:
         del disk.windows[number]
 
 
-STYLES: dict[str, Style] = {"rename": by_rename, "backup": with_backup, "in place": in_place, "vim": vim}
+STYLES: dict[str, Style] = {
+    "rename": by_rename,
+    "backup": with_backup,
+    "in place": in_place,
+    "vim": vim,
+}
 
 
 class Person:
     """Loads the note, edits it, and saves it, sometimes long after it was loaded."""
 
-    def __init__(self, disk: Disk, ledger: Ledger, name: str, styles: list[str], traits: frozenset[str]) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        ledger: Ledger,
+        name: str,
+        styles: list[str],
+        traits: frozenset[str],
+    ) -> None:
         self.disk, self.ledger, self.name = disk, ledger, name
         self.styles, self.traits = styles, traits
         self.loaded: bytes | None = None
@@ -169,7 +192,12 @@ class Person:
     def _go_on(self) -> str:
         assert self.saving is not None
         if next(self.saving, self) is self:
-            self.loaded, self.saving, self.saving_since, self.untouched = self.buffer, None, None, True
+            self.loaded, self.saving, self.saving_since, self.untouched = (
+                self.buffer,
+                None,
+                None,
+                True,
+            )
             if self.disk.found(LOCK) is not None and "locks" in self.traits:
                 self.disk.person_removes(LOCK)
             return "has saved"
@@ -222,7 +250,9 @@ class Person:
             del lines[dice.choice(items)]
         elif way < 0.97 or not heads:
             line = lines.pop(dice.choice(items))
-            lines.insert(dice.randint(min((*heads, len(lines) - 1)) + 1, len(lines) - 1), line)
+            lines.insert(
+                dice.randint(min((*heads, len(lines) - 1)) + 1, len(lines) - 1), line
+            )
         else:
             lines[dice.choice(heads)] += f" {self.count}".encode()
         return b"\n".join(lines)
@@ -310,18 +340,26 @@ class SyncClient:
             self.base = self.remote = local
             self.older.append(local)
             return "uploads"
-        self.saving, self.saving_since = self._download(conflict=local != self.base), self.disk.clock
+        self.saving, self.saving_since = (
+            self._download(conflict=local != self.base),
+            self.disk.clock,
+        )
         return self._go_on()
 
     def _download(self, *, conflict: bool) -> Iterator[None]:
-        disk, save = self.disk, Save(self.disk, self.ledger, self.name, self.base, self.remote)
+        disk, save = (
+            self.disk,
+            Save(self.disk, self.ledger, self.name, self.base, self.remote),
+        )
         self.ledger.begun(save.text)
         temporary = f".{NOTE}.eve.part"
         disk.person_saves(temporary, save.text)
         yield
         if conflict and disk.found(NOTE) is not None:
             self.count += 1
-            disk.person_renames(NOTE, f"USER (conflicted copy 2026-01-01 {self.count:06d}).md")
+            disk.person_renames(
+                NOTE, f"USER (conflicted copy 2026-01-01 {self.count:06d}).md"
+            )
             disk.away.add(self.name)
             yield
         save.replacing(disk.found(NOTE))

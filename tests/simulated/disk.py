@@ -16,7 +16,18 @@ PAGE = "USER.INBOX.md"
 ENGINE = "engine"
 _OURS = (NOTE, AUDIT, PAGE)
 _LOOKING = frozenset(
-    {"open", "open_folder", "read", "stat", "look", "link_target", "attributes", "alone", "free_bytes", "close"}
+    {
+        "open",
+        "open_folder",
+        "read",
+        "stat",
+        "look",
+        "link_target",
+        "attributes",
+        "alone",
+        "free_bytes",
+        "close",
+    }
 )
 
 
@@ -46,7 +57,11 @@ class Disk(SimulatedFiles):
 
     def _now(self) -> int:
         fine = super()._now()
-        return fine if not self.coarse else fine // (self.coarse * 10**9) * self.coarse * 10**9
+        return (
+            fine
+            if not self.coarse
+            else fine // (self.coarse * 10**9) * self.coarse * 10**9
+        )
 
     def _call(self, what: str) -> None:
         verb, _, names = what.partition(" ")
@@ -69,7 +84,9 @@ class Disk(SimulatedFiles):
         for name in change:
             temporary = name.startswith(tuple(f".{one}.~" for one in _OURS))
             if name not in _OURS and not temporary and "(memory copy" not in name:
-                raise Violation("O7 confined", f"the engine touches `{name}`, which is not its own")
+                raise Violation(
+                    "O7 confined", f"the engine touches `{name}`, which is not its own"
+                )
 
     def fsync(self, fd: int) -> None:
         if self.syncs:
@@ -133,7 +150,10 @@ class Disk(SimulatedFiles):
 
     def reachable(self, number: int) -> bool:
         """Whether what is written to this file now can still be found, or would be but for the engine."""
-        return number in self.folders[""].entries.values() or self.lost_to.get(number) == ENGINE
+        return (
+            number in self.folders[""].entries.values()
+            or self.lost_to.get(number) == ENGINE
+        )
 
     def others_texts(self) -> dict[str, bytes]:
         """Every note but the one, and nothing that is a temporary of the engine."""
@@ -141,7 +161,9 @@ class Disk(SimulatedFiles):
         return {
             name: self.inodes[number].data
             for name, number in entries.items()
-            if name not in (NOTE, AUDIT) and ".~" not in name and stat.S_ISREG(self.inodes[number].mode)
+            if name not in (NOTE, AUDIT)
+            and ".~" not in name
+            and stat.S_ISREG(self.inodes[number].mode)
         }
 
     def strays(self) -> list[str]:
@@ -151,7 +173,11 @@ class Disk(SimulatedFiles):
     def taken(self) -> list[int]:
         """The inode of the note while the engine has taken it away, where files cannot be exchanged."""
         entries = self.folders[""].entries
-        return [entries[name] for name in entries if name.startswith(f".{NOTE}.~") and name.endswith("t")][-1:]
+        return [
+            entries[name]
+            for name in entries
+            if name.startswith(f".{NOTE}.~") and name.endswith("t")
+        ][-1:]
 
     def lose_power(self, model: Model, dice: random.Random) -> None:
         """The disk comes back in one of the states in which it may."""

@@ -93,9 +93,13 @@ class SimulatedFiles:
     def clone(self) -> "SimulatedFiles":
         """The same disk once more, with nothing planned for it."""
         fresh = copy.copy(self)
-        fresh.inodes = {number: copy.copy(inode) for number, inode in self.inodes.items()}
+        fresh.inodes = {
+            number: copy.copy(inode) for number, inode in self.inodes.items()
+        }
         fresh.folders = {
-            path: Folder(dict(one.entries), dict(one.durable), list(one.changes), one.mtime)
+            path: Folder(
+                dict(one.entries), dict(one.durable), list(one.changes), one.mtime
+            )
             for path, one in self.folders.items()
         }
         fresh.open_files, fresh.others = dict(self.open_files), dict(self.others)
@@ -121,21 +125,28 @@ class SimulatedFiles:
             return
         reordered = model in ("btrfs", "posix")
         per_folder = [
-            [(path, entries) for entries in _subsets(one, reordered=reordered)] for path, one in self.folders.items()
+            [(path, entries) for entries in _subsets(one, reordered=reordered)]
+            for path, one in self.folders.items()
         ]
         dirty = [inode for inode in self.inodes.values() if not inode.synced]
-        contents = [[(inode.number, data) for data in _torn(inode, model)] for inode in dirty]
+        contents = [
+            [(inode.number, data) for data in _torn(inode, model)] for inode in dirty
+        ]
         for folders in itertools.product(*per_folder):
             for datas in itertools.product(*contents):
                 yield self._came_back(dict(folders), dict(datas))
 
-    def _came_back(self, folders: dict[str, dict[str, int]], datas: dict[int, bytes]) -> "SimulatedFiles":
+    def _came_back(
+        self, folders: dict[str, dict[str, int]], datas: dict[int, bytes]
+    ) -> "SimulatedFiles":
         fresh = self.restarted()
         fresh.others.clear()
         fresh.folders = {}
         for path, entries in sorted(folders.items()):
             parent, _, name = path.rpartition("/")
-            if not path or (parent in fresh.folders and name in fresh.folders[parent].entries):
+            if not path or (
+                parent in fresh.folders and name in fresh.folders[parent].entries
+            ):
                 fresh.folders[path] = Folder(dict(entries), dict(entries))
         for inode in fresh.inodes.values():
             inode.data = inode.durable = datas.get(inode.number, inode.durable)
@@ -145,7 +156,13 @@ class SimulatedFiles:
     def state(self) -> object:
         """Equal for disks on which everything goes on alike."""
         entries = tuple(
-            (path, name, number, self.inodes[number].data, bool(self.others.get(number)))
+            (
+                path,
+                name,
+                number,
+                self.inodes[number].data,
+                bool(self.others.get(number)),
+            )
             for path, one in sorted(self.folders.items())
             for name, number in sorted(one.entries.items())
         )
@@ -157,7 +174,9 @@ class SimulatedFiles:
     def text(self, path: str) -> bytes | None:
         """What stands under a path, for the test."""
         folder, _, name = path.rpartition("/")
-        number = self.folders[folder].entries.get(name) if folder in self.folders else None
+        number = (
+            self.folders[folder].entries.get(name) if folder in self.folders else None
+        )
         return None if number is None else self.inodes[number].data
 
     def person_saves(self, path: str, data: bytes, *, durable: bool = True) -> int:
@@ -194,7 +213,9 @@ class SimulatedFiles:
     def _inode(self, data: bytes, mode: int = stat.S_IFREG | 0o644) -> Inode:
         number = len(self.inodes) + 100
         now = self._now()
-        inode = self.inodes[number] = Inode(number, mode, data, b"", not data, now, now, self.uid)
+        inode = self.inodes[number] = Inode(
+            number, mode, data, b"", not data, now, now, self.uid
+        )
         return inode
 
     def _change(self, folder: str, change: dict[str, int | None]) -> None:
@@ -221,7 +242,11 @@ class SimulatedFiles:
             self.meanwhile.pop(beginning)(self)
         if self.chance:
             self.chance()
-        if self.every and self.calls >= self.every[0] and (self.calls - self.every[0]) % self.every[1] == 0:
+        if (
+            self.every
+            and self.calls >= self.every[0]
+            and (self.calls - self.every[0]) % self.every[1] == 0
+        ):
             next(self.every[2], None)
         if self.calls == self.crash_at and not self.torn:
             self.dead = True
@@ -330,13 +355,27 @@ class SimulatedFiles:
         what = self.open_files[fd]
         if isinstance(what, str):
             mtime = self.folders[what].mtime
-            return Found(stat.S_IFDIR | 0o755, self.uid, self.uid, 1, 0, 2, 0, mtime, mtime)
+            return Found(
+                stat.S_IFDIR | 0o755, self.uid, self.uid, 1, 0, 2, 0, mtime, mtime
+            )
         return self._found(self._file(fd))
 
     def _found(self, inode: Inode) -> Found:
-        names = sum(number == inode.number for one in self.folders.values() for number in one.entries.values())
+        names = sum(
+            number == inode.number
+            for one in self.folders.values()
+            for number in one.entries.values()
+        )
         return Found(
-            inode.mode, inode.uid, inode.gid, 1, inode.number, names, len(inode.data), inode.mtime, inode.ctime
+            inode.mode,
+            inode.uid,
+            inode.gid,
+            1,
+            inode.number,
+            names,
+            len(inode.data),
+            inode.mtime,
+            inode.ctime,
         )
 
     def look(self, folder: int, name: str) -> Found | None:
@@ -425,7 +464,11 @@ def _subsets(folder: Folder, *, reordered: bool) -> list[dict[str, int]]:
     """What the disk may have seen of a folder: the first changes, or any that do not build on unseen ones."""
     count = len(folder.changes)
     chosen = (
-        [seen for seen in itertools.product((False, True), repeat=count) if _closed(folder.changes, seen)]
+        [
+            seen
+            for seen in itertools.product((False, True), repeat=count)
+            if _closed(folder.changes, seen)
+        ]
         if reordered and count <= 6
         else [tuple(index < end for index in range(count)) for end in range(count + 1)]
     )

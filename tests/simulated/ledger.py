@@ -13,7 +13,11 @@ _GOES = re.compile(rb'- \[x\] (?:remove from|change in) [^"]*"([^"]*)"')
 def items_in(raw: bytes | None) -> list[bytes]:
     """The items of a note in their order, without the mark of one that came from another device."""
     lines = (line.strip() for line in (raw or b"").split(b"\n"))
-    return [_MARK.sub(b"", line) if b"\xe2" in line else line for line in lines if line.startswith(b"- ")]
+    return [
+        _MARK.sub(b"", line) if b"\xe2" in line else line
+        for line in lines
+        if line.startswith(b"- ")
+    ]
 
 
 @dataclass

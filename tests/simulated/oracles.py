@@ -20,7 +20,9 @@ def whole(disk: Disk) -> None:
     number = disk.found(NOTE)
     if number is None:
         if not disk.away and disk.exchanges:
-            raise Violation("O2 no half file", "there is no note, and no person took it away")
+            raise Violation(
+                "O2 no half file", "there is no note, and no person took it away"
+            )
         return
     if number in disk.windows:
         return
@@ -37,24 +39,34 @@ def no_loss(disk: Disk, ledger: Ledger, engine: Engine) -> None:
     live = set(items_in(disk.text(NOTE)))
     beside = {item for raw in disk.others_texts().values() for item in items_in(raw)}
     gone = ledger.deleted.keys() | ledger.overwritten.keys()
-    gone |= ledger.let_go | {item for item in ledger.by if item.startswith(tuple(ledger.dismissed))}
-    gone |= ledger.missed & {item for raw in engine.versions() for item in items_in(raw)}
+    gone |= ledger.let_go | {
+        item for item in ledger.by if item.startswith(tuple(ledger.dismissed))
+    }
+    gone |= ledger.missed & {
+        item for raw in engine.versions() for item in items_in(raw)
+    }
     for item, who in ledger.by.items():
         if item not in live and item not in beside and item not in gone:
-            raise Violation("O1 no loss", f"`{item.decode()}`, saved by {who}, is nowhere")
+            raise Violation(
+                "O1 no loss", f"`{item.decode()}`, saved by {who}, is nowhere"
+            )
 
 
 def no_halves(disk: Disk, ledger: Ledger) -> None:
     """O2: every item is one that somebody wrote, not a part of one."""
     live = items_in(disk.text(NOTE))
-    unknown = [item for item in live if item not in ledger.typed and item not in ledger.asked]
+    unknown = [
+        item for item in live if item not in ledger.typed and item not in ledger.asked
+    ]
     if unknown:
         raise Violation("O2 no half file", f"nobody ever saved {unknown}")
 
 
 def each_once(disk: Disk) -> None:
     """Nothing is there twice."""
-    twice = [item for item, times in Counter(items_in(disk.text(NOTE))).items() if times > 1]
+    twice = [
+        item for item, times in Counter(items_in(disk.text(NOTE))).items() if times > 1
+    ]
     if twice:
         raise Violation("O5 evidence", f"these stand there more than once: {twice}")
 
@@ -62,14 +74,21 @@ def each_once(disk: Disk) -> None:
 def human_order(disk: Disk, ledger: Ledger) -> None:
     """O6: neighbours that people wrote stand in an order in which somebody saved them, if anybody saved both."""
     live = [item for item in items_in(disk.text(NOTE)) if item in ledger.by]
-    places = [{item: at for at, item in enumerate(items_in(text))} for text in ledger.texts]
+    places = [
+        {item: at for at, item in enumerate(items_in(text))} for text in ledger.texts
+    ]
     for one, other in pairwise(live):
         both = [seen for seen in places if one in seen and other in seen]
         if both and not any(seen[one] < seen[other] for seen in both):
-            raise Violation("O6 human order", f"{one!r} stands before {other!r}, as nobody ever saved it")
+            raise Violation(
+                "O6 human order",
+                f"{one!r} stands before {other!r}, as nobody ever saved it",
+            )
 
 
-def audit(disk: Disk, ledger: Ledger, engine: Engine, *, alone: bool, halves: bool) -> None:
+def audit(
+    disk: Disk, ledger: Ledger, engine: Engine, *, alone: bool, halves: bool
+) -> None:
     """O8: each run has at most one record, each record gives back what was there, and all the bot wrote has one."""
     records = engine.records()
     if records is None:
@@ -78,7 +97,9 @@ def audit(disk: Disk, ledger: Ledger, engine: Engine, *, alone: bool, halves: bo
     _one_record_each(disk)
     for record in records:
         _tells_the_truth(record, engine)
-    _nothing_vanished(disk, ledger, engine, records, alone=alone and not halves, halves=halves)
+    _nothing_vanished(
+        disk, ledger, engine, records, alone=alone and not halves, halves=halves
+    )
 
 
 def _one_record_each(disk: Disk) -> None:
@@ -98,26 +119,40 @@ def _tells_the_truth(record: Record, engine: Real) -> None:
     after = engine.bytes_of(record.after) if record.after else b""
     if before is None or after is None:
         if record.before != record.after:
-            raise Violation("O8 audit", f"the versions of record {record.id} are not kept")
+            raise Violation(
+                "O8 audit", f"the versions of record {record.id} are not kept"
+            )
         return
     if taken_back(after, record.diff) != before:
-        raise Violation("O8 audit", f"the diff of record {record.id} does not lead back")
+        raise Violation(
+            "O8 audit", f"the diff of record {record.id} does not lead back"
+        )
     for done in record.applied:
         op = op_of(done.op)
         if done.outcome == "applied" and isinstance(op, Append | Replace):
             item = b"- " + op.line.encode()
             if item not in items_in(after) and not _rewritten_later(item, record):
-                raise Violation("O8 audit", f"record {record.id} says that it wrote {item!r}")
+                raise Violation(
+                    "O8 audit", f"record {record.id} says that it wrote {item!r}"
+                )
 
 
 def _rewritten_later(item: bytes, record: Record) -> bool:
     """Whether a later op of the same run took it away again."""
     ops = [op_of(done.op) for done in record.applied]
-    return any(isinstance(op, Remove | Replace) and op.match.encode() in item for op in ops)
+    return any(
+        isinstance(op, Remove | Replace) and op.match.encode() in item for op in ops
+    )
 
 
 def _nothing_vanished(
-    disk: Disk, ledger: Ledger, engine: Real, records: tuple[Record, ...], *, alone: bool, halves: bool
+    disk: Disk,
+    ledger: Ledger,
+    engine: Real,
+    records: tuple[Record, ...],
+    *,
+    alone: bool,
+    halves: bool,
 ) -> None:
     """O1 for the bot: what it wrote is there, or somebody or the bot took it away.
 
@@ -131,20 +166,33 @@ def _nothing_vanished(
             written.add(line)
     live = set(items_in(disk.text(NOTE)))
     beside = b"\n".join(disk.others_texts().values())
-    proposed = "\n".join(str(one.op) for record in records for one in record.proposed).encode()
+    proposed = "\n".join(
+        str(one.op) for record in records for one in record.proposed
+    ).encode()
     shown = proposed + (disk.text(PAGE) or b"")
     past = b"\n".join(engine.versions())
     for item in written - live:
-        if item in ledger.deleted or item in ledger.dismissed or item in ledger.let_go or item in beside:
+        if (
+            item in ledger.deleted
+            or item in ledger.dismissed
+            or item in ledger.let_go
+            or item in beside
+        ):
             continue
         unseen = item in ledger.overwritten or item in ledger.missed or halves
         if unseen and (item[2:] in shown or (not alone and item in past)):
             continue
-        raise Violation("O1 no loss", f"`{item.decode()}`, written by the bot, is nowhere")
+        raise Violation(
+            "O1 no loss", f"`{item.decode()}`, written by the bot, is nowhere"
+        )
     unrecorded = [item for item in live if item in ledger.asked and item not in written]
     doubtful = not disk.exchanges and not disk.replaces_not
-    if unrecorded and not doubtful:  # put by a link, and saved anew before the crash was noticed: nobody can tell
-        raise Violation("O8 audit", f"the bot wrote {unrecorded}, and no record says so")
+    if (
+        unrecorded and not doubtful
+    ):  # put by a link, and saved anew before the crash was noticed: nobody can tell
+        raise Violation(
+            "O8 audit", f"the bot wrote {unrecorded}, and no record says so"
+        )
 
 
 def _added(record: Record) -> list[bytes]:
@@ -166,4 +214,7 @@ def nothing_left(disk: Disk, engine: Engine) -> None:
         "open": list(disk.open_files),
     }
     if any(left.values()):
-        raise Violation("O12 bounded", f"there is left: { {name: one for name, one in left.items() if one} }")
+        raise Violation(
+            "O12 bounded",
+            f"there is left: { {name: one for name, one in left.items() if one} }",
+        )

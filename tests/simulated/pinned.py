@@ -5,7 +5,9 @@ from tests.simulated.world import Setting, Step
 PINNED: dict[str, tuple[Setting, list[Step]]] = {
     "power lost just after a temporary was taken away": (
         Setting(
-            frozenset({"coarse", "errors", "log", "meanwhile", "no space", "power", "tick"}),
+            frozenset(
+                {"coarse", "errors", "log", "meanwhile", "no space", "power", "tick"}
+            ),
             "posix",
             (0.5, 4.0, 20.0),
             0.15,
@@ -180,7 +182,18 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
     ),
     "a new note by a second name, into which somebody wrote before a crash": (
         Setting(
-            frozenset({"bob", "coarse", "crash", "errors", "no leases", "no replace", "slow", "sync"}),
+            frozenset(
+                {
+                    "bob",
+                    "coarse",
+                    "crash",
+                    "errors",
+                    "no leases",
+                    "no replace",
+                    "slow",
+                    "sync",
+                }
+            ),
             "btrfs",
             (0.0, 0.05, 0.2),
             0.0,
@@ -210,7 +223,9 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
     ),
     "a merge put the bot's item under the new name of its section": (
         Setting(
-            frozenset({"meanwhile", "no exchange", "no leases", "no space", "power", "tick"}),
+            frozenset(
+                {"meanwhile", "no exchange", "no leases", "no space", "power", "tick"}
+            ),
             "btrfs",
             (0.0, 0.2, 1.0, 4.0),
             0.02,
@@ -230,7 +245,19 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
     ),
     "power lost while the new note had two names, and a program that appended through one of them": (
         Setting(
-            frozenset({"coarse", "errors", "log", "no exchange", "no replace", "no space", "power", "sync", "tick"}),
+            frozenset(
+                {
+                    "coarse",
+                    "errors",
+                    "log",
+                    "no exchange",
+                    "no replace",
+                    "no space",
+                    "power",
+                    "sync",
+                    "tick",
+                }
+            ),
             "ext4-writeback",
             (0.5, 4.0, 20.0),
             0.0,
@@ -331,7 +358,17 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
     ),
     "another device saved while the engine had the note away that somebody was just writing": (
         Setting(
-            frozenset({"coarse", "crash", "errors", "meanwhile", "no exchange", "sync", "tick"}),
+            frozenset(
+                {
+                    "coarse",
+                    "crash",
+                    "errors",
+                    "meanwhile",
+                    "no exchange",
+                    "sync",
+                    "tick",
+                }
+            ),
             "kill",
             (0.0, 0.05, 0.2),
             0.15,
@@ -431,7 +468,18 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
     ),
     "power lost after a record had been found that one who died had not synced": (
         Setting(
-            frozenset({"crash", "errors", "meanwhile", "no replace", "no space", "power", "slow", "tick"}),
+            frozenset(
+                {
+                    "crash",
+                    "errors",
+                    "meanwhile",
+                    "no replace",
+                    "no space",
+                    "power",
+                    "slow",
+                    "tick",
+                }
+            ),
             "ext4-ordered",
             (0.0, 0.05, 0.2),
             0.02,
@@ -466,7 +514,19 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
     ),
     "an audit that could not be read for a moment when a record was to be told from it": (
         Setting(
-            frozenset({"coarse", "crash", "errors", "no exchange", "no leases", "no space", "power", "slow", "tick"}),
+            frozenset(
+                {
+                    "coarse",
+                    "crash",
+                    "errors",
+                    "no exchange",
+                    "no leases",
+                    "no space",
+                    "power",
+                    "slow",
+                    "tick",
+                }
+            ),
             "ext4-writeback",
             (0.0, 0.05, 0.2),
             0.0,
@@ -481,7 +541,19 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
     ),
     "power lost while a note that was put back had two names": (
         Setting(
-            frozenset({"crash", "log", "no exchange", "no leases", "no replace", "no space", "power", "slow", "sync"}),
+            frozenset(
+                {
+                    "crash",
+                    "log",
+                    "no exchange",
+                    "no leases",
+                    "no replace",
+                    "no space",
+                    "power",
+                    "slow",
+                    "sync",
+                }
+            ),
             "ext4-ordered",
             (0.5, 4.0, 20.0),
             0.0,
@@ -697,7 +769,9 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
     ),
     "a put note had two names still, and a person was writing into it": (
         Setting(
-            frozenset({"errors", "log", "no exchange", "no replace", "no space", "power"}),
+            frozenset(
+                {"errors", "log", "no exchange", "no replace", "no space", "power"}
+            ),
             "kill",
             (0.0, 0.2, 1.0, 4.0),
             0.0,
@@ -811,7 +885,18 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
     ),
     "two people wrote over one another while a displaced file lingered": (
         Setting(
-            frozenset({"bob", "crash", "errors", "meanwhile", "no exchange", "no leases", "slow", "tick"}),
+            frozenset(
+                {
+                    "bob",
+                    "crash",
+                    "errors",
+                    "meanwhile",
+                    "no exchange",
+                    "no leases",
+                    "slow",
+                    "tick",
+                }
+            ),
             "ext4-writeback",
             (0.5, 4.0, 20.0),
             0.05,
@@ -842,7 +927,9 @@ PINNED: dict[str, tuple[Setting, list[Step]]] = {
     ),
     "a write that an error kept from being told, taken for a person's": (
         Setting(
-            frozenset({"errors", "no exchange", "no leases", "no space", "power", "sync"}),
+            frozenset(
+                {"errors", "no exchange", "no leases", "no space", "power", "sync"}
+            ),
             "ext4-writeback",
             (0.0, 0.2, 1.0, 4.0),
             0.0,

@@ -74,9 +74,17 @@ class SimulatedTrail(AuditLog):
         self._known: dict[bytes, list[Record]] = {}
 
     def _read(self, path: str) -> list[Record]:
-        raw = self._bytes(path)  # parsed once: most of the time of a run would go into this
+        raw = self._bytes(
+            path
+        )  # parsed once: most of the time of a run would go into this
         if raw not in self._known:
-            self._known = {raw: [record for line in raw.split(b"\n") if (record := read_line(line)) is not None]}
+            self._known = {
+                raw: [
+                    record
+                    for line in raw.split(b"\n")
+                    if (record := read_line(line)) is not None
+                ]
+            }
         return self._known[raw]
 
     def all(self) -> tuple[Record, ...]:
@@ -84,7 +92,12 @@ class SimulatedTrail(AuditLog):
 
     def add(self, record: Record) -> None:
         record = replace(record, device=self.device)
-        line = json.dumps(record.as_json(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        line = (
+            json.dumps(
+                record.as_json(), ensure_ascii=False, separators=(",", ":")
+            ).encode()
+            + b"\n"
+        )
         try:
             self._disk.append(AUDIT, line)
         except OSError as error:
@@ -120,13 +133,18 @@ class Real:
     def start(self) -> None:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
-        tokens = (f"{number:016x}" for number in itertools.count(self.disk.calls * 1000 + self.disk._tick))
+        tokens = (
+            f"{number:016x}"
+            for number in itertools.count(self.disk.calls * 1000 + self.disk._tick)
+        )
         folder = SimulatedFolder(self.disk, self.state)
         curator = NoteEditor(folder, _LAYOUT, self.state)  # type: ignore[arg-type]
         curator.trail = SimulatedTrail(folder, self.state)
         curator.files = self.disk
         journal = TickingJournal(self.connection, self.disk)
-        means = WriteContext(self.disk, journal, Snapshots(journal), lambda: next(tokens))
+        means = WriteContext(
+            self.disk, journal, Snapshots(journal), lambda: next(tokens)
+        )
         curator._open = Writer(means, curator._merge)
         self.curator, self.folder = curator, folder
 
@@ -136,7 +154,9 @@ class Real:
         return datetime.fromtimestamp(self.disk.clock, UTC)
 
     def ask(self, run_id: str, ops: tuple[dict[str, object], ...], source: str) -> None:
-        run = EditCommand(run_id, self.now.isoformat(), NOTE, "user", source, "main", ops=ops)
+        run = EditCommand(
+            run_id, self.now.isoformat(), NOTE, "user", source, "main", ops=ops
+        )
         try:
             self.curator.run(run, self.now, patient=False)
         except (VaultMemoryError, JournalUnavailable):
@@ -158,11 +178,17 @@ class Real:
         except NoteNotFound:
             return
         age = self.disk.clock - note.stat.ctime_ns / 1e9
-        if not note.stable or age < _QUIET or not self.curator.wants(NOTE, note.revision):
+        if (
+            not note.stable
+            or age < _QUIET
+            or not self.curator.wants(NOTE, note.revision)
+        ):
             return
         snapshots = self.curator.writer.snapshots
         head = snapshots.head(NOTE)
-        if age < HOLD and half_saved(note.raw, snapshots.bytes_of(head.revision) if head else None):
+        if age < HOLD and half_saved(
+            note.raw, snapshots.bytes_of(head.revision) if head else None
+        ):
             return
         self.curator.keep([note], self.now)
         self.curator.inbox.review(NOTE, self.now)
@@ -178,7 +204,9 @@ class Real:
 
     def versions(self) -> set[bytes]:
         snapshots = self.curator.writer.snapshots
-        return {snapshots.bytes_of(one.revision) or b"" for one in snapshots.chain(NOTE)}
+        return {
+            snapshots.bytes_of(one.revision) or b"" for one in snapshots.chain(NOTE)
+        }
 
     def bytes_of(self, revision: str) -> bytes | None:
         """Of a version that is kept."""

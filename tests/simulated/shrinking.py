@@ -33,7 +33,9 @@ def _wrong(seed: int, steps: Sequence[Step], make: Make) -> tuple[str, str, list
     return "", "", world.story
 
 
-def fewest(steps: Sequence[Step], fails: Callable[[Sequence[Step]], bool]) -> list[Step]:
+def fewest(
+    steps: Sequence[Step], fails: Callable[[Sequence[Step]], bool]
+) -> list[Step]:
     """Steps that fail still, none of which can be left out alone: delta debugging."""
     left = list(steps)
     size = len(left) // 2

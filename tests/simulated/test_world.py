@@ -42,7 +42,23 @@ def lives(seeds: range, make: Make) -> None:
 
 
 @pytest.mark.scenario(
-    "A1", "A2", "A5", "A6", "A7", "A8", "A23", "A25", "B33", "B34", "B35", "B37", "B38", "B39", "B48", "D69", "D70"
+    "A1",
+    "A2",
+    "A5",
+    "A6",
+    "A7",
+    "A8",
+    "A23",
+    "A25",
+    "B33",
+    "B34",
+    "B35",
+    "B37",
+    "B38",
+    "B39",
+    "B48",
+    "D69",
+    "D70",
 )
 @pytest.mark.parametrize("first", range(0, RUNS, RUNS // PARTS))
 def test_nothing_is_lost_in_any_life_of_a_vault(first: int, tmp_path: Path) -> None:
@@ -50,7 +66,9 @@ def test_nothing_is_lost_in_any_life_of_a_vault(first: int, tmp_path: Path) -> N
 
 
 @pytest.mark.deep  # one life in some thousands is still found wrong, of which seed 5944701 is an example
-def test_nothing_is_lost_in_lives_that_no_run_has_told(seeds_from: int, tmp_path: Path) -> None:
+def test_nothing_is_lost_in_lives_that_no_run_has_told(
+    seeds_from: int, tmp_path: Path
+) -> None:
     try:
         lives(range(seeds_from, seeds_from + MOVING), real(tmp_path))
     except AssertionError as error:
@@ -83,9 +101,14 @@ def caught(make: Make, first: int) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("engine", NAIVE, ids=lambda engine: engine.__name__)
-def test_a_naive_engine_is_caught(engine: type[Naive], record_property: Callable[[str, object], None]) -> None:
+def test_a_naive_engine_is_caught(
+    engine: type[Naive], record_property: Callable[[str, object], None]
+) -> None:
     counts = [caught(engine, first) for first in range(10_000, 20_000, 1000)]
-    record_property("mean number of lives until it is caught", sum(count for count, _ in counts) / len(counts))
+    record_property(
+        "mean number of lives until it is caught",
+        sum(count for count, _ in counts) / len(counts),
+    )
 
 
 def test_an_engine_that_never_syncs_is_caught(tmp_path: Path) -> None:
@@ -106,8 +129,12 @@ def test_the_same_seed_tells_the_same_life(tmp_path: Path) -> None:
     )
     environment = {**os.environ, "PYTHONHASHSEED": "4711"}
     again = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True,
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=True,
         cwd=Path(__file__).parents[2],
-    )  # fmt: skip
+    )
 
     assert again.stdout.split() == told

@@ -12,7 +12,16 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from tests.simulated import oracles
-from tests.simulated.actors import LOCK, STYLES, Actor, Logger, Person, Reader, SyncClient, new_item
+from tests.simulated.actors import (
+    LOCK,
+    STYLES,
+    Actor,
+    Logger,
+    Person,
+    Reader,
+    SyncClient,
+    new_item,
+)
 from tests.simulated.disk import ENGINE, NOTE, Disk
 from tests.simulated.engines import Engine, Make
 from tests.simulated.files import MODELS, Crash, Model
@@ -38,9 +47,21 @@ ROUNDS = 40
 """Times the engine may be looked after until all is quiet"""
 HABITS = ("careful", "stale", "locks")
 FEATURES = (
-    "bob", "log", "sync", "tick", "crash", "power", "errors", "no exchange", "no replace", "no leases", "coarse",
-    "meanwhile", "no space", "slow",
-)  # fmt: skip
+    "bob",
+    "log",
+    "sync",
+    "tick",
+    "crash",
+    "power",
+    "errors",
+    "no exchange",
+    "no replace",
+    "no leases",
+    "coarse",
+    "meanwhile",
+    "no space",
+    "slow",
+)
 
 
 class Step(NamedTuple):
@@ -67,14 +88,31 @@ def told_by(seed: int) -> tuple[Setting, list[Step]]:
     """A setting in which each fault and each actor is there or not, and the steps."""
     dice = random.Random(seed)
     features = frozenset(one for one in FEATURES if dice.random() < 0.5)
-    styles = tuple(tuple(one for one in STYLES if dice.random() < 0.5) or ("rename",) for _ in "ab")
-    habits = tuple(frozenset(one for one in HABITS if dice.random() < 0.4) for _ in "ab")
+    styles = tuple(
+        tuple(one for one in STYLES if dice.random() < 0.5) or ("rename",) for _ in "ab"
+    )
+    habits = tuple(
+        frozenset(one for one in HABITS if dice.random() < 0.4) for _ in "ab"
+    )
     pauses = dice.choice(((0.0, 0.05, 0.2), (0.0, 0.2, 1.0, 4.0), (0.5, 4.0, 20.0)))
     often = dice.choice((0.02, 0.05, 0.15)) if "meanwhile" in features else 0.0
     setting = Setting(features, dice.choice(MODELS), pauses, often, styles, habits)  # type: ignore[arg-type]
-    cast = ["bot", "engine", *["ann"] * 6, *["bob"] * 4, "log", "log", *["sync"] * 3, "tick"]
-    cast = [name for name in cast if name in ("bot", "engine", "ann") or name in features]
-    return setting, [Step(dice.choice(cast), dice.getrandbits(32)) for _ in range(LENGTH)]
+    cast = [
+        "bot",
+        "engine",
+        *["ann"] * 6,
+        *["bob"] * 4,
+        "log",
+        "log",
+        *["sync"] * 3,
+        "tick",
+    ]
+    cast = [
+        name for name in cast if name in ("bot", "engine", "ann") or name in features
+    ]
+    return setting, [
+        Step(dice.choice(cast), dice.getrandbits(32)) for _ in range(LENGTH)
+    ]
 
 
 @dataclass
@@ -108,7 +146,9 @@ class World:
         disk, ledger, setting = self.disk, self.ledger, self.setting
         people = ("ann", "bob") if "bob" in setting.features else ("ann",)
         cast: dict[str, Actor] = {
-            name: Person(disk, ledger, name, list(setting.styles[at]), setting.habits[at])
+            name: Person(
+                disk, ledger, name, list(setting.styles[at]), setting.habits[at]
+            )
             for at, name in enumerate(people)
         }
         if "log" in setting.features:
@@ -164,7 +204,9 @@ class World:
         self.disk.acting = "nobody"
         self._look()
         if self.alive and self.disk.open_files:
-            raise Violation("O12 bounded", f"descriptors are left open: {self.disk.open_files}")
+            raise Violation(
+                "O12 bounded", f"descriptors are left open: {self.disk.open_files}"
+            )
 
     def _engine_does(self, who: str, dice: random.Random) -> None:
         self.disk.acting = ENGINE
@@ -189,16 +231,30 @@ class World:
         number = len(self.ledger.asked) + 1
         item = new_item("bot", number)
         raw = self.disk.text(NOTE) or FIRST
-        heads = [line[3:].decode() for line in raw.split(b"\n") if line.startswith(b"## ")] or ["Home"]
+        heads = [
+            line[3:].decode() for line in raw.split(b"\n") if line.startswith(b"## ")
+        ] or ["Home"]
         whole = self.ledger.typed | self.ledger.asked.keys()
-        targets = [one for one in items_in(raw) if one in whole and (one.startswith(b"- bot") or dice.random() < 0.1)]
+        targets = [
+            one
+            for one in items_in(raw)
+            if one in whole and (one.startswith(b"- bot") or dice.random() < 0.1)
+        ]
         way = dice.random()
         if way < 0.6 or not targets:
             self.ledger.asked[item] = "append"
-            return {"op": "append", "heading": dice.choice(heads), "line": item[2:].decode()}
+            return {
+                "op": "append",
+                "heading": dice.choice(heads),
+                "line": item[2:].decode(),
+            }
         if way < 0.7:
             self.ledger.asked[item] = "add_heading"
-            return {"op": "add_heading", "heading": f"Section {number}", "lines": [item[2:].decode()]}
+            return {
+                "op": "add_heading",
+                "heading": f"Section {number}",
+                "lines": [item[2:].decode()],
+            }
         target = dice.choice(targets)
         heading = _heading_of(raw, target)
         if target in self.ledger.asked or "tick" in self.actors:
@@ -206,7 +262,12 @@ class World:
         if way < 0.85:
             return {"op": "remove", "heading": heading, "match": target[2:].decode()}
         self.ledger.asked[item] = "replace"
-        return {"op": "replace", "heading": heading, "match": target[2:].decode(), "line": item[2:].decode()}
+        return {
+            "op": "replace",
+            "heading": heading,
+            "match": target[2:].decode(),
+            "line": item[2:].decode(),
+        }
 
     def _between(self, dice: random.Random) -> None:
         """Before a call of the engine, somebody may look, or step in."""
@@ -226,13 +287,20 @@ class World:
         features, disk = self.setting.features, self.disk
         disk.space = 10 if "no space" in features and dice.random() < 0.1 else 1 << 40
         if features & {"crash", "power"} and dice.random() < 0.25:
-            disk.crash_at, disk.torn = disk.calls + dice.randint(1, 70), dice.random() < 0.5
+            disk.crash_at, disk.torn = (
+                disk.calls + dice.randint(1, 70),
+                dice.random() < 0.5,
+            )
         if "errors" in features and dice.random() < 0.25:
-            disk.faults[disk.calls + dice.randint(1, 60)] = dice.choice((errno.EIO, errno.ENOSPC))
+            disk.faults[disk.calls + dice.randint(1, 60)] = dice.choice(
+                (errno.EIO, errno.ENOSPC)
+            )
 
     def _died(self, dice: random.Random) -> None:
         self.alive = False
-        if "power" in self.setting.features and ("crash" not in self.setting.features or dice.random() < 0.5):
+        if "power" in self.setting.features and (
+            "crash" not in self.setting.features or dice.random() < 0.5
+        ):
             self.disk.acting = "nobody"
             self.disk.lose_power(self.setting.model, dice)
             self.story.append(f"{self.disk.clock:.2f} power is lost")
@@ -241,7 +309,9 @@ class World:
                 actor.reboot()
         else:
             self.disk.revive()
-            self.story.append(f"{self.disk.clock:.2f} the engine dies before call {self.disk.calls}")
+            self.story.append(
+                f"{self.disk.clock:.2f} the engine dies before call {self.disk.calls}"
+            )
 
     # --- The end ---
 
@@ -261,9 +331,15 @@ class World:
             if not self._tended(200.0 if disk.leases else 90_000.0):
                 break
         else:
-            raise Violation("O10 progress", f"after {ROUNDS} rounds it still writes; it waits: {self.engine.waits()}")
+            raise Violation(
+                "O10 progress",
+                f"after {ROUNDS} rounds it still writes; it waits: {self.engine.waits()}",
+            )
         if self._tended(200.0):
-            raise Violation("O4 idempotent", f"it writes although nothing happened: {disk.trace[-30:]}")
+            raise Violation(
+                "O4 idempotent",
+                f"it writes although nothing happened: {disk.trace[-30:]}",
+            )
 
     def _tended(self, seconds: float) -> bool:
         """Whether that changed anything."""
@@ -288,8 +364,16 @@ class World:
 
     def digest(self) -> str:
         """Equal for runs in which the same happened."""
-        end = repr((sorted(self.disk.folders[""].entries.items()), self.disk.text(NOTE), self.disk.others_texts()))
-        return sha256("\n".join((*self.disk.trace, *self.story, end)).encode()).hexdigest()
+        end = repr(
+            (
+                sorted(self.disk.folders[""].entries.items()),
+                self.disk.text(NOTE),
+                self.disk.others_texts(),
+            )
+        )
+        return sha256(
+            "\n".join((*self.disk.trace, *self.story, end)).encode()
+        ).hexdigest()
 
 
 def _heading_of(raw: bytes, item: bytes) -> str:

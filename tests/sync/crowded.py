@@ -98,10 +98,14 @@ class Crowd(Others):
         """Time and length of a file, by which the server tells its texts apart; and its checksum."""
         node = self.fake.tree.find(path)
         return (
-            (node.mtime, node.size, node.checksum) if node is not None and not isinstance(node, Folder) else (0, 0, "")
+            (node.mtime, node.size, node.checksum)
+            if node is not None and not isinstance(node, Folder)
+            else (0, 0, "")
         )
 
-    def _is_hidden(self, path: str, last: tuple[int, int, str], *, racing: bool) -> bool:
+    def _is_hidden(
+        self, path: str, last: tuple[int, int, str], *, racing: bool
+    ) -> bool:
         """Whether the server shows nothing of the last write to anybody: its line is not asked for then.
 
         A text of the same time and length has the tag and the place among the versions of the one that it replaces. A
@@ -153,7 +157,11 @@ class Crowd(Others):
         """What the program has: at times an older text than the server."""
         last = self.readings.get(path)
         now = self.fake.clock()
-        if last is None or chance.random() < 0.4 or not 0 <= now - last.at < STALE_SECONDS:
+        if (
+            last is None
+            or chance.random() < 0.4
+            or not 0 <= now - last.at < STALE_SECONDS
+        ):
             last = self.readings[path] = Reading(self.fake.files().get(path, b""), now)
         return last.raw
 
@@ -167,7 +175,9 @@ class Crowd(Others):
         self.ledger.number += 1
         return f"line{self.ledger.number}x"
 
-    def _changed(self, path: str, before: bytes, chance: random.Random) -> tuple[bytes, set[str], set[str]]:
+    def _changed(
+        self, path: str, before: bytes, chance: random.Random
+    ) -> tuple[bytes, set[str], set[str]]:
         """The text with a line more, and at times with one less; which ones these are."""
         fresh = self._fresh()
         if path.endswith(".jsonl"):
@@ -189,7 +199,11 @@ class Crowd(Others):
         if chance.random() < 0.3:
             self.fake.other_client_put(path, raw)
             return True
-        late = chance.choice([0, 1, 70]) if chance.random() < 0.9 else -chance.choice([1, 30, 3600, 10**9])
+        late = (
+            chance.choice([0, 1, 70])
+            if chance.random() < 0.9
+            else -chance.choice([1, 30, 3600, 10**9])
+        )
         node = self.fake.tree.find(path)
         earliest = node.mtime if node is not None and node.mtime <= now else 0
         bulk_upload(self.fake, path, raw, mtime=max(int(now) - late, earliest))
@@ -200,11 +214,15 @@ class Crowd(Others):
 def in_a_crowd(base: Path, seed: int, steps: int = STEPS) -> World:
     """Of every two runs one is over a line that breaks; of every four one leaves halves of uploads."""
     clock = Clock()
-    clock.now = clock.now.replace(microsecond=0)  # what falls into one second is the same in each run
+    clock.now = clock.now.replace(
+        microsecond=0
+    )  # what falls into one second is the same in each run
     skew = SKEWS[seed % len(SKEWS)]
     fake = FakeNextcloud(clock=lambda: clock.seconds() + skew)
     troubled = bool(seed % 2)
-    lines = [flaky(fake, seed * 2 + number, 0.05 if troubled else 0.0) for number in range(2)]
+    lines = [
+        flaky(fake, seed * 2 + number, 0.05 if troubled else 0.0) for number in range(2)
+    ]
     apps = iter(enumerate(app for app, _ in lines))
 
     def connect(name: str):  # type: ignore[no-untyped-def]
@@ -249,7 +267,11 @@ def sweep_all(world: World) -> None:
 
 def check_nothing_is_doubled(world: World, *, across_notes: bool) -> None:
     """Renames and deletes that meet an edit may leave a note twice, but never a line twice in a note."""
-    files = {path: raw for path, raw in world.devices[0].files().items() if "copy" not in path}
+    files = {
+        path: raw
+        for path, raw in world.devices[0].files().items()
+        if "copy" not in path
+    }
     groups = [b"\n".join(files.values())] if across_notes else list(files.values())
     for raw in groups:
         doubled = [line for line, count in Counter(all_lines(raw)).items() if count > 1]
@@ -264,7 +286,9 @@ def all_lines(raw: bytes) -> list[str]:
 def main(first: int, last: int, steps: int = STEPS) -> int:
     failed = 0
     for seed in range(first, last):
-        with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+        with tempfile.TemporaryDirectory(
+            dir=MEMORY if MEMORY.is_dir() else None
+        ) as folder:
             try:
                 in_a_crowd(Path(folder), seed, steps)
             except AssertionError as error:

@@ -34,7 +34,14 @@ class Clock:
 class Device:
     """One vault with its state, and a remote of its own."""
 
-    def __init__(self, base: Path, name: str, remote: Remote, clock: Clock, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        base: Path,
+        name: str,
+        remote: Remote,
+        clock: Clock,
+        settings: Settings | None = None,
+    ) -> None:
         self.name, self.clock, self.remote = name, clock, remote
         self.vault, self.state = base / name / "vault", base / name / "state"
         self.vault.mkdir(parents=True, exist_ok=True)
@@ -46,8 +53,14 @@ class Device:
     def start(self) -> None:
         """As a process does, on what the one before left."""
         self.folder = Folder(self.vault)
-        self.writer = Writer.open(self.vault, self.state, lambda base, ours, theirs: merge(base, ours, theirs).result)
-        self.sync = Sync(self.folder, self.state, self.remote, self.writing, self.settings)
+        self.writer = Writer.open(
+            self.vault,
+            self.state,
+            lambda base, ours, theirs: merge(base, ours, theirs).result,
+        )
+        self.sync = Sync(
+            self.folder, self.state, self.remote, self.writing, self.settings
+        )
 
     def stop(self) -> None:
         self.sync.close()
@@ -62,7 +75,9 @@ class Device:
     def turn(self, **asked: bool) -> Report:
         return self.sync.turn(self.clock.now, **asked)
 
-    def settle(self, others: "tuple[Device, ...]" = (), passes: int = 12) -> list[Report]:
+    def settle(
+        self, others: "tuple[Device, ...]" = (), passes: int = 12
+    ) -> list[Report]:
         """Pass after pass on all devices, until nothing is done any more."""
         reports = []
         for _ in range(passes):
@@ -83,8 +98,14 @@ class Device:
 
     def files(self) -> dict[str, bytes]:
         """All that is in the vault, without what is never synced."""
-        found = (path for path in self.vault.rglob("*") if path.is_file() and not path.name.startswith("."))
-        return {path.relative_to(self.vault).as_posix(): path.read_bytes() for path in found}
+        found = (
+            path
+            for path in self.vault.rglob("*")
+            if path.is_file() and not path.name.startswith(".")
+        )
+        return {
+            path.relative_to(self.vault).as_posix(): path.read_bytes() for path in found
+        }
 
 
 def pair(base: Path, server: RamServer | None = None) -> tuple[Device, Device, Clock]:

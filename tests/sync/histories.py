@@ -4,7 +4,17 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from tests.sync.pretend import Op, Planner, Settled, Side, World, check, do, ops_over, settle
+from tests.sync.pretend import (
+    Op,
+    Planner,
+    Settled,
+    Side,
+    World,
+    check,
+    do,
+    ops_over,
+    settle,
+)
 from vault_memory.sync.plan.planner import plan
 from vault_memory.sync.settings import Settings
 
@@ -29,9 +39,13 @@ def every(start: Side, names: Iterable[str], length: int) -> list[tuple[History,
     return found
 
 
-def distinct(histories: list[tuple[History, Side]], start: Side) -> list[tuple[History, Side]]:
+def distinct(
+    histories: list[tuple[History, Side]], start: Side
+) -> list[tuple[History, Side]]:
     """One history for each thing a planner could see: names of new ids and tags tell it nothing."""
-    known = {thing.id for thing in start.things.values()} | {thing.tag for thing in start.things.values()}
+    known = {thing.id for thing in start.things.values()} | {
+        thing.tag for thing in start.things.values()
+    }
     first: dict[object, tuple[History, Side]] = {}
     for history, side in histories:
         new: dict[str, int] = {}
@@ -53,7 +67,11 @@ def pairs_of(
 ) -> tuple[int, Iterator[tuple[History, History, World]]]:
     """How many pairs of histories there are, and a world after each that differs from the others to the eye."""
     local, remote = every(world.local, names, here), every(world.remote, names, there)
-    seen = [(each, other) for each in distinct(local, world.local) for other in distinct(remote, world.remote)]
+    seen = [
+        (each, other)
+        for each in distinct(local, world.local)
+        for other in distinct(remote, world.remote)
+    ]
 
     def worlds() -> Iterator[tuple[History, History, World]]:
         for (mine, after), (theirs, other) in seen:
@@ -64,7 +82,9 @@ def pairs_of(
     return len(local) * len(remote), worlds()
 
 
-def try_all(worlds: Iterable[tuple[History, History, World]], planner: Planner = plan) -> tuple[int, int]:
+def try_all(
+    worlds: Iterable[tuple[History, History, World]], planner: Planner = plan
+) -> tuple[int, int]:
     """Settle each and check it. Returns how many there were, and the most passes that one needed."""
     number = most = 0
     for mine, theirs, world in worlds:
@@ -73,13 +93,26 @@ def try_all(worlds: Iterable[tuple[History, History, World]], planner: Planner =
             settled = settle(world, DELETES_ARE_MEANT, planner=planner)
             check(before, world)
         except AssertionError as error:
-            raise AssertionError(f"here {mine}, on the server {theirs}: {error}") from error
+            raise AssertionError(
+                f"here {mine}, on the server {theirs}: {error}"
+            ) from error
         number += 1
         most = max(most, settled.passes)
     return number, most
 
 
-NAMES = ["a.md", "b.md", "d", "e", "d/a.md", "d/b.md", "e/a.md", "d/e", "d/e/a.md", "e/d"]
+NAMES = [
+    "a.md",
+    "b.md",
+    "d",
+    "e",
+    "d/a.md",
+    "d/b.md",
+    "e/a.md",
+    "d/e",
+    "d/e/a.md",
+    "e/d",
+]
 
 
 def random_start(die: random.Random) -> Mapping[str, str | None]:
@@ -106,20 +139,42 @@ def random_history(side: Side, die: random.Random, most: int) -> History:
 
 
 def try_random(
-    seed: int, planner: Planner = plan, *, careless: bool = False, most: int = 4, failing: float | None = None
+    seed: int,
+    planner: Planner = plan,
+    *,
+    careless: bool = False,
+    most: int = 4,
+    failing: float | None = None,
 ) -> Settled:
     """A random tree, changed on both sides at random, brought in step by an engine that shuffles and fails."""
     die = random.Random(seed)
-    world = World.of(random_start(die), ids=die.random() < 0.7, hashes=die.random() < 0.3, tag_moves=die.random() < 0.3)
+    world = World.of(
+        random_start(die),
+        ids=die.random() < 0.7,
+        hashes=die.random() < 0.3,
+        tag_moves=die.random() < 0.3,
+    )
     world.careless = careless
-    mine, theirs = random_history(world.local, die, most), random_history(world.remote, die, most)
+    mine, theirs = (
+        random_history(world.local, die, most),
+        random_history(world.remote, die, most),
+    )
     fails = die.choice([0, 0, 0.2, 0.5]) if failing is None else failing
     before = world.copy()
     try:
-        settled = settle(world, DELETES_ARE_MEANT, planner=planner, most=200 if fails else 14, die=die, failing=fails)
+        settled = settle(
+            world,
+            DELETES_ARE_MEANT,
+            planner=planner,
+            most=200 if fails else 14,
+            die=die,
+            failing=fails,
+        )
         check(before, world)
     except AssertionError as error:
-        raise AssertionError(f"seed {seed}: here {mine}, on the server {theirs}: {error}") from error
+        raise AssertionError(
+            f"seed {seed}: here {mine}, on the server {theirs}: {error}"
+        ) from error
     return settled
 
 
@@ -134,10 +189,14 @@ def lines(side: Side) -> "Counter[str]":
     return Counter(line for thing in side.things.values() for line in thing.text or ())
 
 
-def try_racing(seed: int, planner: Planner = plan, *, careless: bool = False) -> Settled:
+def try_racing(
+    seed: int, planner: Planner = plan, *, careless: bool = False
+) -> Settled:
     """People go on between a plan and what is done of it. What one wrote is there, unless one removed it who saw it."""
     die = random.Random(seed)
-    world = World.of(random_start(die), ids=die.random() < 0.7, tag_moves=die.random() < 0.3)
+    world = World.of(
+        random_start(die), ids=die.random() < 0.7, tag_moves=die.random() < 0.3
+    )
     world.careless = careless
     ops, written, removed = ops_over(CLOSE), set(world.local.live()), set[str]()
 
@@ -152,7 +211,14 @@ def try_racing(seed: int, planner: Planner = plan, *, careless: bool = False) ->
 
     for _ in range(4):
         person(0)
-    settled = settle(world, DELETES_ARE_MEANT, planner=planner, most=RACES + 14, die=die, between=person)
+    settled = settle(
+        world,
+        DELETES_ARE_MEANT,
+        planner=planner,
+        most=RACES + 14,
+        die=die,
+        between=person,
+    )
     lost = written - removed - world.local.live()
     assert not lost, f"seed {seed}: lost {lost}"
     assert world.local.shape() == world.remote.shape()

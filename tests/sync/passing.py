@@ -30,7 +30,11 @@ def main(folder: str, name: str, url: str, user: str, password: str, kind: str) 
     for _ in range(120):
         clock.pass_by(61)
         try:
-            calm = calm + 1 if device.turn(approve_deletes=True, approve_restore=True).quiet else 0
+            calm = (
+                calm + 1
+                if device.turn(approve_deletes=True, approve_restore=True).quiet
+                else 0
+            )
         except VaultMemoryError:
             calm = 0
         if calm == CALM_PASSES:

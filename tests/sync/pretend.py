@@ -66,7 +66,10 @@ class Side:
     """a rename gives another tag"""
 
     def copy(self) -> "Side":
-        things = {path: Thing(thing.text, thing.id, thing.tag) for path, thing in self.things.items()}
+        things = {
+            path: Thing(thing.text, thing.id, thing.tag)
+            for path, thing in self.things.items()
+        }
         return Side(self.name, self.numbers, things, list(self.trash), self.tag_moves)
 
     def fresh(self) -> str:
@@ -99,7 +102,11 @@ class Side:
         self.things[path] = Thing(None, self.fresh())
 
     def move(self, src: str, dst: str) -> None:
-        if src not in self.things or not self.has_room(dst) or dst.startswith(src + "/"):
+        if (
+            src not in self.things
+            or not self.has_room(dst)
+            or dst.startswith(src + "/")
+        ):
             raise Refused(src)
         for path in [src, *self.below(src)]:
             self.things[dst + path[len(src) :]] = self.things.pop(path)
@@ -129,7 +136,11 @@ class Side:
 def write(side: Side, path: str, line: str) -> bool:
     if side.is_dir(path) or not (side.is_file(path) or side.has_room(path)):
         return False
-    side.put(path, (side.things[path].text or frozenset() if path in side.things else frozenset()) | {line})
+    side.put(
+        path,
+        (side.things[path].text or frozenset() if path in side.things else frozenset())
+        | {line},
+    )
     return True
 
 
@@ -161,13 +172,22 @@ def rename(side: Side, src: str, dst: str) -> bool:
 
 
 Op = tuple[str, str, str]
-OPS: dict[str, Callable[[Side, str, str], bool]] = {"write": write, "remove": remove, "make": make, "rename": rename}
+OPS: dict[str, Callable[[Side, str, str], bool]] = {
+    "write": write,
+    "remove": remove,
+    "make": make,
+    "rename": rename,
+}
 
 
 def ops_over(names: Iterable[str]) -> list[Op]:
     names = list(names)
-    single = [(verb, name, "") for verb in ("write", "remove", "make") for name in names]
-    return single + [("rename", src, dst) for src in names for dst in names if src != dst]
+    single = [
+        (verb, name, "") for verb in ("write", "remove", "make") for name in names
+    ]
+    return single + [
+        ("rename", src, dst) for src in names for dst in names if src != dst
+    ]
 
 
 def do(side: Side, op: Op, line: str) -> bool:
@@ -211,7 +231,11 @@ class World:
 
     def copy(self) -> "World":
         return replace(
-            self, local=self.local.copy(), remote=self.remote.copy(), base=dict(self.base), fetched=dict(self.fetched)
+            self,
+            local=self.local.copy(),
+            remote=self.remote.copy(),
+            base=dict(self.base),
+            fetched=dict(self.fetched),
         )
 
     def trees(self) -> tuple[Tree, Tree]:
@@ -219,14 +243,24 @@ class World:
         known = self.base.keys() | self.local.things.keys() | self.remote.things.keys()
         gone_here = frozenset(known - self.local.things.keys())
         gone_there = frozenset(known - self.remote.things.keys())
-        here = Tree({path: self._local(thing) for path, thing in self.local.things.items()}, gone_here & self.absent[0])
-        there = {path: self._remote(path, thing) for path, thing in self.remote.things.items()}
+        here = Tree(
+            {path: self._local(thing) for path, thing in self.local.things.items()},
+            gone_here & self.absent[0],
+        )
+        there = {
+            path: self._remote(path, thing)
+            for path, thing in self.remote.things.items()
+        }
         remote = Tree(there, gone_there & self.absent[1])
         self.absent = (gone_here, gone_there)
         return here, remote
 
     def _local(self, thing: Thing) -> Node:
-        return Dir(thing.id) if thing.text is None else File(hash_of(thing.text), id=thing.id)
+        return (
+            Dir(thing.id)
+            if thing.text is None
+            else File(hash_of(thing.text), id=thing.id)
+        )
 
     def _remote(self, path: str, thing: Thing) -> Node:
         id = thing.id if self.ids else ""
@@ -237,11 +271,19 @@ class World:
 
     def alike(self) -> frozenset[tuple[str, str]]:
         """Pairs whose lines are half the same, as an engine finds them among its snapshots."""
-        ids = {was.local_id: path for path, was in self.base.items() if isinstance(was, BaseFile)}
+        ids = {
+            was.local_id: path
+            for path, was in self.base.items()
+            if isinstance(was, BaseFile)
+        }
         found = set()
         for path, thing in self.local.things.items():
             src = ids.get(thing.id)
-            was = self.base.get(src) if src and src != path and thing.text is not None else None
+            was = (
+                self.base.get(src)
+                if src and src != path and thing.text is not None
+                else None
+            )
             if src and thing.text is not None and isinstance(was, BaseFile):
                 old = set(was.hash.split())
                 if 2 * len(old & thing.text) >= len(old):
@@ -257,7 +299,11 @@ class World:
             self.base[path] = BaseFile(hash_of(there.text), there.tag, here.id, id)
 
     def carry(self, src: str, dst: str) -> None:
-        moved = {dst + path[len(src) :]: path for path in self.base if path == src or path.startswith(src + "/")}
+        moved = {
+            dst + path[len(src) :]: path
+            for path in self.base
+            if path == src or path.startswith(src + "/")
+        }
         for new, old in moved.items():
             self.base[new] = self.base.pop(old)
 
@@ -291,7 +337,10 @@ class World:
                 local.put(path, text)
                 self.record(path)
             case Merge():
-                text, fetched = self._file(local, path, action.hash), self._file(remote, path, action.tag)
+                text, fetched = (
+                    self._file(local, path, action.hash),
+                    self._file(remote, path, action.tag),
+                )
                 merged = text if hash_of(fetched) == action.base else text | fetched
                 local.put(path, merged)
                 if action.upload:
@@ -309,7 +358,10 @@ class World:
                 self.base.pop(path, None)
             case MakeRemoteDir() | MakeLocalDir():
                 (remote if isinstance(action, MakeRemoteDir) else local).mkdir(path)
-                here, there = (side.things[path].id if side.is_dir(path) else "" for side in (local, remote))
+                here, there = (
+                    side.things[path].id if side.is_dir(path) else ""
+                    for side in (local, remote)
+                )
                 self.base[path] = BaseDir(here, there if self.ids else "")
             case RemoveRemoteDir() | RemoveLocalDir():
                 (remote if isinstance(action, RemoveRemoteDir) else local).rmdir(path)
@@ -325,7 +377,11 @@ class World:
                 local.move(path, action.to)
                 self.carry(action.record, action.to) if action.record else None
             case KeepBoth():
-                side, expected = (local, action.hash) if action.side == "local" else (remote, action.tag)
+                side, expected = (
+                    (local, action.hash)
+                    if action.side == "local"
+                    else (remote, action.tag)
+                )
                 self._file(side, path, expected)
                 side.move(path, action.copy)
                 if isinstance(self.base.get(path), BaseFile):
@@ -372,7 +428,9 @@ def settle(
     refused = active = 0
     for number in range(most):
         here, there = world.trees()
-        made = planner(dict(world.base), here, there, replace(settings, alike=world.alike()))
+        made = planner(
+            dict(world.base), here, there, replace(settings, alike=world.alike())
+        )
         if not made.actions and not made.waiting:
             return Settled(active, refused, made)
         active += bool(made.actions)
@@ -388,16 +446,25 @@ def settle(
                     world.act(action)
                 except Refused:
                     refused += 1
-    raise AssertionError(f"not quiet after {most} passes: {made.actions} {dict(made.waiting)}")
+    raise AssertionError(
+        f"not quiet after {most} passes: {made.actions} {dict(made.waiting)}"
+    )
 
 
 def check(before: World, world: World) -> None:
     """What has to be true once it is quiet, given how both sides stood when the people stopped."""
     assert world.local.shape() == world.remote.shape(), "both sides are the same"
     assert world.base.keys() == world.local.things.keys(), "and recorded"
-    old = {line for was in before.base.values() if isinstance(was, BaseFile) for line in was.hash.split()}
+    old = {
+        line
+        for was in before.base.values()
+        if isinstance(was, BaseFile)
+        for line in was.hash.split()
+    }
     here, there, live = before.local.live(), before.remote.live(), world.local.live()
-    assert not (missing := (here - old) | (there - old)) - live, f"written on one side, not on both: {missing - live}"
+    assert not (missing := (here - old) | (there - old)) - live, (
+        f"written on one side, not on both: {missing - live}"
+    )
     assert not (old & here & there) - live, "nobody removed it"
     for path, was in before.base.items():
         if isinstance(was, BaseFile):
@@ -408,7 +475,10 @@ def _deleted_as_meant(path: str, was: BaseFile, before: World, world: World) -> 
     """A note deleted on one side and not touched on the other is gone."""
     lines = set(was.hash.split())
     for side, other in ((before.local, before.remote), (before.remote, before.local)):
-        untouched = side.is_file(path) and hash_of(side.things[path].text or frozenset()) == was.hash
+        untouched = (
+            side.is_file(path)
+            and hash_of(side.things[path].text or frozenset()) == was.hash
+        )
         if untouched and not lines & other.live() and _tag_same(side, path, was):
             assert not lines & world.local.live(), f"{path} was deleted, and came back"
 

@@ -53,13 +53,19 @@ def changed(change: Callable[[dict[str, dict[str, object]]], None]) -> Rewrite:
     def rewrite(answer: Response) -> Response:
         results = json.loads(answer.body)
         change(results)
-        return Response(answer.status, {"Content-Type": "application/json"}, json.dumps(results).encode())
+        return Response(
+            answer.status,
+            {"Content-Type": "application/json"},
+            json.dumps(results).encode(),
+        )
 
     return Rewrite(rewrite)
 
 
 def sent_in_bulk(cloud: Cloud) -> int:
-    return len([seen for seen in cloud.fake.requests("POST") if seen.path.endswith(BULK)])
+    return len(
+        [seen for seen in cloud.fake.requests("POST") if seen.path.endswith(BULK)]
+    )
 
 
 def assert_all_arrive_once(cloud: Cloud) -> None:
@@ -68,9 +74,14 @@ def assert_all_arrive_once(cloud: Cloud) -> None:
     assert len(files) == len(NOTES) + 2
 
 
-def test_the_first_upload_of_250_notes_takes_twelve_requests_and_its_folders(cloud: Cloud):
+def test_the_first_upload_of_250_notes_takes_twelve_requests_and_its_folders(
+    cloud: Cloud,
+):
     for number in range(250):
-        cloud.laptop.save(f"{number % 10}/{number}.md", f"# {number}\n\n- the lamp of night {number}\n")
+        cloud.laptop.save(
+            f"{number % 10}/{number}.md",
+            f"# {number}\n\n- the lamp of night {number}\n",
+        )
 
     report = cloud.laptop.turn()
 
@@ -91,7 +102,10 @@ def test_notes_in_bulk_have_their_tags_ids_and_times(cloud: Cloud):
     base = cloud.laptop.sync.book.base()
     for path in NOTES:
         file = cloud.fake.tree.file(path)
-        assert (base[path].tag, base[path].remote_id) == (f'"{file.etag}"', str(file.id))
+        assert (base[path].tag, base[path].remote_id) == (
+            f'"{file.etag}"',
+            str(file.id),
+        )
         assert 0 < cloud.clock.seconds() - file.mtime < 120
     assert cloud.puts() == 0
 
@@ -115,14 +129,24 @@ def test_an_edit_never_goes_up_in_bulk(cloud: Cloud):
     assert (sent_in_bulk(cloud), cloud.puts()) == (0, 20)
 
 
-@pytest.mark.parametrize("places", [["tea00.md"], ["tea00.md", "tea01.md"], ["tea07.md"], ["tea19.md"], list(NOTES)])
+@pytest.mark.parametrize(
+    "places",
+    [["tea00.md"], ["tea00.md", "tea01.md"], ["tea07.md"], ["tea19.md"], list(NOTES)],
+)
 @pytest.mark.parametrize("age", [0, 90, 400_000])
-def test_a_note_that_another_client_made_after_the_listing_loses_no_line(cloud: Cloud, places: list[str], age: int):
+def test_a_note_that_another_client_made_after_the_listing_loses_no_line(
+    cloud: Cloud, places: list[str], age: int
+):
     save_all(cloud)
 
     def make() -> None:
         for path in places:
-            bulk_upload(cloud.fake, path, f"- its {path}\n".encode(), mtime=int(cloud.clock.seconds()) - age)
+            bulk_upload(
+                cloud.fake,
+                path,
+                f"- its {path}\n".encode(),
+                mtime=int(cloud.clock.seconds()) - age,
+            )
 
     befall(cloud, Meanwhile(make))
     cloud.laptop.turn()
@@ -134,21 +158,30 @@ def test_a_note_that_another_client_made_after_the_listing_loses_no_line(cloud: 
         assert sorted(files[path].decode().splitlines()) == sorted([text.strip(), *its])
 
 
-def test_a_note_that_another_client_made_with_the_very_time_of_ours_loses_no_line(cloud: Cloud):
+def test_a_note_that_another_client_made_with_the_very_time_of_ours_loses_no_line(
+    cloud: Cloud,
+):
     save_all(cloud)
     cloud.laptop.remote._lag = 20
 
     def make() -> None:
-        bulk_upload(cloud.fake, "tea07.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 22)
+        bulk_upload(
+            cloud.fake, "tea07.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 22
+        )
 
     befall(cloud, Meanwhile(make))
     cloud.laptop.turn()
 
     assert cloud.fake.tree.file("tea07.md").mtime == int(cloud.clock.seconds()) - 22
-    assert sorted(cloud.together()["tea07.md"].decode().splitlines()) == ["- its", "- tea 7"]
+    assert sorted(cloud.together()["tea07.md"].decode().splitlines()) == [
+        "- its",
+        "- tea 7",
+    ]
 
 
-def test_a_note_made_while_the_request_is_worked_on_is_found_with_the_next_edit(cloud: Cloud):
+def test_a_note_made_while_the_request_is_worked_on_is_found_with_the_next_edit(
+    cloud: Cloud,
+):
     save_all(cloud)
     cloud.laptop.turn()
     file = cloud.fake.tree.file("tea05.md")
@@ -158,15 +191,29 @@ def test_a_note_made_while_the_request_is_worked_on_is_found_with_the_next_edit(
 
     cloud.laptop.turn()
 
-    assert sorted(cloud.together()["tea05.md"].decode().splitlines()) == ["- its", "- more", "- tea 5"]
+    assert sorted(cloud.together()["tea05.md"].decode().splitlines()) == [
+        "- its",
+        "- more",
+        "- tea 5",
+    ]
 
 
 @pytest.mark.parametrize(
     "fault",
-    [LoseAnswer(), LoseRequest(), CutRequest(700), CutRequest(-5), CutResponse(0), CutResponse(-20), CutResponse(300)],
+    [
+        LoseAnswer(),
+        LoseRequest(),
+        CutRequest(700),
+        CutRequest(-5),
+        CutResponse(0),
+        CutResponse(-20),
+        CutResponse(300),
+    ],
     ids=repr,
 )
-def test_a_line_that_breaks_in_the_request_loses_and_doubles_nothing(cloud: Cloud, fault: Fault):
+def test_a_line_that_breaks_in_the_request_loses_and_doubles_nothing(
+    cloud: Cloud, fault: Fault
+):
     save_all(cloud)
     befall(cloud, fault)
 
@@ -184,21 +231,29 @@ def test_a_lost_answer_after_which_another_client_writes_loses_no_line(cloud: Cl
     cloud.clock.pass_by(5)
     bulk_upload(cloud.fake, "tea03.md", b"- its\n")
 
-    assert sorted(cloud.together()["tea03.md"].decode().splitlines()) == ["- its", "- tea 3"]
+    assert sorted(cloud.together()["tea03.md"].decode().splitlines()) == [
+        "- its",
+        "- tea 3",
+    ]
 
 
 def test_a_note_made_after_the_listing_stays_when_the_answer_is_lost(cloud: Cloud):
     save_all(cloud)
 
     def make() -> None:
-        bulk_upload(cloud.fake, "tea03.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 900)
+        bulk_upload(
+            cloud.fake, "tea03.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 900
+        )
         befall(cloud, LoseAnswer())
 
     cloud.script.add(Meanwhile(make), method="PROPFIND")
     report = cloud.laptop.turn()
 
     assert report.failed
-    assert sorted(cloud.together()["tea03.md"].decode().splitlines()) == ["- its", "- tea 3"]
+    assert sorted(cloud.together()["tea03.md"].decode().splitlines()) == [
+        "- its",
+        "- tea 3",
+    ]
 
 
 def test_after_a_damaged_part_the_rest_goes_up_one_by_one(cloud: Cloud):
@@ -209,7 +264,9 @@ def test_after_a_damaged_part_the_rest_goes_up_one_by_one(cloud: Cloud):
         for path in sorted(NOTES)[10:]:
             del results[f"/{path}"]
             cloud.fake.tree.remove(path)
-        return Response(400, {"Content-Type": "application/json"}, json.dumps(results).encode())
+        return Response(
+            400, {"Content-Type": "application/json"}, json.dumps(results).encode()
+        )
 
     befall(cloud, Rewrite(stop_at_tenth))
     report = cloud.laptop.turn()
@@ -219,7 +276,9 @@ def test_after_a_damaged_part_the_rest_goes_up_one_by_one(cloud: Cloud):
 
 
 @pytest.mark.parametrize("status", [403, 404, 405, 413, 501, 507])
-def test_a_server_that_announces_bulk_and_refuses_it_is_used_without_it(cloud: Cloud, status: int):
+def test_a_server_that_announces_bulk_and_refuses_it_is_used_without_it(
+    cloud: Cloud, status: int
+):
     save_all(cloud)
     befall(cloud, {403: FORBIDDEN, 404: NOT_FOUND}.get(status, Answer(status)))
 
@@ -244,7 +303,9 @@ def test_a_server_that_announces_bulk_and_refuses_it_is_used_without_it(cloud: C
     ],
     ids=lambda answer: str(answer.status) + answer.body.decode()[:10],
 )
-def test_an_answer_that_tells_nothing_is_settled_by_comparing(cloud: Cloud, answer: Answer):
+def test_an_answer_that_tells_nothing_is_settled_by_comparing(
+    cloud: Cloud, answer: Answer
+):
     save_all(cloud)
     befall(cloud, answer)
 
@@ -289,24 +350,46 @@ def test_a_locked_note_of_another_client_is_merged_once_it_is_free(cloud: Cloud)
     cloud.fake.unlock("tea04.md")
 
     assert report.uploaded == 19
-    assert sorted(cloud.together()["tea04.md"].decode().splitlines()) == ["- its", "- tea 4"]
+    assert sorted(cloud.together()["tea04.md"].decode().splitlines()) == [
+        "- its",
+        "- tea 4",
+    ]
 
 
-def test_a_part_that_was_stored_although_the_answer_calls_it_an_error_is_settled(cloud: Cloud):
+def test_a_part_that_was_stored_although_the_answer_calls_it_an_error_is_settled(
+    cloud: Cloud,
+):
     save_all(cloud)
 
     def make() -> None:
-        bulk_upload(cloud.fake, "tea04.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 900)
-        befall(cloud, changed(lambda results: results.update({"/tea04.md": {"error": True, "message": "no time"}})))
+        bulk_upload(
+            cloud.fake, "tea04.md", b"- its\n", mtime=int(cloud.clock.seconds()) - 900
+        )
+        befall(
+            cloud,
+            changed(
+                lambda results: results.update(
+                    {"/tea04.md": {"error": True, "message": "no time"}}
+                )
+            ),
+        )
 
     cloud.script.add(Meanwhile(make), method="PROPFIND")
     cloud.laptop.turn()
 
-    assert sorted(cloud.together()["tea04.md"].decode().splitlines()) == ["- its", "- tea 4"]
+    assert sorted(cloud.together()["tea04.md"].decode().splitlines()) == [
+        "- its",
+        "- tea 4",
+    ]
 
 
 def test_names_that_a_header_would_change_go_up_one_by_one(cloud: Cloud):
-    odd = {"end.md ": "- space\n", "cafe\u0301.md": "- nfd\n", "tab\t.md": "- tab\n", "ümlaut €.md": "- plain\n"}
+    odd = {
+        "end.md ": "- space\n",
+        "cafe\u0301.md": "- nfd\n",
+        "tab\t.md": "- tab\n",
+        "ümlaut €.md": "- plain\n",
+    }
     save_all(cloud)
     for path, text in odd.items():
         cloud.laptop.save(path, text)
@@ -328,7 +411,11 @@ def test_notes_of_a_folder_that_could_not_be_made_wait_for_it(cloud: Cloud):
 
     assert sent_in_bulk(cloud) == 0
     files = cloud.together()
-    assert {path.removeprefix("new/"): raw.decode() for path, raw in files.items() if "/" in path} == NOTES
+    assert {
+        path.removeprefix("new/"): raw.decode()
+        for path, raw in files.items()
+        if "/" in path
+    } == NOTES
 
 
 def test_a_large_upload_is_cut_into_requests_of_a_mebibyte(cloud: Cloud):
@@ -338,7 +425,9 @@ def test_a_large_upload_is_cut_into_requests_of_a_mebibyte(cloud: Cloud):
     report = cloud.laptop.turn()
 
     assert report.uploaded == 20
-    sizes = [seen.size for seen in cloud.fake.requests("POST") if seen.path.endswith(BULK)]
+    sizes = [
+        seen.size for seen in cloud.fake.requests("POST") if seen.path.endswith(BULK)
+    ]
     assert len(sizes) == 3
     assert max(sizes) < 2**20 + 2**14
     assert cloud.laptop.files() == cloud.fake.files()
@@ -346,7 +435,10 @@ def test_a_large_upload_is_cut_into_requests_of_a_mebibyte(cloud: Cloud):
 
 def test_a_server_that_does_not_announce_bulk_is_not_asked(base: Path):
     cloud = Cloud(base)
-    cloud.script.add(Answer(200, {"Content-Type": "application/json"}, b'{"ocs": []}'), path="/cloud/capabilities")
+    cloud.script.add(
+        Answer(200, {"Content-Type": "application/json"}, b'{"ocs": []}'),
+        path="/cloud/capabilities",
+    )
     cloud.agreed()
     save_all(cloud)
     cloud.laptop.turn()

@@ -35,8 +35,15 @@ class Other:
         (self.folder / path).write_text(text)
 
     def files(self) -> dict[str, bytes]:
-        found = (path for path in self.folder.rglob("*") if path.is_file() and not path.name.startswith("."))
-        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in found}
+        found = (
+            path
+            for path in self.folder.rglob("*")
+            if path.is_file() and not path.name.startswith(".")
+        )
+        return {
+            path.relative_to(self.folder).as_posix(): path.read_bytes()
+            for path in found
+        }
 
 
 def step(device: Device) -> None:
@@ -63,19 +70,41 @@ def desktop(cloud: tuple[FakeNextcloud, str], base: Path) -> Other:
     fake, origin = cloud
     folder = base / "desktop"
     folder.mkdir()
-    command = ["nextcloudcmd", "--non-interactive", "-u", fake.user, "-p", fake.app_password, str(folder), origin]
+    command = [
+        "nextcloudcmd",
+        "--non-interactive",
+        "-u",
+        fake.user,
+        "-p",
+        fake.app_password,
+        str(folder),
+        origin,
+    ]
 
     def run() -> None:
         environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(base)}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+        done = subprocess.run(
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
         assert done.returncode == 0, done.stderr[-2000:]
 
     return Other(folder, run)
 
 
-def test_our_engine_and_the_desktop_client_share_a_folder(cloud: tuple[FakeNextcloud, str], desktop: Other, base: Path):
+def test_our_engine_and_the_desktop_client_share_a_folder(
+    cloud: tuple[FakeNextcloud, str], desktop: Other, base: Path
+):
     fake, origin = cloud
-    device = Device(base, "laptop", Nextcloud(origin + fake.dav_path, Account(fake.user, fake.app_password)), Clock())
+    device = Device(
+        base,
+        "laptop",
+        Nextcloud(origin + fake.dav_path, Account(fake.user, fake.app_password)),
+        Clock(),
+    )
     device.save("USER.md", "## Tea\n\n- green\n")
     device.save("notes/ours.md", "- ours\n")
     desktop.save("theirs.md", "- theirs\n")
@@ -106,7 +135,12 @@ def test_an_edit_that_the_desktop_client_puts_over_ours_in_the_same_moment_is_me
     cloud: tuple[FakeNextcloud, str], desktop: Other, base: Path
 ):
     fake, origin = cloud
-    device = Device(base, "laptop", Nextcloud(origin + fake.dav_path, Account(fake.user, fake.app_password)), Clock())
+    device = Device(
+        base,
+        "laptop",
+        Nextcloud(origin + fake.dav_path, Account(fake.user, fake.app_password)),
+        Clock(),
+    )
     device.save("USER.md", "## Tea\n\n- green\n")
     step(device)
     desktop.run()
@@ -125,22 +159,33 @@ def test_an_edit_that_the_desktop_client_puts_over_ours_in_the_same_moment_is_me
     assert device.text("USER.md") == fake.files()["USER.md"].decode()
 
 
-def test_our_engine_and_rclone_share_a_folder(base: Path, server_named: Callable[[str], Server]):
+def test_our_engine_and_rclone_share_a_folder(
+    base: Path, server_named: Callable[[str], Server]
+):
     if not shutil.which("rclone"):
         pytest.skip("rclone is not installed (Debian: rclone)")
     server = server_named("apache-digest")
     url = server.make_folder(f"rclone-{base.name}")
-    hidden = subprocess.run(["rclone", "obscure", server.password], capture_output=True, text=True, check=True)
+    hidden = subprocess.run(
+        ["rclone", "obscure", server.password],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     remote = f":webdav,url='{url}',user={server.user},pass={hidden.stdout.strip()}:"
     folder = base / "rclone"
     folder.mkdir()
 
     def rclone(*how: str) -> None:
         command = ["rclone", "--config", "/dev/null", "--checksum", *how]
-        subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_SECONDS)
+        subprocess.run(
+            command, check=True, capture_output=True, timeout=PATIENCE_SECONDS
+        )
 
     other = Other(folder, lambda: rclone("copy", remote, str(folder)))
-    device = Device(base, "laptop", WebDav(url, Account(server.user, server.password)), Clock())
+    device = Device(
+        base, "laptop", WebDav(url, Account(server.user, server.password)), Clock()
+    )
     device.save("USER.md", "## Tea\n\n- green\n")
     other.save("theirs.md", "- theirs\n")
     rclone("copy", str(folder), remote)
@@ -162,4 +207,6 @@ def test_our_engine_and_rclone_share_a_folder(base: Path, server_named: Callable
     assert device.text("theirs.md") == "- theirs\n- edited, longer\n"
     assert device.text("USER.md") == "## Tea\n\n- green\n- ours\n"
     assert set(device.files()) == {"USER.md", "theirs.md", "new/two.md"}
-    assert {path: raw for path, raw in other.files().items() if path != "new/one.md"} == device.files()
+    assert {
+        path: raw for path, raw in other.files().items() if path != "new/one.md"
+    } == device.files()

@@ -28,7 +28,9 @@ def test_hundreds_of_runs_in_a_crowd_lose_nothing(base: Path, seed: int):
 
 
 def never_asks(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Carrying, "_start_of_other", lambda self, path, was, fetched, now: None)
+    patch.setattr(
+        Carrying, "_start_of_other", lambda self, path, was, fetched, now: None
+    )
 
 
 def never_looks_behind(patch: pytest.MonkeyPatch) -> None:
@@ -40,7 +42,9 @@ def takes_every_text_for_read(patch: pytest.MonkeyPatch) -> None:
 
 
 def trusts_every_tag(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("vault_memory.sync.observe.remote_scan.hidden_writes", lambda *seen: frozenset())
+    patch.setattr(
+        "vault_memory.sync.observe.remote_scan.hidden_writes", lambda *seen: frozenset()
+    )
     never_looks_behind(patch)
 
 

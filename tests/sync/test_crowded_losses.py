@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.remote.servers.faults import EMPTY_200, NOT_FOUND, UNAVAILABLE, Answer, Duplicate, LoseAnswer, Meanwhile
+from tests.remote.servers.faults import (
+    EMPTY_200,
+    NOT_FOUND,
+    UNAVAILABLE,
+    Answer,
+    Duplicate,
+    LoseAnswer,
+    Meanwhile,
+)
 from tests.sync.clouded import bulk_upload
 from tests.sync.test_scenarios_servers import TEXT, Cloud
 
@@ -36,7 +44,9 @@ def write_over_the_laptops_line(cloud: Cloud) -> None:
 
 
 @pytest.mark.parametrize("typed", [True, False])
-def test_a_line_stays_when_another_device_reads_the_text_that_was_written_over_it(cloud: Cloud, typed: bool):
+def test_a_line_stays_when_another_device_reads_the_text_that_was_written_over_it(
+    cloud: Cloud, typed: bool
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.laptop.turn()
@@ -51,10 +61,14 @@ def test_a_line_stays_when_another_device_reads_the_text_that_was_written_over_i
     cloud.phone.turn()
     cloud.laptop.turn()
 
-    assert {"- green", "- mine", "- its", *(["- phone"] if typed else [])} <= lines(cloud.together()["USER.md"])
+    assert {"- green", "- mine", "- its", *(["- phone"] if typed else [])} <= lines(
+        cloud.together()["USER.md"]
+    )
 
 
-def test_a_line_stays_when_a_device_that_had_not_seen_it_writes_upon_the_text_over_it(cloud: Cloud):
+def test_a_line_stays_when_a_device_that_had_not_seen_it_writes_upon_the_text_over_it(
+    cloud: Cloud,
+):
     write_over_the_laptops_line(cloud)
     cloud.phone.turn()
     cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
@@ -63,10 +77,14 @@ def test_a_line_stays_when_a_device_that_had_not_seen_it_writes_upon_the_text_ov
     cloud.clock.pass_by(3)
     cloud.laptop.turn()
 
-    assert {"- green", "- mine", "- its", "- phone"} <= lines(cloud.together()["USER.md"])
+    assert {"- green", "- mine", "- its", "- phone"} <= lines(
+        cloud.together()["USER.md"]
+    )
 
 
-def test_a_line_stays_when_a_removal_makes_the_stale_text_equal_to_an_earlier_one(cloud: Cloud):
+def test_a_line_stays_when_a_removal_makes_the_stale_text_equal_to_an_earlier_one(
+    cloud: Cloud,
+):
     write_over_the_laptops_line(cloud)
     cloud.phone.turn()
     cloud.phone.save("USER.md", TEXT)
@@ -78,7 +96,9 @@ def test_a_line_stays_when_a_removal_makes_the_stale_text_equal_to_an_earlier_on
     assert {"- green", "- mine"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stays_that_was_joined_in_again_and_is_written_over_once_more(cloud: Cloud):
+def test_a_line_stays_that_was_joined_in_again_and_is_written_over_once_more(
+    cloud: Cloud,
+):
     write_over_the_laptops_line(cloud)
     cloud.laptop.turn()
     cloud.laptop.turn()
@@ -88,23 +108,31 @@ def test_a_line_stays_that_was_joined_in_again_and_is_written_over_once_more(clo
     cloud.clock.pass_by(3)
     cloud.laptop.turn()
 
-    assert {"- green", "- mine", "- its", "- more"} <= lines(cloud.together()["USER.md"])
+    assert {"- green", "- mine", "- its", "- more"} <= lines(
+        cloud.together()["USER.md"]
+    )
 
 
-def test_a_line_stays_when_the_merge_that_held_it_found_the_next_text_on_the_server(cloud: Cloud):
+def test_a_line_stays_when_the_merge_that_held_it_found_the_next_text_on_the_server(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.phone.save("USER.md", f"{TEXT}- phone\n")
     cloud.phone.turn()
     cloud.clock.pass_by(3)
     cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
-    cloud.script.add(Meanwhile(lambda: bulk_upload(cloud.fake, "USER.md", its())), "PUT")
+    cloud.script.add(
+        Meanwhile(lambda: bulk_upload(cloud.fake, "USER.md", its())), "PUT"
+    )
     cloud.laptop.turn()
 
     for _ in range(3):
         cloud.clock.pass_by(61)
         cloud.laptop.turn()
 
-    assert {"- green", "- mine", "- phone", "- its"} <= lines(cloud.together()["USER.md"])
+    assert {"- green", "- mine", "- phone", "- its"} <= lines(
+        cloud.together()["USER.md"]
+    )
 
 
 def test_two_devices_that_write_in_one_second_lose_no_line_to_each_other(cloud: Cloud):
@@ -123,7 +151,9 @@ def test_two_devices_that_write_in_one_second_lose_no_line_to_each_other(cloud: 
     assert {"- black", "- one", "- two"} <= lines(cloud.together()["USER.md"])
 
 
-def test_two_devices_that_write_in_one_second_lose_no_line_when_a_look_behind_comes_late(cloud: Cloud):
+def test_two_devices_that_write_in_one_second_lose_no_line_when_a_look_behind_comes_late(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", BLACK.encode())
     for device, lag in ((cloud.laptop, 7), (cloud.phone, 9)):
@@ -145,7 +175,9 @@ def test_two_devices_that_write_in_one_second_lose_no_line_when_a_look_behind_co
 
 
 @pytest.mark.parametrize("answered", [True, False])
-def test_a_line_stays_that_an_upload_overtakes_after_the_server_gave_all_files_new_tags(cloud: Cloud, answered: bool):
+def test_a_line_stays_that_an_upload_overtakes_after_the_server_gave_all_files_new_tags(
+    cloud: Cloud, answered: bool
+):
     cloud.agreed()
     cloud.fake.new_tags()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
@@ -167,7 +199,9 @@ def test_a_line_stays_behind_a_tag_that_comes_back(cloud: Cloud, seen: bool):
     if seen:
         cloud.laptop.turn()
     cloud.clock.pass_by(5)
-    cloud.fake.other_client_put("USER.md", BLACK.replace("black", "white").encode(), mtime=file.mtime)
+    cloud.fake.other_client_put(
+        "USER.md", BLACK.replace("black", "white").encode(), mtime=file.mtime
+    )
     cloud.fake.other_client_put("tea.md", b"- tea\n- milk\n")
     assert file.etag == tag
     cloud.laptop.save("USER.md", f"- mine\n{BLACK}")
@@ -178,12 +212,16 @@ def test_a_line_stays_behind_a_tag_that_comes_back(cloud: Cloud, seen: bool):
     assert {"- mine", "- white"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stays_that_was_written_over_by_an_upload_which_killed_the_server(cloud: Cloud):
+def test_a_line_stays_that_was_written_over_by_an_upload_which_killed_the_server(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", f"{TEXT}- seen\n".encode())
     cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
     now = int(cloud.clock.seconds())
-    cloud.fake.race_next_put(lambda: cloud.fake.other_client_put("USER.md", its("same"), mtime=now))
+    cloud.fake.race_next_put(
+        lambda: cloud.fake.other_client_put("USER.md", its("same"), mtime=now)
+    )
     cloud.fake.kill_next_put_at(9)
 
     for _ in range(3):
@@ -193,29 +231,39 @@ def test_a_line_stays_that_was_written_over_by_an_upload_which_killed_the_server
     assert {"- green", "- mine", "- same"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stays_that_stands_at_the_time_of_our_upload_below_half_of_another(cloud: Cloud):
+def test_a_line_stays_that_stands_at_the_time_of_our_upload_below_half_of_another(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.fake.other_client_put("USER.md", BLACK.encode())
     cloud.laptop.turn()
     cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
-    cloud.script.add(UNAVAILABLE, "PROPFIND", "/versions/", skip=1)  # the look behind the upload
+    cloud.script.add(
+        UNAVAILABLE, "PROPFIND", "/versions/", skip=1
+    )  # the look behind the upload
     cloud.laptop.turn()
     cloud.phone.turn()
     cloud.phone.save("USER.md", f"{BLACK}- mine\n- phone\n")
     ahead = cloud.fake.tree.file("USER.md").mtime
     cloud.clock.pass_by(ahead - int(cloud.clock.seconds()))
     stale = its(upon=f"{BLACK}- mine\n")
-    cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", stale, mtime=ahead))
+    cloud.fake.race_next_put(
+        lambda: bulk_upload(cloud.fake, "USER.md", stale, mtime=ahead)
+    )
     cloud.fake.kill_next_put_at(9)
 
     cloud.phone.turn()
     assert cloud.fake.tree.file("USER.md").versions[ahead] == stale
     cloud.laptop.turn()
 
-    assert {"- black", "- mine", "- phone", "- its"} <= lines(cloud.together()["USER.md"])
+    assert {"- black", "- mine", "- phone", "- its"} <= lines(
+        cloud.together()["USER.md"]
+    )
 
 
-def test_a_line_stays_when_an_empty_answer_comes_in_place_of_an_earlier_version(cloud: Cloud):
+def test_a_line_stays_when_an_empty_answer_comes_in_place_of_an_earlier_version(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
@@ -240,7 +288,9 @@ def overtake_a_line_behind_a_proxy(cloud: Cloud, instead: Answer, method: str) -
 
 
 @pytest.mark.parametrize("status", [404, 410, 403])
-def test_a_line_stays_when_a_proxy_says_that_there_are_no_versions(cloud: Cloud, status: int):
+def test_a_line_stays_when_a_proxy_says_that_there_are_no_versions(
+    cloud: Cloud, status: int
+):
     overtake_a_line_behind_a_proxy(cloud, replace(NOT_FOUND, status=status), "PROPFIND")
 
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
@@ -252,12 +302,16 @@ def test_a_line_stays_when_a_proxy_says_that_a_version_is_gone(cloud: Cloud):
     assert {"- green", "- mine", "- its"} <= lines(cloud.together()["USER.md"])
 
 
-def test_a_line_stays_when_a_proxy_takes_its_upload_and_a_text_of_its_length_stands_there(cloud: Cloud):
+def test_a_line_stays_when_a_proxy_takes_its_upload_and_a_text_of_its_length_stands_there(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.script.add(EMPTY_200, "PUT")
     write = Meanwhile(lambda: bulk_upload(cloud.fake, "USER.md", its("next")))
-    cloud.script.add(write, "PROPFIND", "USER.md")  # the question which tag the upload got
+    cloud.script.add(
+        write, "PROPFIND", "USER.md"
+    )  # the question which tag the upload got
     cloud.laptop.turn()
     cloud.phone.turn()
     cloud.phone.save("USER.md", cloud.phone.text("USER.md") + "- phone\n")
@@ -266,7 +320,9 @@ def test_a_line_stays_when_a_proxy_takes_its_upload_and_a_text_of_its_length_sta
     cloud.clock.pass_by(61)
     cloud.laptop.turn()
 
-    assert {"- green", "- mine", "- next", "- phone"} <= lines(cloud.together()["USER.md"])
+    assert {"- green", "- mine", "- next", "- phone"} <= lines(
+        cloud.together()["USER.md"]
+    )
 
 
 def test_a_new_note_arrives_at_the_path_of_one_that_was_renamed(cloud: Cloud):
@@ -286,7 +342,9 @@ def test_a_note_stays_that_the_server_left_out_of_two_listings(cloud: Cloud):
     cloud.agreed()
     for _ in range(2):
         cloud.fake.list_omits_once("USER.md")
-        cloud.fake.other_client_put("tea.md", cloud.fake.files()["tea.md"] + b"- more\n")
+        cloud.fake.other_client_put(
+            "tea.md", cloud.fake.files()["tea.md"] + b"- more\n"
+        )
         cloud.clock.pass_by(5)
         cloud.laptop.turn()
 
@@ -307,7 +365,9 @@ def test_devices_take_no_turns_about_the_order_of_records(cloud: Cloud):
     assert cloud.together()["log.jsonl"] == b'{"id": "1"}\n{"id": "3"}\n{"id": "2"}\n'
 
 
-def test_the_rest_of_an_upload_stays_when_another_device_renames_the_half_of_it(cloud: Cloud):
+def test_the_rest_of_an_upload_stays_when_another_device_renames_the_half_of_it(
+    cloud: Cloud,
+):
     cloud.agreed(USER=BLACK, tea="- tea\n")
     cloud.laptop.save("USER.md", f"{BLACK}- mine\n")
     cloud.fake.kill_next_put_at(len(TEXT) - 3)
@@ -322,11 +382,15 @@ def test_the_rest_of_an_upload_stays_when_another_device_renames_the_half_of_it(
 
 
 @pytest.mark.parametrize("written_upon", [True, False])
-def test_a_line_stays_when_a_proxy_sends_the_upload_over_it_a_second_time(cloud: Cloud, written_upon: bool):
+def test_a_line_stays_when_a_proxy_sends_the_upload_over_it_a_second_time(
+    cloud: Cloud, written_upon: bool
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
     cloud.fake.race_next_put(lambda: bulk_upload(cloud.fake, "USER.md", its()))
-    cloud.script.add(Duplicate(), "PUT")  # the second one is refused: the tag is that of the first one
+    cloud.script.add(
+        Duplicate(), "PUT"
+    )  # the second one is refused: the tag is that of the first one
     cloud.laptop.turn()
     assert "- its" not in lines(cloud.fake.files()["USER.md"])
     if written_upon:
@@ -341,7 +405,9 @@ def test_a_line_stays_when_a_proxy_sends_the_upload_over_it_a_second_time(cloud:
 
 
 @pytest.mark.parametrize("typed", [True, False])
-def test_a_line_stays_that_another_device_has_read_only_the_first_part_of(cloud: Cloud, typed: bool):
+def test_a_line_stays_that_another_device_has_read_only_the_first_part_of(
+    cloud: Cloud, typed: bool
+):
     cloud.agreed()
     whole = TEXT.replace("- green", "- mine\n- green")
     cloud.laptop.save("USER.md", whole)
@@ -351,7 +417,10 @@ def test_a_line_stays_that_another_device_has_read_only_the_first_part_of(cloud:
     cloud.phone.turn()
     assert cloud.phone.text("USER.md").endswith("- gre")
     if typed:
-        cloud.phone.save("USER.md", cloud.phone.text("USER.md").replace("## Tea\n", "## Tea\n- phone\n"))
+        cloud.phone.save(
+            "USER.md",
+            cloud.phone.text("USER.md").replace("## Tea\n", "## Tea\n- phone\n"),
+        )
     cloud.clock.pass_by(3)
     cloud.laptop.turn()
     cloud.fake.other_client_put("USER.md", cloud.fake.files()["USER.md"] + b"- its\n")
@@ -363,7 +432,9 @@ def test_a_line_stays_that_another_device_has_read_only_the_first_part_of(cloud:
     assert "- gre" not in texts
 
 
-def test_a_note_that_a_listing_leaves_out_is_not_taken_for_the_first_part_of_an_upload(cloud: Cloud):
+def test_a_note_that_a_listing_leaves_out_is_not_taken_for_the_first_part_of_an_upload(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.fake.other_client_put("tea.md", b"- tea\n- more\n")
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")

@@ -10,7 +10,9 @@ from vault_memory.remote.in_memory import NEXTCLOUD, PLAIN, RamServer
 
 @pytest.fixture(params=["plain", "nextcloud"])
 def two(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Device, Device]:
-    one, other, _ = pair(tmp_path, RamServer(traits=NEXTCLOUD if request.param == "nextcloud" else PLAIN))
+    one, other, _ = pair(
+        tmp_path, RamServer(traits=NEXTCLOUD if request.param == "nextcloud" else PLAIN)
+    )
     return one, other
 
 
@@ -21,7 +23,11 @@ def test_what_is_written_here_arrives_there(two: tuple[Device, Device]):
 
     one.settle((other,))
 
-    assert other.files() == one.files() == {"users/ann/USER.md": b"## Tea\n\n- green\n", "picture.png": b"\x89PNG\x00"}
+    assert (
+        other.files()
+        == one.files()
+        == {"users/ann/USER.md": b"## Tea\n\n- green\n", "picture.png": b"\x89PNG\x00"}
+    )
 
 
 def test_an_edit_on_either_side_arrives_on_the_other(two: tuple[Device, Device]):
@@ -49,7 +55,9 @@ def test_edits_on_both_sides_are_merged(two: tuple[Device, Device]):
     assert {"- green", "- black", "- rye"} <= set(one.text("USER.md").splitlines())
 
 
-def test_what_is_no_note_and_was_changed_on_both_sides_stays_twice(two: tuple[Device, Device]):
+def test_what_is_no_note_and_was_changed_on_both_sides_stays_twice(
+    two: tuple[Device, Device],
+):
     one, other = two
     one.save("picture.png", b"one")
     one.settle((other,))

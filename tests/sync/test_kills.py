@@ -49,7 +49,9 @@ class Counting:
 class Household:
     """A laptop that gets killed, a phone that does not, and somebody who writes on both."""
 
-    def __init__(self, base: Path, counting: Counting, who: tuple[str, str, str, str]) -> None:
+    def __init__(
+        self, base: Path, counting: Counting, who: tuple[str, str, str, str]
+    ) -> None:
         self.base, self.counting, self.who = base, counting, who
         self.random = random.Random(11)
         self.written: list[str] = []
@@ -57,7 +59,12 @@ class Household:
             (base / name / "vault" / "notes").mkdir(parents=True)
         command = [sys.executable, "-m", "tests.sync.passing"]
         self.processes = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
 
     def close(self) -> None:
@@ -68,14 +75,18 @@ class Household:
         for _ in range(4):
             line = f"- {name} {len(self.written)}\n"
             note = self.base / name / "vault" / f"notes/{self.random.randrange(12)}.md"
-            note.write_text((note.read_text() if note.exists() else "# Note\n\n") + line)
+            note.write_text(
+                (note.read_text() if note.exists() else "# Note\n\n") + line
+            )
             self.written.append(line)
 
     def write_many(self, name: str) -> None:
         """So many new notes that they go up in one request."""
         for _ in range(12):
             line = f"- {name} {len(self.written)}\n"
-            (self.base / name / "vault" / f"notes/new{len(self.written)}.md").write_text(line)
+            (
+                self.base / name / "vault" / f"notes/new{len(self.written)}.md"
+            ).write_text(line)
             self.written.append(line)
 
     def runs(self, name: str, *, over: int = 0) -> int:
@@ -95,23 +106,34 @@ class Household:
     def killed(self) -> None:
         """The laptop starts to sync, and dies over some request."""
         self.counting.before = self.random.random() < 0.5
-        assert self.runs("laptop", over=self.random.randrange(2, 30)) in (0, -signal.SIGKILL)
+        assert self.runs("laptop", over=self.random.randrange(2, 30)) in (
+            0,
+            -signal.SIGKILL,
+        )
 
     def finished(self, name: str) -> None:
         assert self.runs(name) == 0
 
     def files(self, name: str) -> dict[str, bytes]:
         vault = self.base / name / "vault"
-        return {path.relative_to(vault).as_posix(): path.read_bytes() for path in vault.rglob("*") if path.is_file()}
+        return {
+            path.relative_to(vault).as_posix(): path.read_bytes()
+            for path in vault.rglob("*")
+            if path.is_file()
+        }
 
 
-def lived_through(base: Path, counting: Counting, who: tuple[str, str, str, str]) -> dict[str, bytes]:
+def lived_through(
+    base: Path, counting: Counting, who: tuple[str, str, str, str]
+) -> dict[str, bytes]:
     with closing(Household(base, counting, who)) as home:
         return _lived_through(home)
 
 
 def _lived_through(home: Household) -> dict[str, bytes]:
-    home.finished("laptop")  # what it leaves of its first contact, when killed in it, is not what this is about
+    home.finished(
+        "laptop"
+    )  # what it leaves of its first contact, when killed in it, is not what this is about
     for number in range(KILLS):
         home.write("laptop")
         if number % 3 == 0:
@@ -126,7 +148,11 @@ def _lived_through(home: Household) -> dict[str, bytes]:
     assert here == there
     everything = b"".join(here.values()).decode()
     assert not [line for line in home.written if line not in everything]
-    assert not [path for path in here if not path.startswith("notes/") or "copy" in path or "/." in path]
+    assert not [
+        path
+        for path in here
+        if not path.startswith("notes/") or "copy" in path or "/." in path
+    ]
     return here
 
 
@@ -134,17 +160,28 @@ def test_ten_kills_on_a_nextcloud_lose_nothing(base: Path):
     fake = FakeNextcloud()
     counting = Counting(fake)
     with Front(counting) as front:
-        files = lived_through(base, counting, (front.url + fake.dav_path, fake.user, fake.app_password, "nextcloud"))
+        files = lived_through(
+            base,
+            counting,
+            (front.url + fake.dav_path, fake.user, fake.app_password, "nextcloud"),
+        )
     assert fake.files() == files
 
 
 @pytest.mark.deep
-def test_ten_kills_on_apache_lose_nothing(base: Path, server_named: Callable[[str], Server]):
+def test_ten_kills_on_apache_lose_nothing(
+    base: Path, server_named: Callable[[str], Server]
+):
     server = server_named("apache-digest")
     url = server.make_folder(f"kills-{base.name}")
     counting = Counting(Upstream(server.url.rstrip("/")))
     with Front(counting) as front:
         path = url.removeprefix(server.url.rstrip("/"))
-        files = lived_through(base, counting, (front.url + path, server.user, server.password, "webdav"))
+        files = lived_through(
+            base, counting, (front.url + path, server.user, server.password, "webdav")
+        )
     stored = server.root_dir / f"kills-{base.name}"
-    assert {path.relative_to(stored).as_posix(): path.read_bytes() for path in stored.rglob("*.*")} == files
+    assert {
+        path.relative_to(stored).as_posix(): path.read_bytes()
+        for path in stored.rglob("*.*")
+    } == files

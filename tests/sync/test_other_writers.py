@@ -39,11 +39,15 @@ def test_a_line_that_was_uploaded_survives_a_client_that_had_not_seen_it(
     cloud.laptop.turn()
 
     more = ["- more"] if typed_since else []
-    assert sorted(lines(cloud.together()["USER.md"])) == sorted([*TEXT.splitlines(), "- its", "- mine", *more])
+    assert sorted(lines(cloud.together()["USER.md"])) == sorted(
+        [*TEXT.splitlines(), "- its", "- mine", *more]
+    )
 
 
 @pytest.mark.parametrize("typed_since", [True, False])
-def test_a_note_that_was_made_here_survives_a_client_that_made_one_of_that_name(cloud: Cloud, typed_since: bool):
+def test_a_note_that_was_made_here_survives_a_client_that_made_one_of_that_name(
+    cloud: Cloud, typed_since: bool
+):
     cloud.agreed()
     cloud.laptop.save("day.md", "## Tea\n\n- mine\n")
     cloud.laptop.turn()
@@ -59,7 +63,9 @@ def test_a_note_that_was_made_here_survives_a_client_that_made_one_of_that_name(
     assert sorted(lines(cloud.together()["day.md"])) == expected
 
 
-def test_a_record_that_was_uploaded_survives_a_client_that_had_not_seen_it(cloud: Cloud):
+def test_a_record_that_was_uploaded_survives_a_client_that_had_not_seen_it(
+    cloud: Cloud,
+):
     cloud.laptop.save("log.jsonl", '{"id": "1"}\n')
     cloud.agreed()
     cloud.laptop.save("log.jsonl", '{"id": "1"}\n{"id": "2"}\n')
@@ -69,10 +75,16 @@ def test_a_record_that_was_uploaded_survives_a_client_that_had_not_seen_it(cloud
 
     cloud.laptop.turn()
 
-    assert sorted(lines(cloud.together()["log.jsonl"])) == ['{"id": "1"}', '{"id": "2"}', '{"id": "3"}']
+    assert sorted(lines(cloud.together()["log.jsonl"])) == [
+        '{"id": "1"}',
+        '{"id": "2"}',
+        '{"id": "3"}',
+    ]
 
 
-def test_a_line_that_somebody_takes_out_after_it_stood_for_a_while_does_not_come_back(cloud: Cloud):
+def test_a_line_that_somebody_takes_out_after_it_stood_for_a_while_does_not_come_back(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- milk\n")
     cloud.laptop.turn()
@@ -114,7 +126,9 @@ def overlapping(cloud: Cloud, path: str, raw: bytes, seconds: float) -> None:
 @pytest.mark.scenario("E102")
 @pytest.mark.parametrize("ask", [True, False])
 @pytest.mark.parametrize("seconds", [0, 1, 3])
-def test_of_two_uploads_that_pass_one_precondition_both_texts_stay(cloud: Cloud, seconds: float, ask: bool):
+def test_of_two_uploads_that_pass_one_precondition_both_texts_stay(
+    cloud: Cloud, seconds: float, ask: bool
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     overlapping(cloud, "USER.md", f"{TEXT}- its\n".encode(), seconds)
@@ -122,11 +136,15 @@ def test_of_two_uploads_that_pass_one_precondition_both_texts_stay(cloud: Cloud,
     report = cloud.laptop.turn(ask=ask)
 
     assert noted(report, "USER.md")
-    assert sorted(lines(cloud.together()["USER.md"])) == sorted([*TEXT.splitlines(), "- its", "- mine"])
+    assert sorted(lines(cloud.together()["USER.md"])) == sorted(
+        [*TEXT.splitlines(), "- its", "- mine"]
+    )
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 3])
-def test_nor_does_a_merge_write_over_an_upload_that_passed_with_it(cloud: Cloud, seconds: float):
+def test_nor_does_a_merge_write_over_an_upload_that_passed_with_it(
+    cloud: Cloud, seconds: float
+):
     cloud.agreed()
     bulk_upload(cloud.fake, "USER.md", f"- seen\n{TEXT}".encode())
     cloud.clock.pass_by(10)
@@ -139,7 +157,9 @@ def test_nor_does_a_merge_write_over_an_upload_that_passed_with_it(cloud: Cloud,
 
 
 @pytest.mark.parametrize("path", ["USER.md", "log.jsonl"])
-def test_a_text_that_was_read_stays_when_the_look_breaks_off_and_the_server_lets_it_go(cloud: Cloud, path: str):
+def test_a_text_that_was_read_stays_when_the_look_breaks_off_and_the_server_lets_it_go(
+    cloud: Cloud, path: str
+):
     texts = {"USER.md": TEXT, "log.jsonl": '{"id": "0"}\n'}
     for name, text in texts.items():
         cloud.laptop.save(name, text)
@@ -175,7 +195,9 @@ def test_nor_does_a_new_note_write_over_one_that_was_made_with_it(cloud: Cloud):
 
 @pytest.mark.parametrize("ask", [True, False])
 @pytest.mark.parametrize("edited", [True, False])
-def test_a_text_of_the_same_length_and_time_under_the_same_tag_is_seen(cloud: Cloud, edited: bool, ask: bool):
+def test_a_text_of_the_same_length_and_time_under_the_same_tag_is_seen(
+    cloud: Cloud, edited: bool, ask: bool
+):
     cloud.agreed()
     second = int(cloud.clock.seconds())
     bulk_upload(cloud.fake, "USER.md", f"{TEXT}- black\n".encode(), mtime=second)
@@ -192,10 +214,14 @@ def test_a_text_of_the_same_length_and_time_under_the_same_tag_is_seen(cloud: Cl
     cloud.clock.pass_by(15)
     cloud.laptop.turn(ask=ask)
 
-    assert {"- green", "- white", *(["- mine"] if edited else [])} <= set(lines(cloud.together()["USER.md"]))
+    assert {"- green", "- white", *(["- mine"] if edited else [])} <= set(
+        lines(cloud.together()["USER.md"])
+    )
 
 
-def test_a_line_of_ours_survives_a_text_that_came_to_stand_under_the_tag_of_our_upload(cloud: Cloud):
+def test_a_line_of_ours_survives_a_text_that_came_to_stand_under_the_tag_of_our_upload(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.clock.pass_by(15)
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
@@ -212,7 +238,9 @@ def test_a_line_of_ours_survives_a_text_that_came_to_stand_under_the_tag_of_our_
     assert {"- green", "- mine", "- its!"} <= set(lines(cloud.together()["USER.md"]))
 
 
-def test_a_line_of_ours_survives_a_client_that_had_not_seen_it_in_a_note_that_was_renamed(cloud: Cloud):
+def test_a_line_of_ours_survives_a_client_that_had_not_seen_it_in_a_note_that_was_renamed(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.clock.pass_by(15)
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
@@ -230,7 +258,9 @@ def test_a_line_of_ours_survives_a_client_that_had_not_seen_it_in_a_note_that_wa
 
 @pytest.mark.parametrize("typed_since", [True, False])
 @pytest.mark.parametrize("at", [0, 5, len(TEXT), len(TEXT) + 3])
-def test_an_upload_that_the_server_cut_short_is_sent_again(cloud: Cloud, at: int, typed_since: bool):
+def test_an_upload_that_the_server_cut_short_is_sent_again(
+    cloud: Cloud, at: int, typed_since: bool
+):
     cloud.agreed()
     whole = f"{BLACK}- mine\n"
     cloud.laptop.save("USER.md", whole)
@@ -249,7 +279,9 @@ def test_an_upload_that_the_server_cut_short_is_sent_again(cloud: Cloud, at: int
 
 
 @pytest.mark.parametrize("answered", [True, False])
-def test_a_line_that_somebody_adds_to_half_an_upload_removes_nothing_of_the_other_half(cloud: Cloud, answered: bool):
+def test_a_line_that_somebody_adds_to_half_an_upload_removes_nothing_of_the_other_half(
+    cloud: Cloud, answered: bool
+):
     cloud.agreed(USER=f"{BLACK}- white\n")
     cloud.laptop.save("USER.md", f"{BLACK}- white\n- mine\n")
     cloud.fake.cut_next_put_short_at(len(TEXT))
@@ -265,10 +297,14 @@ def test_a_line_that_somebody_adds_to_half_an_upload_removes_nothing_of_the_othe
     cloud.clock.pass_by(5)
     cloud.laptop.turn()
 
-    assert {"- its", "- green", "- black", "- white", "- mine"} <= set(lines(cloud.together()["USER.md"]))
+    assert {"- its", "- green", "- black", "- white", "- mine"} <= set(
+        lines(cloud.together()["USER.md"])
+    )
 
 
-def test_a_line_under_a_new_heading_survives_a_client_that_had_not_seen_it_and_made_that_heading(cloud: Cloud):
+def test_a_line_under_a_new_heading_survives_a_client_that_had_not_seen_it_and_made_that_heading(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}\n## Boats\n- mine\n")
     cloud.laptop.turn()
@@ -281,7 +317,9 @@ def test_a_line_under_a_new_heading_survives_a_client_that_had_not_seen_it_and_m
 
 
 @pytest.mark.parametrize("seconds", [30, 61])
-def test_an_upload_survives_a_text_of_its_length_and_time_that_a_device_comes_upon_late(cloud: Cloud, seconds: float):
+def test_an_upload_survives_a_text_of_its_length_and_time_that_a_device_comes_upon_late(
+    cloud: Cloud, seconds: float
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- mine\n")
     cloud.laptop.turn()
@@ -296,7 +334,9 @@ def test_an_upload_survives_a_text_of_its_length_and_time_that_a_device_comes_up
     assert {"- itss", "- green", "- mine"} <= set(lines(cloud.together()["USER.md"]))
 
 
-def test_a_server_that_cuts_every_upload_short_takes_no_line_from_here_and_is_named(cloud: Cloud):
+def test_a_server_that_cuts_every_upload_short_takes_no_line_from_here_and_is_named(
+    cloud: Cloud,
+):
     cloud.agreed()
     whole = f"{BLACK}- mine\n"
     cloud.laptop.save("USER.md", whole)
@@ -313,9 +353,13 @@ def test_a_server_that_cuts_every_upload_short_takes_no_line_from_here_and_is_na
 
 
 @pytest.mark.parametrize(
-    "shorter", [TEXT.encode(), b"## Tea\n", f"{TEXT}- black\n".encode(), b"# T\n"], ids=["last", "most", "some", "new"]
+    "shorter",
+    [TEXT.encode(), b"## Tea\n", f"{TEXT}- black\n".encode(), b"# T\n"],
+    ids=["last", "most", "some", "new"],
 )
-def test_lines_that_somebody_removed_at_the_end_are_gone_here_with_the_next_pass(cloud: Cloud, shorter: bytes):
+def test_lines_that_somebody_removed_at_the_end_are_gone_here_with_the_next_pass(
+    cloud: Cloud, shorter: bytes
+):
     cloud.laptop.save("USER.md", f"{BLACK}- white\n- red\n")
     cloud.agreed(tea="- tea\n")
     cloud.phone.save("USER.md", shorter)
@@ -329,7 +373,9 @@ def test_lines_that_somebody_removed_at_the_end_are_gone_here_with_the_next_pass
     assert len(cloud.fake.requests("GET")) == 1
 
 
-def test_a_text_that_ends_within_a_line_is_read_once_while_its_rest_is_waited_for(cloud: Cloud):
+def test_a_text_that_ends_within_a_line_is_read_once_while_its_rest_is_waited_for(
+    cloud: Cloud,
+):
     cloud.laptop.save("USER.md", f"{BLACK}- white\n- red\n")
     cloud.agreed(tea="- tea\n")
     cloud.fake.other_client_put("USER.md", f"{BLACK}- whi".encode())
@@ -345,7 +391,9 @@ def test_a_text_that_ends_within_a_line_is_read_once_while_its_rest_is_waited_fo
 
 @pytest.mark.parametrize("skew", [0, 1, 2, 5, 30, 3600, 2_000_000_000])
 @pytest.mark.parametrize("change", ["theirs", "mine", "both", "delete", "rename"])
-def test_a_time_in_the_future_costs_no_more_requests_than_another(cloud: Cloud, skew: int, change: str):
+def test_a_time_in_the_future_costs_no_more_requests_than_another(
+    cloud: Cloud, skew: int, change: str
+):
     cloud.agreed()
     user = cloud.laptop.vault / "USER.md"
     later = int(cloud.clock.seconds()) + skew
@@ -374,7 +422,9 @@ def test_a_time_in_the_future_makes_no_pass_list_all_folders(cloud: Cloud, skew:
     # A Nextcloud as it is installed lists one folder a request, not a whole tree.
     cloud.laptop.remote.traits = replace(cloud.laptop.remote.traits, infinity=False)
     cloud.laptop.save("USER.md", f"- mine\n{TEXT}")
-    cloud.fake.other_client_put("USER.md", BLACK.encode(), mtime=int(cloud.clock.seconds()) + skew)
+    cloud.fake.other_client_put(
+        "USER.md", BLACK.encode(), mtime=int(cloud.clock.seconds()) + skew
+    )
     requests = []
     for _ in range(12):
         cloud.clock.pass_by(0.34)
@@ -409,13 +459,20 @@ def test_an_edit_that_nobody_crossed_costs_three_requests(cloud: Cloud):
 
 
 WRITES: dict[str, Callable[[Cloud], None]] = {
-    "same second": lambda cloud: bulk_upload(cloud.fake, "USER.md", f"{BLACK}- its\n".encode()),
-    "later": lambda cloud: (cloud.clock.pass_by(5), bulk_upload(cloud.fake, "USER.md", f"{BLACK}- its\n".encode()))[1],
+    "same second": lambda cloud: bulk_upload(
+        cloud.fake, "USER.md", f"{BLACK}- its\n".encode()
+    ),
+    "later": lambda cloud: (
+        cloud.clock.pass_by(5),
+        bulk_upload(cloud.fake, "USER.md", f"{BLACK}- its\n".encode()),
+    )[1],
 }
 
 
 @pytest.mark.parametrize("when", list(WRITES))
-def test_what_is_written_between_our_look_and_our_upload_is_not_lost(cloud: Cloud, when: str):
+def test_what_is_written_between_our_look_and_our_upload_is_not_lost(
+    cloud: Cloud, when: str
+):
     cloud.agreed(USER=BLACK)
     cloud.laptop.save("USER.md", f"- mine\n{BLACK}")
     cloud.script.add(Meanwhile(lambda: WRITES[when](cloud)), "PUT")

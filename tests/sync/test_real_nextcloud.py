@@ -22,7 +22,11 @@ from vault_memory.remote.http_transport import Account
 from vault_memory.remote.nextcloud import Nextcloud
 from vault_memory.remote.remotes import find
 
-NAMES = ("VAULT_MEMORY_TEST_NEXTCLOUD_URL", "VAULT_MEMORY_TEST_NEXTCLOUD_USER", "VAULT_MEMORY_TEST_NEXTCLOUD_PASSWORD")
+NAMES = (
+    "VAULT_MEMORY_TEST_NEXTCLOUD_URL",
+    "VAULT_MEMORY_TEST_NEXTCLOUD_USER",
+    "VAULT_MEMORY_TEST_NEXTCLOUD_PASSWORD",
+)
 UNNAMED = f"no Nextcloud is named by {', '.join(NAMES)}"
 TAGS_AGE = 0.7
 """Seconds between the last passes: a tag is relied on when it is two seconds old"""
@@ -43,13 +47,20 @@ class Unconditional:
         if path in self.open and chance.random() < 0.5:
             line = f"- {self.ledger.line()}\n".encode()
             self._put(path, self.open.pop(path) + line)
-        elif (answer := self.session.get(f"{self.url}/{path}", timeout=60)).status_code == 200:
+        elif (
+            answer := self.session.get(f"{self.url}/{path}", timeout=60)
+        ).status_code == 200:
             self.open[path] = answer.content
 
     def _put(self, path: str, raw: bytes) -> None:
-        while (answer := self.session.put(f"{self.url}/{path}", data=raw, timeout=60)).status_code == 423:
+        while (
+            answer := self.session.put(f"{self.url}/{path}", data=raw, timeout=60)
+        ).status_code == 423:
             time.sleep(0.2)
-        if answer.status_code not in (201, 204):  # its folder was removed: nothing was saved
+        if answer.status_code not in (
+            201,
+            204,
+        ):  # its folder was removed: nothing was saved
             self.ledger.saved.discard(raw.decode().rsplit("- ", 1)[1].strip())
 
 
@@ -62,15 +73,28 @@ def run(base: Path, url: str, account: Account, seed: int, steps: int) -> None:
     try:
         with requests.Session() as session:
             session.auth = (account.user, account.password)
-            world = World(base, seed, lambda name: Nextcloud(folder, account), Clock(), trouble=0.0)
+            world = World(
+                base,
+                seed,
+                lambda name: Nextcloud(folder, account),
+                Clock(),
+                trouble=0.0,
+            )
             world.rest = lambda: time.sleep(TAGS_AGE)
             third = Unconditional(folder, session, world.ledger)
             world.keep_all()
-            world.run(steps, lambda chance: third(chance) if chance.random() < 0.3 else None)
+            world.run(
+                steps, lambda chance: third(chance) if chance.random() < 0.3 else None
+            )
             world.settle()
             world.check()
     finally:
-        top.send("clean", folder.rpartition("/")[2], headers=("X-NC-Skip-Trashbin: true",), folder=True)
+        top.send(
+            "clean",
+            folder.rpartition("/")[2],
+            headers=("X-NC-Skip-Trashbin: true",),
+            folder=True,
+        )
         top.close()
 
 
@@ -92,7 +116,9 @@ def fake() -> Iterator[tuple[str, Account]]:
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("seed", range(3))
-def test_a_real_nextcloud_with_a_third_writer_loses_no_line(base: Path, named: tuple[str, Account], seed: int):
+def test_a_real_nextcloud_with_a_third_writer_loses_no_line(
+    base: Path, named: tuple[str, Account], seed: int
+):
     run(base, *named, seed, STEPS)
 
 

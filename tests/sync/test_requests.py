@@ -17,7 +17,11 @@ from vault_memory.remote.http_transport import Account
 from vault_memory.remote.in_memory import PLAIN, RamRemote, RamServer
 from vault_memory.remote.nextcloud import Nextcloud
 
-NOTES = {f"{folder}{number}.md": f"- {folder} {number}\n" for folder in ("", "a/", "a/b/") for number in range(3)}
+NOTES = {
+    f"{folder}{number}.md": f"- {folder} {number}\n"
+    for folder in ("", "a/", "a/b/")
+    for number in range(3)
+}
 LEVELS = replace(PLAIN, infinity=False)
 """As most servers: a listing is of one folder"""
 
@@ -33,7 +37,12 @@ class LevelsOnly(RamRemote):
 def on_ram(base: Path, traits: Capabilities) -> Device:
     clock = Clock()
     server = RamServer(traits=traits, clock=clock.seconds)
-    return Device(base, "laptop", RamRemote(server) if traits.infinity else LevelsOnly(server), clock)
+    return Device(
+        base,
+        "laptop",
+        RamRemote(server) if traits.infinity else LevelsOnly(server),
+        clock,
+    )
 
 
 def on_nextcloud(base: Path) -> Device:
@@ -83,7 +92,9 @@ def test_an_idle_pass_asks_once_or_once_for_each_folder(device: Device, kind: st
 
 
 @pytest.mark.parametrize(("size", "most"), [(100, 4), (20_000, 6)])
-def test_an_edited_note_with_the_pass_that_verifies_it(device: Device, kind: str, size: int, most: int):
+def test_an_edited_note_with_the_pass_that_verifies_it(
+    device: Device, kind: str, size: int, most: int
+):
     device.save("a/0.md", "- text\n" * (size // 7))
     settled(device)
     device.save("a/0.md", "- text\n" * (size // 7) + "- more\n")
@@ -95,7 +106,9 @@ def test_an_edited_note_with_the_pass_that_verifies_it(device: Device, kind: str
     assert asked(device) == IDLE[kind]
 
 
-def test_an_edit_on_the_server_costs_a_look_a_listing_and_a_download(device: Device, kind: str):
+def test_an_edit_on_the_server_costs_a_look_a_listing_and_a_download(
+    device: Device, kind: str
+):
     other = another(device)
     other.sync.turn(other.clock.now)
     settled(other)
@@ -123,7 +136,9 @@ def another(device: Device) -> Device:
     return Device(base, "phone", connected(adapter.app), device.clock)
 
 
-def test_where_folders_have_tags_and_all_of_it_is_too_much_an_edit_costs_two_and_its_depth(base: Path):
+def test_where_folders_have_tags_and_all_of_it_is_too_much_an_edit_costs_two_and_its_depth(
+    base: Path,
+):
     clock = Clock()
     fake = FakeNextcloud(clock=clock.seconds)
     device = Device(base, "laptop", connected(fake), clock)
@@ -140,7 +155,9 @@ def test_where_folders_have_tags_and_all_of_it_is_too_much_an_edit_costs_two_and
     assert report.requests <= 2 + 3
 
 
-def test_the_first_upload_of_a_thousand_notes_is_one_request_a_note_over_few_connections(base: Path):
+def test_the_first_upload_of_a_thousand_notes_is_one_request_a_note_over_few_connections(
+    base: Path,
+):
     fake = FakeNextcloud()
     addresses = set()
 
@@ -150,7 +167,9 @@ def test_the_first_upload_of_a_thousand_notes_is_one_request_a_note_over_few_con
             return fake.handle(method, path, headers, body, address=address)
 
     with Front(Seen()) as front:
-        remote = Nextcloud(front.url + fake.dav_path, Account(fake.user, fake.app_password))
+        remote = Nextcloud(
+            front.url + fake.dav_path, Account(fake.user, fake.app_password)
+        )
         device = Device(base, "laptop", remote, Clock())
         for number in range(1000):
             device.save(f"{number % 20}/{number}.md", f"- {number}\n" * 80)

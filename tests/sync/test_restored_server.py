@@ -27,7 +27,9 @@ class Cloud:
         self.laptop.settle((self.phone,))
         self.clock.pass_by(60)
 
-    def backed_up_and_written_since(self, changed: int = 4, new: int = 2) -> dict[str, bytes]:
+    def backed_up_and_written_since(
+        self, changed: int = 4, new: int = 2
+    ) -> dict[str, bytes]:
         self.fake.back_up()
         self.clock.pass_by(3600)
         for note in NOTES[:changed]:
@@ -86,7 +88,9 @@ def test_what_was_written_since_the_backup_stays_here_until_a_person_answers(
 
 
 @pytest.mark.scenario("E94")
-def test_a_no_puts_the_texts_from_here_up_again_and_other_devices_get_them(cloud: Cloud):
+def test_a_no_puts_the_texts_from_here_up_again_and_other_devices_get_them(
+    cloud: Cloud,
+):
     expected = cloud.backed_up_and_written_since()
     cloud.restore()
     cloud.passes()
@@ -100,7 +104,9 @@ def test_a_no_puts_the_texts_from_here_up_again_and_other_devices_get_them(cloud
 
 
 @pytest.mark.scenario("E94")
-def test_a_yes_takes_the_earlier_texts_and_what_was_here_is_in_the_history(cloud: Cloud):
+def test_a_yes_takes_the_earlier_texts_and_what_was_here_is_in_the_history(
+    cloud: Cloud,
+):
     newer = cloud.backed_up_and_written_since()
     cloud.restore()
     cloud.passes()
@@ -112,14 +118,18 @@ def test_a_yes_takes_the_earlier_texts_and_what_was_here_is_in_the_history(cloud
     assert cloud.laptop.text(NOTES[0]) == f"# {NOTES[0]}\n\n- first\n"
     assert cloud.laptop.writer is not None
     snapshots = cloud.laptop.writer.snapshots
-    kept = [snapshots.bytes_of(version.revision) for version in snapshots.chain(NOTES[0])]
+    kept = [
+        snapshots.bytes_of(version.revision) for version in snapshots.chain(NOTES[0])
+    ]
     assert newer[NOTES[0]] in kept
     cloud.laptop.save(NOTES[0], "# Later\n")
     assert cloud.laptop.settle()[-1].held == ()
 
 
 @pytest.mark.scenario("E94")
-def test_a_line_that_was_written_here_meanwhile_is_not_lost_by_either_answer(cloud: Cloud):
+def test_a_line_that_was_written_here_meanwhile_is_not_lost_by_either_answer(
+    cloud: Cloud,
+):
     cloud.backed_up_and_written_since()
     cloud.restore()
     cloud.laptop.save(NOTES[0], cloud.laptop.text(NOTES[0]) + "- while it was held\n")
@@ -129,17 +139,22 @@ def test_a_line_that_was_written_here_meanwhile_is_not_lost_by_either_answer(clo
     cloud.answer(refuse_restore=True)
 
     assert (
-        cloud.fake.files()[NOTES[0]] == f"# {NOTES[0]}\n\n- first\n- since the backup\n- while it was held\n".encode()
+        cloud.fake.files()[NOTES[0]]
+        == f"# {NOTES[0]}\n\n- first\n- since the backup\n- while it was held\n".encode()
     )
 
 
 @pytest.mark.scenario("E94")
-def test_a_line_that_another_device_adds_to_an_earlier_text_does_not_let_it_go(cloud: Cloud):
+def test_a_line_that_another_device_adds_to_an_earlier_text_does_not_let_it_go(
+    cloud: Cloud,
+):
     cloud.backed_up_and_written_since()
     cloud.restore()
     cloud.passes()
     for note in NOTES[:4]:
-        cloud.fake.other_client_put(note, cloud.fake.files()[note] + b"- from the browser\n")
+        cloud.fake.other_client_put(
+            note, cloud.fake.files()[note] + b"- from the browser\n"
+        )
 
     cloud.passes()
     assert all("- since the backup\n" in cloud.laptop.text(note) for note in NOTES[:4])
@@ -147,7 +162,9 @@ def test_a_line_that_another_device_adds_to_an_earlier_text_does_not_let_it_go(c
 
     for note in NOTES[:4]:
         assert cloud.fake.files()[note] == cloud.laptop.files()[note]
-        assert {"- since the backup", "- from the browser"} <= set(cloud.laptop.text(note).splitlines())
+        assert {"- since the backup", "- from the browser"} <= set(
+            cloud.laptop.text(note).splitlines()
+        )
 
 
 @pytest.mark.scenario("E94")
@@ -164,7 +181,9 @@ def test_it_is_still_held_after_a_restart(cloud: Cloud):
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_an_old_version_that_a_person_brings_back_on_purpose_comes_as_any_edit(cloud: Cloud, number: int):
+def test_an_old_version_that_a_person_brings_back_on_purpose_comes_as_any_edit(
+    cloud: Cloud, number: int
+):
     cloud.backed_up_and_written_since(new=0)
     for note in NOTES[:number]:
         cloud.fake.other_client_put(note, f"# {note}\n\n- first\n".encode())
@@ -172,7 +191,9 @@ def test_an_old_version_that_a_person_brings_back_on_purpose_comes_as_any_edit(c
     report = cloud.passes()
 
     assert not report.held
-    assert [cloud.laptop.text(note) for note in NOTES[:number]] == [f"# {note}\n\n- first\n" for note in NOTES[:number]]
+    assert [cloud.laptop.text(note) for note in NOTES[:number]] == [
+        f"# {note}\n\n- first\n" for note in NOTES[:number]
+    ]
 
 
 def with_line(raw: bytes) -> bytes:
@@ -184,7 +205,9 @@ def shorter(raw: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("edit", [with_line, shorter])
-def test_many_new_texts_are_downloaded_and_none_is_asked_for_twice(cloud: Cloud, edit: Callable[[bytes], bytes]):
+def test_many_new_texts_are_downloaded_and_none_is_asked_for_twice(
+    cloud: Cloud, edit: Callable[[bytes], bytes]
+):
     cloud.backed_up_and_written_since(new=0)
     for note in NOTES[1:]:
         cloud.fake.other_client_put(note, edit(cloud.fake.files()[note]))

@@ -36,7 +36,9 @@ def bot_adds(device: Device, path: str, line: str) -> None:
 
 
 @pytest.mark.scenario("D74")
-def test_a_note_that_another_program_has_put_off_loading_is_neither_deleted_nor_loaded(cloud: Cloud):
+def test_a_note_that_another_program_has_put_off_loading_is_neither_deleted_nor_loaded(
+    cloud: Cloud,
+):
     cloud.agreed()
     (cloud.laptop.vault / "tea.md").rename(cloud.laptop.vault / ".tea.md.icloud")
 
@@ -51,7 +53,9 @@ def test_a_note_that_another_program_has_put_off_loading_is_neither_deleted_nor_
 
 
 @pytest.mark.scenario("D75")
-@pytest.mark.parametrize("name", [".tea.md.~abc", ".syncthing.tea.md.tmp", "tea.md.part", "tea.md~"])
+@pytest.mark.parametrize(
+    "name", [".tea.md.~abc", ".syncthing.tea.md.tmp", "tea.md.part", "tea.md~"]
+)
 def test_what_other_programs_have_half_loaded_does_not_travel(cloud: Cloud, name: str):
     cloud.agreed()
     cloud.laptop.save(name, "- hal")
@@ -66,7 +70,10 @@ def test_what_other_programs_have_half_loaded_does_not_travel(cloud: Cloud, name
 @pytest.mark.scenario("D76")
 def test_two_bots_that_note_the_same_on_one_day_make_one_item_of_it(cloud: Cloud):
     cloud.agreed()
-    for device, own in ((cloud.laptop, "- has a laptop"), (cloud.phone, "- has a phone")):
+    for device, own in (
+        (cloud.laptop, "- has a laptop"),
+        (cloud.phone, "- has a phone"),
+    ):
         bot_adds(device, "USER.md", "- likes oolong (2026-11-22)")
         bot_adds(device, "USER.md", own)
 
@@ -82,12 +89,17 @@ def test_two_bots_that_note_the_same_on_one_day_make_one_item_of_it(cloud: Cloud
 
 
 @pytest.mark.scenario("D77")
-def test_a_device_that_was_away_for_a_month_brings_its_edits_and_nothing_that_was_deleted(cloud: Cloud):
+def test_a_device_that_was_away_for_a_month_brings_its_edits_and_nothing_that_was_deleted(
+    cloud: Cloud,
+):
     items = "".join(f"- item {number}\n" for number in range(12))
     cloud.agreed(USER="## Tea\n\n" + items, tea="- tea\n", gone="- gone\n")
     for day in range(30):
         cloud.clock.pass_by(86_400)
-        text = cloud.laptop.text("USER.md").replace(f"- item {day}\n", "") + f"- day {day}\n"
+        text = (
+            cloud.laptop.text("USER.md").replace(f"- item {day}\n", "")
+            + f"- day {day}\n"
+        )
         cloud.laptop.save("USER.md", text)
         if day == 3:
             (cloud.laptop.vault / "gone.md").unlink()
@@ -102,7 +114,9 @@ def test_a_device_that_was_away_for_a_month_brings_its_edits_and_nothing_that_wa
 
     lines = files["USER.md"].decode().splitlines()
     assert [line for line in lines if line.startswith("- item")] == []
-    assert [f"- day {day}" for day in range(30)] == [line for line in lines if line.startswith("- day")]
+    assert [f"- day {day}" for day in range(30)] == [
+        line for line in lines if line.startswith("- day")
+    ]
     assert "- from the phone" in lines
     assert set(files) == {"USER.md", "tea.md"}
 
@@ -112,7 +126,12 @@ def test_the_marker_and_the_state_never_travel(base: Path):
     clock = Clock()
     fake = FakeNextcloud(clock=clock.seconds)
     device = Device(base, "laptop", connected(fake), clock)
-    for name in (".vault-memory", ".vault-memory.lease", ".vault-memory/sync.sqlite", "notes/.vault-memory"):
+    for name in (
+        ".vault-memory",
+        ".vault-memory.lease",
+        ".vault-memory/sync.sqlite",
+        "notes/.vault-memory",
+    ):
         if "/" in name and (device.vault / name.partition("/")[0]).is_file():
             continue
         device.save(name, "ours")
@@ -137,7 +156,9 @@ def test_two_programs_that_rewrite_a_note_in_turns_are_stopped(cloud: Cloud):
         cloud.fake.other_client_put("USER.md", f"{TEXT}- its {number}\n".encode())
         reports.append(cloud.laptop.turn())
 
-    stopped = [at for at, report in enumerate(reports) if "USER.md" in dict(report.skipped)]
+    stopped = [
+        at for at, report in enumerate(reports) if "USER.md" in dict(report.skipped)
+    ]
     assert stopped
     assert "in turns" in dict(reports[stopped[0]].skipped)["USER.md"]
     assert len([one for one in reports[: stopped[0]] if one.acted]) <= 9
@@ -190,7 +211,10 @@ def test_names_that_the_server_takes_for_one_are_both_kept(cloud: Cloud):
 
     for device in (cloud.laptop, cloud.phone):
         texts = b"".join(device.files().values())
-        assert all(word in texts for word in (b"- composed", b"- decomposed", b"- upper", b"- lower"))
+        assert all(
+            word in texts
+            for word in (b"- composed", b"- decomposed", b"- upper", b"- lower")
+        )
 
 
 @pytest.mark.scenario("F109")
@@ -264,7 +288,9 @@ def test_a_note_that_is_no_longer_synced_is_not_deleted(base: Path, excluded: bo
 
 
 @pytest.mark.scenario("H120")
-def test_a_folder_swapped_for_a_link_during_the_pass_lets_nothing_out(cloud: Cloud, base: Path):
+def test_a_folder_swapped_for_a_link_during_the_pass_lets_nothing_out(
+    cloud: Cloud, base: Path
+):
     cloud.laptop.save("notes/a.md", "- a\n")
     cloud.agreed()
     outside = base / "outside"
@@ -284,7 +310,9 @@ def test_a_folder_swapped_for_a_link_during_the_pass_lets_nothing_out(cloud: Clo
         cloud.laptop.turn()
         cloud.clock.pass_by(61)
 
-    assert {path.name: path.read_text() for path in outside.iterdir()} == {"a.md": "- secret\n"}
+    assert {path.name: path.read_text() for path in outside.iterdir()} == {
+        "a.md": "- secret\n"
+    }
     assert b"- secret" not in b"".join(cloud.fake.files().values())
     assert "notes/a.md" in cloud.fake.files()
 
@@ -292,9 +320,18 @@ def test_a_folder_swapped_for_a_link_during_the_pass_lets_nothing_out(cloud: Clo
 @pytest.mark.scenario("H119")
 @pytest.mark.parametrize(
     "evil",
-    ["../evil.md", "%2e%2e%2fevil.md", "..%5cevil.md", "%2Fevil.md", "%252e%252e%252fevil.md", "a/../../evil.md"],
+    [
+        "../evil.md",
+        "%2e%2e%2fevil.md",
+        "..%5cevil.md",
+        "%2Fevil.md",
+        "%252e%252e%252fevil.md",
+        "a/../../evil.md",
+    ],
 )
-def test_a_listing_that_points_out_of_the_folder_writes_nothing_there(base: Path, evil: str):
+def test_a_listing_that_points_out_of_the_folder_writes_nothing_there(
+    base: Path, evil: str
+):
     clock = Clock()
     fake = FakeNextcloud(clock=clock.seconds)
     script = Script()
@@ -311,12 +348,19 @@ def test_a_listing_that_points_out_of_the_folder_writes_nothing_there(base: Path
 
     fresh = {path for path in base.rglob("*") if "state" not in path.parts} - before
     assert all(path.is_relative_to(device.vault) for path in fresh)
-    assert not [path for path in base.rglob("evil.md") if not path.is_relative_to(device.vault)]
+    assert not [
+        path for path in base.rglob("evil.md") if not path.is_relative_to(device.vault)
+    ]
 
 
 @pytest.mark.scenario("H124")
 @pytest.mark.parametrize(
-    "crafted", ["users/nell/USER.md", "users/../users/nell/USER.md", "users/mira%2F..%2Fnell/USER.md"]
+    "crafted",
+    [
+        "users/nell/USER.md",
+        "users/../users/nell/USER.md",
+        "users/mira%2F..%2Fnell/USER.md",
+    ],
 )
 def test_paths_of_one_user_never_reach_the_files_of_another(base: Path, crafted: str):
     clock = Clock()
@@ -329,7 +373,11 @@ def test_paths_of_one_user_never_reach_the_files_of_another(base: Path, crafted:
     device.save("USER.md", TEXT)
     device.settle()
     fake.other_client_put("placeholder.md", b"- theirs\n")
-    script.add(replaced(b"placeholder.md", f"../nell/{crafted}".encode()), "PROPFIND", times=None)
+    script.add(
+        replaced(b"placeholder.md", f"../nell/{crafted}".encode()),
+        "PROPFIND",
+        times=None,
+    )
     device.save("USER.md", TEXT + "- more\n")
 
     for _ in range(3):

@@ -24,7 +24,12 @@ from tests.remote.servers.nextcloud import FakeNextcloud
 from tests.sync.clouded import connected
 from tests.sync.devices import Clock, Device
 from vault_memory.remote.nextcloud import Nextcloud
-from vault_memory.remote.remote_errors import RemoteBusy, RemoteError, RootMissing, Unauthorised
+from vault_memory.remote.remote_errors import (
+    RemoteBusy,
+    RemoteError,
+    RootMissing,
+    Unauthorised,
+)
 from vault_memory.sync.engine import Report
 from vault_memory.sync.settings import Settings
 
@@ -38,7 +43,12 @@ class Cloud:
         self.clock = Clock()
         self.fake = FakeNextcloud(clock=self.clock.seconds)
         self.script = Script()
-        self.laptop = Device(base, "laptop", connected(self.fake, Faulty(self.fake, self.script)), self.clock)
+        self.laptop = Device(
+            base,
+            "laptop",
+            connected(self.fake, Faulty(self.fake, self.script)),
+            self.clock,
+        )
         self.phone = Device(base, "phone", connected(self.fake), self.clock)
 
     def agreed(self, **texts: str) -> None:
@@ -66,7 +76,9 @@ def cloud(base: Path) -> Cloud:
     return Cloud(base)
 
 
-def test_a_write_of_another_in_the_same_second_under_the_same_tag_is_not_overwritten(cloud: Cloud):
+def test_a_write_of_another_in_the_same_second_under_the_same_tag_is_not_overwritten(
+    cloud: Cloud,
+):
     cloud.agreed(USER=TEXT)
     cloud.fake.other_client_put("USER.md", b"## Tea\n\n- green\n- black\n")
     cloud.laptop.turn()
@@ -76,11 +88,15 @@ def test_a_write_of_another_in_the_same_second_under_the_same_tag_is_not_overwri
     cloud.laptop.turn()
 
     assert b"- white" in cloud.fake.files()["USER.md"]
-    assert {"- black", "- white", "- red"} <= set(cloud.together()["USER.md"].decode().splitlines())
+    assert {"- black", "- white", "- red"} <= set(
+        cloud.together()["USER.md"].decode().splitlines()
+    )
 
 
 @pytest.mark.parametrize("renamed", [True, False])
-def test_nor_is_it_overlooked_when_the_note_gets_another_name_or_id(cloud: Cloud, renamed: bool):
+def test_nor_is_it_overlooked_when_the_note_gets_another_name_or_id(
+    cloud: Cloud, renamed: bool
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- black\n")
     cloud.laptop.turn()
@@ -130,7 +146,9 @@ def test_an_upload_that_was_stored_without_an_answer_is_done_once(cloud: Cloud):
 
 @pytest.mark.scenario("E81")
 @pytest.mark.parametrize("typed_since", [True, False])
-def test_a_note_of_which_the_server_has_half_is_not_called_in_step(cloud: Cloud, typed_since: bool):
+def test_a_note_of_which_the_server_has_half_is_not_called_in_step(
+    cloud: Cloud, typed_since: bool
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", f"{TEXT}- black\n")
     cloud.fake.kill_next_put_at(5)
@@ -160,7 +178,9 @@ def test_an_upload_that_never_arrived_is_sent_again_upon_the_same_tag(cloud: Clo
     cloud.clock.pass_by(5)
     cloud.laptop.turn()
 
-    assert [seen.headers["if-match"] for seen in cloud.fake.requests("PUT")] == [f'"{tag}"']
+    assert [seen.headers["if-match"] for seen in cloud.fake.requests("PUT")] == [
+        f'"{tag}"'
+    ]
     assert cloud.together()["USER.md"] == f"{TEXT}- black\n".encode()
 
 
@@ -169,13 +189,17 @@ def test_an_edit_in_the_middle_of_a_pass_is_merged_after_the_412(cloud: Cloud):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- black\n")
     there = b"## Boats\n\n- dinghy\n\n" + TEXT.encode()
-    cloud.script.add(Meanwhile(lambda: cloud.fake.other_client_put("USER.md", there)), "PUT")
+    cloud.script.add(
+        Meanwhile(lambda: cloud.fake.other_client_put("USER.md", there)), "PUT"
+    )
 
     report = cloud.laptop.turn()
 
     assert [seen.status for seen in cloud.fake.requests("PUT")] == [412]
     assert "USER.md" in dict(report.waiting)
-    assert {"- green", "- black", "- dinghy"} <= set(cloud.together()["USER.md"].decode().splitlines())
+    assert {"- green", "- black", "- dinghy"} <= set(
+        cloud.together()["USER.md"].decode().splitlines()
+    )
 
 
 @pytest.mark.scenario("E83")
@@ -219,7 +243,9 @@ def test_without_room_the_upload_waits_and_says_why(cloud: Cloud):
 
 
 @pytest.mark.scenario("E84")
-def test_a_password_that_was_changed_stops_the_pass_and_nothing_is_deleted(cloud: Cloud):
+def test_a_password_that_was_changed_stops_the_pass_and_nothing_is_deleted(
+    cloud: Cloud,
+):
     cloud.agreed()
     before = cloud.laptop.files()
     cloud.fake.revoke(cloud.fake.app_password)
@@ -238,7 +264,9 @@ def test_a_password_that_is_refused_in_the_middle_ends_the_pass_at_once(cloud: C
     cloud.agreed()
     for number in range(5):
         cloud.laptop.save(f"n{number}.md", f"- {number}\n")
-    cloud.script.add(Meanwhile(lambda: cloud.fake.revoke(cloud.fake.app_password)), "PUT", skip=2)
+    cloud.script.add(
+        Meanwhile(lambda: cloud.fake.revoke(cloud.fake.app_password)), "PUT", skip=2
+    )
 
     with pytest.raises(Unauthorised):
         cloud.laptop.turn()
@@ -249,14 +277,21 @@ def test_a_password_that_is_refused_in_the_middle_ends_the_pass_at_once(cloud: C
 
 @pytest.mark.scenario("E85")
 @pytest.mark.parametrize("status", [403, 404, 500, 503, 200])
-def test_one_folder_that_cannot_be_listed_is_left_alone_and_the_rest_goes_on(cloud: Cloud, status: int):
+def test_one_folder_that_cannot_be_listed_is_left_alone_and_the_rest_goes_on(
+    cloud: Cloud, status: int
+):
     cloud.laptop.save("far/a.md", "- a\n")
     cloud.agreed()
     cloud.laptop.remote.traits = replace(cloud.laptop.remote.traits, infinity=False)
     cloud.laptop.save("far/new.md", "- here\n")
     cloud.laptop.save("near.md", "- near\n")
     cloud.fake.other_client_put("far/b.md", b"- b\n")
-    cloud.script.add(Answer(status, {"Content-Type": "text/html"}, b"<html></html>"), "PROPFIND", "/far", times=None)
+    cloud.script.add(
+        Answer(status, {"Content-Type": "text/html"}, b"<html></html>"),
+        "PROPFIND",
+        "/far",
+        times=None,
+    )
 
     for _ in range(3):
         cloud.clock.pass_by(61)
@@ -273,7 +308,9 @@ def test_one_folder_that_cannot_be_listed_is_left_alone_and_the_rest_goes_on(clo
 def test_a_proxy_that_knows_nothing_of_the_folder_stops_everything(cloud: Cloud):
     cloud.agreed()
     before = cloud.laptop.files()
-    cloud.script.add(Answer(404, {"Content-Type": "text/html"}, b"<html>404</html>"), times=None)
+    cloud.script.add(
+        Answer(404, {"Content-Type": "text/html"}, b"<html>404</html>"), times=None
+    )
 
     for _ in range(3):
         cloud.clock.pass_by(61)
@@ -284,8 +321,13 @@ def test_a_proxy_that_knows_nothing_of_the_folder_stops_everything(cloud: Cloud)
 
 
 @pytest.mark.scenario("E87")
-@pytest.mark.parametrize("fault", [LOGIN_WITH_200, CutResponse(-200), Answer(207, {"Content-Type": "text/html"})])
-def test_a_listing_that_is_none_deletes_nothing(cloud: Cloud, fault: Answer | CutResponse):
+@pytest.mark.parametrize(
+    "fault",
+    [LOGIN_WITH_200, CutResponse(-200), Answer(207, {"Content-Type": "text/html"})],
+)
+def test_a_listing_that_is_none_deletes_nothing(
+    cloud: Cloud, fault: Answer | CutResponse
+):
     cloud.agreed()
     before = cloud.laptop.files()
     cloud.fake.other_client_put("more.md", b"- more\n")
@@ -308,7 +350,9 @@ def test_an_entry_without_what_it_takes_is_unknown_not_gone(cloud: Cloud, lost: 
 
     def without(answer: Response) -> Response:
         name = lost.encode()
-        return Response(answer.status, answer.headers, answer.body.replace(b"d:" + name, b"d:other"))
+        return Response(
+            answer.status, answer.headers, answer.body.replace(b"d:" + name, b"d:other")
+        )
 
     cloud.script.add(Rewrite(without), "PROPFIND", times=None)
     for _ in range(3):
@@ -352,7 +396,9 @@ def test_nor_does_a_pass_upon_that_listing_in_between(cloud: Cloud):
 
 
 @pytest.mark.scenario("E85")
-def test_what_was_missing_and_then_could_not_be_seen_is_not_missing_for_long(cloud: Cloud):
+def test_what_was_missing_and_then_could_not_be_seen_is_not_missing_for_long(
+    cloud: Cloud,
+):
     cloud.laptop.save("ext/a.md", "- a\n")
     cloud.agreed()
     cloud.fake.list_omits_once("ext/a.md")
@@ -384,7 +430,9 @@ def test_new_tags_on_everything_move_nothing(cloud: Cloud, uploads: str):
         cloud.clock.pass_by(15)
         reports.append(cloud.laptop.turn())
 
-    assert not any(report.uploaded + report.downloaded + report.merged for report in reports)
+    assert not any(
+        report.uploaded + report.downloaded + report.merged for report in reports
+    )
     assert not any(report.conflicts for report in reports)
     # A bulk upload stores no checksum. Size, time and id do not prove that the text is the same: a program
     # that keeps times may have written a text of that length. So each of these notes is read once.
@@ -394,7 +442,9 @@ def test_new_tags_on_everything_move_nothing(cloud: Cloud, uploads: str):
 
 @pytest.mark.scenario("E91")
 @pytest.mark.parametrize("edited", [True, False])
-def test_other_bytes_under_the_same_tag_are_found_in_time_and_merged(cloud: Cloud, edited: bool):
+def test_other_bytes_under_the_same_tag_are_found_in_time_and_merged(
+    cloud: Cloud, edited: bool
+):
     cloud.agreed(**{f"n{number}": f"- {number}\n" for number in range(12)})
     cloud.laptop.turn()
     cloud.fake.other_content_same_tag("n7.md", b"- 7\n- x\n")
@@ -426,7 +476,9 @@ def test_another_size_under_the_same_tag_is_found_by_the_next_listing(cloud: Clo
 
 
 @pytest.mark.scenario("E102")
-def test_a_write_that_passed_the_same_precondition_just_after_ours_is_merged(cloud: Cloud):
+def test_a_write_that_passed_the_same_precondition_just_after_ours_is_merged(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
     cloud.laptop.turn()
@@ -436,7 +488,9 @@ def test_a_write_that_passed_the_same_precondition_just_after_ours_is_merged(clo
     cloud.clock.pass_by(10)
     cloud.laptop.turn()
 
-    assert {"- green", "- mine", "- its"} <= set(cloud.together()["USER.md"].decode().splitlines())
+    assert {"- green", "- mine", "- its"} <= set(
+        cloud.together()["USER.md"].decode().splitlines()
+    )
 
 
 def raced(cloud: Cloud, path: str, other: bytes, seconds: float = 1) -> None:
@@ -450,12 +504,16 @@ def raced(cloud: Cloud, path: str, other: bytes, seconds: float = 1) -> None:
 
 
 def noted(report: Report, path: str) -> bool:
-    return any(one == path and "at the same moment" in text for one, text in report.notes)
+    return any(
+        one == path and "at the same moment" in text for one, text in report.notes
+    )
 
 
 @pytest.mark.scenario("E102")
 @pytest.mark.parametrize("ask", [True, False])
-def test_a_text_that_our_write_replaced_unseen_is_taken_out_of_the_versions(cloud: Cloud, ask: bool):
+def test_a_text_that_our_write_replaced_unseen_is_taken_out_of_the_versions(
+    cloud: Cloud, ask: bool
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
     raced(cloud, "USER.md", f"## Boats\n\n- its\n\n{TEXT}".encode())
@@ -463,7 +521,10 @@ def test_a_text_that_our_write_replaced_unseen_is_taken_out_of_the_versions(clou
     report = cloud.laptop.turn(ask=ask)
 
     assert noted(report, "USER.md")
-    assert cloud.together()["USER.md"].decode().split() == f"## Boats - its {TEXT} - mine".split()
+    assert (
+        cloud.together()["USER.md"].decode().split()
+        == f"## Boats - its {TEXT} - mine".split()
+    )
     assert not noted(cloud.laptop.turn(), "USER.md")
 
 
@@ -475,13 +536,17 @@ def test_one_under_the_tag_that_we_relied_on_is_too(cloud: Cloud):
     cloud.laptop.turn()
     cloud.clock.pass_by(5)
     cloud.laptop.save("USER.md", f"{TEXT}- black\n- mine\n")
-    same_tag = lambda: cloud.fake.other_client_put("USER.md", f"{TEXT}- white\n".encode(), mtime=second)  # noqa: E731
+    same_tag = lambda: cloud.fake.other_client_put(  # noqa: E731
+        "USER.md", f"{TEXT}- white\n".encode(), mtime=second
+    )
     cloud.script.add(Meanwhile(same_tag), "PUT")
 
     report = cloud.laptop.turn(ask=False)
 
     assert noted(report, "USER.md")
-    assert {"- green", "- white", "- mine"} <= set(cloud.together()["USER.md"].decode().splitlines())
+    assert {"- green", "- white", "- mine"} <= set(
+        cloud.together()["USER.md"].decode().splitlines()
+    )
 
 
 @pytest.mark.scenario("E102")
@@ -502,14 +567,18 @@ def test_records_are_united_and_other_files_lie_beside(cloud: Cloud):
 
     files = cloud.together()
 
-    assert {b'{"id": "1"}', b'{"id": "2"}', b'{"id": "3"}'} == set(files["log.jsonl"].splitlines())
+    assert {b'{"id": "1"}', b'{"id": "2"}', b'{"id": "3"}'} == set(
+        files["log.jsonl"].splitlines()
+    )
     assert files.pop("boat.png") == b"\x89PNG mine"
     assert b"\x89PNG of another" in files.values()
 
 
 @pytest.mark.scenario("E102")
 @pytest.mark.parametrize("edited_again", [False, True])
-def test_a_look_at_the_versions_that_fails_is_made_up_for(cloud: Cloud, edited_again: bool):
+def test_a_look_at_the_versions_that_fails_is_made_up_for(
+    cloud: Cloud, edited_again: bool
+):
     cloud.agreed()
     cloud.laptop.save("USER.md", TEXT + "- mine\n")
     raced(cloud, "USER.md", f"{TEXT}- its\n".encode())
@@ -524,12 +593,18 @@ def test_a_look_at_the_versions_that_fails_is_made_up_for(cloud: Cloud, edited_a
 
     assert noted(cloud.laptop.turn(), "USER.md")
     lines = cloud.together()["USER.md"].decode().splitlines()
-    assert {"- green", "- mine", "- its", *(["- more"] if edited_again else [])} <= set(lines)
+    assert {"- green", "- mine", "- its", *(["- more"] if edited_again else [])} <= set(
+        lines
+    )
 
 
 @pytest.mark.scenario("E102")
-def test_where_only_the_server_is_written_it_is_said_where_the_text_lies(cloud: Cloud, base: Path):
-    pushing = Device(base, "pushing", connected(cloud.fake), cloud.clock, Settings(mode="push"))
+def test_where_only_the_server_is_written_it_is_said_where_the_text_lies(
+    cloud: Cloud, base: Path
+):
+    pushing = Device(
+        base, "pushing", connected(cloud.fake), cloud.clock, Settings(mode="push")
+    )
     pushing.save("USER.md", TEXT)
     pushing.save("tea.md", "- tea\n")
     pushing.settle()
@@ -539,12 +614,16 @@ def test_where_only_the_server_is_written_it_is_said_where_the_text_lies(cloud: 
 
     report = pushing.turn()
 
-    assert [path for path, text in report.notes if "lies in the server's versions" in text] == ["USER.md"]
+    assert [
+        path for path, text in report.notes if "lies in the server's versions" in text
+    ] == ["USER.md"]
     assert pushing.text("USER.md") == TEXT + "- mine\n"
 
 
 @pytest.mark.scenario("E102")
-def test_where_no_versions_are_kept_another_write_in_our_second_is_reported(cloud: Cloud):
+def test_where_no_versions_are_kept_another_write_in_our_second_is_reported(
+    cloud: Cloud,
+):
     cloud.fake.versions_off()
     cloud.agreed()
     assert not cloud.laptop.remote.traits.versions
@@ -560,11 +639,15 @@ def test_where_no_versions_are_kept_another_write_in_our_second_is_reported(clou
     assert noted(report, "USER.md")
     cloud.clock.pass_by(15)
     cloud.laptop.turn()
-    assert {"- green", "- mine", "- its"} <= set(cloud.together()["USER.md"].decode().splitlines())
+    assert {"- green", "- mine", "- its"} <= set(
+        cloud.together()["USER.md"].decode().splitlines()
+    )
 
 
 @pytest.mark.parametrize("ask", [True, False])
-def test_an_edit_that_nobody_crossed_says_nothing_and_costs_three_requests(cloud: Cloud, ask: bool):
+def test_an_edit_that_nobody_crossed_says_nothing_and_costs_three_requests(
+    cloud: Cloud, ask: bool
+):
     cloud.agreed()
     cloud.laptop.turn()
     cloud.fake.log.clear()
@@ -642,7 +725,9 @@ def test_a_server_that_was_restored_deletes_nothing_and_gets_what_it_lost(cloud:
 
 
 @pytest.mark.scenario("E94")
-def test_a_restore_that_takes_one_note_back_is_noticed_before_it_is_deleted_here(cloud: Cloud):
+def test_a_restore_that_takes_one_note_back_is_noticed_before_it_is_deleted_here(
+    cloud: Cloud,
+):
     cloud.agreed()
     cloud.fake.back_up()
     cloud.laptop.save("new.md", "- new\n")
@@ -677,7 +762,9 @@ def test_another_account_with_an_empty_home_deletes_nothing(cloud: Cloud):
 
 
 @pytest.mark.scenario("E95")
-def test_another_account_with_notes_of_the_same_names_overwrites_nothing_before_a_person_says_so(cloud: Cloud):
+def test_another_account_with_notes_of_the_same_names_overwrites_nothing_before_a_person_says_so(
+    cloud: Cloud,
+):
     cloud.agreed(USER=TEXT)
     cloud.laptop.stop()
     other = FakeNextcloud("nell", clock=cloud.clock.seconds)
@@ -777,7 +864,9 @@ def test_too_many_requests_end_the_pass(cloud: Cloud):
 def test_a_name_that_was_taken_during_the_pass_is_not_moved_over(cloud: Cloud):
     cloud.agreed()
     (cloud.laptop.vault / "tea.md").rename(cloud.laptop.vault / "chai.md")
-    cloud.script.add(Meanwhile(lambda: cloud.fake.other_client_put("chai.md", b"- theirs\n")), "MOVE")
+    cloud.script.add(
+        Meanwhile(lambda: cloud.fake.other_client_put("chai.md", b"- theirs\n")), "MOVE"
+    )
 
     for _ in range(2):
         cloud.clock.pass_by(5)
@@ -804,7 +893,9 @@ def test_odd_times_on_the_server_decide_nothing(cloud: Cloud, mtime: int):
 def test_a_server_whose_clock_is_wrong_syncs_all_the_same(base: Path, off: float):
     clock = Clock()
     fake = FakeNextcloud(clock=lambda: clock.seconds() + off)
-    one, other = (Device(base, name, connected(fake), clock) for name in ("laptop", "phone"))
+    one, other = (
+        Device(base, name, connected(fake), clock) for name in ("laptop", "phone")
+    )
     one.save("USER.md", TEXT)
     one.settle((other,))
     other.save("USER.md", TEXT + "- black\n")
@@ -842,8 +933,14 @@ def test_a_line_that_breaks_at_any_byte_loses_nothing(
         cloud.laptop.turn()
 
     everything = b"".join(cloud.together().values()).decode()
-    assert not [number for number in range(number + 1) if f"- mine{number}\n" not in everything]
-    assert not [number for number in range(0, number + 1, 3) if f"- its{number}\n" not in everything]
+    assert not [
+        number for number in range(number + 1) if f"- mine{number}\n" not in everything
+    ]
+    assert not [
+        number
+        for number in range(0, number + 1, 3)
+        if f"- its{number}\n" not in everything
+    ]
     assert not [path for path in cloud.laptop.files() if "copy" in path]
 
 
@@ -861,7 +958,9 @@ def test_one_note_that_cannot_be_read_does_not_hold_up_the_rest(cloud: Cloud):
     assert "bad.md" in cloud.together()
 
 
-def test_what_a_killed_probe_left_goes_when_it_is_an_hour_old_and_not_before(cloud: Cloud):
+def test_what_a_killed_probe_left_goes_when_it_is_an_hour_old_and_not_before(
+    cloud: Cloud,
+):
     cloud.fake.other_client_put("vault-memory-probe-0123456789ab.tmp/a.md", b"first\n")
     cloud.agreed()
     assert "vault-memory-probe-0123456789ab.tmp" in cloud.fake.folders()
@@ -879,7 +978,10 @@ def test_a_server_known_from_before_is_asked_for_what_was_not_asked_then(cloud: 
     known = cloud.laptop.sync.book.said("traits")
     assert isinstance(known, dict)
     with cloud.laptop.sync.book.writing():
-        cloud.laptop.sync.book.say("traits", {name: value for name, value in known.items() if name != "versions"})
+        cloud.laptop.sync.book.say(
+            "traits",
+            {name: value for name, value in known.items() if name != "versions"},
+        )
     cloud.laptop.stop()
     cloud.laptop.start()
 

@@ -25,9 +25,17 @@ def on_nextcloud(base: Path, seed: int, steps: int) -> World:
     """Of every two runs one is over a line that breaks anywhere; of every four one is on a server that gets killed."""
     clock = Clock()
     fake = FakeNextcloud(clock=clock.seconds)
-    lines = [flaky(fake, seed * 2 + number, 0.08 if seed % 2 else 0.0) for number in range(2)]
+    lines = [
+        flaky(fake, seed * 2 + number, 0.08 if seed % 2 else 0.0) for number in range(2)
+    ]
     apps = iter([app for app, _ in lines])
-    world = World(base, seed, lambda name: connected(fake, next(apps)), clock, trouble=0.0 if seed < 2 else 0.1)
+    world = World(
+        base,
+        seed,
+        lambda name: connected(fake, next(apps)),
+        clock,
+        trouble=0.0 if seed < 2 else 0.1,
+    )
     world.halves = seed % 2 == 1 or seed % 4 == 2
     others = Others(fake, world.ledger, halves=world.halves)
     world.run(steps, others if seed else lambda chance: None)
@@ -50,7 +58,9 @@ def test_hundreds_of_runs_on_a_nextcloud_lose_nothing(base: Path, seed: int):
     on_nextcloud(base, seed, 300)
 
 
-def over_http(base: Path, seed: int, steps: int, connect: Callable[[str], WebDav], halves: bool) -> World:
+def over_http(
+    base: Path, seed: int, steps: int, connect: Callable[[str], WebDav], halves: bool
+) -> World:
     world = World(base, seed, connect, Clock(), trouble=0.1)
     world.halves = halves
     world.rest = lambda: time.sleep(TAGS_AGE)
@@ -77,10 +87,16 @@ def assert_idle(device: Device) -> None:
 def on_server(base: Path, server: Server, seed: int, steps: int) -> None:
     url = server.make_folder(f"world{seed}-{base.name}")
     account = Account(server.user, server.password)
-    world = over_http(base, seed, steps, lambda name: WebDav(url, account), server.name == "wsgidav")
+    world = over_http(
+        base, seed, steps, lambda name: WebDav(url, account), server.name == "wsgidav"
+    )
     for device in world.devices:
         assert_idle(device)
-    left = [path.name for path in server.root_dir.glob(f"world{seed}-{base.name}/**/*") if "probe" in path.name]
+    left = [
+        path.name
+        for path in server.root_dir.glob(f"world{seed}-{base.name}/**/*")
+        if "probe" in path.name
+    ]
     assert not left
 
 
@@ -104,7 +120,13 @@ def on_a_port(base: Path, seed: int, steps: int) -> None:
     fake = FakeNextcloud()
     with Front(fake) as front:
         account = Account(fake.user, fake.app_password)
-        world = over_http(base, seed, steps, lambda name: Nextcloud(front.url + fake.dav_path, account), halves=False)
+        world = over_http(
+            base,
+            seed,
+            steps,
+            lambda name: Nextcloud(front.url + fake.dav_path, account),
+            halves=False,
+        )
         for device in world.devices:
             assert_idle(device)
             device.remote.close()

@@ -24,12 +24,22 @@ def filled(state: Path, *, on_server: bool) -> None:
                 book.say(f"{fact} {path}", {"path": path})
         book.say(server_backup.FACT, {OLD: ["h1", "h2"], OTHER: ["h1", "h2"]})
         book.say(etag_audit.NEXT, OLD)
-        book.listed({path: entry(path) for path in ((OLD, OTHER) if on_server else (OTHER,))})
+        book.listed(
+            {path: entry(path) for path in ((OLD, OTHER) if on_server else (OTHER,))}
+        )
     book.close()
 
 
 def entry(path: str) -> Entry:
-    return Entry(path=path, is_folder=False, etag="t", size=1, modified=0, fileid="2", checksum="")
+    return Entry(
+        path=path,
+        is_folder=False,
+        etag="t",
+        size=1,
+        modified=0,
+        fileid="2",
+        checksum="",
+    )
 
 
 def holds(path: str) -> bool:
@@ -56,7 +66,9 @@ def test_a_name_that_neither_side_has_leaves_no_byte(tmp_path: Path):
     book.close()
 
 
-def test_a_name_that_the_server_has_stays_so_that_the_file_is_deleted_there(tmp_path: Path):
+def test_a_name_that_the_server_has_stays_so_that_the_file_is_deleted_there(
+    tmp_path: Path,
+):
     filled(tmp_path, on_server=True)
 
     erased = erase_names(tmp_path, holds, lambda path: path == OTHER)

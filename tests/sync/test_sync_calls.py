@@ -12,7 +12,11 @@ from tests.scenarios.cloud import Cloud, running_cloud
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.config.remote_password import PasswordUnsafe
 from vault_memory.errors import ConfigError
-from vault_memory.remote.remote_errors import RemoteBusy, RemoteUnreachable, Unauthorised
+from vault_memory.remote.remote_errors import (
+    RemoteBusy,
+    RemoteUnreachable,
+    Unauthorised,
+)
 from vault_memory.sync.connection import NoRemote, alone
 from vault_memory.sync.report import SyncReport
 from vault_memory.sync.sync_errors import AnotherClient
@@ -34,7 +38,10 @@ class Vaults:
     def open(self, name: str, **settings: str) -> VaultMemory:
         root = self.base / name
         root.mkdir(exist_ok=True)
-        own = {"VAULT_MEMORY_STATE": str(self.base / f"{name}-state"), "VAULT_MEMORY_EMBEDDING_KIND": "off"}
+        own = {
+            "VAULT_MEMORY_STATE": str(self.base / f"{name}-state"),
+            "VAULT_MEMORY_EMBEDDING_KIND": "off",
+        }
         known = {**own, **self.cloud.settings, **settings}
         environment = {name: value for name, value in known.items() if value}
         self.opened.append(VaultMemory.open(root, environment=environment))
@@ -55,7 +62,9 @@ def write(memory: VaultMemory, path: str, text: str) -> None:
     file.write_text(text)
 
 
-def test_an_edit_goes_through_the_server_into_another_vault_and_is_found_there(vaults: Vaults):
+def test_an_edit_goes_through_the_server_into_another_vault_and_is_found_there(
+    vaults: Vaults,
+):
     here, there = vaults.open("here"), vaults.open("there")
     write(here, "USER.md", "## Tea\n\n- green, from the harbour shop\n")
 
@@ -75,7 +84,9 @@ def test_a_second_sync_does_nothing_and_asks_little(vaults: Vaults):
     report = memory.sync()
 
     assert report == SyncReport(requests=report.requests)
-    assert report.requests <= 3, "who the server is takes two, whether anything changed takes one"
+    assert report.requests <= 3, (
+        "who the server is takes two, whether anything changed takes one"
+    )
     assert memory.sync().requests == 1
 
 
@@ -116,7 +127,9 @@ def test_a_deletion_is_believed_when_it_was_seen_twice(vaults: Vaults, cloud: Cl
     assert set(cloud.files()) == {"notes/b.md"}
 
 
-def test_many_deletes_at_once_are_held_until_somebody_approves(vaults: Vaults, cloud: Cloud):
+def test_many_deletes_at_once_are_held_until_somebody_approves(
+    vaults: Vaults, cloud: Cloud
+):
     memory = vaults.open("here")
     for number in range(14):
         write(memory, f"n{number}.md", f"- {number}\n")
@@ -136,7 +149,9 @@ def test_many_deletes_at_once_are_held_until_somebody_approves(vaults: Vaults, c
 
 
 @pytest.mark.parametrize("mode", ["pull", "push"])
-def test_a_one_way_sync_leaves_the_other_side_alone(vaults: Vaults, cloud: Cloud, mode: str):
+def test_a_one_way_sync_leaves_the_other_side_alone(
+    vaults: Vaults, cloud: Cloud, mode: str
+):
     memory = vaults.open("here", VAULT_MEMORY_REMOTE_MODE=mode)
     write(memory, "mine.md", "- mine\n")
     cloud.server.other_client_put("Notes/its.md", b"- its\n")
@@ -146,7 +161,9 @@ def test_a_one_way_sync_leaves_the_other_side_alone(vaults: Vaults, cloud: Cloud
     assert ("its.md" in os.listdir(memory.root)) == (mode == "pull")
     assert ("mine.md" in cloud.files()) == (mode == "push")
     assert not report.held, "what is only read is no brake"
-    assert {one.path for one in report.skipped} == {"mine.md" if mode == "pull" else "its.md"}
+    assert {one.path for one in report.skipped} == {
+        "mine.md" if mode == "pull" else "its.md"
+    }
 
 
 def test_what_is_excluded_stays_where_it_is(vaults: Vaults, cloud: Cloud):
@@ -174,7 +191,9 @@ def test_progress_is_told(vaults: Vaults):
 
 
 @pytest.mark.scenario("E84")
-def test_a_refused_password_is_tried_three_times_in_all_and_nothing_is_deleted(vaults: Vaults, cloud: Cloud):
+def test_a_refused_password_is_tried_three_times_in_all_and_nothing_is_deleted(
+    vaults: Vaults, cloud: Cloud
+):
     memory = vaults.open("here")
     write(memory, "USER.md", "- tea\n")
     memory.sync()
@@ -230,9 +249,13 @@ def test_a_server_that_is_away_is_no_empty_server(vaults: Vaults):
 
 
 @pytest.mark.parametrize("mark", [".sync_abc.db", ".stfolder", ".owncloudsync.log"])
-def test_a_folder_that_another_client_keeps_in_step_is_refused(vaults: Vaults, cloud: Cloud, mark: str):
+def test_a_folder_that_another_client_keeps_in_step_is_refused(
+    vaults: Vaults, cloud: Cloud, mark: str
+):
     memory = vaults.open("here")
-    (memory.root / mark).mkdir() if mark == ".stfolder" else (memory.root / mark).write_text("")
+    (memory.root / mark).mkdir() if mark == ".stfolder" else (
+        memory.root / mark
+    ).write_text("")
 
     with pytest.raises(AnotherClient) as error:
         memory.sync()
@@ -254,7 +277,9 @@ def test_two_processes_never_sync_one_vault_at_once(vaults: Vaults):
     order: list[str] = []
 
     with alone(memory.state.path, patience=0.0):
-        thread = threading.Thread(target=lambda: (memory.sync(), order.append("synced")))
+        thread = threading.Thread(
+            target=lambda: (memory.sync(), order.append("synced"))
+        )
         thread.start()
         thread.join(0.3)
         order.append("let go")
@@ -287,16 +312,22 @@ def test_a_password_file_in_the_vault_is_refused(vaults: Vaults, cloud: Cloud):
         memory.sync()
 
 
-def test_the_service_manager_hands_the_password_over(vaults: Vaults, cloud: Cloud, tmp_path: Path):
+def test_the_service_manager_hands_the_password_over(
+    vaults: Vaults, cloud: Cloud, tmp_path: Path
+):
     (tmp_path / "vault-memory-remote").write_text(cloud.server.app_password)
-    memory = vaults.open("here", VAULT_MEMORY_REMOTE_PASSWORD="", CREDENTIALS_DIRECTORY=str(tmp_path))
+    memory = vaults.open(
+        "here", VAULT_MEMORY_REMOTE_PASSWORD="", CREDENTIALS_DIRECTORY=str(tmp_path)
+    )
 
     memory.sync()
 
     assert memory.sync_status()["last_good"]
 
 
-def test_an_account_without_a_password_is_refused_before_anything_is_asked(vaults: Vaults, cloud: Cloud):
+def test_an_account_without_a_password_is_refused_before_anything_is_asked(
+    vaults: Vaults, cloud: Cloud
+):
     memory = vaults.open("here", VAULT_MEMORY_REMOTE_PASSWORD="")
 
     with pytest.raises(PasswordUnsafe):
@@ -306,9 +337,17 @@ def test_an_account_without_a_password_is_refused_before_anything_is_asked(vault
 
 @pytest.mark.parametrize(
     "url",
-    ["https://mira:hunter2@example.org/x", "http://example.org/x", "ftp://example.org", "example.org", "https://"],
+    [
+        "https://mira:hunter2@example.org/x",
+        "http://example.org/x",
+        "ftp://example.org",
+        "example.org",
+        "https://",
+    ],
 )
-def test_an_address_that_will_not_do_is_refused_and_not_repeated(vaults: Vaults, url: str):
+def test_an_address_that_will_not_do_is_refused_and_not_repeated(
+    vaults: Vaults, url: str
+):
     with pytest.raises(ConfigError) as error:
         vaults.open("here", VAULT_MEMORY_REMOTE_URL=url)
 

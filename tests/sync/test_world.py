@@ -28,7 +28,9 @@ def run(
 ) -> World:
     clock = clock or Clock()
     server.clock = clock.seconds
-    world = World(base, seed, lambda name: RamRemote(server), clock, trouble=trouble, cuts=cuts)
+    world = World(
+        base, seed, lambda name: RamRemote(server), clock, trouble=trouble, cuts=cuts
+    )
     if not removals:
         world.keep_all()
     world.run(steps)
@@ -37,11 +39,22 @@ def run(
     return world
 
 
-def any_run(base: Path, seed: int, steps: int = 300, *, clock: Clock | None = None) -> World:
+def any_run(
+    base: Path, seed: int, steps: int = 300, *, clock: Clock | None = None
+) -> World:
     """Of every two runs one is on a server with the traits of Nextcloud, of every four one leaves halves of uploads."""
     server = RamServer(traits=NEXTCLOUD if seed % 2 else PLAIN)
     trouble, cuts, removals = 0.0 if seed < 2 else 0.12, seed % 4 > 1, seed % 5 > 0
-    return run(base, seed, steps, server, trouble=trouble, cuts=cuts, removals=removals, clock=clock)
+    return run(
+        base,
+        seed,
+        steps,
+        server,
+        trouble=trouble,
+        cuts=cuts,
+        removals=removals,
+        clock=clock,
+    )
 
 
 @pytest.mark.parametrize("seed", [*range(20), 173, 193, 233, 285, 305, 481])
@@ -60,7 +73,14 @@ def caught(seeds: range, *, removals: bool = True) -> int | None:
     for number, seed in enumerate(seeds, 1):
         folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
         try:
-            run(folder, seed, 150, RamServer(traits=PLAIN), trouble=0.2, removals=removals)
+            run(
+                folder,
+                seed,
+                150,
+                RamServer(traits=PLAIN),
+                trouble=0.2,
+                removals=removals,
+            )
         except AssertionError:
             return number
         finally:
@@ -71,7 +91,9 @@ def caught(seeds: range, *, removals: bool = True) -> int | None:
 def test_a_sync_without_preconditions_is_caught(monkeypatch: pytest.MonkeyPatch):
     put = RamRemote.put
 
-    def overwrite(self: RamRemote, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
+    def overwrite(
+        self: RamRemote, path: str, raw: bytes, *, expected: str | None, after: int = 0
+    ) -> PutResult:
         try:
             expected = self.look(path).etag
         except RemoteError:
@@ -83,8 +105,12 @@ def test_a_sync_without_preconditions_is_caught(monkeypatch: pytest.MonkeyPatch)
     assert caught(range(100, 120)) is not None
 
 
-def test_a_sync_in_which_the_last_writer_wins_is_caught(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Carrying, "_joined", lambda self, action, mine, fetched, now: fetched.raw)
+def test_a_sync_in_which_the_last_writer_wins_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(
+        Carrying, "_joined", lambda self, action, mine, fetched, now: fetched.raw
+    )
 
     assert caught(range(200, 220)) is not None
 
@@ -92,6 +118,8 @@ def test_a_sync_in_which_the_last_writer_wins_is_caught(monkeypatch: pytest.Monk
 def test_a_sync_that_believes_one_listing_is_caught(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("vault_memory.sync.engine.TWICE_SECONDS", -1.0)
     monkeypatch.setattr("vault_memory.sync.engine.MINUTE_SECONDS", -1.0)
-    monkeypatch.setattr("vault_memory.sync.apply.transfers.Carrying._is_there", lambda self, path: False)
+    monkeypatch.setattr(
+        "vault_memory.sync.apply.transfers.Carrying._is_there", lambda self, path: False
+    )
 
     assert caught(range(300, 340), removals=False) is not None

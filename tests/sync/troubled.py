@@ -27,7 +27,15 @@ from vault_memory.remote.remote_errors import (
 class Troubled:
     """Passes everything on, but for what the chance of a seed puts in the way."""
 
-    def __init__(self, remote: Remote, seed: int, *, rate: float, cuts: bool, meanwhile: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        remote: Remote,
+        seed: int,
+        *,
+        rate: float,
+        cuts: bool,
+        meanwhile: Callable[[], None],
+    ) -> None:
         self._remote, self._rate, self._meanwhile = remote, rate, meanwhile
         self.random = random.Random(seed)
         self.cuts = cuts
@@ -54,9 +62,14 @@ class Troubled:
             self._meanwhile()
         if self.random.random() < self._rate / 2:
             raise self.random.choice(
-                [RemoteUnreachable("cut"), RemoteBusy("maintenance", everywhere=True), RemoteBusy("too much"),
-                 RemoteLocked(path), NotUnderstood("a login page")]
-            )  # fmt: skip
+                [
+                    RemoteUnreachable("cut"),
+                    RemoteBusy("maintenance", everywhere=True),
+                    RemoteBusy("too much"),
+                    RemoteLocked(path),
+                    NotUnderstood("a login page"),
+                ]
+            )
 
     def _after(self, path: str) -> None:
         """The server did it, and its answer was lost."""
@@ -71,10 +84,14 @@ class Troubled:
     def list(self, folder: str = "", *, deep: bool = False) -> Listing:
         self._before(folder)
         found = self._remote.list(folder, deep=deep)
-        if not self.calm and found.entries and self.random.random() < self._rate / 4:  # eventual consistency
+        if (
+            not self.calm and found.entries and self.random.random() < self._rate / 4
+        ):  # eventual consistency
             left_out = self.random.choice([entry.path for entry in found.entries])
             kept = tuple(
-                one for one in found.entries if one.path != left_out and not one.path.startswith(left_out + "/")
+                one
+                for one in found.entries
+                if one.path != left_out and not one.path.startswith(left_out + "/")
             )
             return Listing(found.folder, kept, found.unknown, found.dropped)
         return found
@@ -87,18 +104,29 @@ class Troubled:
         self._before(path)
         return self._remote.get(path, max_bytes=max_bytes)
 
-    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
+    def put(
+        self, path: str, raw: bytes, *, expected: str | None, after: int = 0
+    ) -> PutResult:
         self._before(path)
         if not self.calm and self.random.random() < self._rate / 4:
             raise RemoteFull(path)
-        if self.cuts and not self.calm and raw and self.random.random() < self._rate / 4:
-            self._remote.put(path, raw[: self.random.randrange(len(raw))], expected=expected)
+        if (
+            self.cuts
+            and not self.calm
+            and raw
+            and self.random.random() < self._rate / 4
+        ):
+            self._remote.put(
+                path, raw[: self.random.randrange(len(raw))], expected=expected
+            )
             raise OutcomeUnknown(path, "the server was killed while it wrote")
         stored = self._remote.put(path, raw, expected=expected, after=after)
         self._after(path)
         return stored
 
-    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
+    def put_new(
+        self, files: Sequence[tuple[str, bytes]]
+    ) -> Mapping[str, PutResult | None]:
         self._before("")
         stored = self._remote.put_new(files)
         self._after("")

@@ -16,7 +16,9 @@ from vault_memory.remote.contract import Remote
 
 NOTES = ("USER.md", "notes/tea.md", "notes/boats.md", "2026-04-01.md", "log.jsonl")
 HEADINGS = ("Tea", "Boats")
-IMPORTS = tuple(f"{kind}{number:02}.md" for kind in ("import", "letter") for number in range(12))
+IMPORTS = tuple(
+    f"{kind}{number:02}.md" for kind in ("import", "letter") for number in range(12)
+)
 """Of two kinds, each so many that new ones go up in one request where the server takes that"""
 
 
@@ -51,12 +53,17 @@ class World:
         self.clock, self.ledger = clock, Ledger()
         self.remotes = [
             Troubled(
-                connect(name), seed + number, rate=trouble, cuts=cuts, meanwhile=lambda at=number: self._meanwhile(at)
+                connect(name),
+                seed + number,
+                rate=trouble,
+                cuts=cuts,
+                meanwhile=lambda at=number: self._meanwhile(at),
             )
             for number, name in enumerate(("laptop", "phone"))
         ]
         self.devices = [
-            Device(base, name, remote, clock) for name, remote in zip(("laptop", "phone"), self.remotes, strict=True)
+            Device(base, name, remote, clock)
+            for name, remote in zip(("laptop", "phone"), self.remotes, strict=True)
         ]
         self._deep = 0
         self._busy: list[Device] = []
@@ -64,8 +71,15 @@ class World:
         self.troubles: list[str] = []
         self.trace: list[str] = []
         self.moves: tuple[Callable[[Device], None], ...] = (
-            self.person, self.person, self.bot, self.sync, self.sync, self.wait, self.rename, self.remove,
-        )  # fmt: skip
+            self.person,
+            self.person,
+            self.bot,
+            self.sync,
+            self.sync,
+            self.wait,
+            self.rename,
+            self.remove,
+        )
         self.files_deleted = 0
         self.faults = 0.09
         """the share of the steps that others and the server make"""
@@ -76,9 +90,18 @@ class World:
 
     def keep_all(self) -> None:
         """From now on nobody deletes or renames anything: then nothing may be deleted at all."""
-        self.moves = (self.person, self.person, self.bot, self.sync, self.sync, self.wait)
+        self.moves = (
+            self.person,
+            self.person,
+            self.bot,
+            self.sync,
+            self.sync,
+            self.wait,
+        )
 
-    def run(self, steps: int, fault: Callable[[random.Random], None] = lambda chance: None) -> None:
+    def run(
+        self, steps: int, fault: Callable[[random.Random], None] = lambda chance: None
+    ) -> None:
         for _ in range(steps):
             device = self.random.choice(self.devices)
             chance = self.random.random()
@@ -97,7 +120,9 @@ class World:
             return
         self._deep += 1
         try:
-            self.random.choice((self.person, self.bot))(self.random.choice(self.devices))
+            self.random.choice((self.person, self.bot))(
+                self.random.choice(self.devices)
+            )
             if self.random.random() < 0.5 and self.devices[1 - at] not in self._busy:
                 self.sync(self.devices[1 - at])
         finally:
@@ -153,14 +178,20 @@ class World:
 
     def person(self, device: Device) -> None:
         """Adds a line to a note, or takes one away, as an editor does that has just loaded it."""
-        path = self.random.choice(sorted(device.files()) or NOTES) if self.random.random() < 0.5 else ""
+        path = (
+            self.random.choice(sorted(device.files()) or NOTES)
+            if self.random.random() < 0.5
+            else ""
+        )
         path = path or self.random.choice(NOTES)
         before = device.files().get(path, b"")
         if path.endswith(".jsonl"):
             text = before + b'{"id": "%s"}\n' % self.ledger.line().encode()
         elif before and self.random.random() < 0.25:
             lines = before.split(b"\n")
-            at = self.random.choice([at for at, line in enumerate(lines) if line.startswith(b"- ")] or [0])
+            at = self.random.choice(
+                [at for at, line in enumerate(lines) if line.startswith(b"- ")] or [0]
+            )
             self.ledger.deleted |= lines_of([lines[at]])
             text = b"\n".join(lines[:at] + lines[at + 1 :])
         else:
@@ -186,7 +217,14 @@ class World:
         line = f"line{self.ledger.number}x"
         after = (before or b"## Tea\n") + f"- {line}\n".encode()
         expected = revision_of(before) if before is not None else None
-        written = device.writer.write(path, after, expected=expected, now=self.clock.now, op_id=f"op-{line}", quiet=0)
+        written = device.writer.write(
+            path,
+            after,
+            expected=expected,
+            now=self.clock.now,
+            op_id=f"op-{line}",
+            quiet=0,
+        )
         if written.outcome != "pending":
             self.ledger.saved.add(line)
         else:
@@ -222,7 +260,9 @@ class World:
     def _turn(self, device: Device, *, ask: bool = True, approve: bool = False):  # type: ignore[no-untyped-def]
         self._busy.append(device)
         try:
-            report = device.turn(ask=ask, approve_deletes=approve, approve_restore=approve)
+            report = device.turn(
+                ask=ask, approve_deletes=approve, approve_restore=approve
+            )
         except VaultMemoryError as error:
             self.troubles.append(error.message)
             return None
@@ -247,5 +287,7 @@ def lines_of(raws) -> set[str]:  # type: ignore[no-untyped-def]
 
 def _difference(one: dict[str, bytes], other: dict[str, bytes]) -> object:
     return {
-        path: (one.get(path), other.get(path)) for path in one.keys() | other.keys() if one.get(path) != other.get(path)
+        path: (one.get(path), other.get(path))
+        for path in one.keys() | other.keys()
+        if one.get(path) != other.get(path)
     }

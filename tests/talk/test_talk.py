@@ -28,48 +28,102 @@ RANDOM = "Zq4/" * 16
 BACKEND = "https://cloud.example.org/"
 ROOM, OTHER = "n3xtc10ud", "f0gbe11"
 CHANNELS = {ROOM: "harbour", OTHER: "fogbell"}
-MIRA = {"type": "Person", "id": "users/mira", "name": "Mira Maritz", "talkParticipantType": "1"}
+MIRA = {
+    "type": "Person",
+    "id": "users/mira",
+    "name": "Mira Maritz",
+    "talkParticipantType": "1",
+}
 TOMAS = {"type": "Person", "id": "users/tomas", "name": "Tomas"}
 GUEST = {"type": "Person", "id": "guests/" + "9f" * 20, "name": "A\nGuest"}
-BOT = {"type": "Application", "id": "bots/bot-a78f46c5c203141b247554e180e1aa3553d282c6", "name": "Bot123"}
+BOT = {
+    "type": "Application",
+    "id": "bots/bot-a78f46c5c203141b247554e180e1aa3553d282c6",
+    "name": "Bot123",
+}
 Event = dict[str, Any]
 SIGNATURE = "x-nextcloud-talk-signature"
 
 
-def message(text: str, number: int = 1567, *, actor: Event = MIRA, room: str = ROOM, **parameters: Event) -> Event:
+def message(
+    text: str,
+    number: int = 1567,
+    *,
+    actor: Event = MIRA,
+    room: str = ROOM,
+    **parameters: Event,
+) -> Event:
     """As docs/bots.md of Talk shows a chat message."""
     content = json.dumps(
-        {"message": text, "parameters": {key.replace("_", "-"): one for key, one in parameters.items()}}
+        {
+            "message": text,
+            "parameters": {
+                key.replace("_", "-"): one for key, one in parameters.items()
+            },
+        }
     )
-    note = {"type": "Note", "id": str(number), "name": "message", "content": content, "mediaType": "text/markdown"}
+    note = {
+        "type": "Note",
+        "id": str(number),
+        "name": "message",
+        "content": content,
+        "mediaType": "text/markdown",
+    }
     target = {"type": "Collection", "id": room, "name": "world"}
     return {"type": "Create", "actor": actor, "object": note, "target": target}
 
 
-def reaction(number: int = 1567, emoji: str = "🗑", *, actor: Event = MIRA, room: str = ROOM) -> Event:
-    return {**message("whatever", number, room=room), "type": "Like", "actor": actor, "content": emoji}
-
-
-def signed(body: bytes, *, secret: str = SECRET, random: str = RANDOM, backend: str = BACKEND) -> dict[str, str]:
-    signature = hmac.new(secret.encode(), random.encode() + body, hashlib.sha256).hexdigest()
+def reaction(
+    number: int = 1567, emoji: str = "🗑", *, actor: Event = MIRA, room: str = ROOM
+) -> Event:
     return {
-        "content-type": "application/json", "ocs-apirequest": "true", "x-nextcloud-talk-random": random,
-        SIGNATURE: signature, "x-nextcloud-talk-backend": backend,
-    }  # fmt: skip
+        **message("whatever", number, room=room),
+        "type": "Like",
+        "actor": actor,
+        "content": emoji,
+    }
+
+
+def signed(
+    body: bytes, *, secret: str = SECRET, random: str = RANDOM, backend: str = BACKEND
+) -> dict[str, str]:
+    signature = hmac.new(
+        secret.encode(), random.encode() + body, hashlib.sha256
+    ).hexdigest()
+    return {
+        "content-type": "application/json",
+        "ocs-apirequest": "true",
+        "x-nextcloud-talk-random": random,
+        SIGNATURE: signature,
+        "x-nextcloud-talk-backend": backend,
+    }
 
 
 class Cloud:
     """The Nextcloud that has this bot, and the vault behind it. Each test has rooms of its own."""
 
     def __init__(self, served: Served, room: str = ROOM, other: str = OTHER) -> None:
-        self.served, self.memory, self.room, self.other = served, served.memory, room, other
+        self.served, self.memory, self.room, self.other = (
+            served,
+            served.memory,
+            room,
+            other,
+        )
         self._client = served.client(None)
 
-    def send(self, event: Event | bytes, headers: dict[str, str] | None = None, **how: str) -> httpx.Response:
+    def send(
+        self, event: Event | bytes, headers: dict[str, str] | None = None, **how: str
+    ) -> httpx.Response:
         body = event if isinstance(event, bytes) else json.dumps(event).encode()
         if headers is None:
-            body = body.replace(ROOM.encode(), self.room.encode()).replace(OTHER.encode(), self.other.encode())
-        return self._client.post("/talk", content=body, headers=signed(body, **how) if headers is None else headers)
+            body = body.replace(ROOM.encode(), self.room.encode()).replace(
+                OTHER.encode(), self.other.encode()
+            )
+        return self._client.post(
+            "/talk",
+            content=body,
+            headers=signed(body, **how) if headers is None else headers,
+        )
 
     def tells(self, *events: Event) -> None:
         for event in events:
@@ -77,13 +131,17 @@ class Cloud:
             assert (answer.status_code, answer.json()) == (200, {"ok": True})
 
     def turns(self, channel: str = "") -> list[Any]:
-        return self.memory.transcripts.of(f"channel:{channel or CHANNELS.get(self.room, self.room)}")
+        return self.memory.transcripts.of(
+            f"channel:{channel or CHANNELS.get(self.room, self.room)}"
+        )
 
     def said(self, channel: str = "") -> list[str]:
         return [turn.text for turn in self.turns(channel)]
 
     def finds(self, text: str, *scopes: str) -> bool:
-        return any(text in hit.text for hit in self.memory.search(text, scopes=scopes).hits)
+        return any(
+            text in hit.text for hit in self.memory.search(text, scopes=scopes).hits
+        )
 
 
 def settings(folder: Path, **more: Any) -> Talk:
@@ -91,8 +149,16 @@ def settings(folder: Path, **more: Any) -> Talk:
     file.write_text(SECRET + "\n")
     file.chmod(0o600)
     rooms = tuple(TalkRoom(*one) for one in CHANNELS.items())
-    said = {"rooms": rooms, "people": (TalkPerson("Ada.L@example.org", "ada"),), "forget_by": ("keeper",)}
-    return Talk(str(file), "https://CLOUD.example.org", **{**said, "forget_reaction": "🗑️", **more})
+    said = {
+        "rooms": rooms,
+        "people": (TalkPerson("Ada.L@example.org", "ada"),),
+        "forget_by": ("keeper",),
+    }
+    return Talk(
+        str(file),
+        "https://CLOUD.example.org",
+        **{**said, "forget_reaction": "🗑️", **more},
+    )
 
 
 @contextmanager
@@ -102,9 +168,15 @@ def running(folder: Path, **more: Any) -> Iterator[Cloud]:
         notes = vault / "Users" / name / "lantern/config"
         notes.mkdir(parents=True)
         (notes / "USER.md").write_text("- likes the lamp room\n")
-    places = {"VAULT_MEMORY_STATE": str(folder / "state"), "VAULT_MEMORY_CACHE": str(folder / "cache")}
+    places = {
+        "VAULT_MEMORY_STATE": str(folder / "state"),
+        "VAULT_MEMORY_CACHE": str(folder / "cache"),
+    }
     config = Config(embedding=Embedding(kind="off"), talk=settings(folder, **more))
-    with VaultMemory.open(vault, config, environment=places) as memory, serving(memory, {}) as served:
+    with (
+        VaultMemory.open(vault, config, environment=places) as memory,
+        serving(memory, {}) as served,
+    ):
         memory.refresh()
         yield Cloud(served)
 
@@ -126,12 +198,22 @@ def cloud(shared: Cloud) -> Cloud:
 # ---- what is recorded -----------------------------------------------------------------------------------------------
 
 
-def test_a_message_is_found_in_its_channel_and_by_who_said_it_and_nowhere_else(tmp_path: Path):
+def test_a_message_is_found_in_its_channel_and_by_who_said_it_and_nowhere_else(
+    tmp_path: Path,
+):
     with running(tmp_path) as cloud:
-        cloud.tells(message("the lamp is lit", room=OTHER), message("the zephyr winch is greased"))
+        cloud.tells(
+            message("the lamp is lit", room=OTHER),
+            message("the zephyr winch is greased"),
+        )
 
         [turn] = cloud.turns("harbour")
-        assert (turn.user, turn.channel, turn.session, turn.role) == ("mira", "harbour", ROOM, "user")
+        assert (turn.user, turn.channel, turn.session, turn.role) == (
+            "mira",
+            "harbour",
+            ROOM,
+            "user",
+        )
         assert (turn.origin, turn.source) == ("owner", "talk")
         assert cloud.finds("zephyr winch", "channel:harbour")
         assert cloud.finds("zephyr winch", "user:mira")
@@ -158,13 +240,33 @@ def test_an_account_of_another_name_is_the_person_it_belongs_to(cloud: Cloud):
     ("actor", "shown", "origin", "role"),
     [
         (GUEST, "A Guest (guests): I am Mira", "person", "user"),
-        ({**GUEST, "id": "emails/abc"}, "A Guest (emails): I am Mira", "person", "user"),
-        ({**MIRA, "id": "federated_users/m@x.example"}, "Mira Maritz (federated_users): I am Mira", "person", "user"),
-        ({**MIRA, "id": "users/../tomas"}, "Mira Maritz (users): I am Mira", "person", "user"),
-        ({"type": "Person", "id": "guests/1"}, "guests (guests): I am Mira", "person", "user"),
+        (
+            {**GUEST, "id": "emails/abc"},
+            "A Guest (emails): I am Mira",
+            "person",
+            "user",
+        ),
+        (
+            {**MIRA, "id": "federated_users/m@x.example"},
+            "Mira Maritz (federated_users): I am Mira",
+            "person",
+            "user",
+        ),
+        (
+            {**MIRA, "id": "users/../tomas"},
+            "Mira Maritz (users): I am Mira",
+            "person",
+            "user",
+        ),
+        (
+            {"type": "Person", "id": "guests/1"},
+            "guests (guests): I am Mira",
+            "person",
+            "user",
+        ),
         (BOT, "Bot123 (bots): I am Mira", "tool", "tool"),
     ],
-)  # fmt: skip
+)
 def test_the_words_of_who_has_no_account_are_nobodys_own(
     cloud: Cloud, actor: Event, shown: str, origin: str, role: str
 ):
@@ -179,20 +281,33 @@ def test_the_words_of_who_has_no_account_are_nobodys_own(
 def test_what_is_mentioned_and_attached_is_recorded_by_its_name(cloud: Cloud):
     call = {"type": "call", "id": ROOM, "name": "world", "call-type": "group"}
     user = {"type": "user", "id": "tomas", "name": "Tomas {file}"}
-    file = {"type": "file", "id": "7", "name": "winch\nplan.pdf", "path": "a/winch plan.pdf"}
+    file = {
+        "type": "file",
+        "id": "7",
+        "name": "winch\nplan.pdf",
+        "path": "a/winch plan.pdf",
+    }
 
     cloud.tells(
-        message("hi {mention-call1} and {mention-user1}, {nothing} {}", mention_call1=call, mention_user1=user),
+        message(
+            "hi {mention-call1} and {mention-user1}, {nothing} {}",
+            mention_call1=call,
+            mention_user1=user,
+        ),
         message("{file}", 1568, file=file),
         message("see this", 1569, file=file),
     )
 
     assert cloud.said() == [
-        "hi @world and @Tomas {file}, {nothing} {}", "winch plan.pdf", "see this [winch plan.pdf]",
-    ]  # fmt: skip
+        "hi @world and @Tomas {file}, {nothing} {}",
+        "winch plan.pdf",
+        "see this [winch plan.pdf]",
+    ]
 
 
-def test_a_message_with_a_file_from_before_talk_23_has_no_name_and_is_recorded(cloud: Cloud):
+def test_a_message_with_a_file_from_before_talk_23_has_no_name_and_is_recorded(
+    cloud: Cloud,
+):
     event = message("{file}", file={"type": "file", "name": "winch.pdf"})
     event["object"]["name"] = ""
 
@@ -203,12 +318,28 @@ def test_a_message_with_a_file_from_before_talk_23_has_no_name_and_is_recorded(c
 
 OF_NO_CONCERN = {
     "a system message": {**message("{actor} joined"), "type": "Activity"},
-    "a command": {**message("x"), "object": {**message("x")["object"], "name": "user_added"}},
+    "a command": {
+        **message("x"),
+        "object": {**message("x")["object"], "name": "user_added"},
+    },
     "an empty message": message("  "),
-    "the bot joins": {"type": "Join", "actor": BOT, "object": {"type": "Collection", "id": ROOM, "name": "world"}},
-    "the bot leaves": {"type": "Leave", "actor": BOT, "object": {"type": "Collection", "id": ROOM, "name": "world"}},
+    "the bot joins": {
+        "type": "Join",
+        "actor": BOT,
+        "object": {"type": "Collection", "id": ROOM, "name": "world"},
+    },
+    "the bot leaves": {
+        "type": "Leave",
+        "actor": BOT,
+        "object": {"type": "Collection", "id": ROOM, "name": "world"},
+    },
     "a reaction": reaction(),
-    "a reaction is taken back": {"type": "Undo", "actor": MIRA, "object": reaction(), "target": reaction()["target"]},
+    "a reaction is taken back": {
+        "type": "Undo",
+        "actor": MIRA,
+        "object": reaction(),
+        "target": reaction()["target"],
+    },
 }
 
 
@@ -252,7 +383,9 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("headers", STRANGERS.values(), ids=STRANGERS.keys())
-def test_who_does_not_sign_as_nextcloud_does_is_not_heard(shared: Cloud, headers: dict[str, str]):
+def test_who_does_not_sign_as_nextcloud_does_is_not_heard(
+    shared: Cloud, headers: dict[str, str]
+):
     raw = {name.encode(): value.encode("latin-1") for name, value in headers.items()}
 
     refused = shared.send(BODY, raw)  # type: ignore[arg-type]
@@ -271,7 +404,10 @@ def test_a_signature_in_capitals_is_one(cloud: Cloud):
     body = json.dumps(message("let me in", room=cloud.room)).encode()
     right = signed(body)
 
-    assert cloud.send(body, {**right, SIGNATURE: right[SIGNATURE].upper()}).status_code == 200
+    assert (
+        cloud.send(body, {**right, SIGNATURE: right[SIGNATURE].upper()}).status_code
+        == 200
+    )
     assert cloud.said() == ["let me in"]
 
 
@@ -284,17 +420,25 @@ GARBLED = {
     "no type": b"{}",
     "no object": b'{"type": "Create"}',
     "an object that is a list": b'{"type": "Create", "object": []}',
-    "content that is no json": json.dumps({**message("x"), "object": {"id": "1", "content": "x"}}).encode(),
-    "a number as message": json.dumps(message("x") | {"object": {"id": "1", "content": '{"message":1}'}}).encode(),
-    "no number": json.dumps(message("x") | {"object": {**message("x")["object"], "id": "../1"}}).encode(),
+    "content that is no json": json.dumps(
+        {**message("x"), "object": {"id": "1", "content": "x"}}
+    ).encode(),
+    "a number as message": json.dumps(
+        message("x") | {"object": {"id": "1", "content": '{"message":1}'}}
+    ).encode(),
+    "no number": json.dumps(
+        message("x") | {"object": {**message("x")["object"], "id": "../1"}}
+    ).encode(),
     "a room that is a path": json.dumps(message("x", room="../../Users")).encode(),
     "no actor": json.dumps(message("x", actor={"id": ""})).encode(),
     "a reaction without emoji": json.dumps({**reaction(), "content": None}).encode(),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("body", GARBLED.values(), ids=GARBLED.keys())
-def test_what_talk_never_sends_is_refused_though_it_is_signed(shared: Cloud, body: bytes):
+def test_what_talk_never_sends_is_refused_though_it_is_signed(
+    shared: Cloud, body: bytes
+):
     assert shared.send(body).status_code == 400
     assert shared.turns() == []
 
@@ -308,39 +452,82 @@ def test_without_a_secret_there_is_nothing_to_hear_with(shared: Cloud):
 
 
 def test_a_page_in_a_browser_is_not_heard(shared: Cloud):
-    assert shared.send(BODY, {**RIGHT, "origin": "https://evil.example"}).status_code == 403
+    assert (
+        shared.send(BODY, {**RIGHT, "origin": "https://evil.example"}).status_code
+        == 403
+    )
 
 
 JSON = st.recursive(
-    st.none() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from([ROOM, "1", "users/x"]),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["type", "actor", "object", "target", "id", "name", "content", "message", "parameters"]), inner
+    st.none()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from([ROOM, "1", "users/x"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "type",
+                    "actor",
+                    "object",
+                    "target",
+                    "id",
+                    "name",
+                    "content",
+                    "message",
+                    "parameters",
+                ]
+            ),
+            inner,
+        )
     ),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 @tried(max_examples=40)
 @given(JSON, JSON, st.sampled_from(["actor", "object", "target", "content", "type"]))
-@example({"name": "x"}, {"id": "1", "name": "message", "content": '{"message": "\\ud83d", "parameters": []}'}, "object")
 @example(
-    {}, {"id": "1", "content": '{"message": "{file}", "parameters": {"file": 1, "a": {"type": "file"}}}'}, "object"
+    {"name": "x"},
+    {
+        "id": "1",
+        "name": "message",
+        "content": '{"message": "\\ud83d", "parameters": []}',
+    },
+    "object",
+)
+@example(
+    {},
+    {
+        "id": "1",
+        "content": '{"message": "{file}", "parameters": {"file": 1, "a": {"type": "file"}}}',
+    },
+    "object",
 )
 def test_any_json_is_read_or_garbled(parameters: Any, changed: Any, where: str):
-    for event in ({**message("hi {a}"), where: changed}, {**reaction(), where: changed}, changed):
+    for event in (
+        {**message("hi {a}"), where: changed},
+        {**reaction(), where: changed},
+        changed,
+    ):
         body = json.dumps(event).encode()
         try:
             read_event(body)
         except Garbled:
             continue
     content = json.dumps({"message": "{a} {name}", "parameters": parameters})
-    said = read_event(json.dumps(message("") | {"object": {"id": "1", "content": content}}).encode())
+    said = read_event(
+        json.dumps(message("") | {"object": {"id": "1", "content": content}}).encode()
+    )
     assert said is not None
     assert said.text.encode()  # type: ignore[union-attr]
 
 
-PARTS = st.lists(st.sampled_from(["{a}", "{b}", "{", "}", "a", " "]), max_size=8).map("".join)
+PARTS = st.lists(st.sampled_from(["{a}", "{b}", "{", "}", "a", " "]), max_size=8).map(
+    "".join
+)
 
 
 @given(PARTS, PARTS)
@@ -369,7 +556,10 @@ def test_the_same_number_in_another_room_is_another_message(cloud: Cloud):
 
 
 def test_a_message_that_comes_many_times_at_once_is_recorded_once(cloud: Cloud):
-    threads = [threading.Thread(target=cloud.send, args=(message("greased"),)) for _ in range(8)]
+    threads = [
+        threading.Thread(target=cloud.send, args=(message("greased"),))
+        for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -386,15 +576,21 @@ def test_messages_may_overtake_one_another(cloud: Cloud):
 
 def test_a_message_from_long_ago_is_not_let_in_again(cloud: Cloud):
     """So many have come since that nobody remembers it."""
-    (cloud.memory.state.path / "talk.json").write_text(json.dumps({cloud.room: list(range(1000, 1000 + REMEMBERED))}))
+    (cloud.memory.state.path / "talk.json").write_text(
+        json.dumps({cloud.room: list(range(1000, 1000 + REMEMBERED))})
+    )
 
-    cloud.tells(message("replayed", 999), message("replayed", 1000), message("new", 5000))
+    cloud.tells(
+        message("replayed", 999), message("replayed", 1000), message("new", 5000)
+    )
 
     assert cloud.said() == ["new"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"[1]", b'{"room": ["x"]}', b"\xff"])
-def test_a_damaged_memory_of_what_came_keeps_nothing_from_coming(cloud: Cloud, damage: bytes):
+def test_a_damaged_memory_of_what_came_keeps_nothing_from_coming(
+    cloud: Cloud, damage: bytes
+):
     (cloud.memory.state.path / "talk.json").write_bytes(damage)
 
     cloud.tells(message("greased"), message("greased"))
@@ -402,7 +598,9 @@ def test_a_damaged_memory_of_what_came_keeps_nothing_from_coming(cloud: Cloud, d
     assert cloud.said() == ["greased"]
 
 
-def test_what_cannot_be_recorded_now_is_told_and_recorded_when_it_comes_again(cloud: Cloud):
+def test_what_cannot_be_recorded_now_is_told_and_recorded_when_it_comes_again(
+    cloud: Cloud,
+):
     away = cloud.memory.root.with_name("away")
     cloud.memory.root.rename(away)
     assert cloud.send(message("greased")).status_code == 503
@@ -437,10 +635,16 @@ def test_a_reaction_of_who_said_it_takes_a_message_back(cloud: Cloud):
 def test_what_others_said_stays_though_it_is_the_same(cloud: Cloud):
     cloud.tells(message("the kettle is on", 0, actor=TOMAS))
     cloud.memory.remember("Tomas likes green tea", scope=f"channel:{cloud.room}")
-    cloud.tells(message("green tea", 1), message("green tea", 2, actor=TOMAS), reaction(1))
+    cloud.tells(
+        message("green tea", 1), message("green tea", 2, actor=TOMAS), reaction(1)
+    )
 
-    assert [(turn.user, turn.text) for turn in cloud.turns()][1:] == [("tomas", "green tea")]
-    assert "likes green tea" in cloud.memory.read(f"Channels/{cloud.room}/CHANNEL.md").text
+    assert [(turn.user, turn.text) for turn in cloud.turns()][1:] == [
+        ("tomas", "green tea")
+    ]
+    assert (
+        "likes green tea" in cloud.memory.read(f"Channels/{cloud.room}/CHANNEL.md").text
+    )
 
 
 @pytest.mark.parametrize(
@@ -454,7 +658,12 @@ def test_what_others_said_stays_though_it_is_the_same(cloud: Cloud):
         reaction(emoji=""),
         reaction(1568),
         reaction(room="f0gbe11"),
-        {"type": "Undo", "actor": MIRA, "object": reaction(), "target": reaction()["target"]},
+        {
+            "type": "Undo",
+            "actor": MIRA,
+            "object": reaction(),
+            "target": reaction()["target"],
+        },
     ],
 )
 def test_no_other_reaction_takes_it_back(cloud: Cloud, event: Event):
@@ -469,8 +678,12 @@ def test_a_guest_takes_nothing_back(cloud: Cloud):
     assert len(cloud.said()) == 1
 
 
-def test_an_account_that_is_nobody_here_takes_nothing_back_from_those_who_have_none(cloud: Cloud):
-    cloud.tells(message("greased", actor=GUEST), reaction(actor={**MIRA, "id": "users/../mira"}))
+def test_an_account_that_is_nobody_here_takes_nothing_back_from_those_who_have_none(
+    cloud: Cloud,
+):
+    cloud.tells(
+        message("greased", actor=GUEST), reaction(actor={**MIRA, "id": "users/../mira"})
+    )
 
     assert len(cloud.said()) == 1
 
@@ -483,7 +696,10 @@ def test_who_speaks_of_a_message_by_its_id_loses_nothing_with_it(cloud: Cloud):
 
 
 def test_who_is_named_takes_back_what_anybody_said(cloud: Cloud):
-    cloud.tells(message("greased", actor=GUEST), reaction(actor={**TOMAS, "id": "guests/keeper"}))
+    cloud.tells(
+        message("greased", actor=GUEST),
+        reaction(actor={**TOMAS, "id": "guests/keeper"}),
+    )
     assert len(cloud.said()) == 1
 
     cloud.tells(reaction(actor={**TOMAS, "id": "users/keeper"}))
@@ -501,8 +717,13 @@ def test_without_a_sign_for_it_nothing_is_taken_back(tmp_path: Path):
 # ---- the configuration ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "mode"), [("short", 0o600), (SECRET, 0o640), ("x " * 30, 0o600), ("é" * 40, 0o600)])
-def test_a_secret_that_others_can_read_or_guess_is_refused(shared: Cloud, tmp_path: Path, text: str, mode: int):
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [("short", 0o600), (SECRET, 0o640), ("x " * 30, 0o600), ("é" * 40, 0o600)],
+)
+def test_a_secret_that_others_can_read_or_guess_is_refused(
+    shared: Cloud, tmp_path: Path, text: str, mode: int
+):
     said = settings(tmp_path)
     file = Path(said.secret_file)
     file.write_text(text)
@@ -515,6 +736,8 @@ def test_a_secret_that_others_can_read_or_guess_is_refused(shared: Cloud, tmp_pa
 
 
 @pytest.mark.parametrize("channel", ["", "..", "a/b"])
-def test_a_channel_that_can_be_none_is_an_error_at_the_start(shared: Cloud, tmp_path: Path, channel: str):
+def test_a_channel_that_can_be_none_is_an_error_at_the_start(
+    shared: Cloud, tmp_path: Path, channel: str
+):
     with pytest.raises(RoomUnknown):
         talk_routes(shared.memory, settings(tmp_path, rooms=(TalkRoom(ROOM, channel),)))

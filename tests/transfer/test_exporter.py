@@ -30,10 +30,21 @@ def memory(tmp_path):
     for path, raw in written.items():
         (vault / path).parent.mkdir(parents=True, exist_ok=True)
         (vault / path).write_bytes(raw)
-    with VaultMemory.open(vault, OFF, environment={"VAULT_MEMORY_STATE": str(tmp_path / "state")}) as opened:
-        opened.record_turn(session="s", role="user", text="Hello\nthere ☂", user="alice", now=NOW)
-        opened.add_fact("alice", "works_at", "Acme", scope="user:alice", source="cli", now=NOW)
-        opened.apply(BOB, [{"op": "remove", "heading": "Likes", "match": "coffee"}], source="tool", now=NOW)
+    with VaultMemory.open(
+        vault, OFF, environment={"VAULT_MEMORY_STATE": str(tmp_path / "state")}
+    ) as opened:
+        opened.record_turn(
+            session="s", role="user", text="Hello\nthere ☂", user="alice", now=NOW
+        )
+        opened.add_fact(
+            "alice", "works_at", "Acme", scope="user:alice", source="cli", now=NOW
+        )
+        opened.apply(
+            BOB,
+            [{"op": "remove", "heading": "Likes", "match": "coffee"}],
+            source="tool",
+            now=NOW,
+        )
         yield opened
 
 
@@ -53,7 +64,9 @@ def test_every_file_that_is_memory_leaves_byte_for_byte(memory, tmp_path):
         for path in (tmp_path / "out/vault").rglob("*")
         if path.is_file()
     }
-    known = {path for path in memory.folder.listing().entries if memory.layout.place(path)}
+    known = {
+        path for path in memory.folder.listing().entries if memory.layout.place(path)
+    }
     assert set(copied) == known
     assert "elsewhere/list.md" not in copied
     assert ".vault-memory" not in copied
@@ -67,45 +80,81 @@ def test_the_dump_says_where_each_thing_stands(memory, tmp_path):
     memory.export(tmp_path / "out.jsonl")
 
     records = dumped(tmp_path / "out.jsonl")
-    assert all({"type", "path", "scope", "kind", "date"} <= set(record) for record in records)
+    assert all(
+        {"type", "path", "scope", "kind", "date"} <= set(record) for record in records
+    )
     for record in of(records, "item") + of(records, "fact"):
-        line = memory.folder.read(record["path"]).raw.splitlines()[record["line"] - 1].decode("utf-8", "replace")
+        line = (
+            memory.folder.read(record["path"])
+            .raw.splitlines()[record["line"] - 1]
+            .decode("utf-8", "replace")
+        )
         assert record["text"].split(" ")[0] in line
-    assert [(one["text"], one["line"]) for one in of(records, "item") if one["path"] == ALICE] == [
+    assert [
+        (one["text"], one["line"])
+        for one in of(records, "item")
+        if one["path"] == ALICE
+    ] == [
         ("tea", 5),
         ("rain � on", 6),
     ]
     [fact] = of(records, "fact")
-    assert (fact["subject"], fact["predicate"], fact["object"], fact["line"]) == ("alice", "works_at", "Acme", 3)
+    assert (fact["subject"], fact["predicate"], fact["object"], fact["line"]) == (
+        "alice",
+        "works_at",
+        "Acme",
+        3,
+    )
     assert fact["id"] == memory.facts(scopes=["user:alice"], now=NOW)[0].id
     [turn] = of(records, "turn")
     assert (turn["text"], turn["date"], turn["scope"], turn["line"]) == (
-        "Hello\nthere ☂", "2090-06-01", "user:alice", 1,
-    )  # fmt: skip
+        "Hello\nthere ☂",
+        "2090-06-01",
+        "user:alice",
+        1,
+    )
     [proposal] = of(records, "proposal")
-    assert (proposal["scope"], proposal["state"], proposal["path"]) == ("user:bob", "open", BOB)
-    assert {one["id"] for one in of(records, "audit")} == {record.id for record in memory.log()}
+    assert (proposal["scope"], proposal["state"], proposal["path"]) == (
+        "user:bob",
+        "open",
+        BOB,
+    )
+    assert {one["id"] for one in of(records, "audit")} == {
+        record.id for record in memory.log()
+    }
     dated = next(one for one in of(records, "note") if one["path"] == DAY)
     assert (dated["date"], dated["kind"], dated["text"]) == (
-        "2090-05-31", "dated", "## Talk\n\n- went sailing (2090-05-31)",
-    )  # fmt: skip
+        "2090-05-31",
+        "dated",
+        "## Talk\n\n- went sailing (2090-05-31)",
+    )
 
 
 def test_twice_gives_the_same_bytes(memory, tmp_path):
     memory.export(tmp_path / "one.jsonl")
     memory.export(tmp_path / "two")
-    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two/memory.jsonl").read_bytes()
+    assert (tmp_path / "one.jsonl").read_bytes() == (
+        tmp_path / "two/memory.jsonl"
+    ).read_bytes()
 
 
 def test_only_the_named_scopes_leave(memory, tmp_path):
     done = memory.export(tmp_path / "out", scopes=["user:alice"])
 
-    text = "".join(path.read_text(errors="replace") for path in (tmp_path / "out").rglob("*") if path.is_file())
-    assert {record["scope"] for record in dumped(tmp_path / "out/memory.jsonl")} == {"user:alice"}
+    text = "".join(
+        path.read_text(errors="replace")
+        for path in (tmp_path / "out").rglob("*")
+        if path.is_file()
+    )
+    assert {record["scope"] for record in dumped(tmp_path / "out/memory.jsonl")} == {
+        "user:alice"
+    }
     assert "coffee" not in text
     assert "bob" not in text
     assert "sailing" in text
-    assert done.files == sum(path.is_file() for path in (tmp_path / "out/vault").rglob("*"))
+    assert done.files == sum(
+        path.is_file() for path in (tmp_path / "out/vault").rglob("*")
+    )
 
 
 def test_no_scope_is_nothing_and_not_everything(memory, tmp_path):
@@ -121,7 +170,11 @@ def test_nothing_is_overwritten(memory, tmp_path):
     for target in (full, full / "mine.txt", tmp_path / "mine.jsonl"):
         with pytest.raises(TargetInUse):
             memory.export(target)
-    assert (full / "mine.txt").read_text() == (tmp_path / "mine.jsonl").read_text() == "mine"
+    assert (
+        (full / "mine.txt").read_text()
+        == (tmp_path / "mine.jsonl").read_text()
+        == "mine"
+    )
     empty = tmp_path / "empty"
     empty.mkdir()
     assert memory.export(empty).files > 0
@@ -159,8 +212,15 @@ def test_the_command_answers_with_counts(tmp_path):
     outside.home.mkdir()
     outside.write("MEMORY.md", "## Boat\n\n- red\n")
     said = outside.ok("export", "--to", str(tmp_path / "out"))
-    assert (said["files"], said["bytes"], said["records"], said["skipped"]) == (1, 15, 2, [])
+    assert (said["files"], said["bytes"], said["records"], said["skipped"]) == (
+        1,
+        15,
+        2,
+        [],
+    )
     again = outside.run("export", "--to", str(tmp_path / "out"), "--json")
     assert (again.code, again.error["code"]) == (2, "target_in_use")
     assert outside.run("export").code == 0
-    assert (outside.home / "vault-memory-export/vault/MEMORY.md").read_text() == "## Boat\n\n- red\n"
+    assert (
+        outside.home / "vault-memory-export/vault/MEMORY.md"
+    ).read_text() == "## Boat\n\n- red\n"

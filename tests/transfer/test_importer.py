@@ -43,17 +43,70 @@ KNOWN = [
     ("bob", "bob", "lives_in", "oslo", None, None, 0, 1.0, None),
 ]
 CHUNKS = [
-    ("alice", "conversation", "77", "User: where is the ferry?\n\nBot: At pier 4, at nine.", "admin", None,
-     "2090-05-30 08:00:00"),
-    ("alice", "memory_file", "Users/alice/memories/2090-05-29.md",
-     "## Day\n\n- Fixed the red boat\n  with Sam\n- Slept well\n", None, None, "2090-05-30 02:00:00"),
-    ("alice", "user_memory", "USER.md", "# Alice\n\nPrefers email summaries under five bullets", None, None,
-     "2090-05-30 02:00:00"),
-    ("channel:room1", "channel_memory", "memories/2090-05-28.md", "- We chose the blue paint", None, None, None),
-    ("channel:room1", "channel_memory_durable", "CHANNEL.md", "- Painting is on Fridays", None, None, None),
-    ("bob", "conversation", "78", "User: " + "very long " * 400, None, "2090-07-01", "2090-05-30 08:00:00"),
-    ("../etc", "conversation", "79", "User: let me out of here, please", None, None, "2090-05-30 08:00:00"),
-]  # fmt: skip
+    (
+        "alice",
+        "conversation",
+        "77",
+        "User: where is the ferry?\n\nBot: At pier 4, at nine.",
+        "admin",
+        None,
+        "2090-05-30 08:00:00",
+    ),
+    (
+        "alice",
+        "memory_file",
+        "Users/alice/memories/2090-05-29.md",
+        "## Day\n\n- Fixed the red boat\n  with Sam\n- Slept well\n",
+        None,
+        None,
+        "2090-05-30 02:00:00",
+    ),
+    (
+        "alice",
+        "user_memory",
+        "USER.md",
+        "# Alice\n\nPrefers email summaries under five bullets",
+        None,
+        None,
+        "2090-05-30 02:00:00",
+    ),
+    (
+        "channel:room1",
+        "channel_memory",
+        "memories/2090-05-28.md",
+        "- We chose the blue paint",
+        None,
+        None,
+        None,
+    ),
+    (
+        "channel:room1",
+        "channel_memory_durable",
+        "CHANNEL.md",
+        "- Painting is on Fridays",
+        None,
+        None,
+        None,
+    ),
+    (
+        "bob",
+        "conversation",
+        "78",
+        "User: " + "very long " * 400,
+        None,
+        "2090-07-01",
+        "2090-05-30 08:00:00",
+    ),
+    (
+        "../etc",
+        "conversation",
+        "79",
+        "User: let me out of here, please",
+        None,
+        None,
+        "2090-05-30 08:00:00",
+    ),
+]
 
 
 @pytest.fixture
@@ -66,9 +119,15 @@ def source(tmp_path) -> Path:
             "CREATE VIRTUAL TABLE memory_chunks_vec USING vec0(chunk_id INTEGER PRIMARY KEY, v FLOAT[4])"
         )
         facts = "user_id, subject, predicate, object, valid_from, valid_until, temporary, confidence, source_task_id"
-        connection.executemany(f"INSERT INTO knowledge_facts ({facts}) VALUES (?,?,?,?,?,?,?,?,?)", KNOWN)
-        chunks = "user_id, source_type, source_id, content, topic, valid_until, created_at"
-        connection.executemany(f"INSERT INTO memory_chunks ({chunks}) VALUES (?,?,?,?,?,?,?)", CHUNKS)
+        connection.executemany(
+            f"INSERT INTO knowledge_facts ({facts}) VALUES (?,?,?,?,?,?,?,?,?)", KNOWN
+        )
+        chunks = (
+            "user_id, source_type, source_id, content, topic, valid_until, created_at"
+        )
+        connection.executemany(
+            f"INSERT INTO memory_chunks ({chunks}) VALUES (?,?,?,?,?,?,?)", CHUNKS
+        )
     return path
 
 
@@ -76,13 +135,19 @@ def source(tmp_path) -> Path:
 def memory(tmp_path):
     (tmp_path / "vault").mkdir()
     with VaultMemory.open(
-        tmp_path / "vault", OFF, environment={"VAULT_MEMORY_STATE": str(tmp_path / "state")}
+        tmp_path / "vault",
+        OFF,
+        environment={"VAULT_MEMORY_STATE": str(tmp_path / "state")},
     ) as opened:
         yield opened
 
 
 def texts(memory):
-    return {str(path.relative_to(memory.root)): path.read_bytes() for path in memory.root.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(memory.root)): path.read_bytes()
+        for path in memory.root.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_facts_stand_on_the_pages_of_their_people(memory, source):
@@ -96,9 +161,15 @@ def test_facts_stand_on_the_pages_of_their_people(memory, source):
         "- works_at: acme corp (since 2090-01-28, ref:1234, conf:0.8)\n"
         "- ~~visiting: lisbon~~ (2090-05-01 to 2090-05-09, temporary)\n"
     )
-    [job] = [fact for fact in memory.facts(scopes=["user:alice"], now=NOW) if fact.predicate == "works_at"]
+    [job] = [
+        fact
+        for fact in memory.facts(scopes=["user:alice"], now=NOW)
+        if fact.predicate == "works_at"
+    ]
     assert (job.object, job.valid_from) == ("acme corp", date(2090, 1, 28))
-    assert [fact.object for fact in memory.facts(scopes=["user:bob"], now=NOW)] == ["oslo"]
+    assert [fact.object for fact in memory.facts(scopes=["user:bob"], now=NOW)] == [
+        "oslo"
+    ]
 
 
 def test_texts_stand_in_the_note_of_their_day_or_in_one_of_their_own(memory, source):
@@ -112,9 +183,18 @@ def test_texts_stand_in_the_note_of_their_day_or_in_one_of_their_own(memory, sou
     assert found["Users/alice/memories/2090-05-29.md"].decode() == (
         "## Imported\n\n- Day\n- Fixed the red boat with Sam\n- Slept well\n"
     )
-    assert b"- Prefers email summaries under five bullets\n" in found["Users/alice/memories/imported.md"]
-    assert found["Channels/room1/memories/2090-05-28.md"] == b"## Imported\n\n- We chose the blue paint\n"
-    assert found["Channels/room1/CHANNEL.md"] == b"## Imported\n\n- Painting is on Fridays\n"
+    assert (
+        b"- Prefers email summaries under five bullets\n"
+        in found["Users/alice/memories/imported.md"]
+    )
+    assert (
+        found["Channels/room1/memories/2090-05-28.md"]
+        == b"## Imported\n\n- We chose the blue paint\n"
+    )
+    assert (
+        found["Channels/room1/CHANNEL.md"]
+        == b"## Imported\n\n- Painting is on Fridays\n"
+    )
     long = found["Users/bob/memories/2090-05-30.md"].decode()
     assert long.count("very") == 400
     assert long.count("until:2090-07-01") == 3
@@ -143,7 +223,9 @@ DAYS = st.sampled_from([None, "2089-01-01", "2090-03-01", "2090-06-01", "2091-01
         st.tuples(
             st.sampled_from(["alice", "acme"]),
             st.sampled_from(["works_at", "visiting", "likes"]),
-            st.sampled_from(["acme", "acme corp", "the acme corp", "tea", "port (old)"]),
+            st.sampled_from(
+                ["acme", "acme corp", "the acme corp", "tea", "port (old)"]
+            ),
             DAYS,
             DAYS,
         ),
@@ -171,17 +253,27 @@ DAYS = st.sampled_from([None, "2089-01-01", "2090-03-01", "2090-06-01", "2091-01
         ("alice", "works_at", "acme corp", None, None),
     ]
 )
-@example([("alice", "works_at", "port (old)", None, None), ("alice", "works_at", "tea", "2090-03-01", None),
-          ("alice", "works_at", "tea", None, None), ("alice", "works_at", "acme", "2090-06-01", None)])  # fmt: skip
+@example(
+    [
+        ("alice", "works_at", "port (old)", None, None),
+        ("alice", "works_at", "tea", "2090-03-01", None),
+        ("alice", "works_at", "tea", None, None),
+        ("alice", "works_at", "acme", "2090-06-01", None),
+    ]
+)
 def test_whatever_the_facts_a_second_import_writes_nothing(tmp_path_factory, told):
     folder = tmp_path_factory.mktemp("law")
     path = folder / "istota.db"
     with closing(apsw.Connection(str(path))) as connection:
         connection.execute(TABLES)
         facts = "user_id, subject, predicate, object, valid_from, valid_until"
-        connection.executemany(f"INSERT INTO knowledge_facts ({facts}) VALUES ('alice',?,?,?,?,?)", told)
+        connection.executemany(
+            f"INSERT INTO knowledge_facts ({facts}) VALUES ('alice',?,?,?,?,?)", told
+        )
     (folder / "vault").mkdir()
-    with VaultMemory.open(folder / "vault", OFF, environment={"VAULT_MEMORY_STATE": str(folder / "state")}) as memory:
+    with VaultMemory.open(
+        folder / "vault", OFF, environment={"VAULT_MEMORY_STATE": str(folder / "state")}
+    ) as memory:
         memory.import_from(path, now=NOW)
         before = texts(memory)
         assert memory.import_from(path, now=NOW.replace(day=9)).facts == 0
@@ -200,11 +292,15 @@ def test_a_dry_run_says_what_would_come_and_writes_nothing(memory, source):
 def test_what_the_notes_say_already_is_not_said_twice(memory, source):
     note = memory.root / "Users/alice/memories/2090-05-29.md"
     note.parent.mkdir(parents=True)
-    note.write_text("# Friday\n\n- Fixed the red boat with Sam (2090-05-29)\n\nSlept well\n")
+    note.write_text(
+        "# Friday\n\n- Fixed the red boat with Sam (2090-05-29)\n\nSlept well\n"
+    )
     os.utime(note, (0, 0))
     memory.import_from(source, now=NOW)
     assert note.read_text().count("red boat") == 1
-    assert note.read_text().startswith("# Friday\n\n- Fixed the red boat with Sam (2090-05-29)\n\nSlept well\n")
+    assert note.read_text().startswith(
+        "# Friday\n\n- Fixed the red boat with Sam (2090-05-29)\n\nSlept well\n"
+    )
 
 
 def test_a_note_that_cannot_be_read_keeps_nothing_else_from_coming(memory, source):
@@ -224,25 +320,40 @@ def test_only_the_named_people_come(memory, source):
 def test_an_import_can_be_taken_back(memory, source):
     memory.import_from(source, scopes=["user:alice"], now=NOW)
     records = memory.log()
-    assert {(record.source, record.why) for record in records} == {("cli", f"imported from {source.name}")}
+    assert {(record.source, record.why) for record in records} == {
+        ("cli", f"imported from {source.name}")
+    }
     for record in records:
         memory.undo(record.id, now=NOW)
-    assert not (memory.root / FACTS).exists() or not (memory.root / FACTS).read_text().strip()
+    assert (
+        not (memory.root / FACTS).exists()
+        or not (memory.root / FACTS).read_text().strip()
+    )
     assert memory.facts(scopes=["user:alice"], now=NOW) == ()
 
 
 def test_the_source_is_left_as_it_was(memory, source):
     source.chmod(0o444)
-    before = hashlib.sha256(source.read_bytes()).digest(), sorted(os.listdir(source.parent)), source.stat().st_mtime_ns
+    before = (
+        hashlib.sha256(source.read_bytes()).digest(),
+        sorted(os.listdir(source.parent)),
+        source.stat().st_mtime_ns,
+    )
     memory.import_from(source, now=NOW)
-    after = hashlib.sha256(source.read_bytes()).digest(), sorted(os.listdir(source.parent)), source.stat().st_mtime_ns
+    after = (
+        hashlib.sha256(source.read_bytes()).digest(),
+        sorted(os.listdir(source.parent)),
+        source.stat().st_mtime_ns,
+    )
     assert after == before
 
 
 def test_a_source_in_use_is_not_read_in_part(memory, source):
     with sqlite3.connect(source) as connection:
         connection.execute("PRAGMA journal_mode=wal")
-        connection.execute("INSERT INTO knowledge_facts (user_id, subject, predicate, object) VALUES ('a','a','b','c')")
+        connection.execute(
+            "INSERT INTO knowledge_facts (user_id, subject, predicate, object) VALUES ('a','a','b','c')"
+        )
         connection.commit()
         with pytest.raises(ForeignDatabase, match="in use"):
             memory.import_from(source, now=NOW)
@@ -273,7 +384,15 @@ def test_the_command_answers_in_json_and_with_its_exit_code(source, tmp_path):
     outside.home.mkdir()
     outside.vault.mkdir()
     done = outside.ok("import", str(source), "--user", "bob")
-    assert (done["facts"], done["items"], done["known"], done["skipped"]) == (1, 3, 0, [])
-    assert done["notes"] == ["Users/bob/bot/config/FACTS.md", "Users/bob/memories/2090-05-30.md"]
+    assert (done["facts"], done["items"], done["known"], done["skipped"]) == (
+        1,
+        3,
+        0,
+        [],
+    )
+    assert done["notes"] == [
+        "Users/bob/bot/config/FACTS.md",
+        "Users/bob/memories/2090-05-30.md",
+    ]
     everybody = outside.run("import", str(source), "--json")
     assert (everybody.code, json.loads(everybody.out)["known"]) == (1, 4)

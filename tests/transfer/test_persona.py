@@ -32,7 +32,9 @@ def memory(tmp_path):
 
 
 def opened(folder):
-    return VaultMemory.open(folder / "vault", OFF, environment={"VAULT_MEMORY_STATE": str(folder / "state")})
+    return VaultMemory.open(
+        folder / "vault", OFF, environment={"VAULT_MEMORY_STATE": str(folder / "state")}
+    )
 
 
 def soul(memory, now=NOW, **asked):
@@ -54,7 +56,10 @@ def test_the_sections_move_byte_for_byte_and_are_found(memory):
     assert both(memory) == (KEPT, MOVED)
     assert (done.moved, done.notes, done.skipped) == (2, ["MEMORY.md", "SOUL.md"], [])
     assert memory.search("Petrel", scopes=["group:main"]).hits
-    assert [(one.note, one.source) for one in memory.log()] == [("MEMORY.md", "cli"), ("SOUL.md", "cli")]
+    assert [(one.note, one.source) for one in memory.log()] == [
+        ("MEMORY.md", "cli"),
+        ("SOUL.md", "cli"),
+    ]
 
 
 def test_each_half_can_be_taken_back_also_after_an_edit(memory):
@@ -67,7 +72,9 @@ def test_each_half_can_be_taken_back_also_after_an_edit(memory):
     soul(memory)
     into, out = memory.log()[-2:]
     for name, raw in (("SOUL.md", KEPT), ("MEMORY.md", MOVED)):
-        (memory.root / name).write_bytes(raw.replace(b"## ", b"## A\n\n- mine\n\n## ", 1))
+        (memory.root / name).write_bytes(
+            raw.replace(b"## ", b"## A\n\n- mine\n\n## ", 1)
+        )
     memory.undo(out.id, now=NOW)
     memory.undo(into.id, now=NOW)
     found, left = both(memory)
@@ -89,7 +96,9 @@ def test_the_line_ends_are_those_of_the_note_they_come_to(memory):
     (memory.root / "MEMORY.md").write_bytes(b"## Boat\r\n\r\n- red")
     soul(memory)
     raw = text(memory, "MEMORY.md")
-    assert raw.startswith(b"## Boat\r\n\r\n- red\r\n\r\n## Session Compaction 2026-01-28\r\n\r\nWe")
+    assert raw.startswith(
+        b"## Boat\r\n\r\n- red\r\n\r\n## Session Compaction 2026-01-28\r\n\r\nWe"
+    )
     assert raw.count(b"\n") == raw.count(b"\r\n")
 
 
@@ -124,7 +133,11 @@ def test_a_memory_that_cannot_be_written_now_leaves_the_persona_whole(memory):
 def test_nothing_else_may_change_the_persona(memory):
     for asked in ({"source": "tool"}, {"source": "cli"}):
         with pytest.raises(NotCurated):
-            memory.apply("SOUL.md", [{"op": "append", "heading": "Voice", "line": "loud"}], **asked)
+            memory.apply(
+                "SOUL.md",
+                [{"op": "append", "heading": "Voice", "line": "loud"}],
+                **asked,
+            )
     assert soul(memory, scopes=["user:main"]).notes == []
     assert both(memory) == (SOUL, MEMORY)
 
@@ -133,11 +146,17 @@ def test_what_was_moved_is_forgotten_everywhere(memory):
     soul(memory)
     done = memory.forget("We spoke about «Petrel»", now=NOW)
     assert not done.remaining
-    assert not [path for path in memory.root.rglob("*") if path.is_file() and b"Petrel" in path.read_bytes()]
+    assert not [
+        path
+        for path in memory.root.rglob("*")
+        if path.is_file() and b"Petrel" in path.read_bytes()
+    ]
 
 
 def test_the_command_shows_what_it_would_do_and_does_it(memory, tmp_path):
-    seen = Outside(memory.root, tmp_path / "home", {"VAULT_MEMORY_STATE": str(tmp_path / "state")})
+    seen = Outside(
+        memory.root, tmp_path / "home", {"VAULT_MEMORY_STATE": str(tmp_path / "state")}
+    )
     seen.home.mkdir()
     would = seen.run("import", "SOUL.md", "--dry-run", "--now", NOW.isoformat())
     assert "would move 2 sections" in would.out
@@ -150,7 +169,17 @@ def test_the_command_shows_what_it_would_do_and_does_it(memory, tmp_path):
     assert "-## Session Compaction 2026-01-28" in told
 
 
-CALLS = ("rename", "replace", "write", "fsync", "fdatasync", "unlink", "utime", "link", "open")
+CALLS = (
+    "rename",
+    "replace",
+    "write",
+    "fsync",
+    "fdatasync",
+    "unlink",
+    "utime",
+    "link",
+    "open",
+)
 
 
 def killed(memory, step):
@@ -181,7 +210,9 @@ def killed(memory, step):
 
 
 @pytest.mark.parametrize("stride", [9, pytest.param(1, marks=pytest.mark.deep)])
-def test_killed_before_any_step_nothing_is_lost_and_nothing_is_doubled(memory, tmp_path, stride):
+def test_killed_before_any_step_nothing_is_lost_and_nothing_is_doubled(
+    memory, tmp_path, stride
+):
     memory.close()
     for name in ("vault", "state"):
         shutil.copytree(tmp_path / name, tmp_path / "kept" / name)
@@ -202,6 +233,9 @@ def test_killed_before_any_step_nothing_is_lost_and_nothing_is_doubled(memory, t
             soul(memory)
             assert both(memory) == (KEPT, MOVED)
             did = [(one.note, one.before != one.after) for one in memory.log()]
-            assert sorted(name for name, changed in did if changed) == ["MEMORY.md", "SOUL.md"]
+            assert sorted(name for name, changed in did if changed) == [
+                "MEMORY.md",
+                "SOUL.md",
+            ]
     assert step > 100
     assert seen == {(SOUL, MEMORY), (SOUL, MOVED), (KEPT, MOVED)}

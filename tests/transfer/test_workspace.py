@@ -39,24 +39,40 @@ def source(tmp_path):
 def memory(tmp_path):
     (tmp_path / "vault").mkdir()
     with VaultMemory.open(
-        tmp_path / "vault", OFF, environment={"VAULT_MEMORY_STATE": str(tmp_path / "state")}
+        tmp_path / "vault",
+        OFF,
+        environment={"VAULT_MEMORY_STATE": str(tmp_path / "state")},
     ) as opened:
         yield opened
 
 
 def texts(root):
-    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_memory_arrives_byte_for_byte_and_is_found(memory, source):
     before = texts(source)
     done = memory.import_from(source, now=NOW)
 
-    expected = {path: raw for path, raw in FILES.items() if path not in ("AGENTS.md", "memory/.index.md")}
+    expected = {
+        path: raw
+        for path, raw in FILES.items()
+        if path not in ("AGENTS.md", "memory/.index.md")
+    }
     del expected["skills/cook/SKILL.md"]
     found = texts(memory.root)
-    assert {path: raw for path, raw in found.items() if path != ".vault-memory"} == expected
-    assert (done.notes, done.left, done.skipped) == (sorted(expected), ["AGENTS.md"], [])
+    assert {
+        path: raw for path, raw in found.items() if path != ".vault-memory"
+    } == expected
+    assert (done.notes, done.left, done.skipped) == (
+        sorted(expected),
+        ["AGENTS.md"],
+        [],
+    )
     assert memory.search("paint", scopes=["group:main"]).hits
     assert memory.search("Ann", scopes=["user:main"]).hits
     assert texts(source) == before
@@ -70,8 +86,12 @@ def test_a_second_import_adds_nothing(memory, source):
     assert texts(memory.root) == before
 
 
-def test_another_text_of_the_same_name_stays_and_a_copy_waits_for_a_person(memory, source):
-    written(memory.root, {"MEMORY.md": b"## Boat\n\n- blue\n", "SOUL.md": b"Be brief.\n"})
+def test_another_text_of_the_same_name_stays_and_a_copy_waits_for_a_person(
+    memory, source
+):
+    written(
+        memory.root, {"MEMORY.md": b"## Boat\n\n- blue\n", "SOUL.md": b"Be brief.\n"}
+    )
     done = memory.import_from(source, now=NOW)
 
     assert (memory.root / "MEMORY.md").read_bytes() == b"## Boat\n\n- blue\n"
@@ -95,11 +115,20 @@ def test_a_note_that_says_all_of_it_already_needs_no_copy(memory, source):
 def test_the_memories_of_hermes_come_to_the_top(memory, tmp_path):
     home = written(
         tmp_path / "hermes",
-        {"memories/MEMORY.md": "uses pnpm\n§\nlikes tea\n".encode(), "memories/USER.md": b"Ann\n", "SOUL.md": b"x\n",
-         "config.yaml": b"key: secret\n"},
-    )  # fmt: skip
+        {
+            "memories/MEMORY.md": "uses pnpm\n§\nlikes tea\n".encode(),
+            "memories/USER.md": b"Ann\n",
+            "SOUL.md": b"x\n",
+            "config.yaml": b"key: secret\n",
+        },
+    )
     memory.import_from(home, now=NOW)
-    assert sorted(texts(memory.root)) == [".vault-memory", "MEMORY.md", "SOUL.md", "USER.md"]
+    assert sorted(texts(memory.root)) == [
+        ".vault-memory",
+        "MEMORY.md",
+        "SOUL.md",
+        "USER.md",
+    ]
 
 
 def test_a_legacy_persona_becomes_the_persona(memory, tmp_path):
@@ -110,7 +139,9 @@ def test_a_legacy_persona_becomes_the_persona(memory, tmp_path):
     assert (memory.root / "SOUL.md").read_bytes() == b"Be kind.\r\n"
     assert memory.import_from(legacy, now=NOW).known == 1
     legacy.write_bytes(b"Be brief.\n")
-    assert memory.import_from(legacy, now=NOW).copies == ["SOUL (memory copy 2090-06-01 120000 import).md"]
+    assert memory.import_from(legacy, now=NOW).copies == [
+        "SOUL (memory copy 2090-06-01 120000 import).md"
+    ]
     assert (memory.root / "SOUL.md").read_bytes() == b"Be kind.\r\n"
     assert legacy.exists()
 
@@ -158,4 +189,9 @@ def test_the_command_says_what_it_took_and_left(source, tmp_path):
     outside.home.mkdir()
     outside.vault.mkdir()
     said = outside.ok("import", str(source))
-    assert (len(said["notes"]), said["left"], said["copies"], said["skipped"]) == (6, ["AGENTS.md"], [], [])
+    assert (len(said["notes"]), said["left"], said["copies"], said["skipped"]) == (
+        6,
+        ["AGENTS.md"],
+        [],
+        [],
+    )

@@ -19,8 +19,13 @@ def test_a_clock_that_goes_on_is_believed(steps: list[float]) -> None:
 
 
 @pytest.mark.scenario("B50")
-@given(st.floats(LEAP + 1, 1e9) | st.floats(-1e9, -BACK - 1), st.lists(st.floats(0, DAY), max_size=30))
-def test_after_a_jump_nothing_is_old_for_a_week(jump: float, steps: list[float]) -> None:
+@given(
+    st.floats(LEAP + 1, 1e9) | st.floats(-1e9, -BACK - 1),
+    st.lists(st.floats(0, DAY), max_size=30),
+)
+def test_after_a_jump_nothing_is_old_for_a_week(
+    jump: float, steps: list[float]
+) -> None:
     clock = Clock(NOW).looked(NOW + jump)
     assert not clock.believed
     for step in steps:
@@ -31,7 +36,9 @@ def test_after_a_jump_nothing_is_old_for_a_week(jump: float, steps: list[float])
 
 @pytest.mark.scenario("B50")
 @given(st.floats(LEAP + 1, 1e9))
-def test_a_clock_that_comes_back_from_years_ahead_is_believed_in_time(jump: float) -> None:
+def test_a_clock_that_comes_back_from_years_ahead_is_believed_in_time(
+    jump: float,
+) -> None:
     clock = Clock(NOW).looked(NOW + jump).looked(NOW + DAY)
     for day in range(9):
         clock = clock.looked(NOW + (2 + day) * DAY)

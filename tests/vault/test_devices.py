@@ -32,14 +32,18 @@ def named(desk: Desk, name: str) -> Desk:
 
 
 def logs(desk: Desk, note: str = "USER.md") -> list[str]:
-    return sorted(path.name.removeprefix(note) for path in desk.vault.glob(f"{note}.audit*"))
+    return sorted(
+        path.name.removeprefix(note) for path in desk.vault.glob(f"{note}.audit*")
+    )
 
 
 def who(desk: Desk, note: str = "USER.md") -> list[str]:
     return [record.device for record in desk.curator.trail.of(note)]
 
 
-def test_a_device_keeps_its_name_and_finds_it_again_when_its_state_is_lost(tmp_path: Path) -> None:
+def test_a_device_keeps_its_name_and_finds_it_again_when_its_state_is_lost(
+    tmp_path: Path,
+) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     one = device_of(tmp_path / "one")
@@ -51,7 +55,9 @@ def test_a_device_keeps_its_name_and_finds_it_again_when_its_state_is_lost(tmp_p
     assert device_of(tmp_path / "one") == one
 
 
-def test_one_device_alone_writes_one_log_and_its_name_into_each_record(laptop: Desk) -> None:
+def test_one_device_alone_writes_one_log_and_its_name_into_each_record(
+    laptop: Desk,
+) -> None:
     laptop.append("sencha")
     laptop.append("matcha")
 
@@ -60,7 +66,9 @@ def test_one_device_alone_writes_one_log_and_its_name_into_each_record(laptop: D
 
 
 @pytest.mark.scenario("G113")
-def test_as_soon_as_a_second_device_is_known_each_writes_a_log_of_its_own(laptop: Desk, tablet: Desk) -> None:
+def test_as_soon_as_a_second_device_is_known_each_writes_a_log_of_its_own(
+    laptop: Desk, tablet: Desk
+) -> None:
     laptop.append("sencha")
     laptop.close()
     tablet.append("matcha", source="tool")
@@ -68,28 +76,48 @@ def test_as_soon_as_a_second_device_is_known_each_writes_a_log_of_its_own(laptop
     laptop.append("gyokuro", source="tool")
     laptop.append("a boat", note="MEMORY.md")
 
-    assert logs(laptop) == [".audit.jsonl", ".audit.laptop.jsonl", ".audit.tablet.jsonl"]
-    assert logs(laptop, "MEMORY.md") == [".audit.laptop.jsonl"], "what is known once is known everywhere"
+    assert logs(laptop) == [
+        ".audit.jsonl",
+        ".audit.laptop.jsonl",
+        ".audit.tablet.jsonl",
+    ]
+    assert logs(laptop, "MEMORY.md") == [".audit.laptop.jsonl"], (
+        "what is known once is known everywhere"
+    )
     assert who(laptop) == who(tablet) == ["laptop", "tablet", "laptop"]
     assert laptop.undo(tablet.records()[-1]["id"]).changed
 
 
 @pytest.mark.scenario("G113")
-def test_two_devices_add_to_today_in_the_same_minute(laptop: Desk, tablet: Desk) -> None:
+def test_two_devices_add_to_today_in_the_same_minute(
+    laptop: Desk, tablet: Desk
+) -> None:
     today = "memory/2026-11-22.md"
     laptop.save("## Log\n\n- 20:31 a walk\n", today)
     for number, device in enumerate([laptop, tablet, laptop, tablet]):
         device.append(f"20:33 said {number}", "Log", note=today, source="tool")
         device.close()
 
-    assert laptop.text(today).splitlines()[3:] == [f"- 20:33 said {number}" for number in range(4)]
-    lines = [set(path.read_bytes().splitlines()) for path in laptop.vault.glob(f"{today}.audit*")]
+    assert laptop.text(today).splitlines()[3:] == [
+        f"- 20:33 said {number}" for number in range(4)
+    ]
+    lines = [
+        set(path.read_bytes().splitlines())
+        for path in laptop.vault.glob(f"{today}.audit*")
+    ]
     assert sum(map(len, lines)) == len(set.union(*lines)) == 4
-    assert merge_records(path.read_bytes() for path in sorted(laptop.vault.glob(f"{today}.audit*"))).count(b"\n") == 4
+    assert (
+        merge_records(
+            path.read_bytes() for path in sorted(laptop.vault.glob(f"{today}.audit*"))
+        ).count(b"\n")
+        == 4
+    )
 
 
 @pytest.mark.scenario("B50")
-def test_a_clock_that_went_back_a_year_lifts_no_deletion_of_a_person(laptop: Desk) -> None:
+def test_a_clock_that_went_back_a_year_lifts_no_deletion_of_a_person(
+    laptop: Desk,
+) -> None:
     laptop.append("sencha", source="tool")
     laptop.save(laptop.text() + "Seen.\n")
     laptop.append("matcha", source="tool")
@@ -97,8 +125,15 @@ def test_a_clock_that_went_back_a_year_lifts_no_deletion_of_a_person(laptop: Des
     laptop.append("gyokuro", source="tool")
     now = laptop.now - timedelta(days=365)
 
-    run = laptop.curator.new_run("USER.md", "tool", now, ops=({"op": "append", "heading": "Tea", "line": "sencha"},))
+    run = laptop.curator.new_run(
+        "USER.md",
+        "tool",
+        now,
+        ops=({"op": "append", "heading": "Tea", "line": "sencha"},),
+    )
     edit = laptop.curator.run(run, now)
 
     assert [refused.reason for refused in edit.rejected] == ["deleted_by_person"]
-    assert [record.id for record in laptop.curator.trail.of("USER.md")][-1] == edit.audit_id
+    assert [record.id for record in laptop.curator.trail.of("USER.md")][
+        -1
+    ] == edit.audit_id

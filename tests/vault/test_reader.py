@@ -12,7 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from vault_memory.errors import BadPath, NoteNotFound, NoteUnreadable, VaultError, VaultUnreachable
+from vault_memory.errors import (
+    BadPath,
+    NoteNotFound,
+    NoteUnreadable,
+    VaultError,
+    VaultUnreachable,
+)
 from vault_memory.rules.paths.filenames import clashes
 from vault_memory.vault.marker import VaultTooNew, ensure_marker, read_marker
 from vault_memory.vault.reader import Folder, Identity, NoteTooLarge
@@ -31,7 +37,11 @@ def outside(tmp_path: Path) -> Path:
 def test_a_listing_has_each_note_with_its_size_and_times(vault):
     listing = Folder(vault).listing()
 
-    assert sorted(listing.entries) == ["USER.md", "memory/boat.md", "memory/sub/deep.md"]
+    assert sorted(listing.entries) == [
+        "USER.md",
+        "memory/boat.md",
+        "memory/sub/deep.md",
+    ]
     found = os.stat(vault / "memory/boat.md")
     seen = listing.entries["memory/boat.md"]
     assert (seen.size, seen.mtime_ns, seen.ctime_ns, seen.ino) == (
@@ -47,14 +57,25 @@ def test_a_listing_has_each_note_with_its_size_and_times(vault):
 def test_a_listing_of_a_folder_has_only_what_lies_below_it(vault):
     folder = Folder(vault)
 
-    assert sorted(folder.listing("memory").entries) == ["memory/boat.md", "memory/sub/deep.md"]
+    assert sorted(folder.listing("memory").entries) == [
+        "memory/boat.md",
+        "memory/sub/deep.md",
+    ]
     assert folder.listing("nowhere").entries == {}
     assert folder.listing(".obsidian").entries == {}
     assert folder.listing("USER.md").entries == {}
 
 
 def test_junk_hidden_folders_and_other_files_are_not_listed(vault):
-    for name in (".USER.md.~0a1b", "USER.md~", ".#USER.md.md", "picture.png", "n.md.part", "~$n.md", ".hidden.md"):
+    for name in (
+        ".USER.md.~0a1b",
+        "USER.md~",
+        ".#USER.md.md",
+        "picture.png",
+        "n.md.part",
+        "~$n.md",
+        ".hidden.md",
+    ):
         (vault / name).write_bytes(b"x")
     for name in (".git", ".obsidian", ".trash", ".stversions"):
         (vault / name).mkdir()
@@ -63,7 +84,11 @@ def test_junk_hidden_folders_and_other_files_are_not_listed(vault):
 
     listing = Folder(vault).listing()
 
-    assert sorted(listing.entries) == ["USER.md", "memory/boat.md", "memory/sub/deep.md"]
+    assert sorted(listing.entries) == [
+        "USER.md",
+        "memory/boat.md",
+        "memory/sub/deep.md",
+    ]
     assert listing.unknown == {}
     assert listing.copies == ["USER (conflicted copy 2026-01-28 101112).md"]
     assert "picture.png" in Folder(vault).listing(suffixes=("",)).entries
@@ -75,7 +100,11 @@ def test_a_note_is_read_as_the_bytes_it_is(vault):
 
     note = Folder(vault).read("USER.md")
 
-    assert (note.raw, note.revision, note.stable) == (raw, hashlib.sha256(raw).hexdigest(), True)
+    assert (note.raw, note.revision, note.stable) == (
+        raw,
+        hashlib.sha256(raw).hexdigest(),
+        True,
+    )
     assert note.stat.size == len(raw)
     assert "not utf-8" not in repr(note)
 
@@ -149,12 +178,18 @@ def test_links_are_not_followed(vault, outside):
 
     listing = folder.listing()
 
-    assert sorted(listing.entries) == ["USER.md", "memory/boat.md", "memory/sub/deep.md"]
+    assert sorted(listing.entries) == [
+        "USER.md",
+        "memory/boat.md",
+        "memory/sub/deep.md",
+    ]
     assert sorted(listing.links) == ["inner.md", "memory/again"]
     assert set(listing.unknown) == {"out.md", "away", "dangling.md", "loop.md"}
     assert "leads out" in listing.unknown["away"]
     assert not listing.covers("away/secret.md")
-    assert folder.listing("away").entries == folder.listing("memory/again").entries == {}
+    assert (
+        folder.listing("away").entries == folder.listing("memory/again").entries == {}
+    )
     for path in ("out.md", "away/secret.md", "inner.md", "memory/again/deep.md"):
         with pytest.raises((NoteUnreadable, NoteNotFound)):
             folder.read(path)
@@ -162,7 +197,14 @@ def test_links_are_not_followed(vault, outside):
 
 @pytest.mark.scenario("H119")
 @pytest.mark.parametrize(
-    "path", ["../outside/secret.md", "/etc/passwd", "memory/../../outside/secret.md", "", "a\x00.md"]
+    "path",
+    [
+        "../outside/secret.md",
+        "/etc/passwd",
+        "memory/../../outside/secret.md",
+        "",
+        "a\x00.md",
+    ],
 )
 def test_no_path_leads_out_of_the_vault(vault, outside, path):
     folder = Folder(vault)
@@ -242,7 +284,10 @@ def test_names_that_clash_elsewhere_are_both_listed_here_as_found(vault):
     listing = Folder(vault).listing()
 
     assert {"Tee.md", "tee.md", "\u00f6.md", "o\u0308.md"} <= set(listing.entries)
-    assert clashes(listing.entries) == [("Tee.md", "tee.md"), ("o\u0308.md", "\u00f6.md")]
+    assert clashes(listing.entries) == [
+        ("Tee.md", "tee.md"),
+        ("o\u0308.md", "\u00f6.md"),
+    ]
 
 
 @pytest.mark.scenario("F109", "C58")
@@ -285,7 +330,9 @@ def test_a_very_deep_tree_is_listed_so_far_and_said_to_be_too_deep(large_vault, 
 
 
 @pytest.mark.scenario("F110")
-def test_a_very_wide_folder_is_listed_so_far_and_said_to_be_too_wide(vault, monkeypatch):
+def test_a_very_wide_folder_is_listed_so_far_and_said_to_be_too_wide(
+    vault, monkeypatch
+):
     monkeypatch.setattr("vault_memory.vault.listing.MOST", 50)
     for number in range(60):
         (vault / f"{number}.md").touch()
@@ -307,7 +354,10 @@ def test_a_hundred_thousand_notes_in_one_folder_are_listed(large_vault):
     assert len(Folder(large_vault).listing().entries) == 100_003
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can take rights away from itself and have them back")
+@pytest.mark.skipif(
+    os.geteuid() != 0,
+    reason="only root can take rights away from itself and have them back",
+)
 def test_a_folder_that_may_not_be_read_is_unknown():
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
@@ -316,7 +366,9 @@ def test_a_folder_that_may_not_be_read_is_unknown():
         (root / "closed/x.md").write_bytes(b"x")
         (root / "mine.md").write_bytes(b"x")
         (root / "mine.md").chmod(0o600)
-        Folder(root).read("mine.md")  # what is imported on first use might not be readable for the other user
+        Folder(root).read(
+            "mine.md"
+        )  # what is imported on first use might not be readable for the other user
         os.seteuid(65534)
         try:
             folder = Folder(root)
@@ -334,7 +386,9 @@ def test_a_folder_that_may_not_be_read_is_unknown():
 
 
 @pytest.mark.scenario("C60", "C61")
-def test_a_change_of_the_same_size_or_with_its_time_set_back_shows_in_the_listing(vault):
+def test_a_change_of_the_same_size_or_with_its_time_set_back_shows_in_the_listing(
+    vault,
+):
     folder = Folder(vault)
     before = folder.listing().entries["memory/boat.md"]
     (vault / "memory/boat.md").write_bytes(b"Tern\n")
@@ -342,7 +396,11 @@ def test_a_change_of_the_same_size_or_with_its_time_set_back_shows_in_the_listin
 
     after = folder.listing().entries["memory/boat.md"]
 
-    assert (after.size, after.mtime_ns, after.ino) == (before.size, before.mtime_ns, before.ino)
+    assert (after.size, after.mtime_ns, after.ino) == (
+        before.size,
+        before.mtime_ns,
+        before.ino,
+    )
     assert after != before
 
 
@@ -352,10 +410,21 @@ def test_the_marker_is_written_once_and_read_ever_after(vault):
     first = ensure_marker(vault)
 
     assert (
-        ensure_marker(vault) == first == read_marker(vault) == Folder(vault).ensure_marker() == Folder(vault).marker()
+        ensure_marker(vault)
+        == first
+        == read_marker(vault)
+        == Folder(vault).ensure_marker()
+        == Folder(vault).marker()
     )
-    assert json.loads((vault / ".vault-memory").read_bytes()) == {"vault": first.vault, "format": 1}
-    assert sorted(path.name for path in vault.iterdir()) == [".vault-memory", "USER.md", "memory"]
+    assert json.loads((vault / ".vault-memory").read_bytes()) == {
+        "vault": first.vault,
+        "format": 1,
+    }
+    assert sorted(path.name for path in vault.iterdir()) == [
+        ".vault-memory",
+        "USER.md",
+        "memory",
+    ]
 
 
 def test_of_many_who_write_the_marker_at_once_all_get_the_same(vault):
@@ -376,7 +445,15 @@ def test_of_many_who_write_the_marker_at_once_all_get_the_same(vault):
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"{}", b"[1]", b"\xff", b'{"vault": "x", "format": 1}', b'{"vault": 1, "format": 1}']
+    "raw",
+    [
+        b"",
+        b"{}",
+        b"[1]",
+        b"\xff",
+        b'{"vault": "x", "format": 1}',
+        b'{"vault": 1, "format": 1}',
+    ],
 )
 def test_a_damaged_marker_is_not_written_over(vault, raw):
     (vault / ".vault-memory").write_bytes(raw)
@@ -421,7 +498,11 @@ def test_a_folder_put_in_the_place_of_the_vault_is_not_taken_for_it(vault, tmp_p
     vault.rename(tmp_path / "old")
     vault.mkdir()
 
-    for look in (folder.listing, lambda: folder.read("USER.md"), lambda: folder.check_identity(identity)):
+    for look in (
+        folder.listing,
+        lambda: folder.read("USER.md"),
+        lambda: folder.check_identity(identity),
+    ):
         with pytest.raises(VaultUnreachable):
             look()
 
@@ -432,7 +513,9 @@ def test_a_folder_put_in_the_place_of_the_vault_is_not_taken_for_it(vault, tmp_p
 
 
 @pytest.mark.scenario("C56")
-def test_a_vault_restored_in_its_place_is_the_same_vault_in_another_folder(vault, tmp_path):
+def test_a_vault_restored_in_its_place_is_the_same_vault_in_another_folder(
+    vault, tmp_path
+):
     folder = Folder(vault)
     identity = folder.ensure_marker().vault
     vault.rename(tmp_path / "old")
@@ -444,7 +527,9 @@ def test_a_vault_restored_in_its_place_is_the_same_vault_in_another_folder(vault
 
 
 @pytest.mark.scenario("C57")
-def test_a_vault_whose_disk_was_unmounted_is_unreachable_and_the_disk_can_be_unmounted(tmp_path, project):
+def test_a_vault_whose_disk_was_unmounted_is_unreachable_and_the_disk_can_be_unmounted(
+    tmp_path, project
+):
     script = textwrap.dedent("""
         import subprocess, sys
         from pathlib import Path

@@ -36,7 +36,9 @@ class Looker:
         self.settling = DebounceTable()
         self.watcher.start()
         self.watcher.take(PATIENCE)
-        self.known = {path: self.folder.read(path).raw for path in self.folder.listing().entries}
+        self.known = {
+            path: self.folder.read(path).raw for path in self.folder.listing().entries
+        }
         self.settled = dict(self.known)
 
     def run_until(self, done: Callable[[], bool]) -> None:
@@ -56,7 +58,11 @@ class Looker:
             self.settling.hint(path, now=now, closed=path in hints.closed)
         for subtree in ("",) if hints.rescan else hints.subtrees:
             found = self.folder.listing(subtree).entries
-            below = {path for path in self.known if path.startswith(subtree and subtree + "/")}
+            below = {
+                path
+                for path in self.known
+                if path.startswith(subtree and subtree + "/")
+            }
             for path in found.keys() | below:
                 self.settling.hint(path, now=now, closed=True)
 
@@ -66,9 +72,17 @@ class Looker:
         except NoteNotFound:
             note = None
         old = self.settled.get(path)
-        known = None if old is None else Settled(hashlib.sha256(old).hexdigest(), len(old), old.startswith)
+        known = (
+            None
+            if old is None
+            else Settled(hashlib.sha256(old).hexdigest(), len(old), old.startswith)
+        )
         verdict = self.settling.looked(path, note, known, now=time.monotonic())
-        if verdict in (DebounceDecision.INDEX, DebounceDecision.SETTLED) and note and self.known.get(path) != note.raw:
+        if (
+            verdict in (DebounceDecision.INDEX, DebounceDecision.SETTLED)
+            and note
+            and self.known.get(path) != note.raw
+        ):
             self.known[path] = note.raw
             self.shown.append((path, note.raw))
         if verdict is DebounceDecision.SETTLED and note:
@@ -93,7 +107,9 @@ def looker(tmp_path: Path) -> Iterator[Looker]:
 
 @pytest.mark.scenario("C23", "C24", "C25")
 @pytest.mark.parametrize("editor", each_editor())
-def test_a_save_is_found_and_settled_and_nothing_else_is_seen(looker: Looker, editor: Editor):
+def test_a_save_is_found_and_settled_and_nothing_else_is_seen(
+    looker: Looker, editor: Editor
+):
     wanted = FIRST + b"- Bob has the spare key\n"
 
     editor.add_line(looker.root / "memory/boat.md", "- Bob has the spare key")
@@ -127,11 +143,18 @@ def test_git_checkout_is_a_change_and_no_delete(looker: Looker, tmp_path: Path):
     looker.run_until(lambda: looker.settled.get("memory/new.md") == b"new\n")
 
     git("checkout", "-q", "HEAD~1")
-    looker.run_until(lambda: looker.known["memory/boat.md"] == FIRST and "memory/new.md" not in looker.known)
+    looker.run_until(
+        lambda: (
+            looker.known["memory/boat.md"] == FIRST
+            and "memory/new.md" not in looker.known
+        )
+    )
     git("checkout", "-q", "-")
     looker.run_until(lambda: looker.settled.get("memory/new.md") == b"new\n")
 
-    gone = [path for path, verdict in looker.concluded if verdict is DebounceDecision.GONE]
+    gone = [
+        path for path, verdict in looker.concluded if verdict is DebounceDecision.GONE
+    ]
     assert gone == ["memory/new.md"]
     assert not [path for path in looker.known if ".git" in path]
 
@@ -154,7 +177,9 @@ def test_a_sync_client_that_deletes_and_makes_again_deletes_nothing(looker: Look
 
 
 @pytest.mark.scenario("C55")
-def test_a_folder_moved_out_is_gone_only_after_the_grace(looker: Looker, tmp_path: Path):
+def test_a_folder_moved_out_is_gone_only_after_the_grace(
+    looker: Looker, tmp_path: Path
+):
     began = time.monotonic()
     os.rename(looker.root / "memory", tmp_path / "memory")
 

@@ -62,7 +62,9 @@ def test_a_vault_whose_marker_is_gone_is_not_taken_for_an_empty_folder(tmp_path)
         open_vault(root, state)
 
 
-def test_a_vault_that_an_older_version_opened_is_not_taken_for_an_empty_folder(tmp_path):
+def test_a_vault_that_an_older_version_opened_is_not_taken_for_an_empty_folder(
+    tmp_path,
+):
     root, state = tmp_path / "vault", tmp_path / "state"
     open_vault(root, state)
     shutil.rmtree(state / "places")
@@ -72,7 +74,9 @@ def test_a_vault_that_an_older_version_opened_is_not_taken_for_an_empty_folder(t
         open_vault(root, state)
 
 
-def test_a_disk_that_was_mounted_where_another_one_was_before_is_missed_as_well(tmp_path):
+def test_a_disk_that_was_mounted_where_another_one_was_before_is_missed_as_well(
+    tmp_path,
+):
     root, state = tmp_path / "mount", tmp_path / "state"
     open_vault(root, state)
     root.rename(tmp_path / "first")
@@ -81,7 +85,9 @@ def test_a_disk_that_was_mounted_where_another_one_was_before_is_missed_as_well(
     other.rename(root)
     open_vault(root, state)
     root.rename(other)
-    open_vault(other, state)  # the second disk was there meanwhile; the first one is only away
+    open_vault(
+        other, state
+    )  # the second disk was there meanwhile; the first one is only away
 
     with pytest.raises(VaultUnreachable, match="was a vault"):
         open_vault(root, state)

@@ -18,7 +18,10 @@ def sample_vault() -> Path:
     for place in (package / "sample_vault", package.parent / "sample_vault"):
         if place.is_dir():
             return place
-    raise VaultError("the example notes are not installed", hint="install the package again, or use `init --empty`")
+    raise VaultError(
+        "the example notes are not installed",
+        hint="install the package again, or use `init --empty`",
+    )
 
 
 def make_vault(root: Path, *, empty: bool) -> int:
@@ -27,14 +30,23 @@ def make_vault(root: Path, *, empty: bool) -> int:
         root.mkdir(parents=True, exist_ok=True)
         is_bare = not any(root.iterdir())
     except OSError as error:
-        raise VaultError(f"no vault can be made at `{root}`: {error.strerror}", hint="choose another place") from None
+        raise VaultError(
+            f"no vault can be made at `{root}`: {error.strerror}",
+            hint="choose another place",
+        ) from None
     if is_bare and not empty:
         shutil.copytree(sample_vault(), root, dirs_exist_ok=True)
     ensure_marker(root)
-    return sum(1 for path in root.rglob("*") if path.is_file() and path.name != MARKER) if is_bare else 0
+    return (
+        sum(1 for path in root.rglob("*") if path.is_file() and path.name != MARKER)
+        if is_bare
+        else 0
+    )
 
 
-def settle_copy(root: Path, said: Literal["copied", "moved"], environment: Mapping[str, str]) -> Marker:
+def settle_copy(
+    root: Path, said: Literal["copied", "moved"], environment: Mapping[str, str]
+) -> Marker:
     """Two folders carry one vault id, and the person said which this one is."""
     marker = read_marker(root)
     if marker is None:

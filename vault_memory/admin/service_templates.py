@@ -18,7 +18,10 @@ class PathNotTaken(UsageError):
     """The service manager cannot be told this path."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"no service can be made with the path {path!r}: {reason}", hint="use one without that")
+        super().__init__(
+            f"no service can be made with the path {path!r}: {reason}",
+            hint="use one without that",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +52,20 @@ class Job:
     @property
     def environment(self) -> dict[str, str]:
         """What it has to know, since a service manager has another environment than a terminal."""
-        return {"VAULT_MEMORY_STATE": str(self.states), "VAULT_MEMORY_CACHE": str(self.cache), **OPT_OUTS}
+        return {
+            "VAULT_MEMORY_STATE": str(self.states),
+            "VAULT_MEMORY_CACHE": str(self.cache),
+            **OPT_OUTS,
+        }
 
 
 def systemd_unit(job: Job) -> str:
     """Raises PathNotTaken."""
     program, *rest = job.command
     if any(letter in program for letter in "\\\"'"):
-        raise PathNotTaken(program, "systemd starts no program with quotes or backslashes in its name")
+        raise PathNotTaken(
+            program, "systemd starts no program with quotes or backslashes in its name"
+        )
     # A colon before the program: dollars in the words are dollars.
     words = [_quoted(f":{program}"), *map(_quoted, rest)]
     written = [_quoted(str(path)) for path in (job.vault, job.state)]
@@ -68,7 +77,10 @@ def systemd_unit(job: Job) -> str:
         "[Service]",
         "Type=notify",
         f"ExecStart={' '.join(words)}",
-        *(f"Environment={_quoted(f'{name}={value}')}" for name, value in job.environment.items()),
+        *(
+            f"Environment={_quoted(f'{name}={value}')}"
+            for name, value in job.environment.items()
+        ),
         *([f"User={_plain(job.owner)}"] if job.owner else []),
         "Restart=on-failure",
         "RestartSec=10",
@@ -89,8 +101,16 @@ def systemd_unit(job: Job) -> str:
 
 def _walls(job: Job) -> list[str]:
     """What it may not do. A person's service manager cannot take away capabilities."""
-    used = (job.vault, job.state, job.cache, Path(job.program[0]), *([job.config] if job.config else []))
-    own_tmp = not any(path.is_relative_to(folder) for path in used for folder in TEMPORARY)
+    used = (
+        job.vault,
+        job.state,
+        job.cache,
+        Path(job.program[0]),
+        *([job.config] if job.config else []),
+    )
+    own_tmp = not any(
+        path.is_relative_to(folder) for path in used for folder in TEMPORARY
+    )
     everywhere = [
         "ProtectSystem=strict",
         *(["PrivateTmp=yes"] if own_tmp else []),

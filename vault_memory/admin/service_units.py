@@ -23,8 +23,16 @@ if TYPE_CHECKING:
 Kind = Literal["systemd", "launchd"]
 NAME = "vault-memory"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_MARK = re.compile(r"^.*written by vault-memory for the vault ([0-9a-f]{32}), sum ([0-9a-f]{16}).*\n", re.MULTILINE)
-_CARRIED = {"VAULT_MEMORY_VAULT", "VAULT_MEMORY_CONFIG", "VAULT_MEMORY_STATE", "VAULT_MEMORY_CACHE"}
+_MARK = re.compile(
+    r"^.*written by vault-memory for the vault ([0-9a-f]{32}), sum ([0-9a-f]{16}).*\n",
+    re.MULTILINE,
+)
+_CARRIED = {
+    "VAULT_MEMORY_VAULT",
+    "VAULT_MEMORY_CONFIG",
+    "VAULT_MEMORY_STATE",
+    "VAULT_MEMORY_CACHE",
+}
 
 
 class UnitNotOurs(VaultMemoryError):
@@ -33,7 +41,9 @@ class UnitNotOurs(VaultMemoryError):
     exit_code = 5
 
     def __init__(self, unit: Path, reason: str, hint: str) -> None:
-        super().__init__(f"`{unit}` {reason}, and is left as it is", hint=hint, unit=str(unit))
+        super().__init__(
+            f"`{unit}` {reason}, and is left as it is", hint=hint, unit=str(unit)
+        )
 
 
 class UnitNotWritten(VaultMemoryError):
@@ -65,45 +75,80 @@ class Place:
 
     @property
     def unit(self) -> Path:
-        return self.folder / (self.name + (".service" if self.kind == "systemd" else ".plist"))
+        return self.folder / (
+            self.name + (".service" if self.kind == "systemd" else ".plist")
+        )
 
     @property
     def wanted(self) -> Path:
         """What `systemctl enable` makes."""
-        return self.folder / f"{'default' if self.own else 'multi-user'}.target.wants" / self.unit.name
+        return (
+            self.folder
+            / f"{'default' if self.own else 'multi-user'}.target.wants"
+            / self.unit.name
+        )
 
 
 def place_of(
-    name: str, *, own: bool, kind: Kind | None, environment: Mapping[str, str], folder: Path | None = None
+    name: str,
+    *,
+    own: bool,
+    kind: Kind | None,
+    environment: Mapping[str, str],
+    folder: Path | None = None,
 ) -> Place:
     """Raises UsageError for a name that no unit can have."""
     if not _NAME.fullmatch(name):
-        raise UsageError(f"`{name}` cannot be the name of a unit", hint="letters, digits and . _ - are taken")
+        raise UsageError(
+            f"`{name}` cannot be the name of a unit",
+            hint="letters, digits and . _ - are taken",
+        )
     kind = kind or ("launchd" if sys.platform == "darwin" else "systemd")
     home = Path(environment.get("HOME") or Path.home())
     if kind == "launchd":
         usual = home / "Library/LaunchAgents" if own else Path("/Library/LaunchDaemons")
     elif own:
-        usual = Path(environment.get("XDG_CONFIG_HOME", "").strip() or home / ".config") / "systemd/user"
+        usual = (
+            Path(environment.get("XDG_CONFIG_HOME", "").strip() or home / ".config")
+            / "systemd/user"
+        )
     else:
         usual = Path("/etc/systemd/system")
     return Place(kind, name, folder or usual, own)
 
 
-def job_of(place: Place, vault: Path, vault_id: str, config: Path | None, environment: Mapping[str, str]) -> Job:
+def job_of(
+    place: Place,
+    vault: Path,
+    vault_id: str,
+    config: Path | None,
+    environment: Mapping[str, str],
+) -> Job:
     """The daemon as it is to be run. Raises VaultUnreachable when the vault was never used by its owner."""
     from vault_memory.vault.state_dir import cache_root, state_root
 
-    states, cache = (Path(os.path.abspath(root)) for root in (state_root(environment), cache_root(environment)))
+    states, cache = (
+        Path(os.path.abspath(root))
+        for root in (state_root(environment), cache_root(environment))
+    )
     owner = ""
     if not place.own:
         import pwd
 
         person = pwd.getpwuid(vault.stat().st_uid)
         owner = person.pw_name
-        if person.pw_uid != os.getuid():  # the usual folders are theirs, not those of who installs
-            named = {name: value for name, value in environment.items() if not name.startswith("XDG_")}
-            states, cache = (_at_home(root, named, person.pw_dir) for root in (state_root, cache_root))
+        if (
+            person.pw_uid != os.getuid()
+        ):  # the usual folders are theirs, not those of who installs
+            named = {
+                name: value
+                for name, value in environment.items()
+                if not name.startswith("XDG_")
+            }
+            states, cache = (
+                _at_home(root, named, person.pw_dir)
+                for root in (state_root, cache_root)
+            )
     state = states / vault_id
     if not state.is_dir():
         raise VaultUnreachable(
@@ -111,17 +156,37 @@ def job_of(place: Place, vault: Path, vault_id: str, config: Path | None, enviro
             hint=f"run `vault-memory status --vault {shlex.quote(str(vault))}` once as {owner or 'yourself'}",
         )
     config = Path(os.path.abspath(config)) if config else None
-    return Job(place.name, Path(os.path.realpath(vault)), _program(), config, states, state, cache, owner)
+    return Job(
+        place.name,
+        Path(os.path.realpath(vault)),
+        _program(),
+        config,
+        states,
+        state,
+        cache,
+        owner,
+    )
 
 
 def install(place: Place, job: Job, vault_id: str, *, dry_run: bool) -> Installed:
     """Write the unit. Raises UnitNotOurs, UnitNotWritten, PathNotTaken."""
-    text = _marked(systemd_unit(job) if place.kind == "systemd" else launchd_list(job), place.kind, vault_id)
+    text = _marked(
+        systemd_unit(job) if place.kind == "systemd" else launchd_list(job),
+        place.kind,
+        vault_id,
+    )
     before = _own(place, vault_id)
     if before != text and not dry_run:
         _write(place.unit, text)
-    state: Literal["unchanged", "written"] = "unchanged" if before == text else "written"
-    return Installed(place.unit, state, text, tuple(_after_install(place, again=before not in (None, text))))
+    state: Literal["unchanged", "written"] = (
+        "unchanged" if before == text else "written"
+    )
+    return Installed(
+        place.unit,
+        state,
+        text,
+        tuple(_after_install(place, again=before not in (None, text))),
+    )
 
 
 def uninstall(place: Place, vault_id: str, *, dry_run: bool) -> Installed:
@@ -131,7 +196,10 @@ def uninstall(place: Place, vault_id: str, *, dry_run: bool) -> Installed:
         return Installed(place.unit, "absent", "", ())
     if not dry_run:
         try:
-            if place.wanted.is_symlink() and Path(os.readlink(place.wanted)).name == place.unit.name:
+            if (
+                place.wanted.is_symlink()
+                and Path(os.readlink(place.wanted)).name == place.unit.name
+            ):
                 place.wanted.unlink()
             place.unit.unlink()
         except OSError as error:
@@ -141,20 +209,38 @@ def uninstall(place: Place, vault_id: str, *, dry_run: bool) -> Installed:
 
 def left_out(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Settings of this terminal that the daemon will not have."""
-    return tuple(sorted(name for name in environment if name.startswith("VAULT_MEMORY_") and name not in _CARRIED))
+    return tuple(
+        sorted(
+            name
+            for name in environment
+            if name.startswith("VAULT_MEMORY_") and name not in _CARRIED
+        )
+    )
 
 
-def _at_home(root: "Callable[[Mapping[str, str]], Path]", environment: Mapping[str, str], home: str) -> Path:
+def _at_home(
+    root: "Callable[[Mapping[str, str]], Path]",
+    environment: Mapping[str, str],
+    home: str,
+) -> Path:
     """A folder as the program names it, for the person of this home."""
     found, here = Path(os.path.abspath(root(environment))), Path.home()
     usual = root({})
-    return Path(home, usual.relative_to(here)) if found == usual and usual.is_relative_to(here) else found
+    return (
+        Path(home, usual.relative_to(here))
+        if found == usual and usual.is_relative_to(here)
+        else found
+    )
 
 
 def _program() -> tuple[str, ...]:
     """What runs just now, by a path that stays."""
     script = Path(sys.executable).with_name("vault-memory")
-    return (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-m", "vault_memory")
+    return (
+        (str(script),)
+        if os.access(script, os.X_OK)
+        else (sys.executable, "-m", "vault_memory")
+    )
 
 
 def _own(place: Place, vault_id: str) -> str | None:
@@ -168,12 +254,20 @@ def _own(place: Place, vault_id: str) -> str | None:
         text = ""
     mark = _MARK.search(text)
     if mark is None:
-        raise UnitNotOurs(unit, "was not written by vault-memory", "move it away, or give this one a `--name`")
+        raise UnitNotOurs(
+            unit,
+            "was not written by vault-memory",
+            "move it away, or give this one a `--name`",
+        )
     if mark[1] != vault_id:
         raise UnitNotOurs(unit, "is of another vault", "give this one a `--name`")
     if mark[2] != _sum(text.replace(mark[0], "", 1)):
         hint = "move it away; `systemctl edit` keeps changes in a file of their own"
-        raise UnitNotOurs(unit, "was changed by hand", hint if place.kind == "systemd" else "move it away")
+        raise UnitNotOurs(
+            unit,
+            "was changed by hand",
+            hint if place.kind == "systemd" else "move it away",
+        )
     return text
 
 
@@ -193,7 +287,11 @@ def _write(unit: Path, text: str) -> None:
     fresh = unit.with_name(f".{unit.name}.{os.urandom(6).hex()}")
     try:
         unit.parent.mkdir(parents=True, exist_ok=True)
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as stream:
+        with open(
+            os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644),
+            "w",
+            encoding="utf-8",
+        ) as stream:
             stream.write(text)
         os.replace(fresh, unit)
     except OSError as error:
@@ -211,11 +309,19 @@ def _after_install(place: Place, *, again: bool) -> "Sequence[str]":
     if place.kind == "launchd":
         domain, sudo = ("gui/$(id -u)", "") if place.own else ("system", "sudo ")
         first = [f"{sudo}launchctl bootout {domain}/{place.name}"] if again else []
-        return [*first, f"{sudo}launchctl bootstrap {domain} {shlex.quote(str(place.unit))}"]
+        return [
+            *first,
+            f"{sudo}launchctl bootstrap {domain} {shlex.quote(str(place.unit))}",
+        ]
     systemctl = "systemctl --user" if place.own else "sudo systemctl"
     linger = ["loginctl enable-linger"] if place.own else []
     then = [f"{systemctl} restart {place.unit.name}"] if again else []
-    return [f"{systemctl} daemon-reload", f"{systemctl} enable --now {place.unit.name}", *then, *linger]
+    return [
+        f"{systemctl} daemon-reload",
+        f"{systemctl} enable --now {place.unit.name}",
+        *then,
+        *linger,
+    ]
 
 
 def _after_uninstall(place: Place) -> "Sequence[str]":

@@ -35,7 +35,11 @@ def examine(memory: "VaultMemory", *, fix: bool) -> list[Check]:
     A damaged journal is read as far as it can be, and a damaged sync state is begun anew.
     """
     checks = [check for look in _LOOKS for check in _guarded(look, memory)]
-    broken = {check.name: check.reason for check in checks if check.state == "fail" and check.name in _MENDED}
+    broken = {
+        check.name: check.reason
+        for check in checks
+        if check.state == "fail" and check.name in _MENDED
+    }
     if not (fix and broken):
         return checks
     if JOURNAL_CHECK in broken:
@@ -47,13 +51,20 @@ def examine(memory: "VaultMemory", *, fix: bool) -> list[Check]:
     return [check for look in _LOOKS for check in _guarded(look, memory)]
 
 
-def _guarded(look: Callable[["VaultMemory"], Iterator[Check]], memory: "VaultMemory") -> Iterator[Check]:
+def _guarded(
+    look: Callable[["VaultMemory"], Iterator[Check]], memory: "VaultMemory"
+) -> Iterator[Check]:
     try:
         yield from look(memory)
     except VaultMemoryError as error:
         yield Check(_name(look), "fail", error.message, error.hint)
     except DatabaseError as error:
-        yield Check(_name(look), "fail", f"the database says: {error}", "vault-memory doctor --fix")
+        yield Check(
+            _name(look),
+            "fail",
+            f"the database says: {error}",
+            "vault-memory doctor --fix",
+        )
 
 
 def _name(look: Callable[["VaultMemory"], Iterator[Check]]) -> str:
@@ -62,13 +73,20 @@ def _name(look: Callable[["VaultMemory"], Iterator[Check]]) -> str:
 
 def _vault(memory: "VaultMemory") -> Iterator[Check]:
     memory.folder.check_identity(memory.indexing.marker.vault)
-    yield Check("vault", "ok", f"{memory.root} is vault {memory.indexing.marker.vault}", "")
+    yield Check(
+        "vault", "ok", f"{memory.root} is vault {memory.indexing.marker.vault}", ""
+    )
 
 
 def _state_folder(memory: "VaultMemory") -> Iterator[Check]:
     mode = stat.S_IMODE(os.stat(memory.state.path).st_mode)
     if mode & 0o077:
-        yield Check("state folder", "warn", f"{memory.state.path} is open to others", f"chmod 700 {memory.state.path}")
+        yield Check(
+            "state folder",
+            "warn",
+            f"{memory.state.path} is open to others",
+            f"chmod 700 {memory.state.path}",
+        )
     else:
         yield Check("state folder", "ok", f"{memory.state.path} is private", "")
 
@@ -77,10 +95,20 @@ def _index(memory: "VaultMemory") -> Iterator[Check]:
     index = memory.indexing.index()
     verdict = str(index.connection.pragma("quick_check"))
     if verdict != "ok":
-        yield Check("index", "fail", f"the database is damaged: {verdict}", "vault-memory doctor --fix")
+        yield Check(
+            "index",
+            "fail",
+            f"the database is damaged: {verdict}",
+            "vault-memory doctor --fix",
+        )
         return
     notes, chunks = index.counts()
-    yield Check("index", "ok", f"{notes} notes, {chunks} chunks, generation {memory.indexing.generations.current}", "")
+    yield Check(
+        "index",
+        "ok",
+        f"{notes} notes, {chunks} chunks, generation {memory.indexing.generations.current}",
+        "",
+    )
 
 
 def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
@@ -93,14 +121,21 @@ def _other_databases(memory: "VaultMemory") -> Iterator[Check]:
         if verdict == "ok":
             yield Check(name, "ok", f"every page of `{file.name}` can be read", "")
         else:
-            yield Check(name, "fail", f"`{file.name}` is damaged: {verdict}", "vault-memory doctor --fix")
+            yield Check(
+                name,
+                "fail",
+                f"`{file.name}` is damaged: {verdict}",
+                "vault-memory doctor --fix",
+            )
     for name, file in files.items():
         for aside in sorted(file.parent.glob(f"{file.name}.damaged-*")):
             if not aside.name.endswith(("-wal", "-shm")):
                 yield Check(
-                    name, "warn", f"it was damaged once; the damaged file is kept: {aside}",
+                    name,
+                    "warn",
+                    f"it was damaged once; the damaged file is kept: {aside}",
                     "look through `vault-memory history NOTE`; delete the file when you miss nothing",
-                )  # fmt: skip
+                )
 
 
 def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
@@ -114,14 +149,28 @@ def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
         except (NoteNotFound, NoteUnreadable):
             differing.append(path)
     if differing:
-        yield Check("index equals notes", "fail", f"differs for {_some(differing)}", "vault-memory doctor --fix")
+        yield Check(
+            "index equals notes",
+            "fail",
+            f"differs for {_some(differing)}",
+            "vault-memory doctor --fix",
+        )
     else:
-        yield Check("index equals notes", "ok", "every note was read and compared by its SHA-256", "")
+        yield Check(
+            "index equals notes",
+            "ok",
+            "every note was read and compared by its SHA-256",
+            "",
+        )
 
 
 def _parked(memory: "VaultMemory") -> Iterator[Check]:
     for path, (reason, _) in memory.indexing.index().parked().items():
-        fix = f"vault-memory index {path}" if reason == ENDED_TWICE else "split it into smaller notes"
+        fix = (
+            f"vault-memory index {path}"
+            if reason == ENDED_TWICE
+            else "split it into smaller notes"
+        )
         yield Check("parked", "warn", f"`{path}` is not read: {reason}", fix)
 
 
@@ -136,9 +185,11 @@ def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
             odd = unread_lines(parse(memory.folder.read(path).raw))
             if odd:
                 yield Check(
-                    "facts", "warn", f"{len(odd)} lines of `{path}` state no fact: {_some(odd)}",
+                    "facts",
+                    "warn",
+                    f"{len(odd)} lines of `{path}` state no fact: {_some(odd)}",
                     "a fact is written as `- predicate: object (since 2026-01-31)` below a heading with its subject",
-                )  # fmt: skip
+                )
 
 
 def _past(memory: "VaultMemory") -> Iterator[Check]:
@@ -146,25 +197,38 @@ def _past(memory: "VaultMemory") -> Iterator[Check]:
     older = memory.went_back()
     if len(older) >= SEVERAL:
         yield Check(
-            "earlier versions", "warn",
+            "earlier versions",
+            "warn",
             f"{len(older)} notes went back to earlier versions, and stand so: {_some(sorted(older))}",
             "the newer ones are kept: `vault-memory history NOTE` lists them, `vault-memory restore NOTE REVISION`"
             " brings one back",
-        )  # fmt: skip
+        )
     for note, bad in memory.gaps().items():
         what = f"{bad} lines are no records" if bad else "records were taken out"
         yield Check(
-            "audit", "warn", f"the audit of `{note}` has a gap: {what}",
+            "audit",
+            "warn",
+            f"the audit of `{note}` has a gap: {what}",
             "what is missing cannot be undone from the audit; `vault-memory history` shows the versions that are kept",
-        )  # fmt: skip
+        )
 
 
 def _names(memory: "VaultMemory") -> Iterator[Check]:
     listing = memory.folder.listing()
     for group in clashes(listing.entries):
-        yield Check("names", "warn", f"{_some(list(group))} are one name on some systems", "rename all but one")
+        yield Check(
+            "names",
+            "warn",
+            f"{_some(list(group))} are one name on some systems",
+            "rename all but one",
+        )
     for people in twins((*people_in(memory.root), *_users(memory))):
-        yield Check("names", "warn", f"the people {_some(list(people))} cannot be told apart", "rename all but one")
+        yield Check(
+            "names",
+            "warn",
+            f"the people {_some(list(people))} cannot be told apart",
+            "rename all but one",
+        )
     for path in listing.entries:
         if reason := awkward(path.rpartition("/")[2]):
             yield Check("names", "warn", f"`{path}`: {reason}", "rename it")
@@ -179,7 +243,12 @@ def _names(memory: "VaultMemory") -> Iterator[Check]:
         )
     several = bots(listing.entries)
     if len(several) > 1 and not memory.config.layout.bot:
-        yield Check("bots", "warn", f"folders of {_some(sorted(several))} are all read", "set `bot` in [layout]")
+        yield Check(
+            "bots",
+            "warn",
+            f"folders of {_some(sorted(several))} are all read",
+            "set `bot` in [layout]",
+        )
 
 
 def _users(memory: "VaultMemory") -> Iterator[str]:
@@ -200,7 +269,12 @@ def _embedder(memory: "VaultMemory") -> Iterator[Check]:
         yield Check("embedder", "warn", f"search works by keywords only: {reason}", fix)
     else:
         check_files(memory.config.embedding, vault=memory.root)
-        yield Check("embedder", "ok", f"{memory.config.embedding.kind}, model {memory.config.embedding.model}", "")
+        yield Check(
+            "embedder",
+            "ok",
+            f"{memory.config.embedding.kind}, model {memory.config.embedding.model}",
+            "",
+        )
 
 
 def _brain(memory: "VaultMemory") -> Iterator[Check]:
@@ -208,9 +282,19 @@ def _brain(memory: "VaultMemory") -> Iterator[Check]:
 
     settings = memory.config.brain
     if settings.kind == "rules":
-        yield Check("brain", "ok", "no language model: what is worth remembering is found by phrases", "")
+        yield Check(
+            "brain",
+            "ok",
+            "no language model: what is worth remembering is found by phrases",
+            "",
+        )
     elif reason := brain_trouble(settings, vault=memory.root):
-        yield Check("brain", "warn", f"phrases stand in for the language model: {reason}", "see [brain]")
+        yield Check(
+            "brain",
+            "warn",
+            f"phrases stand in for the language model: {reason}",
+            "see [brain]",
+        )
     else:
         yield Check("brain", "ok", f"{settings.kind} answers", "")
 
@@ -239,11 +323,22 @@ def _sync(memory: "VaultMemory") -> Iterator[Check]:
     standing = read_standing(memory.state.path)
     for error in standing.errors:
         about = f"`{error.path}`: " if error.path else ""
-        yield Check("sync", "warn", f"{about}{error.reason}", "vault-memory remote test")
+        yield Check(
+            "sync", "warn", f"{about}{error.reason}", "vault-memory remote test"
+        )
     if standing.held:
-        yield Check("sync", "warn", standing.held[0].reason, "look, then `vault-memory sync --approve-deletes`")
+        yield Check(
+            "sync",
+            "warn",
+            standing.held[0].reason,
+            "look, then `vault-memory sync --approve-deletes`",
+        )
     if not (standing.errors or standing.held):
-        last = f"last in step {standing.last_good}" if standing.last_good else "not synced yet"
+        last = (
+            f"last in step {standing.last_good}"
+            if standing.last_good
+            else "not synced yet"
+        )
         yield Check("sync", "ok", f"{remote.url}: {last}", "")
 
 
@@ -253,7 +348,12 @@ def _hooks(memory: "VaultMemory") -> Iterator[Check]:
     with suppress(OSError):
         if time.time() - log.stat().st_mtime < LATELY_SECONDS:
             last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
-            yield Check("hooks", "warn", f"a hook gave nothing lately: {''.join(last)}", f"see {log}")
+            yield Check(
+                "hooks",
+                "warn",
+                f"a hook gave nothing lately: {''.join(last)}",
+                f"see {log}",
+            )
 
 
 _LOOKS = (

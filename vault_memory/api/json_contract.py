@@ -12,14 +12,27 @@ if TYPE_CHECKING:
     from vault_memory.conversations.calls import Recorded
     from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
     from vault_memory.edits.edit_result import Edit
-    from vault_memory.edits.reports import Check, Ended, IndexReport, NoteInfo, NoteText, ThrownNote
+    from vault_memory.edits.reports import (
+        Check,
+        Ended,
+        IndexReport,
+        NoteInfo,
+        NoteText,
+        ThrownNote,
+    )
     from vault_memory.edits.versions import NoteVersion
     from vault_memory.forgetting.calls import Forgotten
     from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.search.freshness import Freshness, SearchAnswer
     from vault_memory.search.results import Hit
 
-ADVICE = {"identical": "discard", "contained": "discard", "mergeable": "merge", "conflict": "merge", "orphan": "take"}
+ADVICE = {
+    "identical": "discard",
+    "contained": "discard",
+    "mergeable": "merge",
+    "conflict": "merge",
+    "orphan": "take",
+}
 """What is to be done about a conflict copy, by its state"""
 HEADING_STEP = " › "
 """Between the names of a heading path"""
@@ -92,7 +105,9 @@ def of_edit(edit: "Edit") -> dict[str, Any]:
         "before": edit.before,
         "after": edit.after,
         "applied": [_without_empty(_as_dict(done), "remark") for done in edit.applied],
-        "rejected": [_without_empty(_as_dict(refused), "headings") for refused in edit.rejected],
+        "rejected": [
+            _without_empty(_as_dict(refused), "headings") for refused in edit.rejected
+        ],
         "proposed": [_as_dict(proposal) for proposal in edit.proposed],
         "pending": [_as_dict(waiting) for waiting in edit.pending],
         "audit_id": edit.audit_id,
@@ -108,15 +123,26 @@ def of_log(records: "Iterable[Record]") -> dict[str, Any]:
 def of_inbox(proposals: "Iterable[Proposal]") -> dict[str, Any]:
     return {
         "items": [
-            {"id": one.id, "note": one.note, "op": dict(one.op), "why": one.why, "state": one.state}
+            {
+                "id": one.id,
+                "note": one.note,
+                "op": dict(one.op),
+                "why": one.why,
+                "state": one.state,
+            }
             for one in proposals
         ]
-    }  # fmt: skip
+    }
 
 
 def of_conflicts(copies: "Iterable[ConflictCopy]") -> dict[str, Any]:
     """`conflicts`: what waits, and what would be done about it."""
-    return {"items": [_copy(copy) | {"diff": copy.diff.decode("utf-8", "replace")} for copy in copies]}
+    return {
+        "items": [
+            _copy(copy) | {"diff": copy.diff.decode("utf-8", "replace")}
+            for copy in copies
+        ]
+    }
 
 
 def of_resolved(resolved: "Iterable[Resolved]") -> dict[str, Any]:
@@ -125,7 +151,10 @@ def of_resolved(resolved: "Iterable[Resolved]") -> dict[str, Any]:
         "items": [
             _copy(one.copy)
             | {"outcome": one.outcome, "why": one.why or one.copy.why}
-            | {"audit_id": one.edit.audit_id if one.edit else None, "diff": one.edit.diff if one.edit else ""}
+            | {
+                "audit_id": one.edit.audit_id if one.edit else None,
+                "diff": one.edit.diff if one.edit else "",
+            }
             for one in resolved
         ]
     }
@@ -193,15 +222,23 @@ def read_ops(text: str | bytes) -> list[object]:
     try:
         said = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the ops are no JSON: {error}", hint='write [{"op": "append", …}, …]') from None
+        raise UsageError(
+            f"the ops are no JSON: {error}", hint='write [{"op": "append", …}, …]'
+        ) from None
     ops = said.get("ops") if isinstance(said, dict) else said
     if not isinstance(ops, list):
-        raise UsageError("the ops are no list", hint='write [{"op": "append", …}, …] or {"ops": […]}')
+        raise UsageError(
+            "the ops are no list", hint='write [{"op": "append", …}, …] or {"ops": […]}'
+        )
     return ops
 
 
 def _without_empty(entry: dict[str, Any], name: str) -> dict[str, Any]:
-    return entry if entry[name] else {key: value for key, value in entry.items() if key != name}
+    return (
+        entry
+        if entry[name]
+        else {key: value for key, value in entry.items() if key != name}
+    )
 
 
 def of_error(error: VaultMemoryError) -> dict[str, Any]:
@@ -209,21 +246,40 @@ def of_error(error: VaultMemoryError) -> dict[str, Any]:
 
 
 ARGUMENTS = {
-    "query": str, "scopes": list, "mode": str, "limit": int, "now": str, "topic": str, "entity": str, "since": str,
-    "until": str, "kinds": list, "why": bool, "session": str,
-}  # fmt: skip
+    "query": str,
+    "scopes": list,
+    "mode": str,
+    "limit": int,
+    "now": str,
+    "topic": str,
+    "entity": str,
+    "since": str,
+    "until": str,
+    "kinds": list,
+    "why": bool,
+    "session": str,
+}
 """Of a search, with their types in JSON; lists are of text, and what is not needed may be null"""
 CONTEXT_ARGUMENTS = {
-    "prompt": str, "scopes": list, "purpose": str, "budget": int, "session": str, "confirmation": str,
-    "automatic": bool, "private": bool, "now": str,
-}  # fmt: skip
+    "prompt": str,
+    "scopes": list,
+    "purpose": str,
+    "budget": int,
+    "session": str,
+    "confirmation": str,
+    "automatic": bool,
+    "private": bool,
+    "now": str,
+}
 """Of the memory block for a prompt, likewise"""
 
 
 def _is(value: object, kind: type) -> bool:
     if isinstance(value, list):
         return kind is list and all(isinstance(part, str) for part in value)
-    return value is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool)))
+    return value is None or (
+        isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    )
 
 
 def search_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,7 +293,9 @@ def context_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _arguments(args: Mapping[str, Any], known: Mapping[str, type], call: str) -> dict[str, Any]:
+def _arguments(
+    args: Mapping[str, Any], known: Mapping[str, type], call: str
+) -> dict[str, Any]:
     from datetime import date, datetime
 
     found = dict(args)
@@ -245,7 +303,9 @@ def _arguments(args: Mapping[str, Any], known: Mapping[str, type], call: str) ->
         raise UsageError(f"`{call}` takes {', '.join(known)}, not {', '.join(unknown)}")
     for name, kind in known.items():
         if not _is(found.get(name), kind):
-            raise UsageError(f"`{name}` is {found.get(name)!r}, which is no {kind.__name__}")
+            raise UsageError(
+                f"`{name}` is {found.get(name)!r}, which is no {kind.__name__}"
+            )
     try:
         for name in ("since", "until"):
             if found.get(name):
@@ -253,7 +313,9 @@ def _arguments(args: Mapping[str, Any], known: Mapping[str, type], call: str) ->
         if found.get("now"):
             found["now"] = datetime.fromisoformat(found["now"])
     except (TypeError, ValueError) as error:
-        raise UsageError(f"a date is not ISO 8601: {error}", hint="write 2026-01-31") from None
+        raise UsageError(
+            f"a date is not ISO 8601: {error}", hint="write 2026-01-31"
+        ) from None
     return found
 
 

@@ -49,12 +49,18 @@ class Family:
 
 def gauge(name: str, help: str, value: float | None, **labels: str) -> Family:
     """One number; none when it is not known."""
-    return Family(name, "gauge", help, () if value is None else (Sample(float(value), labels),))
+    return Family(
+        name, "gauge", help, () if value is None else (Sample(float(value), labels),)
+    )
 
 
 def one_of(name: str, help: str, states: Iterable[str], state: str | None) -> Family:
     """1 for the state that holds, 0 for the others; none when it is not known."""
-    samples = tuple(Sample(float(one == state), {"state": one}) for one in states) if state else ()
+    samples = (
+        tuple(Sample(float(one == state), {"state": one}) for one in states)
+        if state
+        else ()
+    )
     return Family(name, "gauge", help, samples)
 
 
@@ -67,7 +73,10 @@ def as_text(families: Iterable[Family]) -> str:
         name = PREFIX + family.name
         told = family.help.replace("\\", "\\\\").replace("\n", "\\n")
         lines += [f"# HELP {name} {told}", f"# TYPE {name} {family.kind}"]
-        lines += [f"{name}{one.suffix}{_labels(one.labels)} {_number(one.value)}" for one in family.samples]
+        lines += [
+            f"{name}{one.suffix}{_labels(one.labels)} {_number(one.value)}"
+            for one in family.samples
+        ]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -83,16 +92,21 @@ def _escaped(value: str) -> str:
 def _number(value: float) -> str:
     if math.isnan(value) or math.isinf(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
-    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
+    return (
+        str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
+    )
 
 
 class Metrics:
     """Of one vault. `vitals` asks the daemon how it is, and gives None when none runs."""
 
     def __init__(
-        self, memory: "VaultMemory", vitals: Callable[[], Mapping[str, Any] | None],
-        *, clock: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
+        self,
+        memory: "VaultMemory",
+        vitals: Callable[[], Mapping[str, Any] | None],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._memory, self._vitals, self._clock = memory, vitals, clock
         self._lock = threading.Lock()
         self._looked: tuple[float, float | None, float | None] = (-math.inf, None, None)
@@ -101,7 +115,12 @@ class Metrics:
         """All numbers as they are now. What cannot be had is left out, and the rest is told all the same."""
         vitals = _had(self._vitals)
         return [
-            gauge("info", "Always 1; the version is in the label", 1, version=version("vault-memory")),
+            gauge(
+                "info",
+                "Always 1; the version is in the label",
+                1,
+                version=version("vault-memory"),
+            ),
             *(_had(lambda: list(self._of_index(vitals))) or []),
             *self._of_daemon(vitals),
             *(_had(lambda: list(self._of_nights())) or []),
@@ -116,38 +135,79 @@ class Metrics:
             index = indexing.index()
             notes, chunks = index.counts()
             ask = index.connection.execute
-            kinds: list[Any] = ask("SELECT kind, count(*) FROM note GROUP BY kind ORDER BY kind").fetchall()
+            kinds: list[Any] = ask(
+                "SELECT kind, count(*) FROM note GROUP BY kind ORDER BY kind"
+            ).fetchall()
             vectors: list[Any] = ask("SELECT count(*) FROM vector").fetchall()
-            size: Any = index.connection.pragma("page_count") * index.connection.pragma("page_size")
+            size: Any = index.connection.pragma("page_count") * index.connection.pragma(
+                "page_size"
+            )
             parked, stale = len(index.parked()), len(index.stale())
         yield gauge("index_notes", "Notes that search reads", notes)
         by_kind = tuple(Sample(count, {"kind": kind}) for kind, count in kinds)
-        yield Family("index_kind_notes", "gauge", "Notes that search reads, by what they are", by_kind)
+        yield Family(
+            "index_kind_notes",
+            "gauge",
+            "Notes that search reads, by what they are",
+            by_kind,
+        )
         yield gauge("index_chunks", "Pieces of notes that search finds", chunks)
         yield gauge("index_vectors", "Pieces that have a vector", vectors[0][0])
-        yield gauge("index_parked_notes", "Notes that cannot be read and are left out", parked)
+        yield gauge(
+            "index_parked_notes", "Notes that cannot be read and are left out", parked
+        )
         fresh = stale if vitals is None else vitals["stale_files"]
-        yield gauge("index_stale_notes", "Notes that are newer on disk than in the index", fresh)
+        yield gauge(
+            "index_stale_notes", "Notes that are newer on disk than in the index", fresh
+        )
         yield gauge("index_bytes", "Size of the index", size)
-        yield gauge("index_generation", "Counts up when the index is built anew", indexing.generations.current)
+        yield gauge(
+            "index_generation",
+            "Counts up when the index is built anew",
+            indexing.generations.current,
+        )
 
     def _of_daemon(self, vitals: Mapping[str, Any] | None) -> Iterator[Family]:
         from vault_memory.sync.status import State
 
-        yield gauge("daemon_up", "Whether `vault-memory run` answers", vitals is not None)
+        yield gauge(
+            "daemon_up", "Whether `vault-memory run` answers", vitals is not None
+        )
         if vitals is None:
             return
-        yield gauge("watcher_healthy", "Whether changes of notes are noticed", vitals["watcher"]["healthy"])
-        yield one_of("semantic", "Whether vectors take part in search", SEMANTIC, vitals["semantic"])
+        yield gauge(
+            "watcher_healthy",
+            "Whether changes of notes are noticed",
+            vitals["watcher"]["healthy"],
+        )
+        yield one_of(
+            "semantic",
+            "Whether vectors take part in search",
+            SEMANTIC,
+            vitals["semantic"],
+        )
         sync = vitals["sync"]
         if sync is None:
             return
-        yield one_of("sync", "How the sync with the server stands", get_args(State), sync["state"])
+        yield one_of(
+            "sync",
+            "How the sync with the server stands",
+            get_args(State),
+            sync["state"],
+        )
         yield gauge("sync_queue", "Paths that wait to be synced", sync["queue"])
-        yield gauge("sync_errors", "Paths that could not be synced", len(sync["errors"]))
-        yield gauge("sync_held", "Deletions that wait for a person's yes", len(sync["held"]))
+        yield gauge(
+            "sync_errors", "Paths that could not be synced", len(sync["errors"])
+        )
+        yield gauge(
+            "sync_held", "Deletions that wait for a person's yes", len(sync["held"])
+        )
         good = _moment(sync["last_good"])
-        yield gauge("sync_last_good_timestamp_seconds", "When both sides were last seen to be the same", good)
+        yield gauge(
+            "sync_last_good_timestamp_seconds",
+            "When both sides were last seen to be the same",
+            good,
+        )
 
     def _of_nights(self) -> Iterator[Family]:
         from vault_memory.learning.checkpoint import CheckpointStore
@@ -155,18 +215,38 @@ class Metrics:
         lasts = CheckpointStore(self._memory.state.path).lasts()
         newest = _moment(max((one.night for one in lasts), default=None))
         failed = sum(one.outcome.get("state") == "failed" for one in lasts)
-        yield gauge("night_last_timestamp_seconds", "The date of the last night that was done, as midnight UTC", newest)
+        yield gauge(
+            "night_last_timestamp_seconds",
+            "The date of the last night that was done, as midnight UTC",
+            newest,
+        )
         yield gauge("night_scopes", "Persons and channels that had a night", len(lasts))
         yield gauge("night_failed_scopes", "Those whose last night failed", failed)
         idle = min((one.idle for one in lasts), default=None)
-        yield gauge("night_idle", "Nights in a row in which nothing was learned about anybody", idle)
+        yield gauge(
+            "night_idle",
+            "Nights in a row in which nothing was learned about anybody",
+            idle,
+        )
 
     def _of_what_waits(self) -> Iterator[Family]:
         waiting = _had(lambda: len(self._memory.waiting()))
         inbox, conflicts = self._look()
-        yield gauge("pending_writes", "Writes that wait until their notes are left alone", waiting)
-        yield gauge("inbox_open", "Proposals that wait for a person; looked up now and then", inbox)
-        yield gauge("conflict_copies", "Copies left by sync programs; looked up now and then", conflicts)
+        yield gauge(
+            "pending_writes",
+            "Writes that wait until their notes are left alone",
+            waiting,
+        )
+        yield gauge(
+            "inbox_open",
+            "Proposals that wait for a person; looked up now and then",
+            inbox,
+        )
+        yield gauge(
+            "conflict_copies",
+            "Copies left by sync programs; looked up now and then",
+            conflicts,
+        )
 
     def _look(self) -> tuple[float | None, float | None]:
         """What needs a look through the vault, as it was some minutes ago at most."""

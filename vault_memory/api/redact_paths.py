@@ -15,7 +15,12 @@ _PATH = re.compile(r"(?<![\w.:/])/(?:[^\s/`'\",;:]+/)+[^\s`'\",;:]*")
 
 def folders_of(memory: "VaultMemory") -> list[str]:
     """The folders of the machine that an answer could name, the longest name first."""
-    folders = {str(memory.root), os.path.realpath(memory.root), str(memory.state.path), str(memory.semantic.cache)}
+    folders = {
+        str(memory.root),
+        os.path.realpath(memory.root),
+        str(memory.state.path),
+        str(memory.semantic.cache),
+    }
     return sorted({*folders, str(Path.home())} - {"/"}, key=len, reverse=True)
 
 

@@ -24,8 +24,14 @@ def notes(index: Index, scopes: Sequence[str] | None) -> "list[NoteInfo]":
 
 def stats_of(index: Index, scopes: Sequence[str]) -> dict[str, object]:
     """Counts of notes and chunks of these scopes by kind and scope; nothing of others shows in a sum."""
-    kinds, by_scope = _counts(index, "note.kind", scopes), _counts(index, "scope.name", scopes)
-    sums = {what: sum(counts[what] for counts in by_scope.values()) for what in ("notes", "chunks")}
+    kinds, by_scope = (
+        _counts(index, "note.kind", scopes),
+        _counts(index, "scope.name", scopes),
+    )
+    sums = {
+        what: sum(counts[what] for counts in by_scope.values())
+        for what in ("notes", "chunks")
+    }
     return {"kinds": kinds, "scopes": by_scope, "sources": {"notes": sums}}
 
 
@@ -34,18 +40,27 @@ def stats(index: Index) -> dict[str, object]:
     return {
         "kinds": _counts(index, "note.kind"),
         "scopes": _counts(index, "scope.name"),
-        "sources": {"notes": dict(zip(("notes", "chunks"), index.counts(), strict=True))},
+        "sources": {
+            "notes": dict(zip(("notes", "chunks"), index.counts(), strict=True))
+        },
         "vectors": dict(
             index.connection.execute(
                 "SELECT model.name, count(*) FROM vector JOIN model ON model.id = vector.model GROUP BY model.id"
             )
         ),
-        "index_bytes": index.connection.pragma("page_count") * index.connection.pragma("page_size"),
+        "index_bytes": index.connection.pragma("page_count")
+        * index.connection.pragma("page_size"),
     }
 
 
-def _counts(index: Index, column: str, scopes: Sequence[str] | None = None) -> dict[str, dict[str, int]]:
-    within = "" if scopes is None else f" WHERE scope.name IN ({', '.join('?' * len(scopes))})"
+def _counts(
+    index: Index, column: str, scopes: Sequence[str] | None = None
+) -> dict[str, dict[str, int]]:
+    within = (
+        ""
+        if scopes is None
+        else f" WHERE scope.name IN ({', '.join('?' * len(scopes))})"
+    )
     rows = index.connection.execute(
         f"SELECT {column}, count(DISTINCT note.id), count(chunk.id) FROM note JOIN scope ON scope.id = note.scope"
         f" LEFT JOIN chunk ON chunk.note = note.id{within} GROUP BY {column} ORDER BY {column}",

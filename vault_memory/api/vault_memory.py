@@ -40,24 +40,38 @@ if TYPE_CHECKING:
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
 
-class VaultMemory(ContextCalls, LearningCalls, ConversationCalls, SyncCalls, TransferCalls):
+class VaultMemory(
+    ContextCalls, LearningCalls, ConversationCalls, SyncCalls, TransferCalls
+):
     """One vault, opened. Usable from several threads; each call is short and takes the lock."""
 
     def __init__(
-        self, root: Path, marker: Marker, config: configuration.Config, state: StateFolder, cache: Path
+        self,
+        root: Path,
+        marker: Marker,
+        config: configuration.Config,
+        state: StateFolder,
+        cache: Path,
     ) -> None:
         super().__init__()
         self.root = root
         self.config = config
         self.state = state
         self.folder = Folder(root)
-        self.semantic = Semantic(config.embedding, cache, reason="the model is not loaded", vault=self.root)
+        self.semantic = Semantic(
+            config.embedding, cache, reason="the model is not loaded", vault=self.root
+        )
         self.dirty: Callable[[], Collection[str]] = tuple
         """names the notes that are known to be newer on disk than in the index; a daemon sets it"""
         layout = config.layout
-        patterns = [Pattern(pattern.path, pattern.kind, pattern.scope) for pattern in layout.patterns]
+        patterns = [
+            Pattern(pattern.path, pattern.kind, pattern.scope)
+            for pattern in layout.patterns
+        ]
         self.layout = Layout(patterns, user=layout.user, bot=layout.bot or None)
-        self.indexing = Indexing(self.folder, marker, self.layout, layout, state.index_folder)
+        self.indexing = Indexing(
+            self.folder, marker, self.layout, layout, state.index_folder
+        )
         self.matrices: Matrices | None = None
         self._pending: PendingIndex | None = None
         self._lock = threading.RLock()
@@ -114,7 +128,10 @@ class VaultMemory(ContextCalls, LearningCalls, ConversationCalls, SyncCalls, Tra
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -134,7 +151,9 @@ class VaultMemory(ContextCalls, LearningCalls, ConversationCalls, SyncCalls, Tra
         from vault_memory.edits.reports import IndexReport
 
         started = time.perf_counter()
-        report = self.indexing.update([inside(path) for path in paths], rebuild=rebuild, progress=progress)
+        report = self.indexing.update(
+            [inside(path) for path in paths], rebuild=rebuild, progress=progress
+        )
         embedded = self.embed(progress) if embed else 0
         delta = report.delta
         seconds = time.perf_counter() - started
@@ -154,7 +173,13 @@ class VaultMemory(ContextCalls, LearningCalls, ConversationCalls, SyncCalls, Tra
 
         `resident` keeps the vectors of searched scopes in memory.
         """
-        other = type(self)(self.root, self.indexing.marker, self.config, self.state, self.semantic.cache)
+        other = type(self)(
+            self.root,
+            self.indexing.marker,
+            self.config,
+            self.state,
+            self.semantic.cache,
+        )
         other.semantic = self.semantic
         other.indexing.leave = self.indexing.leave
         other.environment, other.config_file = self.environment, self.config_file
@@ -166,7 +191,12 @@ class VaultMemory(ContextCalls, LearningCalls, ConversationCalls, SyncCalls, Tra
             other._count_lasts = 1.0
         return other
 
-    def embed(self, progress: Progress | None = None, *, go_on: Callable[[], bool] = lambda: True) -> int:
+    def embed(
+        self,
+        progress: Progress | None = None,
+        *,
+        go_on: Callable[[], bool] = lambda: True,
+    ) -> int:
         """Embed what has no vector yet, when an embedder is to be had, as long as `go_on` says so.
 
         Returns how many chunks were embedded.
@@ -176,20 +206,36 @@ class VaultMemory(ContextCalls, LearningCalls, ConversationCalls, SyncCalls, Tra
         embedder = self.semantic.warm()
         if embedder is None:
             return 0
-        tell = (lambda done, total: progress("embedding", done, total)) if progress else None
+        tell = (
+            (lambda done, total: progress("embedding", done, total))
+            if progress
+            else None
+        )
         try:
-            return embed_pending(self.indexing.index(), embedder, go_on=go_on, progress=tell)
+            return embed_pending(
+                self.indexing.index(), embedder, go_on=go_on, progress=tell
+            )
         except VaultMemoryError as error:
             self.semantic.drop(error.message)
             return 0
 
     @rebuild_if_damaged
-    def refresh(self, progress: Progress | None = None, *, renew: bool = True, briefly: bool = False) -> None:
+    def refresh(
+        self,
+        progress: Progress | None = None,
+        *,
+        renew: bool = True,
+        briefly: bool = False,
+    ) -> None:
         """Bring the text up to date with the notes. Without `renew`, an index of older rules is left to the daemon.
 
         `briefly` is for a question. It takes in large notes for less than a second, and the answer names the others.
         """
-        if renew or self.indexing.generations.current == 0 or not self.indexing.is_outdated:
+        if (
+            renew
+            or self.indexing.generations.current == 0
+            or not self.indexing.is_outdated
+        ):
             self.indexing.refresh(progress, briefly=briefly)
 
     @rebuild_if_damaged
@@ -218,25 +264,45 @@ class VaultMemory(ContextCalls, LearningCalls, ConversationCalls, SyncCalls, Tra
         conversation, whose own turns are left out. Raises UsageError for an unknown mode
         or a bare string as `scopes`.
         """
-        from vault_memory.search.freshness import SearchAnswer  # only here: who asks nothing needs none of it
+        from vault_memory.search.freshness import (
+            SearchAnswer,  # only here: who asks nothing needs none of it
+        )
         from vault_memory.search.query import search
 
         if isinstance(scopes, str):
-            raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint=NO_SCOPES)
+            raise UsageError(
+                f"`scopes` is a list of scopes, not {scopes!r}", hint=NO_SCOPES
+            )
         if refresh:
             self.indexing.refresh()
         index = self.indexing.index()
         wanted = mode or self.config.recall.mode
         ask = partial(
-            search, index, query, scopes=scopes, mode=wanted, limit=limit or self.config.recall.limit,
-            now=now or datetime.now(UTC), topic=topic, entity=entity, since=since, until=until, kinds=kinds, why=why,
-            cues=self.config.recall.dialogue_cues, pending=self.pending.index(),
+            search,
+            index,
+            query,
+            scopes=scopes,
+            mode=wanted,
+            limit=limit or self.config.recall.limit,
+            now=now or datetime.now(UTC),
+            topic=topic,
+            entity=entity,
+            since=since,
+            until=until,
+            kinds=kinds,
+            why=why,
+            cues=self.config.recall.dialogue_cues,
+            pending=self.pending.index(),
             session=session or "",
-        )  # fmt: skip
+        )
         dirty = self.dirty()  # before: what is read in meanwhile is in the index, and not yet in what is searched
         with index.reading():  # a note named as stale and its text are of one moment
-            answer = self._with_vectors(ask) or ask(mode="keyword" if wanted == "semantic" else wanted)
-            return SearchAnswer(answer.hits, self._freshness(index, dirty), answer.left_out)
+            answer = self._with_vectors(ask) or ask(
+                mode="keyword" if wanted == "semantic" else wanted
+            )
+            return SearchAnswer(
+                answer.hits, self._freshness(index, dirty), answer.left_out
+            )
 
     def _with_vectors(self, ask: Callable[..., "Answer"]) -> "Answer | None":
         """The answer with the embedder's help; None when there is none, or it failed just now."""
@@ -278,7 +344,11 @@ class VaultMemory(ContextCalls, LearningCalls, ConversationCalls, SyncCalls, Tra
         if embedder is None:
             return Freshness(stale, self.semantic.state, self.semantic.reason)
         missing = self._count_missing(index, embedder.fingerprint)
-        return Freshness(stale, "warming", f"{missing} chunks to embed") if missing else Freshness(stale, "ready", "")
+        return (
+            Freshness(stale, "warming", f"{missing} chunks to embed")
+            if missing
+            else Freshness(stale, "ready", "")
+        )
 
     def read(self, note: str) -> "NoteText":
         """A note as it is on disk now. Raises BadPath, NoteNotFound, NoteUnreadable."""
@@ -287,7 +357,12 @@ class VaultMemory(ContextCalls, LearningCalls, ConversationCalls, SyncCalls, Tra
 
         found = self.folder.read(inside(note))
         sections = tuple(section.name for section in parse(found.raw).sections)
-        return NoteText(found.path, found.revision, found.raw.decode("utf-8", errors="replace"), sections)
+        return NoteText(
+            found.path,
+            found.revision,
+            found.raw.decode("utf-8", errors="replace"),
+            sections,
+        )
 
     @rebuild_if_damaged
     def notes(self, scopes: Sequence[str] | None = None) -> "list[NoteInfo]":
@@ -307,9 +382,15 @@ class VaultMemory(ContextCalls, LearningCalls, ConversationCalls, SyncCalls, Tra
         """Counts by kind, scope and source; with `scopes` of those alone."""
         self.indexing.refresh()
         index = self.indexing.index()
-        return inspection.stats(index) if scopes is None else inspection.stats_of(index, scopes)
+        return (
+            inspection.stats(index)
+            if scopes is None
+            else inspection.stats_of(index, scopes)
+        )
 
-    def memory_tool(self, *, user: str, channel: str = "", private: bool = False) -> "MemoryTool":
+    def memory_tool(
+        self, *, user: str, channel: str = "", private: bool = False
+    ) -> "MemoryTool":
         """Anthropic's memory tool over the notes of a person: `execute` carries out what the model asks for.
 
         With a `channel`, everybody there reads the answers: then it is over the dated notes of the channel, unless
@@ -331,11 +412,17 @@ class VaultMemory(ContextCalls, LearningCalls, ConversationCalls, SyncCalls, Tra
         key = (fingerprint, index.path, index.change_counter)
         if self._missing is not None:
             before, count, counted = self._missing
-            if before == key or (before[:2] == key[:2] and time.monotonic() - counted < self._count_lasts):
+            if before == key or (
+                before[:2] == key[:2] and time.monotonic() - counted < self._count_lasts
+            ):
                 return count
         from vault_memory.index import vectors
 
         model = vectors.find_model(index.connection, fingerprint)
-        count = vectors.missing_count(index.connection, model) if model else index.counts()[1]
+        count = (
+            vectors.missing_count(index.connection, model)
+            if model
+            else index.counts()[1]
+        )
         self._missing = (key, count, time.monotonic())
         return count

@@ -36,7 +36,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sleep": ("sleep", "Learn from what was said since the last night."),
     "remember": ("sleep", "Keep a text for good, at once."),
     "inbox": ("history", "List what waits for your decision, approve or reject it."),
-    "conflicts": ("conflicts", "List copies that sync programs left beside notes, merge or discard them."),
+    "conflicts": (
+        "conflicts",
+        "List copies that sync programs left beside notes, merge or discard them.",
+    ),
     "sync": ("sync", "Bring the vault and its remote in step."),
     "remote": ("remote", "Set up the Nextcloud or WebDAV folder to keep in step with."),
     "trash": ("conflicts", "List what was thrown away, and bring it back."),
@@ -51,8 +54,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("transfer", "Take in what another system knew."),
     "export": ("transfer", "Write all that is known as files and JSON Lines."),
     "install": ("hosts", "Plug the vault into a program that people talk to."),
-    "hook": ("hosts", "Answer one event of such a program, which comes on standard input."),
-    "mcp": ("mcp", "Give a model the memory of one person as MCP tools, over standard input and output."),
+    "hook": (
+        "hosts",
+        "Answer one event of such a program, which comes on standard input.",
+    ),
+    "mcp": (
+        "mcp",
+        "Give a model the memory of one person as MCP tools, over standard input and output.",
+    ),
     "serve": ("serve", "Answer bots over HTTP, each with a token of its own."),
     "service": ("service_command", "Let systemd or launchd keep the daemon running."),
     "status": ("status", "Say what is indexed, watched and fresh."),
@@ -72,7 +81,9 @@ def __getattr__(name: str) -> object:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its code."""
-    gc.set_threshold(100_000)  # loading modules makes no garbage: looking for it takes a tenth of a short command
+    gc.set_threshold(
+        100_000
+    )  # loading modules makes no garbage: looking for it takes a tenth of a short command
     given = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     code = _light(given)
     if code is None:

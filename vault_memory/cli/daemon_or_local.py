@@ -11,16 +11,25 @@ MOST_NAMES = 8
 """Persons and channels that an error lists"""
 
 
-def answer_search(context: Context, query: str, scopes: Sequence[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def answer_search(
+    context: Context, query: str, scopes: Sequence[str], arguments: Mapping[str, Any]
+) -> dict[str, Any]:
     """Search through the daemon, else by itself; no scopes means all of the vault, as an explicit list."""
     from vault_memory.daemon import query_or_local
 
     with context.open() as memory, context.progress() as progress:
-        return query_or_local.search(memory, query, scopes=scopes or None, arguments=arguments, progress=progress)
+        return query_or_local.search(
+            memory, query, scopes=scopes or None, arguments=arguments, progress=progress
+        )
 
 
 def answer_context(
-    context: Context, prompt: str, scopes: Sequence[str], arguments: Mapping[str, Any], *, everything: bool
+    context: Context,
+    prompt: str,
+    scopes: Sequence[str],
+    arguments: Mapping[str, Any],
+    *,
+    everything: bool,
 ) -> dict[str, Any]:
     """The memory block for a prompt; `everything` means all of the vault.
 
@@ -33,7 +42,9 @@ def answer_context(
             scopes = query_or_local.all_scopes(memory, progress)
             if not everything and not belong_to_one_person(scopes):
                 raise ContextNeedsName(scopes)
-        return query_or_local.context(memory, prompt, scopes=scopes, arguments=arguments, progress=progress)
+        return query_or_local.context(
+            memory, prompt, scopes=scopes, arguments=arguments, progress=progress
+        )
 
 
 class ContextNeedsName(UsageError):
@@ -41,7 +52,9 @@ class ContextNeedsName(UsageError):
 
     def __init__(self, scopes: Sequence[str]) -> None:
         known = [scope for scope in scopes if not scope.startswith("group:")]
-        names = ", ".join(known[:MOST_NAMES]) + (", …" if len(known) > MOST_NAMES else "")
+        names = ", ".join(known[:MOST_NAMES]) + (
+            ", …" if len(known) > MOST_NAMES else ""
+        )
         super().__init__(
             f"it is not clear whose memory `context` should give: this vault knows {names}",
             hint="name a person with `--user NAME` or a place with `--channel NAME` or `--group NAME`; "

@@ -17,7 +17,9 @@ def exit_code_of(answer: "Mapping[str, Any]") -> int:
     """75 while it waits, 1 when every op was refused, else 0."""
     if answer["pending"]:
         return PENDING
-    return 1 if answer["rejected"] and not (answer["applied"] or answer["proposed"]) else 0
+    return (
+        1 if answer["rejected"] and not (answer["applied"] or answer["proposed"]) else 0
+    )
 
 
 def text_of(answer: "Mapping[str, Any]", paint: Paint) -> str:
@@ -40,7 +42,10 @@ def diff_text(diff: str, paint: Paint) -> str:
     """A unified diff without its two lines of names, which would be the same."""
     lines = diff.removesuffix("\n").split("\n")
     shown = lines[2:] if lines[0].startswith("--- ") else lines
-    return "\n".join(paint(line, COLOURS[line[:1]]) if line[:1] in COLOURS else line for line in shown)
+    return "\n".join(
+        paint(line, COLOURS[line[:1]]) if line[:1] in COLOURS else line
+        for line in shown
+    )
 
 
 def _lines(answer: "Mapping[str, Any]", paint: Paint) -> Iterator[str]:
@@ -48,7 +53,9 @@ def _lines(answer: "Mapping[str, Any]", paint: Paint) -> Iterator[str]:
         yield diff_text(answer["diff"], paint)
     for done in answer["applied"]:
         remark = done.get("remark")
-        yield f"{done['outcome']}: {in_words(done['op'])}" + (f" ({remark})" if remark else "")
+        yield f"{done['outcome']}: {in_words(done['op'])}" + (
+            f" ({remark})" if remark else ""
+        )
     for waiting in answer["pending"]:
         about = f"({waiting['explanation']}; id {waiting['id']})"
         yield f"pending: {in_words(waiting['op'])} {about}"
@@ -58,7 +65,12 @@ def _lines(answer: "Mapping[str, Any]", paint: Paint) -> Iterator[str]:
         headings = refused.get("headings")
         about = f" (the headings are: {', '.join(headings)})" if headings else ""
         yield f"rejected: {in_words(refused['op'])}: {refused['reason']}{about}"
-    if not (answer["applied"] or answer["pending"] or answer["proposed"] or answer["rejected"]):
+    if not (
+        answer["applied"]
+        or answer["pending"]
+        or answer["proposed"]
+        or answer["rejected"]
+    ):
         yield "no ops, nothing done"
 
 
@@ -85,5 +97,9 @@ def in_words(op: object) -> str:
         case "merge":
             return f"merge {op.get('copy') or 'what was saved'}"
         case "rename":
-            return f"rename to {op['to']}" if "to" in op else f"rename from {op.get('from')}"
+            return (
+                f"rename to {op['to']}"
+                if "to" in op
+                else f"rename from {op.get('from')}"
+            )
     return str(name)

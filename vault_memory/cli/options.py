@@ -39,7 +39,13 @@ class Context:
 
         return VaultMemory.open(self.vault, self.config)
 
-    def emit(self, answer: Mapping[str, Any], human: Callable[[], str], *, verbatim: bool = False) -> None:
+    def emit(
+        self,
+        answer: Mapping[str, Any],
+        human: Callable[[], str],
+        *,
+        verbatim: bool = False,
+    ) -> None:
         """The answer to stdout: one JSON object, or what `human` says; `verbatim`: as it is, off a terminal."""
         if self.json:
             click.echo(json_text(answer))
@@ -65,15 +71,26 @@ class Context:
             self.line(line, err=True)
 
     def fail(
-        self, message: str, hint: str, code: str, exit_code: int, error: Mapping[str, object] | None = None
+        self,
+        message: str,
+        hint: str,
+        code: str,
+        exit_code: int,
+        error: Mapping[str, object] | None = None,
     ) -> int:
         """An error, where and how the person reads it; gives the exit code back."""
         if self.json:
             import json
 
-            click.echo(json.dumps({"error": error or {"code": code, "message": message, "hint": hint}}))
+            click.echo(
+                json.dumps(
+                    {"error": error or {"code": code, "message": message, "hint": hint}}
+                )
+            )
         else:
-            self.line(f"error: {message}" + (f"\n\nhint: {hint}" if hint else ""), err=True)
+            self.line(
+                f"error: {message}" + (f"\n\nhint: {hint}" if hint else ""), err=True
+            )
         return exit_code
 
     def progress(self) -> "AbstractContextManager[Progress | None]":
@@ -102,7 +119,11 @@ def _keep(ctx: click.Context, parameter: click.Parameter, value: object) -> None
     if parameter.name == "verbose":
         import logging
 
-        logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+        logging.basicConfig(
+            level=logging.INFO,
+            stream=sys.stderr,
+            format="%(levelname)s %(name)s: %(message)s",
+        )
 
 
 def _time(said: str) -> datetime:
@@ -111,7 +132,10 @@ def _time(said: str) -> datetime:
         if not 1900 <= time.year <= 9000:
             raise ValueError
     except ValueError:
-        raise UsageError(f"`--now {said}` is no time", hint="write 2026-01-31 or 2026-01-31T18:30+01:00") from None
+        raise UsageError(
+            f"`--now {said}` is no time",
+            hint="write 2026-01-31 or 2026-01-31T18:30+01:00",
+        ) from None
     return time.astimezone() if time.tzinfo is None else time
 
 
@@ -119,14 +143,48 @@ def common(function: Function) -> Function:
     """The options of all commands."""
     for decorate in reversed(
         (
-            click.option("--vault", metavar="PATH", callback=_keep, expose_value=False, help="The vault's folder."),
-            click.option("--config", metavar="FILE", callback=_keep, expose_value=False, help="A configuration file."),
-            click.option("--json", is_flag=True, callback=_keep, expose_value=False, help="One JSON object on stdout."),
-            click.option("--quiet", is_flag=True, callback=_keep, expose_value=False, help="No remarks on stderr."),
             click.option(
-                "--verbose", is_flag=True, callback=_keep, expose_value=False, help="Log, and show tracebacks."
+                "--vault",
+                metavar="PATH",
+                callback=_keep,
+                expose_value=False,
+                help="The vault's folder.",
             ),
-            click.option("--now", metavar="TIME", callback=_keep, expose_value=False, help="Take this time for now."),
+            click.option(
+                "--config",
+                metavar="FILE",
+                callback=_keep,
+                expose_value=False,
+                help="A configuration file.",
+            ),
+            click.option(
+                "--json",
+                is_flag=True,
+                callback=_keep,
+                expose_value=False,
+                help="One JSON object on stdout.",
+            ),
+            click.option(
+                "--quiet",
+                is_flag=True,
+                callback=_keep,
+                expose_value=False,
+                help="No remarks on stderr.",
+            ),
+            click.option(
+                "--verbose",
+                is_flag=True,
+                callback=_keep,
+                expose_value=False,
+                help="Log, and show tracebacks.",
+            ),
+            click.option(
+                "--now",
+                metavar="TIME",
+                callback=_keep,
+                expose_value=False,
+                help="Take this time for now.",
+            ),
         )
     ):
         function = decorate(function)
@@ -138,10 +196,26 @@ def scoped(function: Function) -> Function:
     for decorate in reversed(
         (
             click.option(
-                "--user", "users", multiple=True, metavar="NAME", help="Only this person's notes (repeatable)."
+                "--user",
+                "users",
+                multiple=True,
+                metavar="NAME",
+                help="Only this person's notes (repeatable).",
             ),
-            click.option("--channel", "channels", multiple=True, metavar="NAME", help="Only this channel's notes."),
-            click.option("--group", "groups", multiple=True, metavar="NAME", help="Only this group's notes."),
+            click.option(
+                "--channel",
+                "channels",
+                multiple=True,
+                metavar="NAME",
+                help="Only this channel's notes.",
+            ),
+            click.option(
+                "--group",
+                "groups",
+                multiple=True,
+                metavar="NAME",
+                help="Only this group's notes.",
+            ),
         )
     ):
         function = decorate(function)
@@ -157,7 +231,9 @@ def private(function: Function) -> Function:
     )(function)
 
 
-def named_scopes(users: Sequence[str], channels: Sequence[str], groups: Sequence[str]) -> list[str]:
+def named_scopes(
+    users: Sequence[str], channels: Sequence[str], groups: Sequence[str]
+) -> list[str]:
     """The scopes that were named; none means that the person means all of the vault."""
     return [
         f"{kind}:{name}"
@@ -166,7 +242,9 @@ def named_scopes(users: Sequence[str], channels: Sequence[str], groups: Sequence
     ]
 
 
-def day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def day(
+    ctx: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
     """A date option: checked here, passed on as ISO 8601."""
     if value is None:
         return None
@@ -175,7 +253,9 @@ def day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> st
     try:
         return date.fromisoformat(value).isoformat()
     except ValueError:
-        raise UsageError(f"`--{parameter.name} {value}` is no date", hint="write 2026-01-31") from None
+        raise UsageError(
+            f"`--{parameter.name} {value}` is no date", hint="write 2026-01-31"
+        ) from None
 
 
 def where(path: "Path") -> str:

@@ -56,17 +56,25 @@ def _search(given: Sequence[str]) -> Printed:
     is_closed = bool(words.all("channel")) and "private" not in words.options
     users, closed = ((), words.all("user")) if is_closed else (words.all("user"), ())
     scopes = _scopes(words, users) or daemon("scopes", {})["scopes"]
-    answer = daemon("search", {**filters, "query": " ".join(words.arguments), "scopes": scopes})
+    answer = daemon(
+        "search", {**filters, "query": " ".join(words.arguments), "scopes": scopes}
+    )
     remarks = [search_text.closed_text(name) for name in closed]
-    return words, *_shown(words, answer, search_text.hits_text(answer, _unpainted), remarks)
+    return words, *_shown(
+        words, answer, search_text.hits_text(answer, _unpainted), remarks
+    )
 
 
 def _filters(words: Arguments) -> "dict[str, Any]":
     """The arguments of the JSON contract. Raises Unanswered, and ValueError for a value that is wrong."""
     if not words.arguments:
         raise Unanswered
-    filters: dict[str, Any] = {name: words.last(name) for name in ("topic", "entity", "mode", "session")}
-    filters |= {name: _day(words.last(name)) for name in ("since", "until") if words.all(name)}
+    filters: dict[str, Any] = {
+        name: words.last(name) for name in ("topic", "entity", "mode", "session")
+    }
+    filters |= {
+        name: _day(words.last(name)) for name in ("since", "until") if words.all(name)
+    }
     filters |= {"kinds": list(words.all("kind")), "why": "why" in words.options}
     if words.all("limit"):
         filters["limit"] = _number(words.last("limit"), 1, MOST_HITS)
@@ -78,7 +86,9 @@ def _context(given: Sequence[str]) -> Printed:
     options = _context_options(words)
     daemon = _daemon(words)
     scopes = _scopes_of_context(words, daemon)
-    answer = daemon("context", {**options, "prompt": " ".join(words.arguments), "scopes": scopes})
+    answer = daemon(
+        "context", {**options, "prompt": " ".join(words.arguments), "scopes": scopes}
+    )
     cuts = [] if "json" in words.options else list(search_text.cut_texts(answer))
     return words, *_shown(words, answer, answer["text"], cuts, verbatim=True)
 
@@ -88,7 +98,9 @@ def _context_options(words: Arguments) -> "dict[str, Any]":
     if words.options.get("purpose", PURPOSES)[-1] not in PURPOSES:
         raise ValueError(words.last("purpose"))
     names = ("purpose", "session", "confirmation")
-    options: dict[str, Any] = {name: words.last(name) for name in names if words.all(name)}
+    options: dict[str, Any] = {
+        name: words.last(name) for name in names if words.all(name)
+    }
     if words.all("budget"):
         options["budget"] = _number(words.last("budget"), 0, MOST_CHARS)
     options["private"] = not {"private", "all"}.isdisjoint(words.options)
@@ -109,7 +121,12 @@ def _scopes_of_context(words: Arguments, daemon: Daemon) -> list[str]:
 
 
 def _shown(
-    words: Arguments, answer: "dict[str, Any]", text: str, remarks: list[str], *, verbatim: bool = False
+    words: Arguments,
+    answer: "dict[str, Any]",
+    text: str,
+    remarks: list[str],
+    *,
+    verbatim: bool = False,
 ) -> tuple[str, list[str]]:
     """What goes to stdout and to stderr."""
     if "json" in words.options:
@@ -123,7 +140,10 @@ def _shown(
 def _daemon(words: Arguments) -> Daemon:
     """Asks the daemon that has the settings of this command. Raises Unanswered when there is none."""
     socket = quick_start.socket_of(words) or ""
-    if sys.stdout.isatty() or quick_start.ask(words, socket, "setup", {}, SECONDS) is None:
+    if (
+        sys.stdout.isatty()
+        or quick_start.ask(words, socket, "setup", {}, SECONDS) is None
+    ):
         raise Unanswered
 
     def ask(call: str, arguments: "dict[str, Any]") -> "dict[str, Any]":
@@ -136,7 +156,11 @@ def _daemon(words: Arguments) -> Daemon:
 
 
 def _scopes(words: Arguments, users: Sequence[str]) -> list[str]:
-    named = (("user", users), ("channel", words.all("channel")), ("group", words.all("group")))
+    named = (
+        ("user", users),
+        ("channel", words.all("channel")),
+        ("group", words.all("group")),
+    )
     return [f"{kind}:{name}" for kind, names in named for name in names]
 
 

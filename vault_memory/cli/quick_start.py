@@ -57,7 +57,9 @@ def place_of_command(given: Sequence[str]) -> int | None:
     return None
 
 
-def plain(given: Sequence[str], values: Collection[str], flags: Collection[str]) -> Arguments | None:
+def plain(
+    given: Sequence[str], values: Collection[str], flags: Collection[str]
+) -> Arguments | None:
     """The words of a command line that has only these options; None when anything else is in it."""
     try:
         return parse(given, values, flags)
@@ -88,23 +90,44 @@ def answer_hook(given: Sequence[str]) -> int:
         pass
     from vault_memory.hosts.hook_command import run
 
-    return run(given, seconds=limit - (time.monotonic() - started), payload=payload, moment=moment)
+    return run(
+        given,
+        seconds=limit - (time.monotonic() - started),
+        payload=payload,
+        moment=moment,
+    )
 
 
 def edit(command: str, given: Sequence[str]) -> int | None:
     """An op by hand, through the daemon; None when the full command has to carry it out."""
     # a line copied with its marker, `- such`, is an argument and no option
-    rest = [word[1:].lstrip(" \t") if word[:2] in ("- ", "-\t") else word for word in given]
-    values = ("vault", "config", "source", "expected", *(("ops",) if command == "apply" else ()))
+    rest = [
+        word[1:].lstrip(" \t") if word[:2] in ("- ", "-\t") else word for word in given
+    ]
+    values = (
+        "vault",
+        "config",
+        "source",
+        "expected",
+        *(("ops",) if command == "apply" else ()),
+    )
     try:
         words = parse(rest, values, EDIT_FLAGS)
         socket = "" if sys.stdout.isatty() else socket_of(words)
-        answer = ask(words, socket, "apply", _edit_request(command, words), EDIT_SECONDS) if socket else None
+        answer = (
+            ask(words, socket, "apply", _edit_request(command, words), EDIT_SECONDS)
+            if socket
+            else None
+        )
     except KeyboardInterrupt:
         return 130
     except Exception:
         return None  # done twice, an op is refused or changes nothing
-    return None if answer is None else _show_edit(words, answer, dry_run="dry-run" in words.options)
+    return (
+        None
+        if answer is None
+        else _show_edit(words, answer, dry_run="dry-run" in words.options)
+    )
 
 
 def _edit_request(command: str, words: Arguments) -> "dict[str, Any]":
@@ -114,7 +137,9 @@ def _edit_request(command: str, words: Arguments) -> "dict[str, Any]":
         raise NotPlain(source)
     return {
         "note": words.arguments[0],
-        "ops": _ops_of_file(words) if command == "apply" else _op(command, words.arguments),
+        "ops": _ops_of_file(words)
+        if command == "apply"
+        else _op(command, words.arguments),
         "source": source,
         "expected": words.last("expected") or None,
         "merge": "merge" in words.options,
@@ -129,7 +154,9 @@ def _ops_of_file(words: Arguments) -> "list[Any]":
     file = words.last("ops")
     if file == "-":
         raw = sys.stdin.buffer.read()
-        sys.stdin = io.TextIOWrapper(io.BytesIO(raw))  # the full command reads it again when it has to answer
+        sys.stdin = io.TextIOWrapper(
+            io.BytesIO(raw)
+        )  # the full command reads it again when it has to answer
     else:
         with open(file, "rb") as opened:
             raw = opened.read()
@@ -144,7 +171,9 @@ def _op(command: str, arguments: Sequence[str]) -> "list[Any]":
     """The op of a command, alone in a list. Raises NotPlain for the wrong number of arguments."""
     names = OPS[command]
     if command == "add-heading" and len(arguments) > len(names):
-        return [{"op": "add_heading", "heading": arguments[1], "lines": list(arguments[2:])}]
+        return [
+            {"op": "add_heading", "heading": arguments[1], "lines": list(arguments[2:])}
+        ]
     if command == "add-heading" or len(arguments) != len(names):
         raise NotPlain(command)
     return [{"op": command, **dict(zip(names[1:], arguments[1:], strict=True))}]
@@ -171,7 +200,9 @@ def show(words: Arguments, text: str, remarks: Iterable[str]) -> int:
     """
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # a name need not be UTF-8
+            sys.stdout.reconfigure(
+                errors="backslashreplace"
+            )  # a name need not be UTF-8
         sys.stdout.write(text)
         sys.stdout.flush()
         if "quiet" not in words.options and sys.stderr is not None:
@@ -185,7 +216,9 @@ def show(words: Arguments, text: str, remarks: Iterable[str]) -> int:
     return 0
 
 
-def _event(given: Sequence[str], payload: bytes, moment: tuple[float, int]) -> "dict[str, Any]":
+def _event(
+    given: Sequence[str], payload: bytes, moment: tuple[float, int]
+) -> "dict[str, Any]":
     automated = os.environ.get("VAULT_MEMORY_AUTOMATED", "").strip().casefold()
     return {
         "arguments": list(given),
@@ -213,7 +246,13 @@ def socket_of(words: Arguments) -> str | None:
         return None
 
 
-def ask(words: Arguments, socket: str, call: str, arguments: "dict[str, Any]", seconds: float) -> "Any":
+def ask(
+    words: Arguments,
+    socket: str,
+    call: str,
+    arguments: "dict[str, Any]",
+    seconds: float,
+) -> "Any":
     """What the daemon answers; None when it refuses, since the full command then says why.
 
     Raises NotAnswered.
@@ -239,7 +278,11 @@ def _write(text: str) -> None:
 
 def serve_mcp(given: Sequence[str]) -> int | None:
     """`mcp`; None when the full command line has to look at it."""
-    words = plain(given, ("vault", "config", "user", "channel", "group"), ("json", "quiet", "private"))
+    words = plain(
+        given,
+        ("vault", "config", "user", "channel", "group"),
+        ("json", "quiet", "private"),
+    )
     if words is None or words.arguments or os.isatty(0):
         return None
     vault = words.last("vault") or os.environ.get("VAULT_MEMORY_VAULT", "")
@@ -249,7 +292,9 @@ def serve_mcp(given: Sequence[str]) -> int | None:
     config = words.last("config") or os.environ.get("VAULT_MEMORY_CONFIG", "")
     from vault_memory import places
 
-    if not os.path.isfile(os.path.join(vault, places.MARKER)) or (config and not os.path.isfile(config)):
+    if not os.path.isfile(os.path.join(vault, places.MARKER)) or (
+        config and not os.path.isfile(config)
+    ):
         return None
 
     def open_vault() -> "VaultMemory":

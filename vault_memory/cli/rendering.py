@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
     from vault_memory.rules.edits.audit_record import Record
 
-__all__ = ["PENDING", "coloured_diff", "emit_edit", "exit_code_of", "in_words", "painted", "record_block"]
+__all__ = [
+    "PENDING",
+    "coloured_diff",
+    "emit_edit",
+    "exit_code_of",
+    "in_words",
+    "painted",
+    "record_block",
+]
 
 
 def exit_code_of(edit: "Edit") -> int:
@@ -44,8 +52,15 @@ def record_block(record: "Record") -> str:
         lines.append(f"why: {record.why}")
     if record.diff:
         lines.append(coloured_diff(record.diff.decode("utf-8", "replace")))
-    lines += [f"{done.outcome}: {in_words(done.op)}" for done in record.applied if done.outcome != "applied"]
-    lines += [f"proposed: {in_words(one.op)} ({one.state}; id {one.id})" for one in record.proposed]
+    lines += [
+        f"{done.outcome}: {in_words(done.op)}"
+        for done in record.applied
+        if done.outcome != "applied"
+    ]
+    lines += [
+        f"proposed: {in_words(one.op)} ({one.state}; id {one.id})"
+        for one in record.proposed
+    ]
     lines += [f"rejected: {in_words(one.op)}: {one.reason}" for one in record.rejected]
     return "\n".join(lines)
 

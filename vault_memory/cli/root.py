@@ -26,7 +26,9 @@ class Commands(click.Group):
             return None
         module = import_module(f"vault_memory.cli.commands.{COMMANDS[cmd_name][0]}")
         name = cmd_name.replace("-", "_")
-        command: click.Command = getattr(module, f"{name}_" if iskeyword(name) else name)
+        command: click.Command = getattr(
+            module, f"{name}_" if iskeyword(name) else name
+        )
         return command
 
     def resolve_command(
@@ -36,17 +38,32 @@ class Commands(click.Group):
             import difflib
 
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            guess = f" Did you mean `{near[0]}`?" if near else f" The commands are: {', '.join(COMMANDS)}."
+            guess = (
+                f" Did you mean `{near[0]}`?"
+                if near
+                else f" The commands are: {', '.join(COMMANDS)}."
+            )
             raise click.UsageError(f"There is no command `{args[0]}`.{guess}", ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda *a: _version(*a))
+@click.command(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda *a: _version(*a),
+)
 @common
 def cli() -> None:
     """A bot's memory as a folder of Markdown that people edit by hand.
@@ -66,18 +83,31 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
 def run(given: Sequence[str]) -> int:
     """One command's exit code. No error reaches a person as a traceback, unless --verbose asks."""
     options = given[: given.index("--")] if "--" in given else given
-    context = Context(json="--json" in options)  # known before anything is parsed, so that each error is said in JSON
+    context = Context(
+        json="--json" in options
+    )  # known before anything is parsed, so that each error is said in JSON
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a name or a terminal need not be UTF-8
+        sys.stdout.reconfigure(
+            errors="backslashreplace"
+        )  # a name or a terminal need not be UTF-8
     guard_streams()
     try:
-        code = cli.main(list(given), prog_name="vault-memory", standalone_mode=False, obj=context)
+        code = cli.main(
+            list(given), prog_name="vault-memory", standalone_mode=False, obj=context
+        )
     except click.exceptions.Abort:
         code = 130
     except click.ClickException as error:
-        code = context.fail(error.format_message(), "`vault-memory --help` lists what there is", "usage", 2)
+        code = context.fail(
+            error.format_message(),
+            "`vault-memory --help` lists what there is",
+            "usage",
+            2,
+        )
     except VaultMemoryError as error:
-        code = context.fail(error.message, error.hint, error.code, error.exit_code, error.as_json())
+        code = context.fail(
+            error.message, error.hint, error.code, error.exit_code, error.as_json()
+        )
     except OSError as error:
         if context.verbose and not isinstance(error, BrokenPipeError):
             raise
@@ -85,7 +115,9 @@ def run(given: Sequence[str]) -> int:
     except KeyboardInterrupt:
         code = 130
     except Exception as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):  # while a class was made, Python wraps it
+        if isinstance(
+            error.__cause__, KeyboardInterrupt
+        ):  # while a class was made, Python wraps it
             return 130
         if context.verbose:
             raise

@@ -13,7 +13,11 @@ Paint = Callable[[str, str], str]
 def hits_text(answer: "Mapping[str, Any]", paint: Paint) -> str:
     """The hits, and what the filters left out."""
     blocks = [_block(hit, paint) for hit in answer["hits"]] or ["nothing found"]
-    blocks += [f"left out by {name}: {count}" for name, count in answer.get("left_out", {}).items() if count]
+    blocks += [
+        f"left out by {name}: {count}"
+        for name, count in answer.get("left_out", {}).items()
+        if count
+    ]
     return "\n\n".join(blocks)
 
 
@@ -46,8 +50,12 @@ def _block(hit: "Mapping[str, Any]", paint: Paint) -> str:
     first, last = hit["lines"]
     place = f"{hit['note']}:{first}" + (f"-{last}" if last != first else "")
     waits = "waits to be written" if hit.get("pending") else ""
-    about = [part for part in (hit["heading"], hit["date"], hit["scope"], waits) if part]
-    lines = [f"{paint(place, 'bold')}  {paint(' · '.join(about), 'dim')}  {hit['score']:.2f}"]
+    about = [
+        part for part in (hit["heading"], hit["date"], hit["scope"], waits) if part
+    ]
+    lines = [
+        f"{paint(place, 'bold')}  {paint(' · '.join(about), 'dim')}  {hit['score']:.2f}"
+    ]
     lines += ["  " + line for line in hit["text"].splitlines()]
     if why := hit.get("why"):
         terms = "  ".join(f"{name} {term:+.2f}" for name, term in why["terms"].items())

@@ -36,7 +36,13 @@ def json_text(answer: object) -> str:
     return escaped_json(json.dumps(answer, ensure_ascii=escapes))
 
 
-def styled(text: str, *, fg: str | None = None, bold: bool | None = None, dim: bool | None = None) -> str:
+def styled(
+    text: str,
+    *,
+    fg: str | None = None,
+    bold: bool | None = None,
+    dim: bool | None = None,
+) -> str:
     """The text in a colour, for `shown`; only what is styled here ends in colour codes."""
     import click  # only here: what is not coloured needs none of it
 
@@ -52,10 +58,20 @@ def guard_streams() -> None:
     """From now on nothing reaches a terminal unescaped, whoever writes it: a log, a prompt, an error."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if isinstance(stream, io.TextIOWrapper) and not isinstance(stream, _Guarded) and stream.isatty():
+        if (
+            isinstance(stream, io.TextIOWrapper)
+            and not isinstance(stream, _Guarded)
+            and stream.isatty()
+        ):
             encoding, buffered = stream.encoding, not stream.line_buffering
             raw = stream.detach()
-            setattr(sys, name, _Guarded(raw, encoding, "backslashreplace", line_buffering=not buffered))
+            setattr(
+                sys,
+                name,
+                _Guarded(
+                    raw, encoding, "backslashreplace", line_buffering=not buffered
+                ),
+            )
 
 
 class _Guarded(io.TextIOWrapper):
@@ -63,7 +79,9 @@ class _Guarded(io.TextIOWrapper):
 
     def write(self, text: str) -> int:
         parts = _COLOUR.split(text)
-        super().write("".join(part if at % 2 else escaped(part) for at, part in enumerate(parts)))
+        super().write(
+            "".join(part if at % 2 else escaped(part) for at, part in enumerate(parts))
+        )
         return len(text)
 
 

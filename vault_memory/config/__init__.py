@@ -103,7 +103,9 @@ LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 """Names of this machine, for which http:// is as safe as https://"""
 
 
-SECTIONS = tuple(name for name, kind in Config.__annotations__.items() if is_table(kind))
+SECTIONS = tuple(
+    name for name, kind in Config.__annotations__.items() if is_table(kind)
+)
 """Names of the tables of the file"""
 ALSO_AT_TOP = {"max_knowledge_facts": "facts"}
 """Key that Istota has at the top of the file → its table here"""
@@ -125,10 +127,14 @@ def load(file: Path | None, environment: Mapping[str, str]) -> Config:
             _overlay(raw, name, value, problems)
     config: Config = _build(Config, raw, "", source, problems) if raw else Config()
     if not problems and config.remote.url:
-        problems += [f"{source}: `remote.url`: {reason}" for reason in remote_problems(config.remote)]
+        problems += [
+            f"{source}: `remote.url`: {reason}"
+            for reason in remote_problems(config.remote)
+        ]
     if problems:
         raise ConfigError(
-            "the configuration has problems:\n" + "\n".join(f"  - {problem}" for problem in problems),
+            "the configuration has problems:\n"
+            + "\n".join(f"  - {problem}" for problem in problems),
             hint="`docs/reference/configuration.md` lists every key",
             problems=problems,
         )
@@ -143,7 +149,9 @@ def _read(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"`{file}` cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"`{file}` is not UTF-8: {error}", hint="save it as UTF-8") from None
+        raise ConfigError(
+            f"`{file}` is not UTF-8: {error}", hint="save it as UTF-8"
+        ) from None
     # Imported here: most vaults have no configuration file.
     import tomllib
 
@@ -151,11 +159,14 @@ def _read(file: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(
-            f"`{file}` is not valid TOML: {error}", hint="correct that line, or move the file away"
+            f"`{file}` is not valid TOML: {error}",
+            hint="correct that line, or move the file away",
         ) from None
 
 
-def _overlay(raw: dict[str, Any], variable: str, value: str, problems: list[str]) -> None:
+def _overlay(
+    raw: dict[str, Any], variable: str, value: str, problems: list[str]
+) -> None:
     """Set the value of an environment variable.
 
     ``VAULT_MEMORY_EMBEDDING_KIND=off`` sets ``[embedding] kind = "off"``.
@@ -174,9 +185,13 @@ def _overlay(raw: dict[str, Any], variable: str, value: str, problems: list[str]
         if name.startswith(section.upper() + "_"):
             _set(raw, section, key[len(section) + 1 :], value)
             return
-    names = [key.upper() for key in TOP] + [f"{section.upper()}_…" for section in SECTIONS]
+    names = [key.upper() for key in TOP] + [
+        f"{section.upper()}_…" for section in SECTIONS
+    ]
     variables = ", ".join(ENVIRONMENT_PREFIX + name for name in names)
-    problems.append(f"environment: {variable} belongs to no section; known: {variables}")
+    problems.append(
+        f"environment: {variable} belongs to no section; known: {variables}"
+    )
 
 
 def _set(raw: dict[str, Any], section: str, key: str, value: str) -> None:
@@ -186,13 +201,17 @@ def _set(raw: dict[str, Any], section: str, key: str, value: str) -> None:
         table[key] = value
 
 
-def _move_from_top(raw: dict[str, Any], key: str, source: str, problems: list[str]) -> None:
+def _move_from_top(
+    raw: dict[str, Any], key: str, source: str, problems: list[str]
+) -> None:
     """Move a key from the top of the file into its table."""
     value = raw.pop(key)
     section = ALSO_AT_TOP[key]
     table = raw.setdefault(section, {})
     if isinstance(table, dict) and key in table:
-        problems.append(f"{source}: `{key}` is set at the top and under [{section}]; keep one of them")
+        problems.append(
+            f"{source}: `{key}` is set at the top and under [{section}]; keep one of them"
+        )
     elif isinstance(table, dict):
         table[key] = value
 
@@ -208,19 +227,28 @@ def _build(kind: Any, raw: object, place: str, source: str, problems: list[str])
         where = f"{place}.{name}" if place else str(name)
         if name not in types:
             keys = ", ".join(types)
-            problems.append(f"{source}: `{where}` is not known{_guess(name, types)}; known: {keys}")
+            problems.append(
+                f"{source}: `{where}` is not known{_guess(name, types)}; known: {keys}"
+            )
             continue
         expected = types[name]
         rows = get_args(expected)
         if is_table(expected):
             values[name] = _build(expected, value, where, source, problems)
         elif rows and is_table(rows[0]) and isinstance(value, list):
-            tables = [_build(rows[0], row, f"{where}[{index}]", source, problems) for index, row in enumerate(value)]
+            tables = [
+                _build(rows[0], row, f"{where}[{index}]", source, problems)
+                for index, row in enumerate(value)
+            ]
             values[name] = tuple(table for table in tables if table is not None)
         else:
             title = f"{source}: `{where}` = {value!r}"
             _convert(values, name, value, expected, title, problems)
-    missing_keys = [name for name in types if name not in kind._field_defaults and name not in values]
+    missing_keys = [
+        name
+        for name in types
+        if name not in kind._field_defaults and name not in values
+    ]
     problems += [f"{source}: `{place}.{name}` is missing" for name in missing_keys]
     return None if missing_keys else kind(**values)
 
@@ -277,7 +305,9 @@ def _check_schedule(text: str) -> str:
         minute, hour = fields[:2]
         if _is_below(minute, 60) and _is_below(hour, 24):
             return ""
-    return "Expected `MINUTE HOUR * * *`, such as `30 2 * * *`; there is one night a day"
+    return (
+        "Expected `MINUTE HOUR * * *`, such as `30 2 * * *`; there is one night a day"
+    )
 
 
 def _is_below(digits: str, limit: int) -> bool:
@@ -311,8 +341,15 @@ def remote_problems(remote: Remote) -> list[str]:
     except ValueError:
         return ["it is not a URL"]
     if "@" in parts.netloc:
-        return ["it contains a user or password; put them into `remote.user` and `remote.password_file`"]
-    if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
+        return [
+            "it contains a user or password; put them into `remote.user` and `remote.password_file`"
+        ]
+    if (
+        parts.scheme not in ("http", "https")
+        or not host
+        or parts.query
+        or parts.fragment
+    ):
         return ["it is not the URL of a WebDAV folder, which begins with https://"]
     if parts.scheme == "http" and not remote.allow_http and host not in LOOPBACK_HOSTS:
         return [
@@ -331,4 +368,7 @@ def _guess(name: str, names: Mapping[str, object]) -> str:
 
 def missing(file: Path) -> ConfigError:
     """Return the error for a configuration file that the user named and that does not exist."""
-    return ConfigError(f"the configuration file `{file}` does not exist", hint="name another file, or omit the option")
+    return ConfigError(
+        f"the configuration file `{file}` does not exist",
+        hint="name another file, or omit the option",
+    )

@@ -16,7 +16,11 @@ def local_zone() -> tzinfo:
             return ZoneInfo(name.removeprefix(":"))
         with open(LOCALTIME, "rb") as file:
             return ZoneInfo.from_file(file, key="localtime")
-    except (OSError, ValueError, KeyError):  # KeyError: TZ holds a rule such as `UTC0`, or no zone at all
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+    ):  # KeyError: TZ holds a rule such as `UTC0`, or no zone at all
         return SystemZone()
 
 
@@ -37,7 +41,9 @@ class SystemZone(tzinfo):
         local = when.replace(tzinfo=UTC).astimezone()
         first = local.replace(tzinfo=self, fold=0)
         # of an hour that comes twice, the second is told by its offset
-        return first if first.utcoffset() == local.utcoffset() else first.replace(fold=1)
+        return (
+            first if first.utcoffset() == local.utcoffset() else first.replace(fold=1)
+        )
 
 
 def _local(when: datetime) -> datetime:

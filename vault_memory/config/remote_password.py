@@ -36,13 +36,16 @@ def password_of(remote: Remote, environment: Mapping[str, str], root: Path) -> s
             hint="see `remote.password_file`, or store it anew with `vault-memory remote add`",
         )
     elif directory and handed.is_file():
-        password = read_credential(handed, root, name="password file", error=PasswordUnsafe)
+        password = read_credential(
+            handed, root, name="password file", error=PasswordUnsafe
+        )
     else:
         password = environment.get(VARIABLE, "")
     password = password.rstrip("\r\n")
     if not password.isprintable():
         raise PasswordUnsafe(
-            "the password of the remote has odd characters in it", hint="it should be one line and nothing else"
+            "the password of the remote has odd characters in it",
+            hint="it should be one line and nothing else",
         )
     if remote.user and not password:
         raise PasswordUnsafe(

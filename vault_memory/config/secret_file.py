@@ -34,7 +34,9 @@ def read_secret(
     try:
         path = path.expanduser()
     except RuntimeError:
-        raise error(f"{title} cannot be read: there is no such home folder", hint=see) from None
+        raise error(
+            f"{title} cannot be read: there is no such home folder", hint=see
+        ) from None
     _refuse_in_vault(path, vault, title, error)
     descriptor = _open(path, title, see, error)
     try:
@@ -42,7 +44,9 @@ def read_secret(
         if not stat.S_ISREG(status.st_mode):
             raise error(f"{title} is not a file", hint=f"see `{setting}`")
         if status.st_uid not in (0, os.getuid()):
-            raise error(f"{title} belongs to another user", hint="make it a file of your own")
+            raise error(
+                f"{title} belongs to another user", hint="make it a file of your own"
+            )
         if status.st_mode & 0o077:
             raise error(f"{title} can be read by others", hint=f"chmod 600 {path}")
         return _text(descriptor, title, see, error)
@@ -50,7 +54,13 @@ def read_secret(
         os.close(descriptor)
 
 
-def read_credential(path: Path, vault: Path | None, *, name: str, error: type[VaultMemoryError] = ConfigError) -> str:
+def read_credential(
+    path: Path,
+    vault: Path | None,
+    *,
+    name: str,
+    error: type[VaultMemoryError] = ConfigError,
+) -> str:
     """Return the text of a file that the service manager hands over.
 
     The service manager decides who owns and reads it, so neither is checked. Raises `error`.
@@ -65,7 +75,9 @@ def read_credential(path: Path, vault: Path | None, *, name: str, error: type[Va
         os.close(descriptor)
 
 
-def _refuse_in_vault(path: Path, vault: Path | None, title: str, error: type[VaultMemoryError]) -> None:
+def _refuse_in_vault(
+    path: Path, vault: Path | None, title: str, error: type[VaultMemoryError]
+) -> None:
     """Refuse a path below the vault, before and after its links are followed.
 
     A link in the vault that leads out of it is refused too: sync and bots see the link.
@@ -74,8 +86,12 @@ def _refuse_in_vault(path: Path, vault: Path | None, title: str, error: type[Vau
         return
     roots = {os.path.abspath(vault), os.path.realpath(vault)}
     places = (os.path.abspath(path), os.path.realpath(path))
-    if any(place.startswith(os.path.join(root, "")) for place in places for root in roots):
-        raise error(f"{title} is in the vault, which is synced", hint="move it out of the vault")
+    if any(
+        place.startswith(os.path.join(root, "")) for place in places for root in roots
+    ):
+        raise error(
+            f"{title} is in the vault, which is synced", hint="move it out of the vault"
+        )
 
 
 def _open(path: Path, title: str, see: str, error: type[VaultMemoryError]) -> int:
@@ -95,7 +111,10 @@ def _text(descriptor: int, title: str, see: str, error: type[VaultMemoryError]) 
     except OSError as trouble:
         raise error(f"{title} cannot be read: {trouble.strerror}", hint=see) from None
     if len(raw) > MAX_BYTES:
-        raise error(f"{title} is longer than {MAX_BYTES} bytes", hint=f"it holds one line; {see}")
+        raise error(
+            f"{title} is longer than {MAX_BYTES} bytes",
+            hint=f"it holds one line; {see}",
+        )
     if not raw.strip():
         raise error(f"{title} is empty", hint=see)
     try:

@@ -123,7 +123,9 @@ class Facts(NamedTuple):
 
     single_valued: tuple[str, ...] = ("works_at", "lives_in", "has_role", "has_status")
     """Predicates with one value at a time: a new value ends the old one"""
-    conflicts: Literal["temporal", "keep_existing", "use_new", "merge", "ask"] = "temporal"
+    conflicts: Literal["temporal", "keep_existing", "use_new", "merge", "ask"] = (
+        "temporal"
+    )
     """Which of two values of such a predicate wins: the newer by its day, the existing one, the one said last, both
     in one line, or both until you decide in INBOX.md"""
     max_knowledge_facts: int = 0

@@ -24,7 +24,11 @@ def with_table(text: str, table: str, values: Mapping[str, object]) -> str:
             name = lines[number].partition("=")[0].strip()
             if name in fresh:
                 lines[number] = fresh.pop(name)
-        last = max(number for number in range(start, end) if lines[number].strip() or number == start)
+        last = max(
+            number
+            for number in range(start, end)
+            if lines[number].strip() or number == start
+        )
         lines[last + 1 : last + 1] = fresh.values()
     return _sure(text, lines, table, _of(text).get(table, {}) | dict(values))
 
@@ -42,10 +46,19 @@ def without_table(text: str, table: str) -> str:
 def _place(lines: Sequence[str], table: str) -> tuple[int | None, int]:
     """The line of the table's header, and the line after its last; comments above the next table are that one's."""
     header = re.compile(rf"^\s*\[\s*{table}\s*\]\s*(#.*)?$")
-    start = next((number for number, line in enumerate(lines) if header.match(line)), None)
+    start = next(
+        (number for number, line in enumerate(lines) if header.match(line)), None
+    )
     if start is None:
         return None, len(lines)
-    end = next((number for number in range(start + 1, len(lines)) if _HEADER.match(lines[number])), len(lines))
+    end = next(
+        (
+            number
+            for number in range(start + 1, len(lines))
+            if _HEADER.match(lines[number])
+        ),
+        len(lines),
+    )
     while start + 1 < end < len(lines) and lines[end - 1].lstrip().startswith("#"):
         end -= 1
     return start, end

@@ -55,17 +55,31 @@ class ContextCalls(FactCalls):
         _check(purpose, budget)
         _checked(scopes)
         if not self.config.recall.enabled:
-            return ContextBlock("", (), (Cut("all", "`[recall] enabled` is false"),), self.freshness())  # type: ignore[attr-defined]
+            return ContextBlock(
+                "",
+                (),
+                (Cut("all", "`[recall] enabled` is false"),),
+                self.freshness(),  # type: ignore[attr-defined]
+            )
         if refresh:
             self.indexing.refresh()
         at = moment(now)
         wanted = self._wanted(
-            prompt=prompt, scopes=tuple(scopes), today=at.date(), briefing=purpose == "briefing",
-            session=session or "", confirmation=confirmation, private=private,
+            prompt=prompt,
+            scopes=tuple(scopes),
+            today=at.date(),
+            briefing=purpose == "briefing",
+            session=session or "",
+            confirmation=confirmation,
+            private=private,
             budget=self.config.max_memory_chars if budget is None else budget,
-            most_lines=self.config.memory_search.auto_recall_limit if automatic else self.config.recall.top_k,
-        )  # fmt: skip
-        return self._built(wanted, at, self._why_not_recalled(automatic) if prompt.strip() else "")
+            most_lines=self.config.memory_search.auto_recall_limit
+            if automatic
+            else self.config.recall.top_k,
+        )
+        return self._built(
+            wanted, at, self._why_not_recalled(automatic) if prompt.strip() else ""
+        )
 
     def _wanted(self, **asked: Any) -> "ContextRequest":
         """What is asked for, and what the configuration says to it."""
@@ -82,7 +96,9 @@ class ContextCalls(FactCalls):
             **asked,
         )
 
-    def _built(self, wanted: "ContextRequest", at: datetime, why_not: str) -> "ContextBlock":
+    def _built(
+        self, wanted: "ContextRequest", at: datetime, why_not: str
+    ) -> "ContextBlock":
         """The block; `why_not` is why nothing is recalled, empty when it may be."""
         from vault_memory.context import gather as context
         from vault_memory.context import live_notes
@@ -93,23 +109,41 @@ class ContextCalls(FactCalls):
         dirty = self.dirty()  # type: ignore[attr-defined]
         with self.folder.held(), index.reading():
             notes = live_notes.LiveNotes(self.folder, self._authors, index.revision_of)
-            block = context.build(index, notes, wanted, None if why_not else self._recalling(index, at, wanted.session))
+            block = context.build(
+                index,
+                notes,
+                wanted,
+                None if why_not else self._recalling(index, at, wanted.session),
+            )
             fresh: Freshness = self._freshness(index, dirty)  # type: ignore[attr-defined]
-        cut = [*(Cut(*one) for one in block.cut), *([Cut("recalled", why_not)] if why_not else [])]
-        return ContextBlock(block.text, tuple(Part(*one) for one in block.parts), tuple(cut), fresh)
+        cut = [
+            *(Cut(*one) for one in block.cut),
+            *([Cut("recalled", why_not)] if why_not else []),
+        ]
+        return ContextBlock(
+            block.text, tuple(Part(*one) for one in block.parts), tuple(cut), fresh
+        )
 
     def _why_not_recalled(self, automatic: bool) -> str:
         if not self.config.memory_search.enabled:
             return "`[memory_search] enabled` is false"
-        return "`[memory_search] auto_recall` is off" if automatic and not self.config.memory_search.auto_recall else ""
+        return (
+            "`[memory_search] auto_recall` is off"
+            if automatic and not self.config.memory_search.auto_recall
+            else ""
+        )
 
     def _recalling(self, index: "Index", at: datetime, session: str) -> "Ask":
         """Looks for what has to do with a prompt, with the embedder's help when it is there."""
         settings = self.config.recall
         keywords = "keyword" if settings.mode == "semantic" else settings.mode
 
-        def ask(text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()) -> "Answer":
-            from vault_memory.search.query import search  # only here: when a conversation begins nothing is looked up
+        def ask(
+            text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()
+        ) -> "Answer":
+            from vault_memory.search.query import (
+                search,  # only here: when a conversation begins nothing is looked up
+            )
 
             ask_for = partial(
                 search,
@@ -123,7 +157,9 @@ class ContextCalls(FactCalls):
                 gated=True,
                 session=session,
             )
-            found: Answer | None = self._with_vectors(partial(ask_for, mode=settings.mode))  # type: ignore[attr-defined]
+            found: Answer | None = self._with_vectors(  # type: ignore[attr-defined]
+                partial(ask_for, mode=settings.mode)
+            )
             return found or ask_for(mode=keywords)
 
         return ask
@@ -131,6 +167,11 @@ class ContextCalls(FactCalls):
 
 def _check(purpose: str, budget: int | None) -> None:
     if purpose not in PURPOSES:
-        raise UsageError(f"there is no purpose `{purpose}`", hint=f"the purposes are {', '.join(PURPOSES)}")
+        raise UsageError(
+            f"there is no purpose `{purpose}`",
+            hint=f"the purposes are {', '.join(PURPOSES)}",
+        )
     if budget is not None and budget < 0:
-        raise UsageError(f"a budget is a number of characters, not {budget}", hint="0 sets no limit")
+        raise UsageError(
+            f"a budget is a number of characters, not {budget}", hint="0 sets no limit"
+        )

@@ -13,7 +13,12 @@ from vault_memory.index import fact_rows as rows
 from vault_memory.index.filters import listed
 from vault_memory.index.store import Index
 from vault_memory.rules.context import assemble as rules
-from vault_memory.rules.context.assemble import Assembled, Piece, Quotation, RecalledLine
+from vault_memory.rules.context.assemble import (
+    Assembled,
+    Piece,
+    Quotation,
+    RecalledLine,
+)
 from vault_memory.rules.context.quoting import one_line, quoted
 from vault_memory.rules.context.rule_archive import is_archive, without_archive
 
@@ -30,13 +35,17 @@ ALWAYS = ("user", "channel", "memory", "rules", "dated", "reflection")
 PERSONAL_IN_MAIN = frozenset({"dated", "reflection", "transcript", "user", "rules"})
 """What in the group of the workspace at the root is its owner's own"""
 
-OTHERS_READ = "what is {name}'s own: others read the answer in a channel; `private` includes it"
+OTHERS_READ = (
+    "what is {name}'s own: others read the answer in a channel; `private` includes it"
+)
 
 
 class Ask(Protocol):
     """A search for what has to do with a text."""
 
-    def __call__(self, text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()) -> "Answer":
+    def __call__(
+        self, text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()
+    ) -> "Answer":
         """So many hits at most in these scopes; only these kinds of notes when any is named."""
         ...
 
@@ -73,12 +82,18 @@ class ContextRequest(NamedTuple):
     @property
     def people(self) -> tuple[str, ...]:
         """Whose memory this is."""
-        return tuple(scope.partition(":")[2] for scope in self.scopes if scope.startswith("user:"))
+        return tuple(
+            scope.partition(":")[2]
+            for scope in self.scopes
+            if scope.startswith("user:")
+        )
 
     @property
     def in_shared_room(self) -> bool:
         """Whether the answer goes to a channel, whose members all read it."""
-        return not self.private and any(scope.startswith("channel:") for scope in self.scopes)
+        return not self.private and any(
+            scope.startswith("channel:") for scope in self.scopes
+        )
 
     @property
     def closed_people(self) -> tuple[str, ...]:
@@ -89,12 +104,18 @@ class ContextRequest(NamedTuple):
     def open(self) -> tuple[str, ...]:
         """The scopes that may go in: others read a briefing, and an answer in a channel."""
         others_read = self.briefing or self.in_shared_room
-        return tuple(scope for scope in self.scopes if not (others_read and scope.startswith("user:")))
+        return tuple(
+            scope
+            for scope in self.scopes
+            if not (others_read and scope.startswith("user:"))
+        )
 
     @property
     def fact_scopes(self) -> tuple[str, ...]:
         """The scopes whose facts may go in. In a channel, those of the workspace are its owner's own."""
-        return tuple(scope for scope in self.open if scope != MAIN or not self.in_shared_room)
+        return tuple(
+            scope for scope in self.open if scope != MAIN or not self.in_shared_room
+        )
 
     def is_personal(self, kind: str, scope: str) -> bool:
         """Whether a note is one person's own, and others would read it; a page of facts may be about anybody."""
@@ -104,7 +125,9 @@ class ContextRequest(NamedTuple):
         return self.in_shared_room and (own or (scope == MAIN and kind == "facts"))
 
 
-def build(index: Index, notes: LiveNotes, wanted: ContextRequest, ask: Ask | None) -> Assembled:
+def build(
+    index: Index, notes: LiveNotes, wanted: ContextRequest, ask: Ask | None
+) -> Assembled:
     """The block for a prompt. `ask` None: nothing is recalled."""
     cut = [("user", OTHERS_READ.format(name=name)) for name in wanted.closed_people]
     text = rules.asked(wanted.prompt)
@@ -113,13 +136,20 @@ def build(index: Index, notes: LiveNotes, wanted: ContextRequest, ask: Ask | Non
     quotations = list(_always(index, notes, wanted, text, ask, cut))
     quotations += _facts(index, notes, wanted, cut)
     if wanted.confirmation.strip():
-        given = rules.whole_note("confirmation", "", wanted.confirmation.replace("\r\n", "\n"))
+        given = rules.whole_note(
+            "confirmation", "", wanted.confirmation.replace("\r\n", "\n")
+        )
         quotations += [given] if given else []
     if ask is not None:
         quotations += _recalled(notes, wanted, text, ask, _shown(quotations), cut)
     block = rules.assemble(quotations, wanted.budget)
     is_memory_cut = any(kind == "memory" for kind, _ in block.cut)
-    if is_memory_cut and ask is not None and wanted.whole_memory and not wanted.only_excerpts:
+    if (
+        is_memory_cut
+        and ask is not None
+        and wanted.whole_memory
+        and not wanted.only_excerpts
+    ):
         # cut from its end, MEMORY.md could lose just the line that was asked for
         shorter = build(index, notes, wanted._replace(only_excerpts=True), ask)
         if any(kind == "memory" for kind, _, _ in shorter.parts):
@@ -141,23 +171,38 @@ def _shown(quotations: Iterable[Quotation]) -> set[tuple[str, int]]:
 
 
 def _kind_of(index: Index, path: str) -> str:
-    row = index.connection.execute("SELECT kind FROM note WHERE path = ?", (path,)).fetchone()
+    row = index.connection.execute(
+        "SELECT kind FROM note WHERE path = ?", (path,)
+    ).fetchone()
     return str(row[0]) if row else "recalled"
 
 
 def _always(
-    index: Index, notes: LiveNotes, wanted: ContextRequest, prompt: str, ask: Ask | None, cut: list[tuple[str, str]]
+    index: Index,
+    notes: LiveNotes,
+    wanted: ContextRequest,
+    prompt: str,
+    ask: Ask | None,
+    cut: list[tuple[str, str]],
 ) -> Iterable[Quotation]:
     """The notes that go in whatever the prompt is about."""
     in_channel = any(scope.startswith("channel:") for scope in wanted.open)
     reflected = False
     for kind, scope, day, path in _there(index, wanted):
-        if wanted.is_personal(kind, scope) or (kind == "memory" and in_channel) or (kind == "reflection" and reflected):
+        if (
+            wanted.is_personal(kind, scope)
+            or (kind == "memory" and in_channel)
+            or (kind == "reflection" and reflected)
+        ):
             continue
         about = {"date": day} if day else {}
         worth = float(date.fromisoformat(day).toordinal()) if day else 0.0
-        text = without_archive(notes.text(path)) if kind == "rules" else notes.text(path)
-        if kind == "memory" and (wanted.only_excerpts or 0 < wanted.whole_memory < len(text)):
+        text = (
+            without_archive(notes.text(path)) if kind == "rules" else notes.text(path)
+        )
+        if kind == "memory" and (
+            wanted.only_excerpts or 0 < wanted.whole_memory < len(text)
+        ):
             yield from _excerpt(notes, wanted, path, prompt, ask, cut)
             continue
         if quotation := rules.whole_note(kind, path, text, worth=worth, **about):
@@ -166,7 +211,12 @@ def _always(
 
 
 def _excerpt(
-    notes: LiveNotes, wanted: ContextRequest, path: str, prompt: str, ask: Ask | None, cut: list[tuple[str, str]]
+    notes: LiveNotes,
+    wanted: ContextRequest,
+    path: str,
+    prompt: str,
+    ask: Ask | None,
+    cut: list[tuple[str, str]],
 ) -> Iterable[Quotation]:
     """What of a long MEMORY.md goes in: the lines that answer the prompt; its beginning when nothing can be asked."""
     limit, page = wanted.whole_memory, notes.text(path)
@@ -176,11 +226,23 @@ def _excerpt(
         quotations = [rules.beginning(whole, limit)] if whole else []
         what = "its beginning is given"
     else:
-        hits = (hit for hit in ask(prompt, wanted.open, MOST, ("memory",)).hits if hit.note == path)
+        hits = (
+            hit
+            for hit in ask(prompt, wanted.open, MOST, ("memory",)).hits
+            if hit.note == path
+        )
         standing = ((hit, notes.standing(hit)) for hit in hits)
-        lines = [_line(hit, now) for hit, now in standing if now is not None][: wanted.most_lines]
-        quotations, _ = rules.recalled(lines, limit, kind="memory", excerpt=rules.ANSWERING)
-        what = "the lines that answer the prompt are given" if quotations else "no line of it answers the prompt"
+        lines = [_line(hit, now) for hit, now in standing if now is not None][
+            : wanted.most_lines
+        ]
+        quotations, _ = rules.recalled(
+            lines, limit, kind="memory", excerpt=rules.ANSWERING
+        )
+        what = (
+            "the lines that answer the prompt are given"
+            if quotations
+            else "no line of it answers the prompt"
+        )
     why = f"`[recall] whole_memory_chars` is {wanted.whole_memory:,}"
     if len(page) <= wanted.whole_memory:
         why = f"the block has room for {wanted.budget:,}"
@@ -188,12 +250,18 @@ def _excerpt(
     return quotations
 
 
-def _there(index: Index, wanted: ContextRequest) -> list[tuple[str, str, str | None, str]]:
+def _there(
+    index: Index, wanted: ContextRequest
+) -> list[tuple[str, str, str | None, str]]:
     """Kind, scope, day and path of the notes that may go in, the newest first."""
     ids = index.scope_ids(wanted.open)
     if not ids:
         return []
-    since = (wanted.today - timedelta(days=wanted.dated_days)).isoformat() if wanted.dated_days else "9999"
+    since = (
+        (wanted.today - timedelta(days=wanted.dated_days)).isoformat()
+        if wanted.dated_days
+        else "9999"
+    )
     until = (wanted.today + timedelta(days=1)).isoformat()
     kinds = ", ".join(f"'{kind}'" for kind in ALWAYS)
     found = index.connection.execute(
@@ -206,12 +274,19 @@ def _there(index: Index, wanted: ContextRequest) -> list[tuple[str, str, str | N
     return sorted(by_scope, key=lambda row: row[2] or "", reverse=True)
 
 
-def _facts(index: Index, notes: LiveNotes, wanted: ContextRequest, cut: list[tuple[str, str]]) -> Iterable[Quotation]:
+def _facts(
+    index: Index, notes: LiveNotes, wanted: ContextRequest, cut: list[tuple[str, str]]
+) -> Iterable[Quotation]:
     """The person's own facts, and those about whom or what the prompt names."""
     ids = index.scope_ids(wanted.fact_scopes)
     if not rows.any_of(index.connection, ids):
         return []
-    from vault_memory.rules.facts.fact import Fact, current, folded, snake_case  # only here: many vaults have no facts
+    from vault_memory.rules.facts.fact import (  # only here: many vaults have no facts
+        Fact,
+        current,
+        folded,
+        snake_case,
+    )
     from vault_memory.rules.facts.relevance import Prompt, relevant
 
     people = {folded(name) for name in wanted.people}
@@ -227,16 +302,37 @@ def _facts(index: Index, notes: LiveNotes, wanted: ContextRequest, cut: list[tup
         by_scope.setdefault(fact.scope, []).append((path, fact))
     paths = {fact: path for found in by_scope.values() for path, fact in found}
     single = frozenset(map(snake_case, wanted.single))
-    holding = [fact for found in by_scope.values() for fact in current([one for _, one in found], wanted.today, single)]
-    about = [fact for fact in holding if not keys.isdisjoint((folded(fact.subject), folded(fact.object)))]
+    holding = [
+        fact
+        for found in by_scope.values()
+        for fact in current([one for _, one in found], wanted.today, single)
+    ]
+    about = [
+        fact
+        for fact in holding
+        if not keys.isdisjoint((folded(fact.subject), folded(fact.object)))
+    ]
     if wanted.briefing:
-        about = [fact for fact in about if people.isdisjoint((folded(fact.subject), folded(fact.object)))]
-    ranked = sorted(relevant(about, ""), key=lambda fact: folded(fact.subject) not in people)
+        about = [
+            fact
+            for fact in about
+            if people.isdisjoint((folded(fact.subject), folded(fact.object)))
+        ]
+    ranked = sorted(
+        relevant(about, ""), key=lambda fact: folded(fact.subject) not in people
+    )
     standing = [
-        (fact, paths[fact], line) for fact in ranked if (line := notes.line_of(paths[fact], fact.subject, fact.text))
+        (fact, paths[fact], line)
+        for fact in ranked
+        if (line := notes.line_of(paths[fact], fact.subject, fact.text))
     ]
     if wanted.most_facts and len(standing) > wanted.most_facts:
-        cut.append(("facts", f"{len(standing) - wanted.most_facts} more: `max_knowledge_facts` is {wanted.most_facts}"))
+        cut.append(
+            (
+                "facts",
+                f"{len(standing) - wanted.most_facts} more: `max_knowledge_facts` is {wanted.most_facts}",
+            )
+        )
         standing = standing[: wanted.most_facts]
     pages: dict[str, list[Piece]] = {}
     for rank, (fact, path, line) in enumerate(standing):
@@ -248,7 +344,9 @@ def _facts(index: Index, notes: LiveNotes, wanted: ContextRequest, cut: list[tup
 def _by_all_names(index: Index, wanted: ContextRequest, people: set[str]) -> set[str]:
     """The folded names of people, with those that they are also known by."""
     pairs = rows.aliases(index.connection, index.scope_ids(wanted.scopes))
-    meant = {entity for pair in pairs if not people.isdisjoint(pair) for entity in pair[1:]}
+    meant = {
+        entity for pair in pairs if not people.isdisjoint(pair) for entity in pair[1:]
+    }
     return people | meant | {alias for alias, entity in pairs if entity in meant}
 
 
@@ -284,7 +382,12 @@ def _recalled(
     if gone:
         cut.append(("recalled", f"{gone} of them no longer stand in their notes"))
     if left_out:
-        cut.append(("recalled", f"{left_out} more: `[recall] budget` is {wanted.recall_budget:,} characters"))
+        cut.append(
+            (
+                "recalled",
+                f"{left_out} more: `[recall] budget` is {wanted.recall_budget:,} characters",
+            )
+        )
     return quotations
 
 
@@ -293,16 +396,23 @@ def _is_archived(hit: "Hit") -> bool:
     return hit.kind == "rules" and any(map(is_archive, hit.heading))
 
 
-def _is_news(hit: "Hit", standing: LiveLines, wanted: ContextRequest, text: str) -> bool:
+def _is_news(
+    hit: "Hit", standing: LiveLines, wanted: ContextRequest, text: str
+) -> bool:
     """Whether a line is not of the conversation itself, nor the prompt once more, nor an empty answer."""
     if hit.kind != "transcript":
         return True
-    from vault_memory.rules.conversations.statements import is_empty_answer  # only here: loaded by a search
+    from vault_memory.rules.conversations.statements import (
+        is_empty_answer,  # only here: loaded by a search
+    )
 
     if is_empty_answer(hit.text):
         return False
     own = wanted.session and standing.session == wanted.session
-    return not own and " ".join(standing.text.split()) not in (" ".join(text.split()), " ".join(wanted.prompt.split()))
+    return not own and " ".join(standing.text.split()) not in (
+        " ".join(text.split()),
+        " ".join(wanted.prompt.split()),
+    )
 
 
 def _line(hit: "Hit", standing: LiveLines) -> RecalledLine:

@@ -37,7 +37,12 @@ class LiveLines(NamedTuple):
 class LiveNotes:
     """Reads each note once; for one question."""
 
-    def __init__(self, folder: Folder, authors: "Authors", indexed: Callable[[str], str] = lambda path: "") -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        authors: "Authors",
+        indexed: Callable[[str], str] = lambda path: "",
+    ) -> None:
         """`indexed` says which revision of a note hits are from."""
         self._folder, self._authors, self._indexed = folder, authors, indexed
         self._raw: dict[str, Note | None] = {}
@@ -64,7 +69,9 @@ class LiveNotes:
         if path not in self._lines:
             note = self._note(path)
             raw = note.raw if note else b""
-            self._lines[path] = raw.split(b"\n") if path.endswith(".jsonl") else _BREAK.split(raw)
+            self._lines[path] = (
+                raw.split(b"\n") if path.endswith(".jsonl") else _BREAK.split(raw)
+            )
         return self._lines[path]
 
     def text(self, path: str) -> str:
@@ -85,11 +92,17 @@ class LiveNotes:
         lines, number = self.lines(hit.note), hit.lines[0]
         line = lines[number - 1] if 0 < number <= len(lines) else b""
         turn = read_turn(line)
-        if turn is None or all(one.chunk.text != hit.text for one in turn_chunks(line, hit.scope)):
+        if turn is None or all(
+            one.chunk.text != hit.text for one in turn_chunks(line, hit.scope)
+        ):
             return None
         speaker = _SPEAKER.match(hit.text)
         said = hit.text[speaker.end() :] if speaker else hit.text
-        who = turn.role if turn.role != PERSON or not turn.user else f"{turn.user} ({turn.role})"
+        who = (
+            turn.role
+            if turn.role != PERSON or not turn.user
+            else f"{turn.user} ({turn.role})"
+        )
         origin = who if turn.origin == "owner" else f"{who}, from {turn.origin}"
         origin += ", automated" if turn.is_automated else ""
         return LiveLines(number, number, said, origin, turn.session)
@@ -101,12 +114,20 @@ class LiveNotes:
             return None
         first, last = hit.lines
         if note.revision != self._indexed(hit.note):
-            from vault_memory.markdown.chunking.chunker import chunk  # only here: nearly always nothing has changed
+            from vault_memory.markdown.chunking.chunker import (
+                chunk,  # only here: nearly always nothing has changed
+            )
 
             same = [one for one in chunk(note.raw) if one.text == hit.text]
             if not same:
                 return None
-            nearest = min(same, key=lambda one: (one.heading != hit.heading, abs(one.first_line - first)))
+            nearest = min(
+                same,
+                key=lambda one: (
+                    one.heading != hit.heading,
+                    abs(one.first_line - first),
+                ),
+            )
             first, last = nearest.first_line, nearest.last_line
         return LiveLines(first, last, hit.text, self._origin(hit.note, first, last))
 
@@ -118,9 +139,18 @@ class LiveNotes:
         here = sections.get(folded(heading), {})
         if text in here:
             return here[text]
-        everywhere = [one for section in (here, *sections.values()) for one in section.items()]
+        everywhere = [
+            one for section in (here, *sections.values()) for one in section.items()
+        ]
         lines = self.lines(path)
-        return next((at for said, at in everywhere if _says(lines[at - 1 : at - 1 + MOST_LINES], said, text)), 0)
+        return next(
+            (
+                at
+                for said, at in everywhere
+                if _says(lines[at - 1 : at - 1 + MOST_LINES], said, text)
+            ),
+            0,
+        )
 
     def _sections_of(self, path: str) -> dict[str, dict[str, int]]:
         """By folded heading, what the lines of a note say as items, and where."""
@@ -131,7 +161,9 @@ class LiveNotes:
             found = self._sections[path] = {"": here}
             for at, line in enumerate(self.lines(path), start=1):
                 if line.startswith(b"## "):
-                    here = found.setdefault(folded(line.decode("utf-8", "replace").strip("# \t")), {})
+                    here = found.setdefault(
+                        folded(line.decode("utf-8", "replace").strip("# \t")), {}
+                    )
                 elif line and not line.isspace():
                     here.setdefault(text_of(line), at)
         return self._sections[path]
@@ -142,7 +174,11 @@ class LiveNotes:
     def _origin(self, path: str, first: int, last: int) -> str:
         lines = [line for line in self.lines(path)[first - 1 : last] if line.strip()]
         bots = self._bots(path)
-        wrote = {"bot" if _said_by(line) in bots else "person" for line in lines} if bots else {"person"}
+        wrote = (
+            {"bot" if _said_by(line) in bots else "person" for line in lines}
+            if bots
+            else {"person"}
+        )
         if bots and _said_by(b"\n".join(lines)) in bots:
             wrote = {"bot"}
         who = wrote.pop() if len(wrote) == 1 else "person and bot"
@@ -163,7 +199,9 @@ def _says(lines: list[bytes], first: str, text: str) -> bool:
         return False
     from vault_memory.markdown.note_items import text_of
 
-    return any(text_of(b"\n".join(lines[:end])) == text for end in range(1, len(lines) + 1))
+    return any(
+        text_of(b"\n".join(lines[:end])) == text for end in range(1, len(lines) + 1)
+    )
 
 
 def _said_by(own: bytes) -> str:
@@ -194,7 +232,9 @@ class Authors:
     def _read(self, paths: Iterable[str]) -> frozenset[str]:
         from vault_memory.rules.edits.audit_reader import read_line
         from vault_memory.rules.edits.audit_record import union
-        from vault_memory.rules.edits.ownership import replay  # only here: many notes have no audit
+        from vault_memory.rules.edits.ownership import (
+            replay,  # only here: many notes have no audit
+        )
 
         read = []
         for path in paths:
@@ -202,7 +242,13 @@ class Authors:
                 raw = self._folder.read(path, max_bytes=LARGEST).raw
             except VaultError:
                 continue
-            read.append([record for line in raw.split(b"\n") if line.strip() and (record := read_line(line))])
+            read.append(
+                [
+                    record
+                    for line in raw.split(b"\n")
+                    if line.strip() and (record := read_line(line))
+                ]
+            )
         return frozenset(text for _, text in replay(union(*read)).written)
 
 
@@ -216,11 +262,17 @@ def _audits_in(folder: Folder, path: str) -> dict[str, list[str]]:
     except OSError:
         return {}
     try:
-        names = [name for name in os.listdir(opened) if AUDIT in name and name.endswith(".jsonl")]
+        names = [
+            name
+            for name in os.listdir(opened)
+            if AUDIT in name and name.endswith(".jsonl")
+        ]
     finally:
         files.close(opened)
     found: dict[str, list[str]] = {}
     within = f"{path}/" if path else ""
     for name in sorted(names):
-        found.setdefault(f"{within}{name.rpartition(AUDIT)[0]}.md", []).append(within + name)
+        found.setdefault(f"{within}{name.rpartition(AUDIT)[0]}.md", []).append(
+            within + name
+        )
     return found

@@ -46,7 +46,11 @@ class OwnerUnknown(UsageError):
     """Nothing says whose turn it is."""
 
     def __init__(self, session: str) -> None:
-        about = f"nobody knows whose session {session!r} is" if session else "neither a person nor a session is named"
+        about = (
+            f"nobody knows whose session {session!r} is"
+            if session
+            else "neither a person nor a session is named"
+        )
         super().__init__(about, hint="name the person: there is no default")
 
 
@@ -59,7 +63,13 @@ class ConversationCalls(ConflictCalls):
         def close(self) -> None: ...
         def fork(self, *, resident: bool = False) -> Self: ...
         def notes(self, scopes: Sequence[str] | None = None) -> list[NoteInfo]: ...
-        def refresh(self, progress: Progress | None = None, *, renew: bool = True, briefly: bool = False) -> None: ...
+        def refresh(
+            self,
+            progress: Progress | None = None,
+            *,
+            renew: bool = True,
+            briefly: bool = False,
+        ) -> None: ...
 
     _transcripts: "Transcripts | None" = None
     _turn_ingest: "TurnIngest | None" = None
@@ -77,7 +87,9 @@ class ConversationCalls(ConflictCalls):
             from vault_memory.conversations.transcripts import Transcripts
             from vault_memory.vault.devices import Devices
 
-            self._transcripts = Transcripts(self.folder, self.layout, Devices(self.state.path))
+            self._transcripts = Transcripts(
+                self.folder, self.layout, Devices(self.state.path)
+            )
         return self._transcripts
 
     @property
@@ -130,15 +142,27 @@ class ConversationCalls(ConflictCalls):
         from vault_memory.rules.conversations.turn import Turn, new_id
 
         if mode not in MODES:
-            raise UsageError(f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}")
+            raise UsageError(
+                f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}"
+            )
         at = moment(now)
         with self._recording:
             self.folder.check_identity(self.indexing.marker.vault)
-            id_ = new_id(at, int.from_bytes(os.urandom(4)) >> 2 if chance is None else chance)
+            id_ = new_id(
+                at, int.from_bytes(os.urandom(4)) >> 2 if chance is None else chance
+            )
             said = Turn(
-                id_, at.isoformat(), session, role, user or "", channel or "", text, origin, source,
+                id_,
+                at.isoformat(),
+                session,
+                role,
+                user or "",
+                channel or "",
+                text,
+                origin,
+                source,
                 automated=automated,
-            )  # fmt: skip
+            )
             turn = self._owned(said)
             path = self.transcripts.path_of(turn)
             if mode == "incognito":
@@ -150,7 +174,9 @@ class ConversationCalls(ConflictCalls):
                 self._took(added, at)
         return Recorded(turn.id, path)
 
-    def open_conversation(self, user: str, channel: str = "", *, now: datetime | None = None) -> str:
+    def open_conversation(
+        self, user: str, channel: str = "", *, now: datetime | None = None
+    ) -> str:
         """Return the session in which this person spoke within the last minutes, or nothing.
 
         It stands in for the open conversation where a host does not name it.
@@ -161,7 +187,12 @@ class ConversationCalls(ConflictCalls):
         return session.id
 
     def end_session(
-        self, session: str, *, user: str | None = None, channel: str | None = None, now: datetime | None = None
+        self,
+        session: str,
+        *,
+        user: str | None = None,
+        channel: str | None = None,
+        now: datetime | None = None,
     ) -> "Ended":
         """A conversation is over; what it tells is learned in the night. To end it again, or one that nobody knows,
         does no harm. Raises UsageError when several people have a session of this name.
@@ -169,14 +200,25 @@ class ConversationCalls(ConflictCalls):
         from vault_memory.edits.reports import Ended
 
         with self._recording:
-            self._incognito -= {one for one in self._incognito if one[0] == session and user in (None, one[1])}
+            self._incognito -= {
+                one
+                for one in self._incognito
+                if one[0] == session and user in (None, one[1])
+            }
             self.folder.check_identity(self.indexing.marker.vault)
             found = self.sessions.find(session, user or "", channel or "")
             if len({one.scope for one in found}) > 1:
-                raise UsageError(f"several people have a session {session!r}", hint="name the person or the channel")
+                raise UsageError(
+                    f"several people have a session {session!r}",
+                    hint="name the person or the channel",
+                )
             for one in found:
                 self.sessions.end(one)
-            return Ended(committed=(), held=tuple(turn.id for turn in self._said_in(found)), dropped=())
+            return Ended(
+                committed=(),
+                held=tuple(turn.id for turn in self._said_in(found)),
+                dropped=(),
+            )
 
     def end_idle_sessions(self, *, now: datetime | None = None) -> int:
         """End those in which nothing was said for `idle_minutes` of `[sessions]`; how many. A daemon calls it."""
@@ -221,7 +263,9 @@ class ConversationCalls(ConflictCalls):
 
         mode = said.get("mode") or MODES[0]
         if mode not in MODES:
-            raise UsageError(f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}")
+            raise UsageError(
+                f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}"
+            )
         turn = self._owned(turn_of(said))
         self.transcripts.path_of(turn)
         hidden = mode == "incognito" or (turn.session, turn.user) in self._incognito
@@ -231,11 +275,17 @@ class ConversationCalls(ConflictCalls):
         """The turn with the person and the channel of its session, where it names none. Raises OwnerUnknown."""
         if turn.user:
             return turn
-        known = self.sessions.find(turn.session, channel=turn.channel) if turn.session else []
+        known = (
+            self.sessions.find(turn.session, channel=turn.channel)
+            if turn.session
+            else []
+        )
         if len({one.scope for one in known}) != 1:
             raise OwnerUnknown(turn.session)
         users = {one.user for one in known}
-        return turn._replace(user=users.pop() if len(users) == 1 else "", channel=known[0].channel)
+        return turn._replace(
+            user=users.pop() if len(users) == 1 else "", channel=known[0].channel
+        )
 
     def _took(self, added: "Added", at: datetime) -> None:
         for turn in added.turns:
@@ -261,7 +311,9 @@ class ConversationCalls(ConflictCalls):
             try:
                 if self.indexing.generations.current:
                     index = self.indexing.index()
-                    self._turn_ingest.ingest(index, added.path, added.appended, read_ns=time.time_ns())
+                    self._turn_ingest.ingest(
+                        index, added.path, added.appended, read_ns=time.time_ns()
+                    )
             except NoteUnreadable as error:
                 logger.warning("%s", error)
             except DatabaseError as error:
@@ -273,11 +325,14 @@ class ConversationCalls(ConflictCalls):
         day = timedelta(days=1)
         found: dict[str, Turn] = {}
         for one in sessions:
-            turns = self.transcripts.in_place(one.user, one.channel, one.began.date() - day, one.last.date() + day)
+            turns = self.transcripts.in_place(
+                one.user, one.channel, one.began.date() - day, one.last.date() + day
+            )
             mine = (
                 turn
                 for turn in turns
-                if (turn.session, turn.user, turn.role) == (one.id, one.user, "user") and not turn.is_automated
+                if (turn.session, turn.user, turn.role) == (one.id, one.user, "user")
+                and not turn.is_automated
             )
             found.update((turn.id, turn) for turn in mine)
         return list(found.values())

@@ -84,7 +84,11 @@ class DropFolder:
 
     @contextmanager
     def _alone(self) -> Iterator[bool]:
-        fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        fd = os.open(
+            self.path / ".lock",
+            os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC,
+            0o600,
+        )
         try:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -96,15 +100,24 @@ class DropFolder:
             os.close(fd)
 
     def _rename(self) -> None:
-        for file in sorted(file for file in self.path.glob(f"*{ENDING}") if _is_ours(file.name)):
+        for file in sorted(
+            file for file in self.path.glob(f"*{ENDING}") if _is_ours(file.name)
+        ):
             with suppress(OSError):
                 if stat.S_ISREG(file.lstat().st_mode):
-                    os.rename(file, file.with_name(f"{file.stem}.{time.time_ns()}-{os.urandom(4).hex()}{TAKEN}"))
+                    os.rename(
+                        file,
+                        file.with_name(
+                            f"{file.stem}.{time.time_ns()}-{os.urandom(4).hex()}{TAKEN}"
+                        ),
+                    )
 
     def _from(self, file: Path, take: Take) -> Iterator[tuple[int, int]]:
         """What a file has that was not taken yet; of each piece how many lines were good and bad."""
         try:
-            fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            fd = os.open(
+                file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            )
         except OSError:
             return
         try:
@@ -130,7 +143,11 @@ class DropFolder:
         good = [(line, turn) for line, turn in said if not isinstance(turn, str)]
         reasons = take([turn for _, turn in good]) if good else []
         bad = [(line, turn) for line, turn in said if isinstance(turn, str)]
-        bad += [(line, reason) for (line, _), reason in zip(good, reasons, strict=True) if reason]
+        bad += [
+            (line, reason)
+            for (line, _), reason in zip(good, reasons, strict=True)
+            if reason
+        ]
         for line, reason in bad:
             self._reject(file, line, reason)
         return len(lines) - len(bad), len(bad)
@@ -140,7 +157,9 @@ class DropFolder:
             return f"a line of {PIECE:,} bytes or more is too long"
         name = f"{file.name}\0{line.offset}\0".encode("utf-8", "surrogateescape")
         stamp = file.stem.rpartition(".")[2].partition("-")[0]
-        at = datetime.fromtimestamp(int(stamp) / 1e9 if stamp.isdecimal() else file.stat().st_mtime, UTC).astimezone()
+        at = datetime.fromtimestamp(
+            int(stamp) / 1e9 if stamp.isdecimal() else file.stat().st_mtime, UTC
+        ).astimezone()
         made = hashlib.sha256(name + line.raw).hexdigest()[:15]
         return read_dropped(line.raw, otherwise_id=made, otherwise_at=at)
 
@@ -149,7 +168,10 @@ class DropFolder:
         name = _PLAIN.sub("_", file.stem.rpartition(".")[0]) + REJECTED
         mark = f"{file.stem}:{line.offset}"
         with suppress(OSError):
-            if f'"at":{json.dumps(mark, ensure_ascii=False)}'.encode() in (self.path / name).read_bytes():
+            if (
+                f'"at":{json.dumps(mark, ensure_ascii=False)}'.encode()
+                in (self.path / name).read_bytes()
+            ):
                 return
         text = line.raw[:PIECE].decode("utf-8", "replace")
         append_record(self.path, name, {"at": mark, "reason": reason, "line": text})
@@ -188,7 +210,9 @@ def _is_closed(fd: int) -> bool:
     import signal  # only here: most looks at the folder find nothing
 
     try:
-        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)  # if somebody opens it all the same: a signal that ends nobody
+        fcntl.fcntl(
+            fd, fcntl.F_SETSIG, signal.SIGURG
+        )  # if somebody opens it all the same: a signal that ends nobody
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
     except (OSError, AttributeError) as error:
         if getattr(error, "errno", None) == errno.EAGAIN:

@@ -7,7 +7,11 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
-from vault_memory.rules.context.standing_rules import is_rules_heading, keys_of, reads_like_rule
+from vault_memory.rules.context.standing_rules import (
+    is_rules_heading,
+    keys_of,
+    reads_like_rule,
+)
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
@@ -21,7 +25,9 @@ WORKSPACE = "group:main"
 _OWN = frozenset({"", "owner", "talk"})
 
 
-def said_in_session(memory: "ConversationCalls", note: str, asked: object) -> tuple[str, ...]:
+def said_in_session(
+    memory: "ConversationCalls", note: str, asked: object
+) -> tuple[str, ...]:
     """Keys of the sentences that the note's owner says in recorded turns of open sessions.
 
     Empty when `asked`, the ops or facts, contains no rule: then no transcript is read.
@@ -30,7 +36,9 @@ def said_in_session(memory: "ConversationCalls", note: str, asked: object) -> tu
     if place is None:
         return ()
     texts = tuple(_texts(asked))
-    if place.kind != "rules" and not any(reads_like_rule(text) or is_rules_heading(text) for text in texts):
+    if place.kind != "rules" and not any(
+        reads_like_rule(text) or is_rules_heading(text) for text in texts
+    ):
         return ()
     idle = timedelta(minutes=memory.config.sessions.idle_minutes)
     try:
@@ -39,7 +47,9 @@ def said_in_session(memory: "ConversationCalls", note: str, asked: object) -> tu
             for session in memory.sessions.all()
             if session.is_open and _speaks_for(session, place.scope, memory.layout)
         ]
-        return keys_of(turn.text for session in sessions for turn in _turns(memory, session, idle))
+        return keys_of(
+            turn.text for session in sessions for turn in _turns(memory, session, idle)
+        )
     except VaultMemoryError as error:
         logger.warning("what was said in this session cannot be read: %s", error)
         return ()
@@ -53,14 +63,20 @@ def _speaks_for(session: "Session", scope: str, layout: "Layout") -> bool:
     return bool(session.user) and session.user == owner
 
 
-def _turns(memory: "ConversationCalls", session: "Session", idle: timedelta) -> "Iterator[Turn]":
+def _turns(
+    memory: "ConversationCalls", session: "Session", idle: timedelta
+) -> "Iterator[Turn]":
     """What a person said in their own words in a session."""
     day = timedelta(days=1)
     first, last = session.began.date() - day, session.last.date() + day
     for turn in memory.transcripts.in_place(session.user, session.channel, first, last):
         is_recent = _is_recent(turn.at, session.last, idle)
-        is_own = turn.role == "user" and turn.origin in _OWN and turn.user == session.user
-        if turn.is_automated:  # a job in the person's name must not let a tool write a rule
+        is_own = (
+            turn.role == "user" and turn.origin in _OWN and turn.user == session.user
+        )
+        if (
+            turn.is_automated
+        ):  # a job in the person's name must not let a tool write a rule
             continue
         if turn.session == session.id and is_own and is_recent:
             yield turn

@@ -43,7 +43,15 @@ class Sessions:
     def __init__(self, state: Path) -> None:
         self._folder = state / FOLDER
 
-    def said(self, id_: str, user: str, channel: str, at: datetime, *, ends_others: bool = True) -> list[Session]:
+    def said(
+        self,
+        id_: str,
+        user: str,
+        channel: str,
+        at: datetime,
+        *,
+        ends_others: bool = True,
+    ) -> list[Session]:
         """A turn of this session was said. One that is new ends the older ones of the same person and channel.
 
         Not so one of a job, which runs beside what the person is talking about.
@@ -57,8 +65,14 @@ class Sessions:
             _touch(file, at)
             return []
         others = self._in(file.parent) if ends_others else ()
-        ended = [one for one in others if one.is_open and one.last <= at and self._end(one)]
-        _write(file, {"session": id_, "user": user, "channel": channel, "began": at.isoformat()}, at)
+        ended = [
+            one for one in others if one.is_open and one.last <= at and self._end(one)
+        ]
+        _write(
+            file,
+            {"session": id_, "user": user, "channel": channel, "began": at.isoformat()},
+            at,
+        )
         self._forget(at)
         return ended
 
@@ -68,25 +82,44 @@ class Sessions:
 
     def end_idle(self, now: datetime, after: timedelta) -> list[Session]:
         """End those in which nothing was said for so long."""
-        return [one for one in self.all() if one.is_open and now - one.last >= after and self._end(one)]
+        return [
+            one
+            for one in self.all()
+            if one.is_open and now - one.last >= after and self._end(one)
+        ]
 
     def find(self, id_: str, user: str = "", channel: str = "") -> list[Session]:
         """The sessions with this id, open or ended; only those of a person, or in a channel, when named."""
         name = _key(id_)
-        found = [self._read(file) for ending in (OPEN, ENDED) for file in self._folder.glob(f"*/{name}{ending}")]
+        found = [
+            self._read(file)
+            for ending in (OPEN, ENDED)
+            for file in self._folder.glob(f"*/{name}{ending}")
+        ]
         return [
-            one for one in found if one and one.id == id_ and user in ("", one.user) and channel in ("", one.channel)
+            one
+            for one in found
+            if one
+            and one.id == id_
+            and user in ("", one.user)
+            and channel in ("", one.channel)
         ]
 
     def latest(self, user: str, channel: str) -> Session | None:
         """The open session of a person, in a channel or outside of any, in which the last turn was said."""
-        open_ = [one for one in self._in(self._folder / _key(user, channel)) if one.is_open]
+        open_ = [
+            one for one in self._in(self._folder / _key(user, channel)) if one.is_open
+        ]
         return max(open_, key=lambda session: session.last, default=None)
 
     def all(self) -> list[Session]:
         """All that are remembered, the one that was silent for longest first."""
         with suppress(OSError):
-            found = [one for folder in sorted(self._folder.iterdir()) for one in self._in(folder)]
+            found = [
+                one
+                for folder in sorted(self._folder.iterdir())
+                for one in self._in(folder)
+            ]
             return sorted(found, key=lambda one: (one.last, one.id))
         return []
 
@@ -96,7 +129,11 @@ class Sessions:
 
     def unlearned(self) -> list[Session]:
         """Those that ended, and that nothing was learned from since."""
-        return [one for one in self.ended() if _seconds(self._mark(one)) < one.last.timestamp() - 0.001]
+        return [
+            one
+            for one in self.ended()
+            if _seconds(self._mark(one)) < one.last.timestamp() - 0.001
+        ]
 
     def learned(self, session: Session) -> None:
         """What was said in it up to now is learned. It is remembered still, for it may go on."""
@@ -107,16 +144,23 @@ class Sessions:
     def changes(self) -> tuple[int, ...]:
         """Other numbers as soon as a session began or ended; cheap."""
         with suppress(OSError):
-            return tuple(sorted(folder.stat().st_mtime_ns for folder in self._folder.iterdir()))
+            return tuple(
+                sorted(folder.stat().st_mtime_ns for folder in self._folder.iterdir())
+            )
         return ()
 
     def done(self, session: Session) -> None:
         """Nothing more is to be done with it."""
-        for file in (self._file(session.id, session.user, session.channel).with_suffix(ENDED), self._mark(session)):
+        for file in (
+            self._file(session.id, session.user, session.channel).with_suffix(ENDED),
+            self._mark(session),
+        ):
             file.unlink(missing_ok=True)
 
     def _mark(self, session: Session) -> Path:
-        return self._file(session.id, session.user, session.channel).with_suffix(LEARNED)
+        return self._file(session.id, session.user, session.channel).with_suffix(
+            LEARNED
+        )
 
     def _end(self, session: Session) -> bool:
         file = self._file(session.id, session.user, session.channel)
@@ -145,13 +189,22 @@ class Sessions:
             said = json.loads(file.read_text(encoding="utf-8"))
             last = datetime.fromtimestamp(file.stat().st_mtime, UTC)
             began = datetime.fromisoformat(said["began"])
-            return Session(said["session"], said["user"], said["channel"], began, last, file.suffix == OPEN)
+            return Session(
+                said["session"],
+                said["user"],
+                said["channel"],
+                began,
+                last,
+                file.suffix == OPEN,
+            )
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
 
 def _key(*names: str) -> str:
-    return hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return hashlib.sha256(
+        "\0".join(names).encode("utf-8", "surrogatepass")
+    ).hexdigest()[:24]
 
 
 def _seconds(file: Path) -> float:

@@ -58,15 +58,26 @@ class Transcripts:
         """
         by_path: dict[str, list[Turn]] = defaultdict(list)
         for turn in turns:
-            by_path[self.path_of(turn)].append(turn._replace(device=self._devices.device))
-        return [added for path, said in by_path.items() if (added := self._append(path, said, once=once))]
+            by_path[self.path_of(turn)].append(
+                turn._replace(device=self._devices.device)
+            )
+        return [
+            added
+            for path, said in by_path.items()
+            if (added := self._append(path, said, once=once))
+        ]
 
-    def of(self, scope: str, first: date | None = None, last: date | None = None) -> list[Turn]:
+    def of(
+        self, scope: str, first: date | None = None, last: date | None = None
+    ) -> list[Turn]:
         """What was said in a scope from one day to another, both included, in the order of time."""
         return union_of_turns(self._read(self._paths(scope, first, last)))
 
     def logs(
-        self, scope: str, known: Mapping[str, str], entries: Mapping[str, Stat] | None = None
+        self,
+        scope: str,
+        known: Mapping[str, str],
+        entries: Mapping[str, Stat] | None = None,
     ) -> dict[str, tuple[str, tuple[Turn, ...] | None]]:
         """The transcripts of a scope by path: a signature of the file as it is, and its turns.
 
@@ -80,7 +91,11 @@ class Transcripts:
             stat = entries[path]
             signature = f"{stat.size}:{stat.mtime_ns}:{stat.ctime_ns}:{stat.ino}"
             try:
-                raw = None if known.get(path) == signature else self._folder.read(path, max_bytes=LARGEST).raw
+                raw = (
+                    None
+                    if known.get(path) == signature
+                    else self._folder.read(path, max_bytes=LARGEST).raw
+                )
             except VaultError as error:
                 logger.warning("%s", error)
                 continue
@@ -92,21 +107,33 @@ class Transcripts:
         place = self._layout.place(self._place_of(user, channel, first))
         return self.of(place.scope, first, last) if place else []
 
-    def since(self, scope: str, after: str | None = None, until: datetime | None = None) -> list[Turn]:
+    def since(
+        self, scope: str, after: str | None = None, until: datetime | None = None
+    ) -> list[Turn]:
         """What was said after the turn with this id, up to a moment, in the order of time; without it, everything."""
         turns = self.of(scope, last=until.date() + _DAY if until else None)
-        start = next((at + 1 for at, turn in enumerate(turns) if turn.id == after), 0) if after else 0
+        start = (
+            next((at + 1 for at, turn in enumerate(turns) if turn.id == after), 0)
+            if after
+            else 0
+        )
         return [turn for turn in turns[start:] if until is None or turn.at <= until]
 
     def _append(self, path: str, turns: Sequence[Turn], *, once: bool) -> Added | None:
         own = self._file_of(path)
         if once:
             known = {turn.id for turn in union_of_turns(self._read(self._beside(path)))}
-            turns = list({turn.id: turn for turn in reversed(turns) if turn.id not in known}.values())[::-1]
+            turns = list(
+                {
+                    turn.id: turn for turn in reversed(turns) if turn.id not in known
+                }.values()
+            )[::-1]
         if not turns:
             return None
         try:
-            appended = append_records(self._folder.root, own, [turn.as_json() for turn in turns])
+            appended = append_records(
+                self._folder.root, own, [turn.as_json() for turn in turns]
+            )
         except OSError as error:
             raise TurnNotRecorded(own, error.strerror or str(error)) from None
         return Added(own, tuple(turns), appended)
@@ -120,8 +147,12 @@ class Transcripts:
         return path
 
     def _place_of(self, user: str, channel: str, day: date) -> str:
-        workspace = user == self._layout.user and not os.path.isdir(Path(self._folder.root, "Users"))
-        return transcript_path(self._layout, user=user, channel=channel, day=day, workspace=workspace)
+        workspace = user == self._layout.user and not os.path.isdir(
+            Path(self._folder.root, "Users")
+        )
+        return transcript_path(
+            self._layout, user=user, channel=channel, day=day, workspace=workspace
+        )
 
     # ---- files ----------------------------------------------------------------------------------------------------
 
@@ -129,8 +160,14 @@ class Transcripts:
         """Where this device writes: once another is known, each has files of its own."""
         if path not in self._met and not self._devices.others:
             last = self._last(path)
-            named = [found["device"] for one in self._beside(path) if (found := _DEVICE.search(one))]
-            self._devices.meet([*named, *([last.device] if last and last.device else [])])
+            named = [
+                found["device"]
+                for one in self._beside(path)
+                if (found := _DEVICE.search(one))
+            ]
+            self._devices.meet(
+                [*named, *([last.device] if last and last.device else [])]
+            )
             self._met.add(path)
         return own_log(path, self._devices.device) if self._devices.others else path
 
@@ -147,8 +184,16 @@ class Transcripts:
         finally:
             files.close(folder)
         day = name.removesuffix(".jsonl")
-        found = [f"{folder_path}/{one}" for one in names if one.startswith(day) and one.endswith(".jsonl")]
-        return [one for one in found if (place := self._layout.place(one)) and place.kind == "transcript"]
+        found = [
+            f"{folder_path}/{one}"
+            for one in names
+            if one.startswith(day) and one.endswith(".jsonl")
+        ]
+        return [
+            one
+            for one in found
+            if (place := self._layout.place(one)) and place.kind == "transcript"
+        ]
 
     def _last(self, path: str) -> Turn | None:
         """The last turn of a file, without reading all of it."""
@@ -156,14 +201,26 @@ class Transcripts:
         return next((turn for line in lines if (turn := read_turn(line))), None)
 
     def _paths(
-        self, scope: str, first: date | None, last: date | None, entries: Iterable[str] | None = None
+        self,
+        scope: str,
+        first: date | None,
+        last: date | None,
+        entries: Iterable[str] | None = None,
     ) -> list[str]:
         found = []
-        for path in self._folder.listing(suffixes=(".jsonl",)).entries if entries is None else entries:
+        for path in (
+            self._folder.listing(suffixes=(".jsonl",)).entries
+            if entries is None
+            else entries
+        ):
             place = self._layout.place(path)
             if place is None or (place.kind, place.scope) != ("transcript", scope):
                 continue
-            if place.date and (first is None or place.date >= first) and (last is None or place.date <= last):
+            if (
+                place.date
+                and (first is None or place.date >= first)
+                and (last is None or place.date <= last)
+            ):
                 found.append(path)
         return sorted(found)
 

@@ -32,7 +32,9 @@ NEVER = float("inf")
 class SyncBackoff:
     """Times are seconds of a clock that only goes on."""
 
-    def __init__(self, poll_seconds: float, now: float, draw: Callable[[], float] = random.random) -> None:
+    def __init__(
+        self, poll_seconds: float, now: float, draw: Callable[[], float] = random.random
+    ) -> None:
         self._poll, self._draw = poll_seconds, draw
         self._ask, self._push, self._heard = now, NEVER, NEVER
         self._barred = now
@@ -68,7 +70,9 @@ class SyncBackoff:
             self._changed = now
         if asked:
             idle = now - self._changed >= IDLE_AFTER
-            self._ask = now + (max(self._poll, IDLE_POLL) if idle else self._poll) * (0.95 + 0.1 * self._draw())
+            self._ask = now + (max(self._poll, IDLE_POLL) if idle else self._poll) * (
+                0.95 + 0.1 * self._draw()
+            )
         if report.acted or not report.waiting:
             self._looks = 0
         if not report.waiting:
@@ -94,7 +98,10 @@ class SyncBackoff:
         if isinstance(error, RemoteBusy) and error.retry_after is not None:
             asked = min(max(error.retry_after, 1.0), LONGEST_ASKED)
             return asked * (1.0 + 0.1 * self._draw())
-        wait = min(min(FIRST, self._poll) * 2 ** min(self._failures - 1, 10), _longest(age, LONGEST))
+        wait = min(
+            min(FIRST, self._poll) * 2 ** min(self._failures - 1, 10),
+            _longest(age, LONGEST),
+        )
         return float(wait * (0.75 + 0.5 * self._draw()))
 
 
@@ -124,11 +131,18 @@ class PathBackoff:
 
     def at(self, now: float) -> Mapping[str, str]:
         """The paths that rest, with the reasons they failed for."""
-        return {path: failure.reason for path, failure in self._failures.items() if now < failure.until}
+        return {
+            path: failure.reason
+            for path, failure in self._failures.items()
+            if now < failure.until
+        }
 
     def start_again(self, now: float) -> None:
         """The folder on the server has changed: all paths are tried at once, and their pauses begin anew."""
-        self._failures = {path: _Failure(failure.reason, now, now) for path, failure in self._failures.items()}
+        self._failures = {
+            path: _Failure(failure.reason, now, now)
+            for path, failure in self._failures.items()
+        }
 
     def note(self, failed: Mapping[str, str], now: float) -> None:
         """What a pass failed on; what it did not fail on any more is forgotten."""
@@ -141,7 +155,9 @@ class PathBackoff:
 
     def next(self) -> float:
         """When the first of them is tried again."""
-        return min((failure.until for failure in self._failures.values()), default=NEVER)
+        return min(
+            (failure.until for failure in self._failures.values()), default=NEVER
+        )
 
     def _after(self, before: _Failure | None, reason: str, now: float) -> _Failure:
         since = now if before is None else before.since

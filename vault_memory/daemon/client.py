@@ -18,7 +18,10 @@ class DaemonRefused(VaultMemoryError):
     """The daemon answered with an error; it is given on as it came."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
-        super().__init__(str(error.get("message", "the daemon failed")), hint=str(error.get("hint", "")))
+        super().__init__(
+            str(error.get("message", "the daemon failed")),
+            hint=str(error.get("hint", "")),
+        )
         self._error = dict(error)
         self.exit_code = int(self._error.pop("exit_code", 1))
 
@@ -33,7 +36,9 @@ class DaemonRefused(VaultMemoryError):
 def ask(path: Path, call: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
     """What the daemon behind the socket at `path` answers; None when there is no daemon. Raises DaemonRefused."""
     try:
-        answer: dict[str, Any] | None = exchange(str(path), call, arguments, PATIENCE_SECONDS)
+        answer: dict[str, Any] | None = exchange(
+            str(path), call, arguments, PATIENCE_SECONDS
+        )
     except NotAnswered:
         return None
     if answer is not None and "error" in answer:

@@ -41,7 +41,11 @@ class ConversationUpkeep:
 
     def wait(self) -> float:
         """How long the loop may sleep, as far as this goes."""
-        return max(0.0, (self._not_before if self._drops.heard else self._next_look) - time.monotonic())
+        return max(
+            0.0,
+            (self._not_before if self._drops.heard else self._next_look)
+            - time.monotonic(),
+        )
 
     def turn(self) -> None:
         """Do what is due."""
@@ -53,7 +57,11 @@ class ConversationUpkeep:
         try:
             taken = self._memory.take_dropped()
             if taken.turns or taken.rejected:
-                logger.info("took %d dropped turns, and put %d lines aside", taken.turns, taken.rejected)
+                logger.info(
+                    "took %d dropped turns, and put %d lines aside",
+                    taken.turns,
+                    taken.rejected,
+                )
             # a file that its writer keeps open stays, and what is added to it has a name that tells no event
             is_quiet = self._drops.are_had and not self._memory.drop_folder.is_waiting()
             self._next_look = now + (QUIET_SECONDS if is_quiet else LOOK_SECONDS)

@@ -37,7 +37,8 @@ class DaemonLock:
         except filelock.Timeout:
             owner = pid_of(self.path)
             raise Locked(
-                "a daemon already runs on this vault" + (f" (process {owner})" if owner else ""),
+                "a daemon already runs on this vault"
+                + (f" (process {owner})" if owner else ""),
                 hint="`vault-memory status` shows it; stop it first, or use it",
                 pid=owner,
             ) from None
@@ -51,9 +52,14 @@ class DaemonLock:
             raise StateFolderGone(self.path.parent)
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        if inode_of(self.path) == self._inode:  # else the file is of another daemon, or there is none
+        if (
+            inode_of(self.path) == self._inode
+        ):  # else the file is of another daemon, or there is none
             _pid_file(self.path).unlink(missing_ok=True)
         self._lock.release()
 

@@ -38,16 +38,23 @@ class EditCalls:
         """of the configuration file when it was read"""
 
     def table(self) -> dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
-        return {"setup": self._compare, **{name: self._guarded(call) for name, call in self._calls.items()}}
+        return {
+            "setup": self._compare,
+            **{name: self._guarded(call) for name, call in self._calls.items()},
+        }
 
     def _compare(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Answer a command that has the settings of this daemon. Raises OtherSetup."""
         self._check(arguments.get("setup"))
         return {}
 
-    def _guarded(self, call: MemoryCall) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    def _guarded(
+        self, call: MemoryCall
+    ) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         lock = threading.Lock()
-        opened: list[VaultMemory] = []  # for the first call: many vaults are only searched
+        opened: list[
+            VaultMemory
+        ] = []  # for the first call: many vaults are only searched
 
         def answer(arguments: Mapping[str, Any]) -> dict[str, Any]:
             self._check(arguments.get("setup"))
@@ -66,11 +73,17 @@ class EditCalls:
         root = os.stat(memory.root)
         own = {**setup_of(memory.environment), "vault": [root.st_dev, root.st_ino]}
         config = setup.get("config") or os.path.realpath(memory.state.config_file)
-        if {name: setup.get(name) for name in own} != own or config != _named(memory.config_file):
-            raise OtherSetup("the daemon runs with other settings", hint="run the command by itself")
+        if {name: setup.get(name) for name in own} != own or config != _named(
+            memory.config_file
+        ):
+            raise OtherSetup(
+                "the daemon runs with other settings", hint="run the command by itself"
+            )
         # a file that was changed since the daemon began applies to commands at once
         if _stamp(memory.config_file) != self._config:
-            raise OtherSetup("the configuration has changed", hint="start the daemon again")
+            raise OtherSetup(
+                "the configuration has changed", hint="start the daemon again"
+            )
 
 
 def _apply(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,7 +37,12 @@ class EditUpkeep:
     `tell_copy` is called for each conflict copy that was settled.
     """
 
-    def __init__(self, memory: VaultMemory, *, tell_copy: "Callable[[Resolved], None]" = lambda resolved: None) -> None:
+    def __init__(
+        self,
+        memory: VaultMemory,
+        *,
+        tell_copy: "Callable[[Resolved], None]" = lambda resolved: None,
+    ) -> None:
         self._memory, self._tell_copy = memory, tell_copy
         self._paths: dict[str, None] = {}
         """settled, and perhaps not kept yet, in the order in which they settled"""
@@ -82,7 +87,9 @@ class EditUpkeep:
             place = self._memory.layout.place(path)
             if place is None or place.kind != "inbox":
                 continue
-            with suppress(VaultMemoryError):  # it cannot be told what is there: it is looked at again later
+            with suppress(
+                VaultMemoryError
+            ):  # it cannot be told what is there: it is looked at again later
                 stat = self._memory.folder.stat(path)
                 if stat is not None and self._page_times.get(path) != stat.ctime_ns:
                     self._page_times[path] = stat.ctime_ns
@@ -118,14 +125,20 @@ class EditUpkeep:
                 self._carry_out()
                 busy = self._pages or self._memory.is_busy()
                 self._next_tend = now + (TEND_SECONDS if busy else IDLE_SECONDS)
-            if now >= self._next_copies and not self._paths:  # the versions that a merge is based on come first
-                self._next_copies = now + (TEND_SECONDS if self._settle_copies() else COPIES_SECONDS)
+            if (
+                now >= self._next_copies and not self._paths
+            ):  # the versions that a merge is based on come first
+                self._next_copies = now + (
+                    TEND_SECONDS if self._settle_copies() else COPIES_SECONDS
+                )
             if now >= self._next_prune:
                 self._next_prune = now + PRUNE_SECONDS
                 self._memory.prune()
                 self._look_at_all = True  # some may have waited for too long
         except (VaultMemoryError, DatabaseError, OSError) as error:
-            logger.warning("versions cannot be kept, or writes not be finished: %s", error)
+            logger.warning(
+                "versions cannot be kept, or writes not be finished: %s", error
+            )
             self._failed_until = now + RETRY_SECONDS
 
     def _catch_up(self) -> None:
@@ -149,7 +162,9 @@ class EditUpkeep:
 
     def _settle_copies(self) -> bool:
         """Settle the copies that are known to lie there; whether any needed nobody."""
-        settled = self._memory.settle_conflicts(among=self._copies) if self._copies else []
+        settled = (
+            self._memory.settle_conflicts(among=self._copies) if self._copies else []
+        )
         self._copies = {path for path in self._copies if self._is_there(path)}
         for resolved in settled:
             self._tell_copy(resolved)

@@ -23,7 +23,9 @@ class NotAnswered(Exception):
     """The daemon took the request and gave no answer: it may have carried it out."""
 
 
-def exchange(path: str, call: str, arguments: "Mapping[str, Any]", seconds: float) -> "Any":
+def exchange(
+    path: str, call: str, arguments: "Mapping[str, Any]", seconds: float
+) -> "Any":
     """The answer of the daemon behind the socket at `path`; None when none takes the request.
 
     Raises NotAnswered.
@@ -83,4 +85,8 @@ def setup_of(environment: Mapping[str, str]) -> "dict[str, Any]":
         for name, value in environment.items()
         if name.startswith("VAULT_MEMORY_") and name not in NOT_COMPARED
     }
-    return {"version": __version__, "zone": environment.get("TZ", ""), "settings": settings}
+    return {
+        "version": __version__,
+        "zone": environment.get("TZ", ""),
+        "settings": settings,
+    }

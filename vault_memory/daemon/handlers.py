@@ -35,9 +35,14 @@ class Calls:
     def _catch_up(self) -> None:
         """Raises Behind: whoever asks then looks without the daemon. A vault out of reach is not waited for."""
         if not self._daemon.trouble and not self._daemon.barrier.passed():
-            raise Behind("the daemon has not caught up with the vault", hint="ask again, or without it")
+            raise Behind(
+                "the daemon has not caught up with the vault",
+                hint="ask again, or without it",
+            )
 
-    def _mark_stale(self, answer: dict[str, Any], notes: Iterable[str]) -> dict[str, Any]:
+    def _mark_stale(
+        self, answer: dict[str, Any], notes: Iterable[str]
+    ) -> dict[str, Any]:
         """What comes of these notes may be old while the vault is out of reach."""
         if self._daemon.trouble:
             fresh = answer["freshness"]
@@ -46,11 +51,15 @@ class Calls:
 
     def _search(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         wanted = json_contract.search_arguments(arguments)
-        if not isinstance(wanted.get("query"), str) or not isinstance(wanted.get("scopes"), list):
+        if not isinstance(wanted.get("query"), str) or not isinstance(
+            wanted.get("scopes"), list
+        ):
             raise UsageError("a search needs a query and a list of scopes")
         self._catch_up()
         with self._lock:
-            answer = json_contract.of_search(self._memory.search(refresh=False, **wanted))
+            answer = json_contract.of_search(
+                self._memory.search(refresh=False, **wanted)
+            )
         return self._mark_stale(answer, (hit["note"] for hit in answer["hits"]))
 
     def _context(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +68,9 @@ class Calls:
             raise UsageError("a memory block needs a list of scopes")
         self._catch_up()
         with self._lock:
-            answer = json_contract.of_context(self._memory.context(refresh=False, **wanted))
+            answer = json_contract.of_context(
+                self._memory.context(refresh=False, **wanted)
+            )
         return self._mark_stale(answer, (part["note"] for part in answer["parts"]))
 
     def _scopes(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +83,11 @@ class Calls:
         with self._lock:
             fresh = self._memory.freshness()
         told = {"stale_files": len(fresh.stale_files), "semantic": fresh.semantic}
-        return {**told, "watcher": self._daemon.status(), "sync": self._daemon.syncing.status()}
+        return {
+            **told,
+            "watcher": self._daemon.status(),
+            "sync": self._daemon.syncing.status(),
+        }
 
     def _status(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         if not self._daemon.trouble:
@@ -80,4 +95,8 @@ class Calls:
         with self._lock:
             found = self._memory.status(refresh=False)
         found["sync"] = self._daemon.syncing.status()
-        return {**found, "watcher": self._daemon.status(), "daemon": {"running": True, "pid": os.getpid()}}
+        return {
+            **found,
+            "watcher": self._daemon.status(),
+            "daemon": {"running": True, "pid": os.getpid()},
+        }

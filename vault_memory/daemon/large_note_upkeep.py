@@ -67,7 +67,9 @@ class LargeNotes:
         self._requests: dict[str, Request] = {}
         """the newest of each path that is not written yet"""
         self._asked: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
-        self._answers: queue.SimpleQueue[tuple[Request, Parts | NoteTooSlow]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[Request, Parts | NoteTooSlow]] = (
+            queue.SimpleQueue()
+        )
         self._writing: dict[str, Writing] = {}
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -90,7 +92,9 @@ class LargeNotes:
         self._writing.pop(note.path, None)
         self._asked.put(fresh)
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="large notes", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run, name="large notes", daemon=True
+            )
             self._thread.start()
 
     def remove(self, index: Index, path: str) -> bool:
@@ -98,7 +102,9 @@ class LargeNotes:
         self.forget(path)
         if index.chunk_count(path) <= SLICE:
             return False
-        self._writing[path] = Writing(remove_in_slices(index, path), time.perf_counter(), removed=True)
+        self._writing[path] = Writing(
+            remove_in_slices(index, path), time.perf_counter(), removed=True
+        )
         return True
 
     def forget(self, path: str) -> None:
@@ -121,7 +127,15 @@ class LargeNotes:
                 break
             del self._writing[path]
             self._requests.pop(path, None)
-            done.append(Finished(path, writing.delta, writing.started, writing.removed, writing.revision))
+            done.append(
+                Finished(
+                    path,
+                    writing.delta,
+                    writing.started,
+                    writing.removed,
+                    writing.revision,
+                )
+            )
             break
         return done
 
@@ -145,7 +159,9 @@ class LargeNotes:
                 continue
             held = held_of(request.note, request.state, read_ns=request.read_ns)
             entry = entry_from(request.note, request.place, parts, held)
-            self._writing[path] = Writing(put_in_slices(index, entry), time.perf_counter(), revision=revision)
+            self._writing[path] = Writing(
+                put_in_slices(index, entry), time.perf_counter(), revision=revision
+            )
         return failures
 
     def _run(self) -> None:
@@ -160,7 +176,9 @@ class LargeNotes:
             if not self._is_wanted(request):
                 continue
             try:
-                answer: Parts | NoteTooSlow = self._worker.parts_of(request.note.raw, request.place)
+                answer: Parts | NoteTooSlow = self._worker.parts_of(
+                    request.note.raw, request.place
+                )
             except NoteTooSlow as error:
                 answer = error
             except Exception:

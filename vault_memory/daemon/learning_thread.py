@@ -77,7 +77,9 @@ class Nights:
                 self._none_before = None
             now = datetime.now(UTC)
             until = self._none_before
-            if until is not None and now < until < now + A_DAY:  # the clock may have been wrong before
+            if (
+                until is not None and now < until < now + A_DAY
+            ):  # the clock may have been wrong before
                 return LOOK_SECONDS
             slept = self._memory.sleep(due=True)
             self._none_before = None if slept.scopes else self._memory.next_night(now)
@@ -90,7 +92,9 @@ class Nights:
             logger.exception("the night's work failed")
             return RETRY_SECONDS
         for one in slept.scopes:
-            logger.info("night of %s for %s: %s", one["night"], one["scope"], one["state"])
+            logger.info(
+                "night of %s for %s: %s", one["night"], one["scope"], one["state"]
+            )
         return RETRY_SECONDS if slept.failed else LOOK_SECONDS
 
     def _is_somebody_new(self) -> bool:
@@ -99,7 +103,11 @@ class Nights:
         changes = index.change_counter
         if changes == self._index_changes:
             return False
-        before, self._speakers, self._index_changes = self._speakers, index.who_speaks(), changes
+        before, self._speakers, self._index_changes = (
+            self._speakers,
+            index.who_speaks(),
+            changes,
+        )
         return not self._speakers <= before
 
     def _listen(self) -> float:
@@ -118,7 +126,9 @@ class Nights:
             logger.exception("nothing was learned from conversations")
             return RETRY_SECONDS
         for one in slept.scopes:
-            logger.info("a conversation of %s: %s %s", one["scope"], one["state"], one["reason"])
+            logger.info(
+                "a conversation of %s: %s %s", one["scope"], one["state"], one["reason"]
+            )
         if slept.failed:
             pause, self._pause = self._pause, min(2 * self._pause, LONGEST_SECONDS)
             return pause

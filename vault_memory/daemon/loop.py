@@ -92,7 +92,11 @@ class Daemon:
         self.notify = Notify(memory.environment)
         memory.dirty = lambda: sorted(self._unread)
         watch = memory.config.watch
-        self.watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
+        self.watcher = Watcher(
+            memory.root,
+            poll_seconds=watch.poll_seconds,
+            sweep_seconds=watch.sweep_seconds,
+        )
         self._stop = StopRequest(self.watcher.wake)
         self.barrier = Barrier(self.watcher)
         self._listening = ConversationUpkeep(memory, self.watcher.wake)
@@ -117,7 +121,10 @@ class Daemon:
                 self.memory.indexing.index()
                 self._embedding = Embedding(self.memory.fork())
                 self.syncing = Syncing(self.memory.fork())
-                server = Server(self.memory.state.socket, Calls(self).table() | self._edit_calls.table())
+                server = Server(
+                    self.memory.state.socket,
+                    Calls(self).table() | self._edit_calls.table(),
+                )
                 nights = Nights(self.memory.fork())
                 try:
                     self._rescan()
@@ -142,8 +149,18 @@ class Daemon:
 
     def _turn(self) -> None:
         due = self._settling.next_due()
-        wait = TICK_SECONDS if due is None else min(TICK_SECONDS, max(0.0, due - time.monotonic()))
-        wait = min(wait, self._keeping.wait(), self._listening.wait(), self.notify.wait(), self.barrier.wait())
+        wait = (
+            TICK_SECONDS
+            if due is None
+            else min(TICK_SECONDS, max(0.0, due - time.monotonic()))
+        )
+        wait = min(
+            wait,
+            self._keeping.wait(),
+            self._listening.wait(),
+            self.notify.wait(),
+            self.barrier.wait(),
+        )
         wait = 0.0 if self._large.has_work else min(wait, self._sweeping.wait())
         try:
             self._hear(self.watcher.take(wait))
@@ -153,7 +170,13 @@ class Daemon:
                 self._look_safely(path)
             self._write_large_notes()
             soon = self._settling.due(time.monotonic() + GRACE_SECONDS)
-            self.barrier.lift({path for path in self._unread.intersection(soon) if path not in self._large})
+            self.barrier.lift(
+                {
+                    path
+                    for path in self._unread.intersection(soon)
+                    if path not in self._large
+                }
+            )
             self._keeping.turn()
             self._listening.turn()
             self._sweep()
@@ -175,7 +198,11 @@ class Daemon:
         if hints.paths or hints.subtrees:
             self.syncing.heard()
         if self.trouble or hints.rescan or hints.subtrees:
-            everything = self._is_replaced() or bool(self.trouble) or (hints.rescan and not hints.sweep)
+            everything = (
+                self._is_replaced()
+                or bool(self.trouble)
+                or (hints.rescan and not hints.sweep)
+            )
             if everything or hints.subtrees:
                 self._rescan(("",) if everything else tuple(hints.subtrees))
             if hints.sweep:
@@ -209,13 +236,20 @@ class Daemon:
         else:
             self._keeping.there_are_pages(report.unread)
         if report.changed:
-            what = report.changed[0] if len(report.changed) == 1 else f"{len(report.changed)} notes"
+            what = (
+                report.changed[0]
+                if len(report.changed) == 1
+                else f"{len(report.changed)} notes"
+            )
             self._say(what, report.delta, started, removed=False)
             self._embedding.wake()
 
     def _is_replaced(self) -> bool:
         """Whether the vault stands in another folder than before. Raises VaultUnreachable."""
-        replaced = self.memory.folder.check_identity(self.memory.indexing.marker.vault) is Identity.REPLACED
+        replaced = (
+            self.memory.folder.check_identity(self.memory.indexing.marker.vault)
+            is Identity.REPLACED
+        )
         if replaced:
             logger.info("the vault's folder was replaced; everything is looked at anew")
         return replaced
@@ -265,15 +299,25 @@ class Daemon:
             self._settling.unreadable(path, now=time.monotonic())
             return
         held = ingest.index.held_of(path)
-        if held is not None and held.state == State.SETTLED and path not in self._settled:
+        if (
+            held is not None
+            and held.state == State.SETTLED
+            and path not in self._settled
+        ):
             self._settled[path] = Settled(held.revision, max(held.size, 0))
         quiet = None if note is None else (time.time_ns() - note.stat.ctime_ns) / 1e9
-        verdict = self._settling.looked(path, note, self._settled.get(path), now=time.monotonic(), quiet=quiet)
+        verdict = self._settling.looked(
+            path, note, self._settled.get(path), now=time.monotonic(), quiet=quiet
+        )
         delta = self._conclude(ingest, path, note, verdict)
-        if delta is not None and (note is None or self._keeping.is_news(path, note.revision)):
+        if delta is not None and (
+            note is None or self._keeping.is_news(path, note.revision)
+        ):
             self._say(path, delta, started, removed=verdict is DebounceDecision.GONE)
 
-    def _conclude(self, ingest: Ingest, path: str, note: Note | None, verdict: DebounceDecision) -> Delta | None:
+    def _conclude(
+        self, ingest: Ingest, path: str, note: Note | None, verdict: DebounceDecision
+    ) -> Delta | None:
         """Do what the verdict says; None when the index held that already."""
         delta: Delta | None = None
         match verdict:
@@ -287,7 +331,11 @@ class Daemon:
                     forgotten = forget_note(ingest.index, path)
                     delta = forgotten if known else None
             case DebounceDecision.INDEX | DebounceDecision.SETTLED if note is not None:
-                delta = self._take_in(ingest, note, State.SETTLED if verdict is DebounceDecision.SETTLED else State.HOT)
+                delta = self._take_in(
+                    ingest,
+                    note,
+                    State.SETTLED if verdict is DebounceDecision.SETTLED else State.HOT,
+                )
         if verdict is DebounceDecision.SETTLED:
             self._keeping.later((path,))
         if verdict in (DebounceDecision.SETTLED, DebounceDecision.GONE):
@@ -301,7 +349,12 @@ class Daemon:
         """Small notes at once, large ones soon; None when the index held these bytes already."""
         place = self.memory.layout.place(note.path)
         held = ingest.index.revision_of(note.path) == note.revision
-        if place is not None and place.indexed and not held and is_heavy(ingest.index, note):
+        if (
+            place is not None
+            and place.indexed
+            and not held
+            and is_heavy(ingest.index, note)
+        ):
             self._large.put(note, place, state, ingest.clock())
             self._unread.add(note.path)
             return None
@@ -329,13 +382,21 @@ class Daemon:
 
     def _say(self, path: str, delta: Delta, started: float, *, removed: bool) -> None:
         milliseconds = 1000 * (time.perf_counter() - started)
-        logger.info("indexed %s: %d added, %d kept, %d removed", path, delta.added, delta.kept, delta.removed)
+        logger.info(
+            "indexed %s: %d added, %d kept, %d removed",
+            path,
+            delta.added,
+            delta.kept,
+            delta.removed,
+        )
         self.tell(Change(path, delta, milliseconds, removed))
 
     def _renew_outdated(self) -> None:
         """An index of older rules goes on serving while the next is built beside it."""
         if self.memory.indexing.is_outdated:
-            logger.info("building a new generation of the index; the old one serves meanwhile")
+            logger.info(
+                "building a new generation of the index; the old one serves meanwhile"
+            )
             threading.Thread(target=self._renew, name="generation", daemon=True).start()
 
     def _renew(self) -> None:
@@ -350,7 +411,11 @@ class Daemon:
 
     def _doing(self) -> str:
         """What the service manager shows to everybody: no name of a note."""
-        return "the vault cannot be looked at; see the log" if self.trouble else f"watching ({self.watcher.mode})"
+        return (
+            "the vault cannot be looked at; see the log"
+            if self.trouble
+            else f"watching ({self.watcher.mode})"
+        )
 
     def status(self) -> dict[str, Any]:
         """What `status` adds when a daemon runs."""

@@ -33,9 +33,13 @@ def search(
         if (arguments.get("mode") or memory.config.recall.mode) in ("semantic", "rrf"):
             memory.warm()
         named = memory.scopes() if among is None else among
-        return json_contract.of_search(memory.search(query, scopes=named, refresh=False, **wanted))
+        return json_contract.of_search(
+            memory.search(query, scopes=named, refresh=False, **wanted)
+        )
 
-    return _answered(memory, "search", {**arguments, "query": query}, scopes) or alone(scopes)
+    return _answered(memory, "search", {**arguments, "query": query}, scopes) or alone(
+        scopes
+    )
 
 
 def context(
@@ -53,9 +57,13 @@ def context(
         memory.refresh(progress, briefly=True)
         if prompt.strip() and memory.config.recall.mode in ("semantic", "rrf"):
             memory.warm()
-        return json_contract.of_context(memory.context(prompt, scopes=scopes, refresh=False, **wanted))
+        return json_contract.of_context(
+            memory.context(prompt, scopes=scopes, refresh=False, **wanted)
+        )
 
-    return _answered(memory, "context", {**arguments, "prompt": prompt}, scopes) or alone()
+    return (
+        _answered(memory, "context", {**arguments, "prompt": prompt}, scopes) or alone()
+    )
 
 
 def all_scopes(memory: "VaultMemory", progress: "Progress | None" = None) -> list[str]:
@@ -73,20 +81,32 @@ def all_scopes(memory: "VaultMemory", progress: "Progress | None" = None) -> lis
 
 
 def _answered(
-    memory: "VaultMemory", call: str, arguments: Mapping[str, Any], scopes: Sequence[str] | None
+    memory: "VaultMemory",
+    call: str,
+    arguments: Mapping[str, Any],
+    scopes: Sequence[str] | None,
 ) -> dict[str, Any] | None:
     """What the daemon answers; None when none runs, or it has not caught up with the vault."""
     try:
         if scopes is None:
             known = ask(memory.state.socket, "scopes", {})
             scopes = None if known is None else known["scopes"]
-        answer = None if scopes is None else ask(memory.state.socket, call, {**arguments, "scopes": list(scopes)})
+        answer = (
+            None
+            if scopes is None
+            else ask(memory.state.socket, call, {**arguments, "scopes": list(scopes)})
+        )
     except DaemonRefused as refused:
         # A daemon that was not restarted after an update refuses arguments that it does not know.
         # What is wrong in itself is refused again without it.
         if refused.code not in (BEHIND, "usage_error"):
             raise
-        without_daemon(memory, "the daemon is busy" if refused.code == BEHIND else "the daemon is an older one")
+        without_daemon(
+            memory,
+            "the daemon is busy"
+            if refused.code == BEHIND
+            else "the daemon is an older one",
+        )
         return None
     if answer is None:
         without_daemon(memory)

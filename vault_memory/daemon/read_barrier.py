@@ -42,8 +42,14 @@ class Barrier:
         for until, mark in self._reached:
             if not soon or now >= until:
                 mark.set()
-        self._reached = [(until, mark) for until, mark in self._reached if not mark.is_set()]
+        self._reached = [
+            (until, mark) for until, mark in self._reached if not mark.is_set()
+        ]
 
     def wait(self) -> float:
         """Seconds until somebody has waited long enough."""
-        return max(0.0, min((until for until, _ in self._reached), default=float("inf")) - time.monotonic())
+        return max(
+            0.0,
+            min((until for until, _ in self._reached), default=float("inf"))
+            - time.monotonic(),
+        )

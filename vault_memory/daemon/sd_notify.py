@@ -41,7 +41,11 @@ class Notify:
 
     def wait(self) -> float:
         """How long the loop may sleep, as far as this goes."""
-        return float("inf") if self._between is None else max(0.0, self._next_sign - time.monotonic())
+        return (
+            float("inf")
+            if self._between is None
+            else max(0.0, self._next_sign - time.monotonic())
+        )
 
     def turn(self, status: str) -> None:
         """The loop has turned once more."""
@@ -59,7 +63,10 @@ class Notify:
                 self._sign()
         elif now >= self._next_line:
             self._next_line = now + SAY_SECONDS
-            self._send(f"EXTEND_TIMEOUT_USEC={START_SECONDS * 1_000_000}", f"STATUS=read {done} of {total} notes")
+            self._send(
+                f"EXTEND_TIMEOUT_USEC={START_SECONDS * 1_000_000}",
+                f"STATUS=read {done} of {total} notes",
+            )
 
     def stopping(self) -> None:
         """It was told to end."""
@@ -91,7 +98,13 @@ def _address(named: str) -> bytes | None:
 
 def _between(environment: Mapping[str, str]) -> float | None:
     """None when no signs of life are waited for, or those of another process."""
-    microseconds, process = environment.get("WATCHDOG_USEC", ""), environment.get("WATCHDOG_PID", "")
-    if not (microseconds.isascii() and microseconds.isdecimal()) or int(microseconds) == 0:
+    microseconds, process = (
+        environment.get("WATCHDOG_USEC", ""),
+        environment.get("WATCHDOG_PID", ""),
+    )
+    if (
+        not (microseconds.isascii() and microseconds.isdecimal())
+        or int(microseconds) == 0
+    ):
         return None
     return int(microseconds) / 4e6 if process in ("", str(os.getpid())) else None

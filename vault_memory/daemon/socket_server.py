@@ -53,7 +53,9 @@ class Server:
 
     def close(self) -> None:
         self._closed.set()
-        if inode_of(self.path) == self._inode:  # else another daemon listens there, in a new state folder
+        if (
+            inode_of(self.path) == self._inode
+        ):  # else another daemon listens there, in a new state folder
             self.path.unlink(missing_ok=True)
         self._socket.close()
 
@@ -68,7 +70,9 @@ class Server:
                 if not self._closed.wait(PAUSE_SECONDS):
                     self._warn(error)
                 continue
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            threading.Thread(
+                target=self._serve, args=(connection,), daemon=True
+            ).start()
 
     def _warn(self, error: OSError) -> None:
         """Once a minute: without descriptors each attempt fails, and lines about it fill the disk."""
@@ -96,7 +100,13 @@ class Server:
             return {"error": {**error.as_json(), "exit_code": error.exit_code}}
         except Exception as error:
             logger.exception("a call failed")
-            return {"error": {"code": "internal", "message": f"the daemon failed: {error}", "hint": "see its log"}}
+            return {
+                "error": {
+                    "code": "internal",
+                    "message": f"the daemon failed: {error}",
+                    "hint": "see its log",
+                }
+            }
 
     def _understood(self, line: bytes) -> tuple[Call, dict[str, Any]]:
         try:
@@ -105,7 +115,9 @@ class Server:
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UsageError(f"the request is not understood: {error}") from None
         if name not in self._calls:
-            raise UsageError(f"the daemon knows no call `{name}`", hint="is it of the same version?")
+            raise UsageError(
+                f"the daemon knows no call `{name}`", hint="is it of the same version?"
+            )
         if not isinstance(arguments, dict):
             raise UsageError("the arguments of a call are an object")
         return self._calls[name], arguments

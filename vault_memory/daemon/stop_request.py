@@ -39,7 +39,9 @@ class StopRequest:
         """Within this, a request wakes the loop."""
         reader, writer = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(writer, False)
-        thread = threading.Thread(target=self._listen, args=(reader,), name="stop", daemon=True)
+        thread = threading.Thread(
+            target=self._listen, args=(reader,), name="stop", daemon=True
+        )
         thread.start()
         self._writer = writer
         try:

@@ -30,7 +30,11 @@ class Sweeping:
 
     def wait(self) -> float:
         """How long the loop may sleep, as far as this goes."""
-        return float("inf") if self._sweep is None else max(0.0, self._next_slice - time.monotonic())
+        return (
+            float("inf")
+            if self._sweep is None
+            else max(0.0, self._next_slice - time.monotonic())
+        )
 
     def turn(self, ingest: Ingest) -> Findings:
         """The slices that are due."""
@@ -38,7 +42,9 @@ class Sweeping:
         if self._sweep is None or time.monotonic() < self._next_slice:
             return findings
         began = time.thread_time()
-        while (spent := time.thread_time() - began) < AT_ONCE_SECONDS and not self._sweep.is_done:
+        while (
+            spent := time.thread_time() - began
+        ) < AT_ONCE_SECONDS and not self._sweep.is_done:
             findings.add(self._sweep.slice(ingest))
         self._next_slice = time.monotonic() + spent / SHARE
         if self._sweep.is_done:

@@ -42,9 +42,16 @@ class Ending(Exception):
 class Syncing:
     """Passes over one vault and its remote, whenever they are due."""
 
-    def __init__(self, memory: VaultMemory, *, tell: Callable[["Report"], None] = lambda report: None) -> None:
+    def __init__(
+        self,
+        memory: VaultMemory,
+        *,
+        tell: Callable[["Report"], None] = lambda report: None,
+    ) -> None:
         self._memory, self._tell = memory, tell
-        self._standing = replace(read_standing(memory.state.path), state="working", reason="", next_try="")
+        self._standing = replace(
+            read_standing(memory.state.path), state="working", reason="", next_try=""
+        )
         self._woken, self._stop = threading.Event(), threading.Event()
         self._heard: float | None = None
         self._wanted = False
@@ -114,10 +121,14 @@ class Syncing:
         when, ask = pace.next()
         if (wait := when - time.monotonic()) > 0:
             if self._is_count_old and self._standing.state in ("waiting", "stopped"):
-                self._become(queue=self._count_waiting())  # saves pile up while the server is away
+                self._become(
+                    queue=self._count_waiting()
+                )  # saves pile up while the server is away
             return wait
         started = time.monotonic()
-        self._standing = replace(self._standing, state="working") if ask else self._standing
+        self._standing = (
+            replace(self._standing, state="working") if ask else self._standing
+        )
         try:
             report = self._pass(pace, resting, ask)
         except Locked:
@@ -134,15 +145,22 @@ class Syncing:
             if self._standing.held:
                 self._memory.end_exchange()  # so that the server is asked who it is, and a yes is heard
             if report.acted:
-                logger.info("synced in %.1f s: %s", time.monotonic() - started, _counts(report))
+                logger.info(
+                    "synced in %.1f s: %s", time.monotonic() - started, _counts(report)
+                )
                 self._tell(report)
         return 0.0
 
     def _paced(self) -> "tuple[SyncBackoff, PathBackoff]":
         if self._pace is None or self._resting is None:
-            from vault_memory.daemon.backoff import PathBackoff, SyncBackoff  # only here: it brings what speaks HTTP
+            from vault_memory.daemon.backoff import (  # only here: it brings what speaks HTTP
+                PathBackoff,
+                SyncBackoff,
+            )
 
-            self._pace = SyncBackoff(self._memory.config.remote.poll_seconds, time.monotonic())
+            self._pace = SyncBackoff(
+                self._memory.config.remote.poll_seconds, time.monotonic()
+            )
             self._resting = PathBackoff()
         heard, self._heard = self._heard, None
         if heard is not None:
@@ -169,7 +187,7 @@ class Syncing:
             now = datetime.now(UTC).astimezone()
             report = self._memory.exchange().turn(
                 now, ask=ask, resting=resting.at(time.monotonic()), progress=go_on
-            )  # fmt: skip
+            )
             if report.acted:
                 self._memory.tend(now)
             return report
@@ -179,7 +197,10 @@ class Syncing:
 
         held = held_of(report)
         if held and held[0].reason != self._standing.reason:
-            logger.warning("held until you answer: %s; `vault-memory sync --once` tells how", held[0].reason)
+            logger.warning(
+                "held until you answer: %s; `vault-memory sync --once` tells how",
+                held[0].reason,
+            )
         waiting = len({path for path, _ in (*report.waiting, *report.failed)})
         self._become(
             state="held" if held else "waiting" if waiting else "ok",
@@ -223,7 +244,10 @@ class Syncing:
     def _become(self, **changes: Any) -> None:
         """What is told from now on; it goes to the disk when it says something new, else now and then."""
         before, self._standing = self._standing, replace(self._standing, **changes)
-        said = [(one.reason, one.queue, one.errors, one.held) for one in (before, self._standing)]
+        said = [
+            (one.reason, one.queue, one.errors, one.held)
+            for one in (before, self._standing)
+        ]
         if said[0] != said[1] or time.monotonic() - self._written > KEEP_SECONDS:
             self._keep()
 
@@ -232,9 +256,15 @@ class Syncing:
         now = self._standing
         try:
             change_standing(
-                self._memory.state.path, state=now.state, reason=now.reason, last_good=now.last_good,
-                queue=now.queue, errors=now.errors, held=now.held, next_try=now.next_try,
-            )  # fmt: skip
+                self._memory.state.path,
+                state=now.state,
+                reason=now.reason,
+                last_good=now.last_good,
+                queue=now.queue,
+                errors=now.errors,
+                held=now.held,
+                next_try=now.next_try,
+            )
         except OSError as error:
             logger.warning("how the sync stands cannot be written down: %s", error)
 
@@ -260,5 +290,11 @@ def _moment_of(at: float) -> str:
 
 
 def _counts(report: "Report") -> str:
-    told = {name: value for name, value in asdict(report).items() if isinstance(value, int) and value}
-    return ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in told.items())
+    told = {
+        name: value
+        for name, value in asdict(report).items()
+        if isinstance(value, int) and value
+    }
+    return ", ".join(
+        f"{value} {name.replace('_', ' ')}" for name, value in told.items()
+    )

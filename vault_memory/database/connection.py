@@ -25,10 +25,18 @@ class DatabaseUnwritable(VaultMemoryError):
     http_status = 503
 
     def __init__(self, what: str, reason: str) -> None:
-        super().__init__(f"{what} cannot be written now: {reason}", hint=WRITE_HINTS[reason], reason=reason)
+        super().__init__(
+            f"{what} cannot be written now: {reason}",
+            hint=WRITE_HINTS[reason],
+            reason=reason,
+        )
 
 
-FULL, BUSY, READ_ONLY = "its disk is full or fails", "another process is writing into it", "it is read-only"
+FULL, BUSY, READ_ONLY = (
+    "its disk is full or fails",
+    "another process is writing into it",
+    "it is read-only",
+)
 WRITE_HINTS = {
     FULL: "free some space on the disk of the state folder, and try again",
     BUSY: "try again in a moment",
@@ -36,9 +44,7 @@ WRITE_HINTS = {
 }
 
 
-KEEP_FILE_HINT = (
-    "check the disk and the permissions of its folder; keep the file, it may be the only copy of its contents"
-)
+KEEP_FILE_HINT = "check the disk and the permissions of its folder; keep the file, it may be the only copy of its contents"
 
 
 def connect(
@@ -79,7 +85,9 @@ def connect(
         if not is_damage(error) and isinstance(error, (apsw.IOError, apsw.FullError)):
             raise DatabaseUnwritable(f"the database `{path}`", FULL) from None
         kind = DatabaseDamaged if is_damage(error) else VaultMemoryError
-        raise kind(f"the database `{path}` cannot be opened: {error}", hint=hint) from None
+        raise kind(
+            f"the database `{path}` cannot be opened: {error}", hint=hint
+        ) from None
     return connection
 
 
@@ -158,7 +166,9 @@ def load_vector_functions(connection: Connection) -> None:
     """
     package = importlib.util.find_spec("sqlite_vec")
     if package is None or not package.submodule_search_locations:
-        raise VaultMemoryError("the package `sqlite-vec` is not installed", hint="install it with pip")
+        raise VaultMemoryError(
+            "the package `sqlite-vec` is not installed", hint="install it with pip"
+        )
     extension = Path(package.submodule_search_locations[0]) / "vec0"
     connection.enable_load_extension(True)
     try:

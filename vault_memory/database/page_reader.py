@@ -43,7 +43,11 @@ def read_records(path: Path) -> Iterator[StoredRecord]:
         for number in pages.numbers():
             page = pages.read(number)
             start = FIRST_PAGE_HEADER if number == 1 else 0
-            if len(page) > start and page[start] in (TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR):
+            if len(page) > start and page[start] in (
+                TABLE_LEAF,
+                INDEX_LEAF,
+                INDEX_INTERIOR,
+            ):
                 yield from _records_on(pages, page, start)
 
 

@@ -26,28 +26,41 @@ def open_foreign(path: Path) -> Connection:
         )
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     try:
-        connection = apsw.Connection(f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1", flags=flags)
+        connection = apsw.Connection(
+            f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1", flags=flags
+        )
         connection.pragma("schema_version")
         connection.pragma("trusted_schema", False)
     except apsw.Error as error:
         raise ForeignDatabase(
-            f"`{path}` is not a SQLite database: {error}", hint="give the path of the database file"
+            f"`{path}` is not a SQLite database: {error}",
+            hint="give the path of the database file",
         ) from None
     return connection
 
 
 def tables(connection: Connection) -> list[str]:
     """Return the names of the tables of a database, sorted."""
-    return sorted(name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'"))
+    return sorted(
+        name
+        for (name,) in connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        )
+    )
 
 
 def rows(connection: Connection, table: str) -> list[dict[str, Any]]:
     """Return the rows of a table by column. Raises ForeignDatabase when they cannot be read."""
     try:
         names = columns(connection, table)
-        return [dict(zip(names, row, strict=True)) for row in connection.execute(f'SELECT * FROM "{table}"')]
+        return [
+            dict(zip(names, row, strict=True))
+            for row in connection.execute(f'SELECT * FROM "{table}"')
+        ]
     except apsw.Error as error:
-        raise ForeignDatabase(f"`{table}` cannot be read: {error}", hint="nothing was written") from None
+        raise ForeignDatabase(
+            f"`{table}` cannot be read: {error}", hint="nothing was written"
+        ) from None
 
 
 def columns(connection: Connection, table: str) -> list[str]:

@@ -44,7 +44,9 @@ class TableShape:
     def row(self, record: StoredRecord) -> dict[str, Value] | None:
         """Return the record as a row of this table by column; None when it does not fit."""
         missing = self.columns[len(record.values) :]
-        if (record.rowid is None) == self.has_rowid or len(record.values) > len(self.columns):
+        if (record.rowid is None) == self.has_rowid or len(record.values) > len(
+            self.columns
+        ):
             return None
         if not all(column.has_default for column in missing):
             # Older rows lack a column that was added later; any other missing column means a different table.
@@ -53,13 +55,18 @@ class TableShape:
         for column, value in zip(self.columns, record.values, strict=False):
             if column.is_rowid and value is None:
                 value = record.rowid
-            if not (isinstance(value, column.types) or (value is None and column.may_be_null)):
+            if not (
+                isinstance(value, column.types)
+                or (value is None and column.may_be_null)
+            ):
                 return None
             row[column.name] = value
         return row
 
 
-def salvage(damaged: Path, target: Connection, checks: Mapping[str, Check]) -> dict[str, int]:
+def salvage(
+    damaged: Path, target: Connection, checks: Mapping[str, Check]
+) -> dict[str, int]:
     """Copy the readable rows of the file `damaged` into `target`; return the row count of each table.
 
     Rows that the check of their table rejects are omitted.
@@ -109,7 +116,10 @@ def shapes_of(connection: Connection) -> Iterator[TableShape]:
 def _insert(target: Connection, table: str, row: Mapping[str, Value]) -> int:
     names = ", ".join(f'"{name}"' for name in row)
     marks = ", ".join("?" * len(row))
-    target.execute(f'INSERT OR IGNORE INTO "{table}"({names}) VALUES ({marks})', tuple(row.values()))
+    target.execute(
+        f'INSERT OR IGNORE INTO "{table}"({names}) VALUES ({marks})',
+        tuple(row.values()),
+    )
     return target.changes()
 
 

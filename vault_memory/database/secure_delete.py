@@ -31,10 +31,14 @@ def stored_values(path: Path) -> Iterator[tuple[str, str | bytes]]:
     try:
         tables = [
             name
-            for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE rootpage > 0 AND type = 'table'")
+            for (name,) in connection.execute(
+                "SELECT name FROM sqlite_schema WHERE rootpage > 0 AND type = 'table'"
+            )
         ]
         for table in tables:
             for row in connection.execute(f'SELECT * FROM "{table}"'):
-                yield from ((table, value) for value in row if isinstance(value, str | bytes))
+                yield from (
+                    (table, value) for value in row if isinstance(value, str | bytes)
+                )
     finally:
         connection.close()

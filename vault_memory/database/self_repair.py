@@ -16,7 +16,14 @@ from typing import Any
 import apsw
 
 from vault_memory.config.durable import sync_folder
-from vault_memory.database.connection import Connection, DatabaseDamaged, DatabaseError, connect, is_damage, quarantine
+from vault_memory.database.connection import (
+    Connection,
+    DatabaseDamaged,
+    DatabaseError,
+    connect,
+    is_damage,
+    quarantine,
+)
 from vault_memory.errors import VaultMemoryError
 from vault_memory.logs import Logger
 
@@ -78,7 +85,11 @@ class RepairingConnection:
     def pragma(self, name: str, value: object | None = None) -> Any:
         """Read or set a pragma, outside of transactions. The next statement repairs damage."""
         self._follow_replacement()
-        return self._connection.pragma(name) if value is None else self._connection.pragma(name, value)
+        return (
+            self._connection.pragma(name)
+            if value is None
+            else self._connection.pragma(name, value)
+        )
 
     def repair(self, reason: str) -> None:
         """Copy the readable rows into a new file and continue there, also within a transaction.
@@ -175,7 +186,8 @@ class RepairingConnection:
                 return connection, before
             connection.close()
         raise DatabaseDamaged(
-            f"the database `{self.path}` was damaged again after each repair", hint="check its disk for errors"
+            f"the database `{self.path}` was damaged again after each repair",
+            hint="check its disk for errors",
         )
 
     def _replace_unless_replaced(self, inode: int, reason: str) -> None:
@@ -191,7 +203,9 @@ class RepairingConnection:
         except DatabaseError as error:
             connection.close()
             if is_damage(error):
-                raise DatabaseDamaged(f"the database `{path}` is damaged: {error}") from None
+                raise DatabaseDamaged(
+                    f"the database `{path}` is damaged: {error}"
+                ) from None
             raise
         except BaseException:
             connection.close()
@@ -235,7 +249,9 @@ class RepairingConnection:
 
 def _lost_tables(error: DatabaseError) -> bool:
     """Return whether a program emptied the file: its tables existed when it was opened."""
-    return isinstance(error, apsw.SQLError) and str(error).startswith(("no such table", "no such column"))
+    return isinstance(error, apsw.SQLError) and str(error).startswith(
+        ("no such table", "no such column")
+    )
 
 
 def _repaired(path: Path) -> Path:

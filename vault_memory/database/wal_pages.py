@@ -41,7 +41,9 @@ def committed_pages(path: Path) -> LogPages:
     committed: dict[int, bytes] = {}
     pending: dict[int, bytes] = {}
     for start in range(HEADER, len(raw) - FRAME_HEADER - size + 1, FRAME_HEADER + size):
-        number, pages_after, salt_1, salt_2, sum_1, sum_2 = struct.unpack_from(">6I", raw, start)
+        number, pages_after, salt_1, salt_2, sum_1, sum_2 = struct.unpack_from(
+            ">6I", raw, start
+        )
         page = raw[start + FRAME_HEADER : start + FRAME_HEADER + size]
         sums = _checksum(page, order, _checksum(raw[start : start + 8], order, sums))
         # A frame of an older generation of the log keeps its bytes behind the newest one.

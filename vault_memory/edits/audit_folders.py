@@ -57,13 +57,23 @@ class AuditFolders:
             self._files.close(folder)
         return sorted(folder_path + slash + audit for audit in names)
 
-    def _names(self, folder: int, path: str, note: str, expected: Iterable[str]) -> Iterable[str]:
+    def _names(
+        self, folder: int, path: str, note: str, expected: Iterable[str]
+    ) -> Iterable[str]:
         signature = _signature(os.fstat(folder))
         listed = self._listed.get(path)
         if listed is not None and listed.signature == signature:
             return listed.names.get(note, ())
-        if listed is not None and listed.size >= LARGE and time.monotonic() - listed.at < LISTED_AGAIN_SECONDS:
-            return [audit for audit in {*listed.names.get(note, ()), *expected} if _exists(folder, audit)]
+        if (
+            listed is not None
+            and listed.size >= LARGE
+            and time.monotonic() - listed.at < LISTED_AGAIN_SECONDS
+        ):
+            return [
+                audit
+                for audit in {*listed.names.get(note, ()), *expected}
+                if _exists(folder, audit)
+            ]
         return self._list(folder, path, signature).names.get(note, ())
 
     def _list(self, folder: int, path: str, signature: tuple[int, ...]) -> _Listed:
@@ -73,7 +83,9 @@ class AuditFolders:
             if ".audit." in audit and (parts := AUDIT_NAME.fullmatch(audit)):
                 notes[parts["note"]] = (*notes.get(parts["note"], ()), audit)
         is_racy = abs(time.time_ns() - signature[-1]) < TICK_NS
-        listed = _Listed(() if is_racy else signature, time.monotonic(), len(names), notes)
+        listed = _Listed(
+            () if is_racy else signature, time.monotonic(), len(names), notes
+        )
         if len(self._listed) >= MOST_FOLDERS:
             self._listed.pop(next(iter(self._listed)))
         self._listed[path] = listed

@@ -21,7 +21,12 @@ from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record, union
 from vault_memory.vault.device_id import own_log
 from vault_memory.vault.devices import Devices
-from vault_memory.vault.jsonl_log import append_record, last_lines, lines_from_end, sync_records
+from vault_memory.vault.jsonl_log import (
+    append_record,
+    last_lines,
+    lines_from_end,
+    sync_records,
+)
 from vault_memory.vault.reader import Folder
 
 if TYPE_CHECKING:
@@ -75,7 +80,11 @@ class AuditLog(Devices):
         return tuple(_placed(record, note) for record in reversed(newest))
 
     def _paths(self) -> list[str]:
-        return [path for path in self._folder.listing(suffixes=(".jsonl",)).entries if _note_of(path)]
+        return [
+            path
+            for path in self._folder.listing(suffixes=(".jsonl",)).entries
+            if _note_of(path)
+        ]
 
     def find(self, given: str) -> Record:
         """The one record whose id begins so. Raises UnclearId."""
@@ -90,7 +99,9 @@ class AuditLog(Devices):
         self.discover_devices(record.note)
         record = replace(record, device=self.device)
         try:
-            append_record(self._folder.root, self.file_of(record.note), record.as_json())
+            append_record(
+                self._folder.root, self.file_of(record.note), record.as_json()
+            )
         except OSError as error:
             raise NotRecorded(record.note, error.strerror or str(error)) from None
 
@@ -114,7 +125,11 @@ class AuditLog(Devices):
         """The last record of this device that changed the note, as far as it is among the last ones."""
         for path in (own_log(note + ENDING, self.device), note + ENDING):
             for record in self._tail(path):
-                if record.device == self.device and record.after and record.after != record.before:
+                if (
+                    record.device == self.device
+                    and record.after
+                    and record.after != record.before
+                ):
                     return record
         return None
 
@@ -138,7 +153,11 @@ class AuditLog(Devices):
         for path in self._beside(note):
             with self._stream(path) as stream:
                 for line in lines_from_end(stream):
-                    if wanted in line and (record := read_line(line)) is not None and record.id == record_id:
+                    if (
+                        wanted in line
+                        and (record := read_line(line)) is not None
+                        and record.id == record_id
+                    ):
                         return _placed(record, note)
         return None
 
@@ -147,7 +166,11 @@ class AuditLog(Devices):
         if self.others:
             return
         last = self.last_of(note + ENDING)
-        named = (found["device"] for path in self._beside(note) if (found := AUDIT_NAME.fullmatch(path)))
+        named = (
+            found["device"]
+            for path in self._beside(note)
+            if (found := AUDIT_NAME.fullmatch(path))
+        )
         self.meet([*([last.device] if last else []), *(name for name in named if name)])
 
     def _union(self, paths: Iterable[str]) -> tuple[Record, ...]:
@@ -156,7 +179,10 @@ class AuditLog(Devices):
     def _beside(self, note: str) -> list[str]:
         """The audit files of a note, by looking into its folder alone."""
         audit = note.rpartition("/")[2] + ENDING
-        return self._folders.beside(note, (audit, *(own_log(audit, name) for name in {self.device, *self.others})))
+        return self._folders.beside(
+            note,
+            (audit, *(own_log(audit, name) for name in {self.device, *self.others})),
+        )
 
     def _read(self, path: str) -> list[Record]:
         with self._stream(path) as stream:

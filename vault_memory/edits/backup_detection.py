@@ -32,17 +32,31 @@ def after_opening(writer: Writer, trail: AuditLog, folder: Folder) -> None:
     now = datetime.now(UTC)
     try:
         recorded = writer.journal.recorded()
-        adopt_newer_vault(writer, trail, folder, sorted(recorded, key=recorded.__getitem__)[-LATEST:], now)
+        adopt_newer_vault(
+            writer,
+            trail,
+            folder,
+            sorted(recorded, key=recorded.__getitem__)[-LATEST:],
+            now,
+        )
         if writer.journal.ops("pending") or writer.journal.ops("planned"):
             drop_done(writer, trail, now)
     except (VaultMemoryError, OSError) as error:
-        logger.warning("whether the state is older than the vault cannot be told yet: %s", error)
+        logger.warning(
+            "whether the state is older than the vault cannot be told yet: %s", error
+        )
 
 
-def adopt_newer_vault(writer: Writer, trail: AuditLog, folder: Folder, notes: Iterable[str], now: datetime) -> bool:
+def adopt_newer_vault(
+    writer: Writer, trail: AuditLog, folder: Folder, notes: Iterable[str], now: datetime
+) -> bool:
     """Bring a journal that was put back, as the audit of these notes tells, up to the vault; False when it is none."""
     recorded = writer.journal.recorded()
-    if not any(_goes_on(writer, trail, note, recorded[note]) for note in notes if note in recorded):
+    if not any(
+        _goes_on(writer, trail, note, recorded[note])
+        for note in notes
+        if note in recorded
+    ):
         return False
     logger.warning(
         "the state of this vault is older than its audit, perhaps from a backup: the notes stand as they are"
@@ -81,13 +95,23 @@ def drop_done(writer: Writer, trail: AuditLog, now: datetime) -> None:
 def gaps(writer: Writer, trail: AuditLog) -> dict[str, int]:
     """The notes whose audit lacks what was written into it, or has lines that are no records; how many of those."""
     found = {note: bad for note, bad in trail.bad_lines().items() if bad}
-    missing = {note for note, known in writer.journal.recorded().items() if trail.held(known, note) is None}
-    return found | {note: found.get(note, 0) for note in missing | writer.journal.gaps()}
+    missing = {
+        note
+        for note, known in writer.journal.recorded().items()
+        if trail.held(known, note) is None
+    }
+    return found | {
+        note: found.get(note, 0) for note in missing | writer.journal.gaps()
+    }
 
 
 def went_back(snapshots: Snapshots, live: Mapping[str, str]) -> dict[str, str]:
     """The notes that are as they were before something newer, each with the revision of that."""
-    found = {path: newer for path, now, newer in snapshots.gone_back() if live.get(path, now) == now}
+    found = {
+        path: newer
+        for path, now, newer in snapshots.gone_back()
+        if live.get(path, now) == now
+    }
     for path, revision in live.items():
         head = snapshots.head(path)
         if head is None or head.revision == revision or not snapshots.knows(revision):
@@ -101,16 +125,28 @@ def note_gap(writer: Writer, trail: AuditLog, note: str) -> None:
     """Before a record is added: remember, if the one that should be before it is missing."""
     known = writer.journal.recorded_of(note)
     last = trail.last_own(note)
-    if not known or (last is not None and last.id == known) or trail.held(known, note) is not None:
+    if (
+        not known
+        or (last is not None and last.id == known)
+        or trail.held(known, note) is not None
+    ):
         return
-    logger.warning("records are missing from the audit of %s: it was edited, or the vault was put back", note)
+    logger.warning(
+        "records are missing from the audit of %s: it was edited, or the vault was put back",
+        note,
+    )
     with writer.journal.transaction():
         writer.journal.set_gap(note, known)
 
 
 def _goes_on(writer: Writer, trail: AuditLog, note: str, known: str) -> bool:
     last = trail.last_own(note)
-    if last is None or last.id == known or writer.journal.op(last.id) or writer.snapshots.wrote(last.after):
+    if (
+        last is None
+        or last.id == known
+        or writer.journal.op(last.id)
+        or writer.snapshots.wrote(last.after)
+    ):
         return False
     return trail.held(known, note) is not None
 

@@ -63,12 +63,18 @@ class NoteEditCalls:
             asked = self.config.curation
             if self.config.sleep_cycle.curation_log_summary:
                 self._announcer = Announcer(
-                    asked.summary_url, asked.summary_command, timeout=asked.summary_timeout_seconds
-                )  # fmt: skip
+                    asked.summary_url,
+                    asked.summary_command,
+                    timeout=asked.summary_timeout_seconds,
+                )
             self._curator = NoteEditor(
-                self.folder, self.layout, self.state.path, human_items=asked.human_items, learn=self._learn,
+                self.folder,
+                self.layout,
+                self.state.path,
+                human_items=asked.human_items,
+                learn=self._learn,
                 tell=self._announcer.tell if self._announcer else lambda record: None,
-            )  # fmt: skip
+            )
         return self._curator
 
     def apply(
@@ -91,21 +97,34 @@ class NoteEditCalls:
         the new text when this returns. Raises UsageError, NotCurated, NoteUnreadable, NotRecorded.
         """
         if source not in SOURCES:
-            raise UsageError(f"{source!r} is no source of ops", hint=f"known are {', '.join(SOURCES)}")
+            raise UsageError(
+                f"{source!r} is no source of ops",
+                hint=f"known are {', '.join(SOURCES)}",
+            )
         if isinstance(ops, str | bytes | Mapping):
-            raise UsageError("`ops` is a list of ops", hint='such as [{"op": "append", "heading": …, "line": …}]')
+            raise UsageError(
+                "`ops` is a list of ops",
+                hint='such as [{"op": "append", "heading": …, "line": …}]',
+            )
         at = aware(now)
         with self._there():
             self._check_owner(inside(note))
             wanted = tuple(ops)
             said = self._said_by_owner(inside(note), source, wanted)
-            run = self.curator.new_run(inside(note), source, at, ops=wanted, why=why, origin=origin, said=said)
+            run = self.curator.new_run(
+                inside(note), source, at, ops=wanted, why=why, origin=origin, said=said
+            )
             return self._run(run, at, expected=expected, merge=merge, dry_run=dry_run)
 
     def edit_text(
-        self, note: str, edit: Mapping[str, object], *, expected: str | None = None, dry_run: bool = False,
+        self,
+        note: str,
+        edit: Mapping[str, object],
+        *,
+        expected: str | None = None,
+        dry_run: bool = False,
         now: datetime | None = None,
-    ) -> "Edit":  # fmt: skip
+    ) -> "Edit":
         """Edit a note as a text, as the memory tool asks for it (see `rules.edits.text_edits`).
 
         Policy binds it as a bot's.
@@ -118,10 +137,14 @@ class NoteEditCalls:
                 raise BadPath(note, "it is a link")
             self._check_owner(note)
             said = self._said_by_owner(note, "tool", edit)
-            run = self.curator.new_run(inside(note), "tool", at, ops=(dict(edit),), as_text=True, said=said)
+            run = self.curator.new_run(
+                inside(note), "tool", at, ops=(dict(edit),), as_text=True, said=said
+            )
             return self._run(run, at, expected=expected, dry_run=dry_run)
 
-    def undo(self, record_id: str, *, dry_run: bool = False, now: datetime | None = None) -> "Edit":
+    def undo(
+        self, record_id: str, *, dry_run: bool = False, now: datetime | None = None
+    ) -> "Edit":
         """Take back what one record of the audit did, as a new record, which can be taken back too.
 
         `record_id` may be the beginning of an id. Raises UnclearId, NotUndoable.
@@ -133,9 +156,14 @@ class NoteEditCalls:
             return self._run(run, at, dry_run=dry_run)
 
     def restore(
-        self, note: str, revision: str, *, expected: str | None = None, dry_run: bool = False,
+        self,
+        note: str,
+        revision: str,
+        *,
+        expected: str | None = None,
+        dry_run: bool = False,
         now: datetime | None = None,
-    ) -> "Edit":  # fmt: skip
+    ) -> "Edit":
         """Put a version from the note's history there again. Raises UnclearId, NoteChanged."""
         at = aware(now)
         with self._there():
@@ -143,7 +171,9 @@ class NoteEditCalls:
             run = self.curator.new_run(note, "cli", at, restores=whole)
             return self._run(run, at, expected=expected, dry_run=dry_run)
 
-    def log(self, note: str | None = None, *, limit: int | None = None) -> "tuple[Record, ...]":
+    def log(
+        self, note: str | None = None, *, limit: int | None = None
+    ) -> "tuple[Record, ...]":
         """The records of one note, or of all, the oldest first: who changed what, when and why.
 
         `limit` is how many of the newest are wanted.
@@ -173,7 +203,9 @@ class NoteEditCalls:
     def inbox(self) -> "tuple[Proposal, ...]":
         """What waits for a person's decision, the oldest first."""
         with self._there():
-            return tuple(one for one in self.curator.inbox.proposals() if one.state == "open")
+            return tuple(
+                one for one in self.curator.inbox.proposals() if one.state == "open"
+            )
 
     def approve(self, proposal_id: str, *, now: datetime | None = None) -> "Edit":
         """Carry out what was proposed, as a person's act. Raises UnclearId."""
@@ -204,8 +236,12 @@ class NoteEditCalls:
             for note in notes:
                 try:
                     self.curator.inbox.review(note, aware(None))
-                except VaultMemoryError as error:  # of one note; the others are reviewed all the same
-                    logger.warning("what is proposed for `%s` cannot be reviewed: %s", note, error)
+                except (
+                    VaultMemoryError
+                ) as error:  # of one note; the others are reviewed all the same
+                    logger.warning(
+                        "what is proposed for `%s` cannot be reviewed: %s", note, error
+                    )
 
     def notes_with_proposals(self) -> set[str]:
         """The notes for which something is proposed that nobody has decided."""
@@ -223,14 +259,18 @@ class NoteEditCalls:
         """The notes that stand as they had stood before something newer, which is kept: its revision."""
         if not (self.state.path / JOURNAL).exists():
             return {}
-        held = {path: known.revision for path, known in self.indexing.index().held().items()}
+        held = {
+            path: known.revision for path, known in self.indexing.index().held().items()
+        }
         with self._editing:
             return self.curator.past.went_back(held)
 
     def gaps(self) -> dict[str, int]:
         """The notes from whose audit records are missing, each with how many lines of it are no records."""
         with self._editing:
-            return self.curator.past.gaps() if (self.state.path / JOURNAL).exists() else {}
+            return (
+                self.curator.past.gaps() if (self.state.path / JOURNAL).exists() else {}
+            )
 
     def tend(self, now: datetime | None = None) -> int:
         """Do what is due: writes that wait, displaced files. Returns how many runs were recorded. A daemon calls it."""
@@ -268,7 +308,11 @@ class NoteEditCalls:
         """Keep the versions of these notes that the index has settled on, as far as they are not kept."""
         with self._there():
             held = {path: self.indexing.index().held_of(path) for path in paths}
-            fresh = [path for path, known in held.items() if known and self.curator.wants(path, known.revision)]
+            fresh = [
+                path
+                for path, known in held.items()
+                if known and self.curator.wants(path, known.revision)
+            ]
             notes = []
             for path in fresh:
                 note = self.indexing.ingest().read(path)
@@ -286,7 +330,9 @@ class NoteEditCalls:
 
         place = self.layout.place(note)
         if place is not None and place.scope.startswith("user:"):
-            refuse_twin(place.scope.removeprefix("user:"), Path(self.folder.root), self.layout)
+            refuse_twin(
+                place.scope.removeprefix("user:"), Path(self.folder.root), self.layout
+            )
 
     @contextmanager
     def _there(self) -> Iterator[None]:
@@ -305,9 +351,13 @@ class NoteEditCalls:
         dry_run: bool = False,
     ) -> "Edit":
         began = time.perf_counter()
-        edit = self.curator.run(run, at, expected=expected, merge=merge, dry_run=dry_run)
+        edit = self.curator.run(
+            run, at, expected=expected, merge=merge, dry_run=dry_run
+        )
         if not dry_run:
-            logger.info("%s (%.0f ms)", edit.summary, 1000 * (time.perf_counter() - began))
+            logger.info(
+                "%s (%.0f ms)", edit.summary, 1000 * (time.perf_counter() - began)
+            )
         return edit
 
     def _learn(self, path: str) -> None:
@@ -336,7 +386,9 @@ class NoteEditCalls:
                 self._announcer = None
 
 
-def _that_differ(mine: Iterable[tuple[str, str]], others: Iterable[tuple[str, str]]) -> list[str]:
+def _that_differ(
+    mine: Iterable[tuple[str, str]], others: Iterable[tuple[str, str]]
+) -> list[str]:
     """The paths to which `others` give another revision, or none; both are in the order of their paths."""
     rest = iter(others)
     other: tuple[str, str] | None = ("", "")

@@ -30,11 +30,17 @@ class ConflictCalls(NoteEditCalls):
     def conflicts(self, scopes: Sequence[str] | None = None) -> "list[ConflictCopy]":
         """The conflict copies beside notes, of all scopes or of those named, each with what is to be done about it."""
         with self._there():
-            return [copy for copy in self.conflict_copies.found() if scopes is None or copy.scope in scopes]
+            return [
+                copy
+                for copy in self.conflict_copies.found()
+                if scopes is None or copy.scope in scopes
+            ]
 
     def count_conflicts(self) -> int:
         """How many conflict copies there are, by their names alone; cheap."""
-        return sum(1 for _ in named_copies(self.folder.listing().copies, self.layout.place))
+        return sum(
+            1 for _ in named_copies(self.folder.listing().copies, self.layout.place)
+        )
 
     def merge_conflicts(
         self,
@@ -50,19 +56,30 @@ class ConflictCalls(NoteEditCalls):
         UnclearId.
         """
         at = aware(now)
-        return self._each(ids, dry_run, at, lambda copy: self.conflict_copies.merge(copy, at, both=both))
+        return self._each(
+            ids,
+            dry_run,
+            at,
+            lambda copy: self.conflict_copies.merge(copy, at, both=both),
+        )
 
-    def take_conflict(self, copy_id: str, *, dry_run: bool = False, now: datetime | None = None) -> "list[Resolved]":
+    def take_conflict(
+        self, copy_id: str, *, dry_run: bool = False, now: datetime | None = None
+    ) -> "list[Resolved]":
         """Put a copy's text in the place of its note's, which stays in the history. Raises UnclearId."""
         at = aware(now)
-        return self._each([copy_id], dry_run, at, lambda copy: self.conflict_copies.take(copy, at))
+        return self._each(
+            [copy_id], dry_run, at, lambda copy: self.conflict_copies.take(copy, at)
+        )
 
     def discard_conflicts(
         self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None
     ) -> "list[Resolved]":
         """Throw copies away as they are; they lie in the trash for 30 days. Raises UnclearId."""
         at = aware(now)
-        return self._each(ids, dry_run, at, lambda copy: self.conflict_copies.discard(copy, at))
+        return self._each(
+            ids, dry_run, at, lambda copy: self.conflict_copies.discard(copy, at)
+        )
 
     def settle_conflicts(
         self, now: datetime | None = None, *, among: Collection[str] | None = None
@@ -82,8 +99,14 @@ class ConflictCalls(NoteEditCalls):
 
         with self._there():
             writer = self.curator.writer
-            found = [(one, writer.snapshots.bytes_of(one.revision) or b"") for one in writer.thrown()]
-        return [ThrownNote(one.id, one.path, _ts(one.at), len(raw), one.revision) for one, raw in found]
+            found = [
+                (one, writer.snapshots.bytes_of(one.revision) or b"")
+                for one in writer.thrown()
+            ]
+        return [
+            ThrownNote(one.id, one.path, _ts(one.at), len(raw), one.revision)
+            for one, raw in found
+        ]
 
     def untrash(self, thrown_id: str, *, now: datetime | None = None) -> "ThrownNote":
         """Put a note back; beside the one that stands under its name by now, if one does. Raises UnclearId."""
@@ -95,18 +118,29 @@ class ConflictCalls(NoteEditCalls):
         thrown = {one.id: one for one in self.trash()}
         found = resolve(thrown_id, thrown)
         if not found.id:
-            raise UnclearId("note in the trash", thrown_id, found.candidates, "`vault-memory trash` lists them")
+            raise UnclearId(
+                "note in the trash",
+                thrown_id,
+                found.candidates,
+                "`vault-memory trash` lists them",
+            )
         with self._there():
             op_id = f"untrash-{secrets.token_hex(8)}"
             done = self.curator.writer.untrash(found.id, now=aware(now), op_id=op_id)
             self._learn(done.path)
-        outcome = {"pending": "pending", "copied": "beside"}.get(done.outcome, "restored")
+        outcome = {"pending": "pending", "copied": "beside"}.get(
+            done.outcome, "restored"
+        )
         from dataclasses import replace  # only here: a hook would wait for it
 
         return replace(thrown[found.id], outcome=outcome, why=done.explanation)
 
     def _each(
-        self, ids: Iterable[str], dry_run: bool, now: datetime, resolve: "Callable[[ConflictCopy], Resolved]"
+        self,
+        ids: Iterable[str],
+        dry_run: bool,
+        now: datetime,
+        resolve: "Callable[[ConflictCopy], Resolved]",
     ) -> "list[Resolved]":
         from vault_memory.edits.conflict_copy import Resolved
 
@@ -115,7 +149,11 @@ class ConflictCalls(NoteEditCalls):
             if not dry_run:
                 self.curator.tend(now)
             named = list(ids)
-            wanted = [copies.find(one) for one in named] if named else [one for one in copies.found() if one.sure]
+            wanted = (
+                [copies.find(one) for one in named]
+                if named
+                else [one for one in copies.found() if one.sure]
+            )
             if dry_run:
                 return [Resolved(copy, "none", copy.why) for copy in wanted]
             fresh = (copies.again(copy) for copy in wanted)

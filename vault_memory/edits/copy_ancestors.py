@@ -40,9 +40,13 @@ class Bases:
 def possible_bases(note: bytes, copy: bytes, versions: Sequence[Version]) -> Bases:
     """The possible bases among the note's kept versions, which are given with the newest first."""
     history = list(reversed(versions))
-    stood_here = next((index for index, (_, raw) in enumerate(history) if raw == copy), None)
+    stood_here = next(
+        (index for index, (_, raw) in enumerate(history) if raw == copy), None
+    )
     foreign = copy if stood_here is None else note
-    candidates = [version for version in history[:stood_here] if version[1] not in (note, copy)]
+    candidates = [
+        version for version in history[:stood_here] if version[1] not in (note, copy)
+    ]
     if not candidates:
         return Bases()
     masks = _Masks()
@@ -51,11 +55,18 @@ def possible_bases(note: bytes, copy: bytes, versions: Sequence[Version]) -> Bas
     possible = {
         index: mask
         for index, mask in visible.items()
-        if not any(_explains(other, mask, sides) for later, other in visible.items() if later > index)
+        if not any(
+            _explains(other, mask, sides)
+            for later, other in visible.items()
+            if later > index
+        )
     }
     oldest = candidates[0][1]
     older = _shared(oldest, foreign) if 0 in possible else None
-    return Bases(tuple(candidates[index] for index in possible), None if older == oldest else older)
+    return Bases(
+        tuple(candidates[index] for index in possible),
+        None if older == oldest else older,
+    )
 
 
 def lines_of(raw: bytes) -> Counter[bytes]:
@@ -92,7 +103,9 @@ def _explains(later: int, earlier: int, sides: tuple[int, int]) -> bool:
 
     Lines that are gone prove nothing: a line that the copy's device changed is gone there, too.
     """
-    return later & ~earlier != 0 and all(_is_between(later, earlier, side) for side in sides)
+    return later & ~earlier != 0 and all(
+        _is_between(later, earlier, side) for side in sides
+    )
 
 
 def _is_between(middle: int, one: int, other: int) -> bool:

@@ -36,13 +36,19 @@ class Verdicts:
         name = _name(note, revision)
         try:
             given = self._journal.state(name)
-            if given is not None and now - datetime.fromisoformat(given) < RENEWED_AFTER:
+            if (
+                given is not None
+                and now - datetime.fromisoformat(given) < RENEWED_AFTER
+            ):
                 return
             with self._journal.transaction():
                 self._journal.set_state(name, now.isoformat())
                 self._journal.drop_states(PREFIX, (now - KEPT_FOR).isoformat())
         except (VaultMemoryError, DatabaseError) as error:
-            logger.warning("it is not remembered that a conflict copy waits for a person: %s", error)
+            logger.warning(
+                "it is not remembered that a conflict copy waits for a person: %s",
+                error,
+            )
 
 
 def _name(note: str, revision: str) -> str:

@@ -48,7 +48,10 @@ class Lease:
 
     def barred(self, note: str, now: float) -> Literal["", "other_device"]:
         """Whether another device curates now; if not, and several are known, this one does from now on."""
-        if self._mine is not None and 0 <= self._mine.until - now - (LASTS - RENEWED) <= RENEWED:
+        if (
+            self._mine is not None
+            and 0 <= self._mine.until - now - (LASTS - RENEWED) <= RENEWED
+        ):
             return ""
         self._trail.discover_devices(note)
         if not self._trail.others and not os.path.lexists(self._file):
@@ -66,7 +69,10 @@ class Lease:
         mine, self._mine = self._mine, None
         if mine is not None:
             with suppress(OSError), self._locked() as fd:
-                if (held := _read(fd)) and (held.device, held.process) == (mine.device, mine.process):
+                if (held := _read(fd)) and (held.device, held.process) == (
+                    mine.device,
+                    mine.process,
+                ):
                     os.unlink(self._file)
 
     def _taken(self, fd: int, now: float) -> Literal["", "other_device"]:
@@ -78,7 +84,11 @@ class Lease:
             if 0 < held.until - now <= LASTS + SKEW and now - self._seen[1] < LASTS:
                 self._mine = None
                 return "other_device"
-        elif held is not None and held.process != os.getpid() and held.until - now > LASTS - RENEWED:
+        elif (
+            held is not None
+            and held.process != os.getpid()
+            and held.until - now > LASTS - RENEWED
+        ):
             return ""  # another process of this device holds it
         mine = Held(self._trail.device, os.getpid(), now + LASTS)
         said = {"device": mine.device, "process": mine.process, "until": mine.until}
@@ -92,7 +102,11 @@ class Lease:
     @contextmanager
     def _locked(self, create: int = 0) -> Iterator[int]:
         """The file, which nobody else decides on meanwhile, as far as the file system knows of locks."""
-        fd = os.open(self._file, os.O_RDWR | create | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+        fd = os.open(
+            self._file,
+            os.O_RDWR | create | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+            0o644,
+        )
         try:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -36,10 +36,14 @@ class NotCurated(UsageError):
 class UnclearId(UsageError):
     """What was given as an id or a revision stands for none, or for several; nothing was changed."""
 
-    def __init__(self, what: str, given: str, candidates: Sequence[str], hint: str) -> None:
+    def __init__(
+        self, what: str, given: str, candidates: Sequence[str], hint: str
+    ) -> None:
         several = f"{given!r} may be any of these {what}s: {', '.join(candidates)}"
         super().__init__(
-            several if candidates else f"there is no {what} {given!r}", hint=hint, candidates=list(candidates)
+            several if candidates else f"there is no {what} {given!r}",
+            hint=hint,
+            candidates=list(candidates),
         )
 
 

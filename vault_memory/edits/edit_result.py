@@ -85,17 +85,28 @@ def edit_of(record: Record, *, recorded: bool) -> Edit:
             RejectedOp(said["op"], refused.reason, refused.headings)
             for refused, said in zip(record.rejected, entry["rejected"], strict=True)
         ),
-        tuple(ProposedOp(one.op, one.id, one.why) for one in record.proposed if one.state == "open"),
+        tuple(
+            ProposedOp(one.op, one.id, one.why)
+            for one in record.proposed
+            if one.state == "open"
+        ),
         audit_id=record.id if recorded else None,
         diff=record.diff.decode("utf-8", "replace"),
-        summary=summary(record.note, record if record.source != "inbox" else replace(record, proposed=())),
+        summary=summary(
+            record.note,
+            record if record.source != "inbox" else replace(record, proposed=()),
+        ),
     )
 
 
 def pending_of(plan: Plan, run: EditCommand, reason: str, explanation: str) -> Edit:
     """Of a run whose write waits: what it is to do, with the reason."""
     edit = edit_of(plan.record(run, plan.after), recorded=False)
-    wait = tuple(PendingOp(done.op, reason, run.id, explanation) for done in edit.applied if done.outcome == "applied")
+    wait = tuple(
+        PendingOp(done.op, reason, run.id, explanation)
+        for done in edit.applied
+        if done.outcome == "applied"
+    )
     idle = tuple(done for done in edit.applied if done.outcome != "applied")
     summary = f"{edit.note.rpartition('/')[2]} waits: {explanation}"
     return replace(edit, after=edit.before, applied=idle, pending=wait, summary=summary)

@@ -39,7 +39,9 @@ from vault_memory.vault.write.writer import Writer, WriteResult, real_path
 
 logger = logging.getLogger(__name__)
 
-CURATED = frozenset({"user", "channel", "memory", "note", "dated", "facts", "rules", "reflection"})
+CURATED = frozenset(
+    {"user", "channel", "memory", "note", "dated", "facts", "rules", "reflection"}
+)
 """Kinds of notes that ops may change"""
 PERSONA = "persona"
 """The kind of note that only a move of whole sections may change, and what takes that back"""
@@ -84,13 +86,19 @@ class NoteEditor:
         self._waiting: dict[str, WriteOp] = {}
         self._today = ""
         self._plans: dict[str, list[Plan]] = {}
-        self._known = PlanInputs(self._recorded, lambda revision: self.writer.snapshots.bytes_of(revision), human_items)
+        self._known = PlanInputs(
+            self._recorded,
+            lambda revision: self.writer.snapshots.bytes_of(revision),
+            human_items,
+        )
 
     @property
     def writer(self) -> Writer:
         """Opened when first needed: who only reads the audit needs no journal."""
         if self._open is None:
-            self._open = Writer.open(self.folder.root, self._state, self._merge, barred=self._lease.barred)
+            self._open = Writer.open(
+                self.folder.root, self._state, self._merge, barred=self._lease.barred
+            )
             after_opening(self._open, self.trail, self.folder)
         return self._open
 
@@ -100,19 +108,33 @@ class NoteEditor:
             self._open = None
             self._lease.release()
 
-    def new_run(self, note: str, source: str, now: datetime, **asked: object) -> EditCommand:
+    def new_run(
+        self, note: str, source: str, now: datetime, **asked: object
+    ) -> EditCommand:
         """A run that is about to begin. Raises NotCurated, BadPath."""
-        place = self.place(note, persona=bool(asked.get("moves") or asked.get("undoes")))
+        place = self.place(
+            note, persona=bool(asked.get("moves") or asked.get("undoes"))
+        )
         kind, _, name = place.scope.partition(":")
         # The second part keeps the order of runs to which a caller gave the same time.
         number = f"{max(0, int(now.timestamp() * 1000)):012x}{time.time_ns() // 1000 & 0xFFFFFFFF:08x}"
         user = name if kind == "user" else ""
-        return EditCommand(number, now.isoformat(), note, place.kind, source, user, **asked)  # type: ignore[arg-type]
+        return EditCommand(
+            number,
+            now.isoformat(),
+            note,
+            place.kind,
+            source,
+            user,
+            **asked,  # type: ignore[arg-type]
+        )
 
     def place(self, note: str, *, persona: bool = False) -> Place:
         """What kind of note this is. Raises NotCurated."""
         place = self._layout.place(note)
-        if place is None or not (place.kind in CURATED or (persona and place.kind == PERSONA)):
+        if place is None or not (
+            place.kind in CURATED or (persona and place.kind == PERSONA)
+        ):
             raise NotCurated(note, place.kind if place else "")
         return place
 
@@ -138,13 +160,19 @@ class NoteEditor:
                 self._returning.notice(note, now)
                 if self._check_new_saves(now):
                     note = self._read(run.note)
-            patience = PATIENCE_SECONDS if patient and run.source not in UNATTENDED else 0.0
+            patience = (
+                PATIENCE_SECONDS if patient and run.source not in UNATTENDED else 0.0
+            )
             note = self._wait_for_complete_save(run.note, note, now, patience)
             found = note.revision if note else None
             expected = _whole_revision(expected, found)
             if expected is not None and expected != found and not merge:
                 raise NoteChanged(run.note, expected, found)
-            base = self._known.bytes_of(expected) if expected not in (None, found) else None
+            base = (
+                self._known.bytes_of(expected)
+                if expected not in (None, found)
+                else None
+            )
             plan = plan_run(run, note.raw if note else None, self._known, base=base)
             if dry_run:
                 return edit_of(plan.record(run, plan.after), recorded=False)
@@ -172,13 +200,20 @@ class NoteEditor:
 
     def is_due(self, now: datetime) -> bool:
         """Whether `tend` has anything to do; cheap."""
-        waiting = self.writer.pending() or self.writer.finished() or self.writer.snapshots.unjudged()
+        waiting = (
+            self.writer.pending()
+            or self.writer.finished()
+            or self.writer.snapshots.unjudged()
+        )
         return bool(waiting) or self.writer.is_due(now.timestamp())
 
     def waiting(self) -> list[Waiting]:
         """The writes that wait for their notes."""
         pending = self.writer.pending()
-        return [Waiting(op.path, op.reason, op.op_id, WriteResult.of(op).explanation) for op in pending]
+        return [
+            Waiting(op.path, op.reason, op.op_id, WriteResult.of(op).explanation)
+            for op in pending
+        ]
 
     def deciding(self) -> set[str]:
         """The ids of proposals whose decisions wait for their notes."""
@@ -187,7 +222,11 @@ class NoteEditor:
 
     def keep(self, notes: Sequence[Note], now: datetime) -> None:
         """Keep these versions, which people saved, in the chains of their notes."""
-        fresh = [(note.path, note.raw) for note in notes if (place := self._layout.place(note.path)) and _kept(place)]
+        fresh = [
+            (note.path, note.raw)
+            for note in notes
+            if (place := self._layout.place(note.path)) and _kept(place)
+        ]
         if fresh:
             self.writer.snapshots.record_all(fresh, at=now.timestamp())
             if self.writer.snapshots.unjudged():
@@ -203,36 +242,67 @@ class NoteEditor:
         return head is None or head.revision != revision
 
     def _written(
-        self, run: EditCommand, plan: Plan, expected: str | None, base: bytes | None, now: datetime, patience: float
+        self,
+        run: EditCommand,
+        plan: Plan,
+        expected: str | None,
+        base: bytes | None,
+        now: datetime,
+        patience: float,
     ) -> Edit:
         """Put the new text there, wait a moment if that is what it takes, and record what was done."""
         began = time.monotonic()
         self._plans[run.id] = [plan]
-        written = self._put(run, plan, expected, plan.before if base is None else base, now)
+        written = self._put(
+            run, plan, expected, plan.before if base is None else base, now
+        )
         records = self._finish()
-        while run.id not in records and written.reason in PASSING and (spent := time.monotonic() - began) < patience:
+        while (
+            run.id not in records
+            and written.reason in PASSING
+            and (spent := time.monotonic() - began) < patience
+        ):
             time.sleep(PAUSE_SECONDS)
             records = self._fold(now + timedelta(seconds=spent))
         if (record := records.get(run.id)) is not None:
             return edit_of(record, recorded=True)
         waiting = next((one for one in self.waiting() if one.id == run.id), None)
-        reason, words = (waiting.reason, waiting.explanation) if waiting else (written.reason, written.explanation)
+        reason, words = (
+            (waiting.reason, waiting.explanation)
+            if waiting
+            else (written.reason, written.explanation)
+        )
         return pending_of(plan, run, reason, words)
 
     def _put(
-        self, run: EditCommand, plan: Plan, expected: str | None, base: bytes | None, now: datetime
+        self,
+        run: EditCommand,
+        plan: Plan,
+        expected: str | None,
+        base: bytes | None,
+        now: datetime,
     ) -> WriteResult:
         kept = run.as_bytes()
         if plan.after is None:
             assert expected is not None, "a note that is not there cannot be taken away"
-            return self.writer.trash(run.note, expected=expected, now=now, op_id=run.id, record=kept)
+            return self.writer.trash(
+                run.note, expected=expected, now=now, op_id=run.id, record=kept
+            )
         quiet = UNATTENDED_QUIET_SECONDS if run.source in UNATTENDED else QUIET_SECONDS
         return self.writer.write(
-            run.note, plan.after, expected=expected, now=now, op_id=run.id, quiet=quiet, record=kept,
+            run.note,
+            plan.after,
+            expected=expected,
+            now=now,
+            op_id=run.id,
+            quiet=quiet,
+            record=kept,
             merge=lambda _, ours, theirs: self._on_newer(run, theirs, base),
-        )  # fmt: skip
+        )
 
-    def _on_newer(self, run: EditCommand, theirs: bytes, base: bytes | None) -> bytes | None:
+    def _on_newer(
+        self, run: EditCommand, theirs: bytes, base: bytes | None
+    ) -> bytes | None:
         """The text that the run makes of what somebody saved meanwhile."""
         try:
             plan = plan_run(run, theirs, self._known, base=base)
@@ -287,14 +357,23 @@ class NoteEditor:
             self.writer.acknowledge([op.op_id], note)
         return records
 
-    def _append_record(self, run: EditCommand, op: WriteOp, records: dict[str, Record]) -> str:
+    def _append_record(
+        self, run: EditCommand, op: WriteOp, records: dict[str, Record]
+    ) -> str:
         """The note whose audit has the record of a write now, or "". Raises NotRecorded, NoteUnreadable."""
-        if run.id not in self._plans and (held := self.trail.held(run.id, run.note)) is not None:
-            self.trail.fsync_log(run.note)  # who recorded it may have died before it was on the disk
+        if (
+            run.id not in self._plans
+            and (held := self.trail.held(run.id, run.note)) is not None
+        ):
+            self.trail.fsync_log(
+                run.note
+            )  # who recorded it may have died before it was on the disk
             self.inbox.clear(held)
             return run.note
         record = self._record_of(run, op)
-        if run.decides and not record.proposed:  # somebody else decided it while it waited
+        if (
+            run.decides and not record.proposed
+        ):  # somebody else decided it while it waited
             return ""
         records[run.id] = record
         self.inbox.show(record)
@@ -312,14 +391,20 @@ class NoteEditor:
         records = self.trail.of(note)
         for op in self.writer.finished() if self._plans else ():
             run = EditCommand.read(op.record)
-            if run is not None and run.note == note and all(one.id != run.id for one in records):
+            if (
+                run is not None
+                and run.note == note
+                and all(one.id != run.id for one in records)
+            ):
                 records += (self._record_of(run, op),) if self._plan_of(run, op) else ()
         return records
 
     def _plan_of(self, run: EditCommand, op: WriteOp) -> Plan | None:
         """What this process planned for a write that is done."""
         plans = reversed(self._plans.get(run.id, ()))
-        return next((one for one in plans if _revision(one.before) == op.expected), None)
+        return next(
+            (one for one in plans if _revision(one.before) == op.expected), None
+        )
 
     def _record_of(self, run: EditCommand, op: WriteOp) -> Record:
         """What a write did, also when somebody else finds it after a crash."""
@@ -327,17 +412,25 @@ class NoteEditor:
         if plan is None:
             before = self._known.bytes_of(op.expected)
             try:
-                plan = plan_run(run, before, self._known, base=self._known.bytes_of(op.base))
+                plan = plan_run(
+                    run, before, self._known, base=self._known.bytes_of(op.base)
+                )
             except NoteUnreadable:
                 raise  # the audit: what was done can be told once it is read
             except VaultMemoryError as error:
-                logger.warning("what run %s did cannot be told: %s", run.id, error.message)
+                logger.warning(
+                    "what run %s did cannot be told: %s", run.id, error.message
+                )
                 plan = Plan(before, before)
-        after = plan.before if op.after == op.expected else self._known.bytes_of(op.after)
+        after = (
+            plan.before if op.after == op.expected else self._known.bytes_of(op.after)
+        )
         if plan.changes and op.after == op.expected:
             plan = replace(plan, applied=())
         if op.outcome == "copied":
-            run = replace(run, why=f"{run.why} (it lies in a copy beside the note)".strip())
+            run = replace(
+                run, why=f"{run.why} (it lies in a copy beside the note)".strip()
+            )
         return plan.record(run, after)
 
     def _fold(self, now: datetime) -> dict[str, Record]:
@@ -368,12 +461,19 @@ class NoteEditor:
         except NoteNotFound:
             return None
 
-    def _wait_for_complete_save(self, path: str, note: Note | None, now: datetime, patience: float) -> Note | None:
+    def _wait_for_complete_save(
+        self, path: str, note: Note | None, now: datetime, patience: float
+    ) -> Note | None:
         """The note that a plan is made for."""
         snapshots = self.writer.snapshots
-        known = snapshots.head(self.real(path)) is not None and not (note is None and self._threw_away(path))
+        known = snapshots.head(self.real(path)) is not None and not (
+            note is None and self._threw_away(path)
+        )
         if patience and (known if note is None else not (known or note.raw)):
-            note = reappeared(lambda: self._read(path), Path(self.folder.root, path), now) or note
+            note = (
+                reappeared(lambda: self._read(path), Path(self.folder.root, path), now)
+                or note
+            )
         return None if note is None else meant(note, snapshots, now)
 
     def _threw_away(self, path: str) -> bool:
@@ -398,7 +498,9 @@ class NoteEditor:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             self._today = f"{now:%Y-%m-%d}"
-            self.writer.recover_interrupted(now)  # its record is to be told from the audit as it was
+            self.writer.recover_interrupted(
+                now
+            )  # its record is to be told from the audit as it was
             adopt_salvaged(self.writer, self.folder, now)
             yield list(self._finish().values())
         finally:
@@ -413,7 +515,12 @@ def _kept(place: Place) -> bool:
 
 def _whole_revision(expected: str | None, found: str | None) -> str | None:
     """The revision that is expected, also where only its first digits are given, as models get them."""
-    if expected and found and len(expected) >= SHORTEST_REVISION and found.startswith(expected):
+    if (
+        expected
+        and found
+        and len(expected) >= SHORTEST_REVISION
+        and found.startswith(expected)
+    ):
         return found
     return expected
 

@@ -72,13 +72,19 @@ class Inbox:
             folder = folder.rpartition("/")[0]
         top = "/".join(note.split("/")[:2])
         folders = sorted(self._folder.listing(top).folders) if "/" in note else []
-        return next((page for below in folders if (page := self._page_in(below, scope))), "")
+        return next(
+            (page for below in folders if (page := self._page_in(below, scope))), ""
+        )
 
     def show(self, record: Record) -> None:
         """Put the open proposals of a record on the page. What cannot be shown now can still be listed."""
         fresh = [one for one in record.proposed if one.state == "open"]
         if fresh:
-            self._write(self.page_of(record.note), record.ts, lambda raw: add_to_inbox(raw, fresh))
+            self._write(
+                self.page_of(record.note),
+                record.ts,
+                lambda raw: add_to_inbox(raw, fresh),
+            )
 
     def clear(self, record: Record) -> None:
         """Take what a record decided from the page; what nobody decided is struck through, with the reason."""
@@ -87,25 +93,52 @@ class Inbox:
     def carry_out(self, page: str, now: datetime) -> bool:
         """Do what a person decided on a page; False when it was changed just now, and must be looked at again."""
         note = self._read(page)
-        if note is not None and abs(now.timestamp() - note.stat.ctime_ns / 1e9) < SETTLED_SECONDS:
+        if (
+            note is not None
+            and abs(now.timestamp() - note.stat.ctime_ns / 1e9) < SETTLED_SECONDS
+        ):
             return False
         waiting = self._curator.deciding()
-        mine = [one for one in self._open() if one.id not in waiting and self.page_of(one.note) == page]
+        mine = [
+            one
+            for one in self._open()
+            if one.id not in waiting and self.page_of(one.note) == page
+        ]
         shown = [one for one in mine if self._was_shown(page, one.id, note)]
         said = read_inbox(note.raw if note else None, shown)
-        decisions = {**dict.fromkeys(said.approved, "approved"), **dict.fromkeys(said.rejected, "rejected")}
+        decisions = {
+            **dict.fromkeys(said.approved, "approved"),
+            **dict.fromkeys(said.rejected, "rejected"),
+        }
         for proposal in mine:
             if state := decisions.get(proposal.id):
                 self.decide(proposal, state, now, patient=False)
-            elif expired(proposal, now) and self._curator.writer.clock_is_trustworthy(now):
-                self.decide(proposal, "expired", now, "nobody decided within 30 days", patient=False)
+            elif expired(proposal, now) and self._curator.writer.clock_is_trustworthy(
+                now
+            ):
+                self.decide(
+                    proposal,
+                    "expired",
+                    now,
+                    "nobody decided within 30 days",
+                    patient=False,
+                )
         if not any(op.path == page for op in self._curator.writer.pending()):
-            self._catch_up(page, note, [one for one in mine if one not in shown and not expired(one, now)], now)
+            self._catch_up(
+                page,
+                note,
+                [one for one in mine if one not in shown and not expired(one, now)],
+                now,
+            )
         return True
 
     def review(self, note: str, now: datetime) -> None:
         """A note changed: what can no longer be carried out on it is struck through."""
-        waiting = [one for one in proposals_of(self._curator.trail.of(note)).values() if one.state == "open"]
+        waiting = [
+            one
+            for one in proposals_of(self._curator.trail.of(note)).values()
+            if one.state == "open"
+        ]
         if not waiting:
             return
         there = self._read(note)
@@ -122,10 +155,22 @@ class Inbox:
             raise UnclearId("open proposal", given, found.candidates, INBOX)
         return waiting[found.id]
 
-    def decide(self, proposal: Proposal, state: str, now: datetime, reason: str = "", *, patient: bool = True) -> Edit:
+    def decide(
+        self,
+        proposal: Proposal,
+        state: str,
+        now: datetime,
+        reason: str = "",
+        *,
+        patient: bool = True,
+    ) -> Edit:
         """Record a decision, and carry it out if that is what it says."""
         run = self._curator.new_run(
-            proposal.note, "inbox", now, decides=((proposal.id, state, reason),), why=proposal.why
+            proposal.note,
+            "inbox",
+            now,
+            decides=((proposal.id, state, reason),),
+            why=proposal.why,
         )
         return self._curator.run(run, now, patient=patient)
 
@@ -142,7 +187,10 @@ class Inbox:
         if note is not None and wanted in note.raw:
             return True
         snapshots = self._curator.writer.snapshots
-        return any(wanted in (snapshots.bytes_of(one.revision) or b"") for one in snapshots.chain(page))
+        return any(
+            wanted in (snapshots.bytes_of(one.revision) or b"")
+            for one in snapshots.chain(page)
+        )
 
     def _read(self, path: str) -> Note | None:
         try:
@@ -150,19 +198,31 @@ class Inbox:
         except NoteNotFound:
             return None
 
-    def _catch_up(self, page: str, note: Note | None, unseen: Sequence[Proposal], now: datetime) -> None:
+    def _catch_up(
+        self, page: str, note: Note | None, unseen: Sequence[Proposal], now: datetime
+    ) -> None:
         """Show what was never shown, and clear what was decided: whoever recorded it may have died before that."""
         if unseen:
             self._write(page, now.isoformat(), lambda raw: add_to_inbox(raw, unseen))
         if note is not None:
-            self._clear(page, now.isoformat(), [one for one in self.proposals() if one.id.encode() in note.raw])
+            self._clear(
+                page,
+                now.isoformat(),
+                [one for one in self.proposals() if one.id.encode() in note.raw],
+            )
 
     def _clear(self, page: str, ts: str, proposals: Iterable[Proposal]) -> None:
         decided = list(proposals)
         gone = [one.id for one in decided if one.state in ("approved", "rejected")]
-        struck = {one.id: one.reason for one in decided if one.state in ("stale", "expired")}
+        struck = {
+            one.id: one.reason for one in decided if one.state in ("stale", "expired")
+        }
         if gone or struck:
-            self._write(page, ts, lambda raw: drop_from_inbox(strike_in_inbox(raw, struck), gone))
+            self._write(
+                page,
+                ts,
+                lambda raw: drop_from_inbox(strike_in_inbox(raw, struck), gone),
+            )
 
     def _write(self, page: str, ts: str, change: Callable[[bytes], bytes]) -> None:
         """Change a page as any note is changed: on what a person saved meanwhile, or later when it is in use."""
@@ -174,8 +234,12 @@ class Inbox:
             after = change(before)
             if after != before:
                 self._curator.writer.write(
-                    page, after, expected=note.revision if note else None, now=datetime.fromisoformat(ts),
-                    op_id=f"inbox-{secrets.token_hex(8)}", merge=lambda base, ours, theirs: change(theirs),
-                )  # fmt: skip
+                    page,
+                    after,
+                    expected=note.revision if note else None,
+                    now=datetime.fromisoformat(ts),
+                    op_id=f"inbox-{secrets.token_hex(8)}",
+                    merge=lambda base, ours, theirs: change(theirs),
+                )
         except VaultMemoryError as error:
             logger.warning("%s does not show what waits: %s", page, error.message)

@@ -35,7 +35,14 @@ class NotTold(Exception):
 class Announcer:
     """Tells each record of the bot's to the address, and to the command, that a person named."""
 
-    def __init__(self, url: str = "", command: Sequence[str] = (), *, timeout: float = 10.0, most: int = MOST) -> None:
+    def __init__(
+        self,
+        url: str = "",
+        command: Sequence[str] = (),
+        *,
+        timeout: float = 10.0,
+        most: int = MOST,
+    ) -> None:
         self._ways: list[Callable[[str], None]] = []
         if url:
             self._ways.append(lambda line: _post(url, line, timeout))
@@ -49,7 +56,9 @@ class Announcer:
 
     def tell(self, record: Record) -> None:
         """Have a record told, soon; returns at once."""
-        is_news = record.before != record.after or any(one.state == "open" for one in record.proposed)
+        is_news = record.before != record.after or any(
+            one.state == "open" for one in record.proposed
+        )
         if not self._ways or record.source in PERSONAL or not is_news:
             return
         try:
@@ -57,10 +66,14 @@ class Announcer:
             self._full = False
         except queue.Full:
             if not self._full:
-                logger.warning("more was done to notes than could be told; some of it is left out")
+                logger.warning(
+                    "more was done to notes than could be told; some of it is left out"
+                )
             self._full = True
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="announce", daemon=True)
+            self._thread = threading.Thread(
+                target=self._work, name="announce", daemon=True
+            )
             self._thread.start()
 
     def close(self) -> None:
@@ -79,7 +92,9 @@ class Announcer:
                     self._silent.discard(number)
                 except NotTold as error:
                     if number not in self._silent:
-                        logger.warning("what was done to notes cannot be told: %s", error)
+                        logger.warning(
+                            "what was done to notes cannot be told: %s", error
+                        )
                     self._silent.add(number)
 
 
@@ -91,7 +106,9 @@ def _post(url: str, line: str, timeout: float) -> None:
     body = json.dumps({"text": line}).encode()
     headers = {"Content-Type": "application/json"}
     try:
-        with answer("POST", url, headers=headers, body=body, timeout=timeout, deadline=timeout) as response:
+        with answer(
+            "POST", url, headers=headers, body=body, timeout=timeout, deadline=timeout
+        ) as response:
             read(response, ANSWER_BYTES)
             status = response.status
     except Unreachable as error:
@@ -104,11 +121,16 @@ def _run(command: Sequence[str], line: str, timeout: float) -> None:
     """The command gets the line on its standard input; what takes too long is ended with all that it started."""
     try:
         process = subprocess.Popen(
-            list(command), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
-        )  # fmt: skip
+        )
     except (OSError, ValueError) as error:
-        raise NotTold(f"`{command[0]}` cannot be started: {getattr(error, 'strerror', None) or error}") from None
+        raise NotTold(
+            f"`{command[0]}` cannot be started: {getattr(error, 'strerror', None) or error}"
+        ) from None
     try:
         process.communicate(line.encode() + b"\n", timeout)
     except subprocess.TimeoutExpired:

@@ -19,13 +19,23 @@ PAUSE_SECONDS = 0.02
 def meant(note: Note, snapshots: Snapshots, now: datetime) -> Note:
     """The note; of half a save the version before it, to which the writer waits to add."""
     head = snapshots.head(note.path)
-    if head is None or head.revision == note.revision or now.timestamp() - note.stat.ctime_ns / 1e9 >= HOLD:
+    if (
+        head is None
+        or head.revision == note.revision
+        or now.timestamp() - note.stat.ctime_ns / 1e9 >= HOLD
+    ):
         return note
     last = snapshots.bytes_of(head.revision)
-    return note._replace(raw=last, revision=head.revision) if last and half_saved(note.raw, last) else note
+    return (
+        note._replace(raw=last, revision=head.revision)
+        if last and half_saved(note.raw, last)
+        else note
+    )
 
 
-def reappeared(look: Callable[[], Note | None], path: Path, now: datetime) -> Note | None:
+def reappeared(
+    look: Callable[[], Note | None], path: Path, now: datetime
+) -> Note | None:
     """A note that is absent or empty, when its text comes back soon; waited for only where it went just now."""
     until = time.monotonic() + HOLD
     while time.monotonic() < until and _changed_just_now(path, now):

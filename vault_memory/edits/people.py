@@ -26,7 +26,9 @@ class NameTaken(UsageError):
 def people_in(root: Path) -> list[str]:
     """The people who have a folder."""
     try:
-        return sorted(entry.name for entry in os.scandir(root / FOLDER) if entry.is_dir())
+        return sorted(
+            entry.name for entry in os.scandir(root / FOLDER) if entry.is_dir()
+        )
     except OSError:
         return []
 

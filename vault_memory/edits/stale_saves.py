@@ -17,11 +17,22 @@ from vault_memory.edits.edit_errors import NotCurated
 from vault_memory.edits.plans.edit_plan import Plan
 from vault_memory.errors import VaultMemoryError
 from vault_memory.rules.edits.ownership import Ownership, replay
-from vault_memory.rules.edits.stale_save import SeenVersion, Verdict, classify_revert, classify_save, propose_missing
+from vault_memory.rules.edits.stale_save import (
+    SeenVersion,
+    Verdict,
+    classify_revert,
+    classify_save,
+    propose_missing,
+)
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version
 from vault_memory.vault.version_distance import contains_new_lines, distances
-from vault_memory.vault.write.preconditions import HOLD, came_or_went, editor_locks, half_saved
+from vault_memory.vault.write.preconditions import (
+    HOLD,
+    came_or_went,
+    editor_locks,
+    half_saved,
+)
 
 if TYPE_CHECKING:
     from vault_memory.edits.editor import NoteEditor
@@ -68,7 +79,11 @@ class StaleSaveDetector:
         snapshots = writer.snapshots
         saved = snapshots.unjudged()
         if saved and adopt_newer_vault(
-            writer, self._curator.trail, self._curator.folder, [one.path for one in saved], now
+            writer,
+            self._curator.trail,
+            self._curator.folder,
+            [one.path for one in saved],
+            now,
         ):
             return
         unrecorded = {op.path for op in (*writer.begun(), *writer.finished())}
@@ -81,7 +96,11 @@ class StaleSaveDetector:
             except NotCurated:
                 pass  # an INBOX page: what is missing there was decided
             except (VaultMemoryError, OSError) as error:
-                logger.warning("what `%s` lacks since it was saved cannot be told yet: %s", version.path, error)
+                logger.warning(
+                    "what `%s` lacks since it was saved cannot be told yet: %s",
+                    version.path,
+                    error,
+                )
                 continue
             snapshots.judged(version)
 
@@ -89,30 +108,52 @@ class StaleSaveDetector:
         """Whether that could be done: a note that went just now may be on its way back."""
         note = self._curator.there(version.path)
         if note is None:
-            return now.timestamp() - version.at >= HOLD and not self._came_or_went(version.path, now)
+            return now.timestamp() - version.at >= HOLD and not self._came_or_went(
+                version.path, now
+            )
         snapshots = self._curator.writer.snapshots
         before = [one for one in snapshots.chain(version.path) if one.id < version.id]
         saved = snapshots.bytes_of(version.revision) or b""
         records = self._curator.trail.of(version.path)
         owned = replay(records)
         if any(one.revision == version.revision for one in before):
-            verdict, base = classify_revert(saved, snapshots.bytes_of(before[0].revision) or b"", owned), before[0]
+            verdict, base = (
+                classify_revert(
+                    saved, snapshots.bytes_of(before[0].revision) or b"", owned
+                ),
+                before[0],
+            )
         else:
-            verdict, base = self._infer_base_version(version, note, saved, before, owned)
+            verdict, base = self._infer_base_version(
+                version, note, saved, before, owned
+            )
         if verdict.kind == "stale":
-            self._restore_lost_lines(note, (base.revision, before[0].revision, version.revision), now)
-        elif verdict.kind == "undecided" and (ops := propose_missing(note.path, verdict.missing, note.raw, records)):
+            self._restore_lost_lines(
+                note, (base.revision, before[0].revision, version.revision), now
+            )
+        elif verdict.kind == "undecided" and (
+            ops := propose_missing(note.path, verdict.missing, note.raw, records)
+        ):
             run = self._curator.new_run(note.path, "proposal", now, why=WHY)
-            self._curator.record_without_change(run, Plan(note.raw, note.raw, proposed=ops))
+            self._curator.record_without_change(
+                run, Plan(note.raw, note.raw, proposed=ops)
+            )
         return True
 
     def _infer_base_version(
-        self, version: Version, note: Note, saved: bytes, before: Sequence[Version], owned: Ownership
+        self,
+        version: Version,
+        note: Note,
+        saved: bytes,
+        before: Sequence[Version],
+        owned: Ownership,
     ) -> tuple[Verdict, Version]:
         """The verdict, and the version that this one was most likely made from."""
         snapshots = self._curator.writer.snapshots
         likely = [before[0], *islice((one for one in before[1:] if one.kept), VERSIONS)]
-        texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in likely}
+        texts = {
+            one.revision: snapshots.bytes_of(one.revision) or b"" for one in likely
+        }
         if (
             all(one.by == "bot" for one in before)
             and not contains_new_lines(saved, texts.values(), ())
@@ -125,10 +166,16 @@ class StaleSaveDetector:
         at = min(_by_likelihood(likely, texts, saved, times), key=far.__getitem__)
         since = [SeenVersion(texts[one.revision], one.by == "bot") for one in likely]
         wrote = min((one.at for one in likely[:at] if one.by == "bot"), default=None)
-        older = wrote is not None and (_too_soon(wrote, times) or self._is_older(version, note, wrote))
+        older = wrote is not None and (
+            _too_soon(wrote, times) or self._is_older(version, note, wrote)
+        )
         verdict = classify_save(saved, since[: at + 1], owned, older=older)
-        if verdict.kind != "stale" and (at or _within(RECENT_SECONDS, before[0].at, times)):
-            verdict = _doubted(verdict, saved, since, [one <= far[at] for one in far], owned)
+        if verdict.kind != "stale" and (
+            at or _within(RECENT_SECONDS, before[0].at, times)
+        ):
+            verdict = _doubted(
+                verdict, saved, since, [one <= far[at] for one in far], owned
+            )
         return verdict, likely[at]
 
     def _is_older(self, version: Version, note: Note, wrote: float) -> bool:
@@ -139,8 +186,9 @@ class StaleSaveDetector:
                 return True
         folder, _, name = note.path.rpartition("/")
         return any(
-            _made(os.path.join(self._curator.folder.root, folder, lock), wrote) for lock in editor_locks(name)
-        )  # fmt: skip
+            _made(os.path.join(self._curator.folder.root, folder, lock), wrote)
+            for lock in editor_locks(name)
+        )
 
     def _came_or_went(self, path: str, now: datetime) -> bool:
         """Whether the note may be away for a moment only."""
@@ -154,7 +202,9 @@ class StaleSaveDetector:
         finally:
             files.close(folder)
 
-    def _restore_lost_lines(self, note: Note, versions: tuple[str, str, str], now: datetime) -> None:
+    def _restore_lost_lines(
+        self, note: Note, versions: tuple[str, str, str], now: datetime
+    ) -> None:
         run = self._curator.new_run(note.path, "merge", now, rejoins=versions, why=WHY)
         self._curator.carry_out(run, note, now)
 
@@ -176,27 +226,48 @@ def _within(seconds: float, wrote: float, times: Iterable[float]) -> bool:
 
 
 def _by_likelihood(
-    likely: Sequence[Version], texts: Mapping[str, bytes], saved: bytes, times: Sequence[float]
+    likely: Sequence[Version],
+    texts: Mapping[str, bytes],
+    saved: bytes,
+    times: Sequence[float],
 ) -> Sequence[int]:
     """The places of the versions, those that are too fresh to have been read last, unless one of them was."""
-    fresh = [at for at, one in enumerate(likely) if one.by == "bot" and _too_soon(one.at, times)]
+    fresh = [
+        at
+        for at, one in enumerate(likely)
+        if one.by == "bot" and _too_soon(one.at, times)
+    ]
     older = [at for at in range(len(likely)) if at not in fresh]
-    new, old = ((texts[likely[at].revision] for at in places) for places in (fresh, older))
-    return range(len(likely)) if contains_new_lines(saved, new, old) else [*older, *fresh]
+    new, old = (
+        (texts[likely[at].revision] for at in places) for places in (fresh, older)
+    )
+    return (
+        range(len(likely)) if contains_new_lines(saved, new, old) else [*older, *fresh]
+    )
 
 
 def _doubted(
-    verdict: Verdict, saved: bytes, since: Sequence[SeenVersion], near: Sequence[bool], owned: Ownership
+    verdict: Verdict,
+    saved: bytes,
+    since: Sequence[SeenVersion],
+    near: Sequence[bool],
+    owned: Ownership,
 ) -> Verdict:
     """The verdict on the newest of the versions that are as `near`, or doubt where the oldest lacks more of the bot's.
 
     So it is when a person took away, in what they had loaded, the very lines that the bot took away, too.
     """
     newest, oldest = near.index(True), len(near) - 1 - near[::-1].index(True)
-    if newest == oldest or contains_new_lines(saved, (one.raw for one in since[: newest + 1]), (since[oldest].raw,)):
+    if newest == oldest or contains_new_lines(
+        saved, (one.raw for one in since[: newest + 1]), (since[oldest].raw,)
+    ):
         return verdict
     other = classify_save(saved, since[: oldest + 1], owned, older=False)
-    return Verdict("undecided", other.missing) if len(other.missing) > len(verdict.missing) else verdict
+    return (
+        Verdict("undecided", other.missing)
+        if len(other.missing) > len(verdict.missing)
+        else verdict
+    )
 
 
 def _made(path: str, before: float) -> bool:

@@ -35,7 +35,9 @@ class Waiting:
     explanation: str
 
 
-def versions_of(note: Note | None, chain: Sequence[Version], records: Iterable[Record]) -> list[NoteVersion]:
+def versions_of(
+    note: Note | None, chain: Sequence[Version], records: Iterable[Record]
+) -> list[NoteVersion]:
     """All versions, the newest first; the one that stands there now is among them although nobody kept it yet."""
     wrote: dict[str, list[str]] = {}
     for record in records:
@@ -44,9 +46,21 @@ def versions_of(note: Note | None, chain: Sequence[Version], records: Iterable[R
     found = []
     for one in chain:
         sources = wrote.get(one.revision) if one.by == "bot" else None
-        found.append(NoteVersion(one.revision, _ts(one.at), sources.pop() if sources else one.by, one.size))
+        found.append(
+            NoteVersion(
+                one.revision,
+                _ts(one.at),
+                sources.pop() if sources else one.by,
+                one.size,
+            )
+        )
     if note is not None and (not chain or chain[0].revision != note.revision):
-        found.insert(0, NoteVersion(note.revision, _ts(note.stat.mtime_ns / 1e9), "person", len(note.raw)))
+        found.insert(
+            0,
+            NoteVersion(
+                note.revision, _ts(note.stat.mtime_ns / 1e9), "person", len(note.raw)
+            ),
+        )
     return found
 
 

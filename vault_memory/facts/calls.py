@@ -25,7 +25,12 @@ class FactCalls(NoteEditCalls):
 
     @rebuild_if_damaged
     def facts(
-        self, *, scopes: Sequence[str], entity: str | None = None, on: date | None = None, now: datetime | None = None
+        self,
+        *,
+        scopes: Sequence[str],
+        entity: str | None = None,
+        on: date | None = None,
+        now: datetime | None = None,
     ) -> "tuple[Fact, ...]":
         """The facts of these scopes that hold now; with `entity` those about it, read in both directions.
 
@@ -38,17 +43,29 @@ class FactCalls(NoteEditCalls):
             facts = graph.holding(found, moment(now).date(), self._single)
         else:
             facts = graph.held_on(found, on, self._single)
-        return tuple(facts) if entity is None else tuple(graph.with_inverse(graph.about_these(facts, keys)))
+        return (
+            tuple(facts)
+            if entity is None
+            else tuple(graph.with_inverse(graph.about_these(facts, keys)))
+        )
 
     @rebuild_if_damaged
-    def timeline(self, entity: str, *, scopes: Sequence[str], now: datetime | None = None) -> "tuple[Fact, ...]":
+    def timeline(
+        self, entity: str, *, scopes: Sequence[str], now: datetime | None = None
+    ) -> "tuple[Fact, ...]":
         """All that is or was known about somebody or something, the oldest first."""
         from vault_memory.facts import entity_info as graph
 
         found, keys = self._known(scopes, entity)
-        return tuple(graph.about_these(graph.in_time(found, moment(now).date(), self._single), keys))
+        return tuple(
+            graph.about_these(
+                graph.in_time(found, moment(now).date(), self._single), keys
+            )
+        )
 
-    def entity(self, name: str, *, scopes: Sequence[str], now: datetime | None = None) -> "About":
+    def entity(
+        self, name: str, *, scopes: Sequence[str], now: datetime | None = None
+    ) -> "About":
         """Who or what a name means in these scopes, by its name or an alias, and where it is mentioned."""
         from dataclasses import replace
 
@@ -59,13 +76,21 @@ class FactCalls(NoteEditCalls):
         entity = graph.Entities.of(stated).resolve(name)
         names = (entity.name, *entity.aliases)
         if not stated:
-            entity = replace(entity, type=self._type_by_mentions(name, scopes) or entity.type)
+            entity = replace(
+                entity, type=self._type_by_mentions(name, scopes) or entity.type
+            )
         mentions, hits = self._mentions(names, scopes, now)
         return graph.about(entity, facts, mentions, hits, moment(now).date())
 
     @rebuild_if_damaged
     def relevant_facts(
-        self, prompt: str, *, scopes: Sequence[str], user: str, most: int | None = None, now: datetime | None = None
+        self,
+        prompt: str,
+        *,
+        scopes: Sequence[str],
+        user: str,
+        most: int | None = None,
+        now: datetime | None = None,
     ) -> "tuple[Fact, ...]":
         """The facts that a prompt is given: those of the user, and those about whom or what the prompt names.
 
@@ -77,10 +102,22 @@ class FactCalls(NoteEditCalls):
         index = self.indexing.index()
         scope_ids = index.scope_ids(_checked(scopes))
         with index.reading():
-            keys = rows.named(index.connection, scope_ids, graph.Prompt(prompt)) | {graph.folded(user)}
-            found = [fact for _, fact in rows.facts_about(index.connection, scope_ids, keys)]
-        kept = graph.about_these(graph.holding(found, moment(now).date(), self._single), keys)
-        return tuple(graph.relevant(kept, user, self.config.facts.max_knowledge_facts if most is None else most))
+            keys = rows.named(index.connection, scope_ids, graph.Prompt(prompt)) | {
+                graph.folded(user)
+            }
+            found = [
+                fact for _, fact in rows.facts_about(index.connection, scope_ids, keys)
+            ]
+        kept = graph.about_these(
+            graph.holding(found, moment(now).date(), self._single), keys
+        )
+        return tuple(
+            graph.relevant(
+                kept,
+                user,
+                self.config.facts.max_knowledge_facts if most is None else most,
+            )
+        )
 
     def add_fact(
         self,
@@ -107,15 +144,41 @@ class FactCalls(NoteEditCalls):
         from vault_memory.facts import entity_info as graph
 
         said = graph.Fact(
-            "", subject, predicate, object, valid_from, valid_until, temporary, confidence, ref, origin, scope=scope
+            "",
+            subject,
+            predicate,
+            object,
+            valid_from,
+            valid_until,
+            temporary,
+            confidence,
+            ref,
+            origin,
+            scope=scope,
         )
         graph.check(said)
-        return self._change(self._page_of(scope), "add", said.scope, source, now, dry_run, fact=said, why=why)
+        return self._change(
+            self._page_of(scope),
+            "add",
+            said.scope,
+            source,
+            now,
+            dry_run,
+            fact=said,
+            why=why,
+        )
 
     def correct_fact(
-        self, fact_id: str, *, scopes: Sequence[str], source: str = "cli", expected: str | None = None,
-        dry_run: bool = False, now: datetime | None = None, **right: Any,
-    ) -> "FactChange":  # fmt: skip
+        self,
+        fact_id: str,
+        *,
+        scopes: Sequence[str],
+        source: str = "cli",
+        expected: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+        **right: Any,
+    ) -> "FactChange":
         """Put what is right in the place of what was wrong from the start; `right` are parts of the fact.
 
         `expected` is the revision of its page that this was thought of for. Raises UnclearId, NoteChanged.
@@ -125,33 +188,85 @@ class FactCalls(NoteEditCalls):
         from vault_memory.facts import entity_info as graph
 
         note, fact = self.find_fact(fact_id, scopes=scopes)
-        new = graph.identified(replace(fact, **{name: value for name, value in right.items() if value is not None}))
+        new = graph.identified(
+            replace(
+                fact,
+                **{name: value for name, value in right.items() if value is not None},
+            )
+        )
         graph.check(new)
-        return self._change(note, "correct", fact.scope, source, now, dry_run, fact=new, id=fact.id, expected=expected)
+        return self._change(
+            note,
+            "correct",
+            fact.scope,
+            source,
+            now,
+            dry_run,
+            fact=new,
+            id=fact.id,
+            expected=expected,
+        )
 
     def invalidate_fact(
-        self, fact_id: str, *, scopes: Sequence[str], source: str = "cli", dry_run: bool = False,
+        self,
+        fact_id: str,
+        *,
+        scopes: Sequence[str],
+        source: str = "cli",
+        dry_run: bool = False,
         now: datetime | None = None,
-    ) -> "FactChange":  # fmt: skip
+    ) -> "FactChange":
         """It does not hold any more: its line is struck through and stays for the timeline. Raises UnclearId."""
         note, fact = self.find_fact(fact_id, scopes=scopes)
-        return self._change(note, "invalidate", fact.scope, source, now, dry_run, id=fact.id)
+        return self._change(
+            note, "invalidate", fact.scope, source, now, dry_run, id=fact.id
+        )
 
     def delete_fact(
-        self, fact_id: str, *, scopes: Sequence[str], source: str = "cli", expected: str | None = None,
-        dry_run: bool = False, now: datetime | None = None,
-    ) -> "FactChange":  # fmt: skip
+        self,
+        fact_id: str,
+        *,
+        scopes: Sequence[str],
+        source: str = "cli",
+        expected: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "FactChange":
         """It was never so: its line goes. Raises UnclearId, NoteChanged."""
         note, fact = self.find_fact(fact_id, scopes=scopes)
-        return self._change(note, "delete", fact.scope, source, now, dry_run, id=fact.id, expected=expected)
+        return self._change(
+            note,
+            "delete",
+            fact.scope,
+            source,
+            now,
+            dry_run,
+            id=fact.id,
+            expected=expected,
+        )
 
     def confirm_fact(
-        self, fact_id: str, *, scopes: Sequence[str], source: str = "cli", expected: str | None = None,
-        dry_run: bool = False, now: datetime | None = None,
-    ) -> "FactChange":  # fmt: skip
+        self,
+        fact_id: str,
+        *,
+        scopes: Sequence[str],
+        source: str = "cli",
+        expected: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "FactChange":
         """A person says that it is so: it does not fade. Raises UnclearId, NoteChanged."""
         note, fact = self.find_fact(fact_id, scopes=scopes)
-        return self._change(note, "confirm", fact.scope, source, now, dry_run, id=fact.id, expected=expected)
+        return self._change(
+            note,
+            "confirm",
+            fact.scope,
+            source,
+            now,
+            dry_run,
+            id=fact.id,
+            expected=expected,
+        )
 
     @rebuild_if_damaged
     def find_fact(self, fact_id: str, *, scopes: Sequence[str]) -> "tuple[str, Fact]":
@@ -161,13 +276,20 @@ class FactCalls(NoteEditCalls):
         self.indexing.refresh()
         index = self.indexing.index()
         scope_ids = index.scope_ids(_checked(scopes))
-        found = {fact.id: (path, fact) for path, fact in rows.with_id(index.connection, scope_ids, fact_id)}
+        found = {
+            fact.id: (path, fact)
+            for path, fact in rows.with_id(index.connection, scope_ids, fact_id)
+        }
         if len(found) == 1:
             return next(iter(found.values()))
         if found:
             several = [fact for _, fact in found.values()]
-            raise graph.UnclearFact(fact_id, several[: graph.MOST_CANDIDATES], several=True)
-        raise graph.unclear(fact_id, [fact for _, fact in rows.every(index.connection, scope_ids)])
+            raise graph.UnclearFact(
+                fact_id, several[: graph.MOST_CANDIDATES], several=True
+            )
+        raise graph.unclear(
+            fact_id, [fact for _, fact in rows.every(index.connection, scope_ids)]
+        )
 
     @rebuild_if_damaged
     def scope_for(self, subject: str, scopes: Sequence[str] = ()) -> str:
@@ -181,18 +303,27 @@ class FactCalls(NoteEditCalls):
         known = scopes or index.scopes()
         own = [scope for scope in known if folded(scope) == f"user:{folded(subject)}"]
         about = {
-            fact.scope for _, fact in rows.facts_about(index.connection, index.scope_ids(known), [folded(subject)])
+            fact.scope
+            for _, fact in rows.facts_about(
+                index.connection, index.scope_ids(known), [folded(subject)]
+            )
         }
         people = [scope for scope in known if scope.startswith("user:")]
-        for likely in (own, sorted(about), people, [scope for scope in known if scope == "group:main"]):
+        for likely in (
+            own,
+            sorted(about),
+            people,
+            [scope for scope in known if scope == "group:main"],
+        ):
             if len(likely) == 1:
                 return likely[0]
         if not known:
             return f"user:{self.config.layout.user}"
         raise UsageError(
             f"it is not clear on whose page a fact about {subject!r} goes",
-            hint="name it with `--user`, `--channel` or `--group`", candidates=list(known),
-        )  # fmt: skip
+            hint="name it with `--user`, `--channel` or `--group`",
+            candidates=list(known),
+        )
 
     # ---- what these are made of -------------------------------------------------------------------------------------
 
@@ -202,7 +333,9 @@ class FactCalls(NoteEditCalls):
 
         return frozenset(map(snake_case, self.config.facts.single_valued))
 
-    def _known(self, scopes: Sequence[str], entity: str | None) -> "tuple[list[Fact], set[str]]":
+    def _known(
+        self, scopes: Sequence[str], entity: str | None
+    ) -> "tuple[list[Fact], set[str]]":
         """The facts about an entity, or all, with those that may have ended them; and the names it has."""
         from vault_memory.rules.facts.fact import folded
 
@@ -211,9 +344,13 @@ class FactCalls(NoteEditCalls):
         scope_ids = index.scope_ids(_checked(scopes))
         with index.reading():
             if entity is None:
-                return [fact for _, fact in rows.every(index.connection, scope_ids)], set()
+                return [
+                    fact for _, fact in rows.every(index.connection, scope_ids)
+                ], set()
             keys = rows.resolve_entity(index.connection, scope_ids, folded(entity))
-            return [fact for _, fact in rows.facts_about(index.connection, scope_ids, keys)], keys
+            return [
+                fact for _, fact in rows.facts_about(index.connection, scope_ids, keys)
+            ], keys
 
     def _page_of(self, scope: str) -> str:
         """Where the facts of a scope stand, or will."""
@@ -221,32 +358,56 @@ class FactCalls(NoteEditCalls):
 
         kind, _, name = scope.partition(":")
         if kind not in ("user", "channel", "group") or not name:
-            raise UsageError(f"{scope!r} is no scope", hint="a scope is such as `user:alice` or `channel:harbour`")
+            raise UsageError(
+                f"{scope!r} is no scope",
+                hint="a scope is such as `user:alice` or `channel:harbour`",
+            )
         path = places_of(scope, list(self.folder.listing().entries), self.layout).facts
         place = self.layout.place(path)
         if place is None or (place.kind, place.scope) != ("facts", scope):
-            raise UsageError(f"there is no place for facts of {scope!r} in this vault", hint="see `[layout]`")
+            raise UsageError(
+                f"there is no place for facts of {scope!r} in this vault",
+                hint="see `[layout]`",
+            )
         return path
 
     def _change(
-        self, note: str, do: str, scope: str, source: str, now: datetime | None, dry_run: bool,
-        *, fact: "Fact | None" = None, id: str = "", why: str = "", expected: str | None = None,
-    ) -> "FactChange":  # fmt: skip
+        self,
+        note: str,
+        do: str,
+        scope: str,
+        source: str,
+        now: datetime | None,
+        dry_run: bool,
+        *,
+        fact: "Fact | None" = None,
+        id: str = "",
+        why: str = "",
+        expected: str | None = None,
+    ) -> "FactChange":
         from vault_memory.edits.calls import SOURCES
         from vault_memory.edits.plans.fact_edits import wish_of
         from vault_memory.facts import entity_info as graph
 
         if source not in SOURCES:
-            raise UsageError(f"{source!r} is no source of facts", hint=f"known are {', '.join(SOURCES)}")
+            raise UsageError(
+                f"{source!r} is no source of facts",
+                hint=f"known are {', '.join(SOURCES)}",
+            )
         at = moment(now)
         rules = graph.FactRules(at.date(), self._single, self.config.facts.conflicts)
         wish = wish_of(do, scope, rules, id=id, fact=fact)
         with self._there():
             self._check_owner(note)
             run = self.curator.new_run(
-                note, source, at, facts=(wish,), why=why, origin=fact.origin if fact else "owner",
+                note,
+                source,
+                at,
+                facts=(wish,),
+                why=why,
+                origin=fact.origin if fact else "owner",
                 said=self._said_by_owner(note, source, wish.get("fact")),
-            )  # fmt: skip
+            )
             edit = self._run(run, at, expected=expected, dry_run=dry_run)
         return graph.told(edit, note, id)
 
@@ -255,7 +416,11 @@ class FactCalls(NoteEditCalls):
 
         with self._lock:
             index = self.indexing.index()
-            counts = rows.mentioned(index.connection, index.scope_ids(scopes), folded(name.removeprefix("@")))
+            counts = rows.mentioned(
+                index.connection,
+                index.scope_ids(scopes),
+                folded(name.removeprefix("@")),
+            )
         return max(counts, key=lambda kind: (counts[kind], kind), default="")
 
     def _mentions(
@@ -272,9 +437,19 @@ class FactCalls(NoteEditCalls):
             filters = [Filters(entity=name) for name in names]
             for one in filters:
                 one.prepare(index.connection)
-            places = {place for one in filters for place in fts_search.passing(index.connection, scope_ids, one)}
+            places = {
+                place
+                for one in filters
+                for place in fts_search.passing(index.connection, scope_ids, one)
+            }
         answer: SearchAnswer = self.search(  # type: ignore[attr-defined]
-            " ".join(names), scopes=scopes, entity=names[0], limit=MOST_HITS, mode="keyword", now=now, refresh=False
+            " ".join(names),
+            scopes=scopes,
+            entity=names[0],
+            limit=MOST_HITS,
+            mode="keyword",
+            now=now,
+            refresh=False,
         )
         return len(places), answer.hits
 
@@ -282,6 +457,7 @@ class FactCalls(NoteEditCalls):
 def _checked(scopes: Sequence[str]) -> Sequence[str]:
     if isinstance(scopes, str):
         raise UsageError(
-            f"`scopes` is a list of scopes, not {scopes!r}", hint="name at least one, such as `user:alice`"
+            f"`scopes` is a list of scopes, not {scopes!r}",
+            hint="name at least one, such as `user:alice`",
         )
     return scopes

@@ -58,15 +58,22 @@ MOST_CANDIDATES = 10
 class UnclearFact(UnclearId):
     """An id that stands for no fact, or for several; nothing was changed."""
 
-    def __init__(self, given: str, candidates: Sequence[Fact], *, several: bool) -> None:
+    def __init__(
+        self, given: str, candidates: Sequence[Fact], *, several: bool
+    ) -> None:
         super().__init__(
-            "fact", given, [fact.id for fact in candidates], "`vault-memory facts` lists them with their ids"
+            "fact",
+            given,
+            [fact.id for fact in candidates],
+            "`vault-memory facts` lists them with their ids",
         )
         said = "\n".join(f"  {fact.id}  {in_words(fact)}" for fact in candidates)
         if several:
             self.message = f"{given!r} may be any of these facts:\n{said}"
         else:
-            self.message = f"there is no fact {given!r}" + (f"; there are\n{said}" if said else "")
+            self.message = f"there is no fact {given!r}" + (
+                f"; there are\n{said}" if said else ""
+            )
         self.args = (self.message,)
         self.details["facts"] = [in_words(fact) for fact in candidates]
 
@@ -119,13 +126,28 @@ def held_on(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fac
 
 def in_time(facts: Iterable[Fact], day: date, single: Iterable[str]) -> list[Fact]:
     """All, the oldest first, as they hold or no longer hold on a day."""
-    told = [fact for group in by_scope(facts) for fact in folded_facts(group, day, single)]
+    told = [
+        fact for group in by_scope(facts) for fact in folded_facts(group, day, single)
+    ]
     return sorted(told, key=lambda fact: (begins(fact), fact.valid_until or date.max))
 
 
-def about(entity: Entity, facts: tuple[Fact, ...], mentions: int, hits: "tuple[Hit, ...]", today: date) -> About:
+def about(
+    entity: Entity,
+    facts: tuple[Fact, ...],
+    mentions: int,
+    hits: "tuple[Hit, ...]",
+    today: date,
+) -> About:
     return About(
-        entity.name, entity.type, entity.aliases, entity.summary, facts, tuple(strengths(facts, today)), mentions, hits
+        entity.name,
+        entity.type,
+        entity.aliases,
+        entity.summary,
+        facts,
+        tuple(strengths(facts, today)),
+        mentions,
+        hits,
     )
 
 
@@ -138,7 +160,10 @@ def told(edit: "Edit", note: str, fact_id: str) -> FactChange:
         if about == ABOUT:
             id_, _, outcome = rest.partition(" ")
             return FactChange(outcome, id_, note, edit)
-    waits: Mapping[bool, str] = {bool(edit.pending): "pending", bool(edit.proposed): "proposed"}
+    waits: Mapping[bool, str] = {
+        bool(edit.pending): "pending",
+        bool(edit.proposed): "proposed",
+    }
     return FactChange(waits.get(True, "rejected"), fact_id, note, edit)
 
 
@@ -150,18 +175,30 @@ def by_scope(facts: Iterable[Fact]) -> list[list[Fact]]:
 
 
 def about_these(facts: Iterable[Fact], keys: set[str]) -> list[Fact]:
-    return [fact for fact in facts if not keys.isdisjoint((folded(fact.subject), folded(fact.object)))]
+    return [
+        fact
+        for fact in facts
+        if not keys.isdisjoint((folded(fact.subject), folded(fact.object)))
+    ]
 
 
 def check(fact: Fact) -> None:
     """Raise UsageError for what cannot stand on a page of facts."""
     if not all(part.strip() for part in (fact.subject, fact.predicate, fact.object)):
-        raise UsageError("a fact has a subject, a predicate and an object", hint="such as alice works_at Acme")
+        raise UsageError(
+            "a fact has a subject, a predicate and an object",
+            hint="such as alice works_at Acme",
+        )
     if fact.valid_from and fact.valid_until and fact.valid_from > fact.valid_until:
-        raise UsageError(f"a fact cannot end on {fact.valid_until}, before it begins", hint="give the days in order")
+        raise UsageError(
+            f"a fact cannot end on {fact.valid_until}, before it begins",
+            hint="give the days in order",
+        )
     if not 0 <= fact.confidence <= 1:
         raise UsageError(f"a confidence is from 0 to 1, not {fact.confidence:g}")
-    line = replace(fact, predicate=snake_case(fact.predicate), object=" ".join(fact.object.split()))
+    line = replace(
+        fact, predicate=snake_case(fact.predicate), object=" ".join(fact.object.split())
+    )
     if not is_writable(identified(line)):
         raise UsageError(
             f"{line.line()!r} cannot be told apart from other text on a page of facts",
@@ -172,5 +209,9 @@ def check(fact: Fact) -> None:
 def unclear(given: str, everything: Sequence[Fact]) -> UnclearFact:
     """Of an id that stands for no fact: those that the words of it may mean, else some of all."""
     wanted = Prompt(given).text
-    near = [fact for fact in everything if Prompt(f"{fact.subject} {fact.object}").names(wanted)]
+    near = [
+        fact
+        for fact in everything
+        if Prompt(f"{fact.subject} {fact.object}").names(wanted)
+    ]
     return UnclearFact(given, (near or everything)[:MOST_CANDIDATES], several=False)

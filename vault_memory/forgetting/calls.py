@@ -97,19 +97,38 @@ class Forgotten:
 
 
 def forget(
-    memory: "ConversationCalls", text: str, *, scopes: Collection[str] | None, now: datetime | None, dry_run: bool
+    memory: "ConversationCalls",
+    text: str,
+    *,
+    scopes: Collection[str] | None,
+    now: datetime | None,
+    dry_run: bool,
 ) -> Forgotten:
     """Find `text`, take it out, and look for it once more. Raises TextTooShort, UsageError, JournalUnavailable."""
     from vault_memory.forgetting.vault_files import Forgetter, Forgetting
     from vault_memory.rules.forgetting.matcher import TextMatcher
 
     if isinstance(scopes, str):
-        raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint="None means all of the vault")
+        raise UsageError(
+            f"`scopes` is a list of scopes, not {scopes!r}",
+            hint="None means all of the vault",
+        )
     sought, at = TextMatcher.of(text), moment(now)
     if not dry_run:
         memory.take_dropped()  # what waits in the drop folder would come after it is forgotten
-    forgetter = Forgetter(memory.curator, memory.layout, sought, None if scopes is None else frozenset(scopes))
-    work = _Work(memory, sought, None if scopes is None else frozenset(scopes), forgetter, Forgetting())
+    forgetter = Forgetter(
+        memory.curator,
+        memory.layout,
+        sought,
+        None if scopes is None else frozenset(scopes),
+    )
+    work = _Work(
+        memory,
+        sought,
+        None if scopes is None else frozenset(scopes),
+        forgetter,
+        Forgetting(),
+    )
     work.look(at)
     if dry_run:
         return work.answer(None)
@@ -121,7 +140,11 @@ def forget(
         if work.found.remaining in ({}, before):
             break
     answer = work.answer(at)
-    logger.info("forgot something in %d places; it remains in %d", len(answer.removed), len(answer.remaining))
+    logger.info(
+        "forgot something in %d places; it remains in %d",
+        len(answer.removed),
+        len(answer.remaining),
+    )
     return answer
 
 
@@ -129,10 +152,19 @@ class _Work:
     """On one text."""
 
     def __init__(
-        self, memory: "ConversationCalls", sought: "TextMatcher", scopes: frozenset[str] | None, forgetter: "Forgetter",
+        self,
+        memory: "ConversationCalls",
+        sought: "TextMatcher",
+        scopes: frozenset[str] | None,
+        forgetter: "Forgetter",
         found: "Forgetting",
-    ) -> None:  # fmt: skip
-        self._memory, self._sought, self._scopes, self._forgetter = memory, sought, scopes, forgetter
+    ) -> None:
+        self._memory, self._sought, self._scopes, self._forgetter = (
+            memory,
+            sought,
+            scopes,
+            forgetter,
+        )
         self.found = found
         self._state: Path = memory.state.path
 
@@ -154,7 +186,9 @@ class _Work:
         with self._memory.curator.turn(now):
             for path, masked in self._orphans():
                 rename(self._memory.root, path, masked)
-        self._forgetter.carry_out(self.found, now, patience=PATIENCE_SECONDS if patient else 0.0)
+        self._forgetter.carry_out(
+            self.found, now, patience=PATIENCE_SECONDS if patient else 0.0
+        )
         for file in (*damaged_files(self._state), *self._put_aside()):
             file.unlink(missing_ok=True)
         if self._scopes is None:
@@ -173,21 +207,44 @@ class _Work:
         known = self.found.remaining
         for place in left.removed:
             known.setdefault(place, "it is there again; run `forget` again")
-        known.update({place: why for place, why in left.remaining.items() if place not in known})
+        known.update(
+            {place: why for place, why in left.remaining.items() if place not in known}
+        )
         if self._memory.indexing.generations.current:
             known.update(self._left_in_index())
-        known.update({place: why for place, why in self._elsewhere() if place not in known})
+        known.update(
+            {place: why for place, why in self._elsewhere() if place not in known}
+        )
 
     def answer(self, now: datetime | None) -> Forgotten:
         """With a receipt when something was done."""
         mask = self._sought.masked
-        gone = {place: count for place, count in self.found.removed.items() if place not in self.found.remaining}
+        gone = {
+            place: count
+            for place, count in self.found.removed.items()
+            if place not in self.found.remaining
+        }
         removed = tuple(Removed(mask(place), count) for place, count in gone.items())
-        remaining = tuple(Remaining(mask(place), why) for place, why in self.found.remaining.items())
+        remaining = tuple(
+            Remaining(mask(place), why) for place, why in self.found.remaining.items()
+        )
         count = sum(one.count for one in removed)
-        receipt = Receipt(secrets.token_hex(8), now.isoformat(), len(removed), count) if now else None
-        alike = tuple(Alike(mask(place), count) for place, count in self.found.alike.items())
-        return Forgotten(count, removed, remaining, receipt, alike, self._in_memory() if receipt else ())
+        receipt = (
+            Receipt(secrets.token_hex(8), now.isoformat(), len(removed), count)
+            if now
+            else None
+        )
+        alike = tuple(
+            Alike(mask(place), count) for place, count in self.found.alike.items()
+        )
+        return Forgotten(
+            count,
+            removed,
+            remaining,
+            receipt,
+            alike,
+            self._in_memory() if receipt else (),
+        )
 
     def _in_memory(self) -> tuple[InMemory, ...]:
         pid = running_daemon(self._state)
@@ -200,7 +257,11 @@ class _Work:
         from vault_memory.index.index_erase import notes_holding
 
         found = notes_holding(self._memory.indexing.index(), self._sought.stands_in)
-        return {path: count for path, (scope, count) in found.items() if self._scopes is None or scope in self._scopes}
+        return {
+            path: count
+            for path, (scope, count) in found.items()
+            if self._scopes is None or scope in self._scopes
+        }
 
     def _clear_index(self) -> None:
         """The index learns the notes as they are now, and keeps nothing of what they were."""
@@ -217,7 +278,9 @@ class _Work:
             for file in superseded(indexing.generations):
                 file.unlink(missing_ok=True)
         if not sweep(indexing.index()):
-            self.found.remaining[STATE + "index"] = "another process reads it; run `forget` again"
+            self.found.remaining[STATE + "index"] = (
+                "another process reads it; run `forget` again"
+            )
 
     def _left_in_index(self) -> Iterator[tuple[str, str]]:
         from vault_memory.index.index_erase import unused
@@ -226,7 +289,10 @@ class _Work:
         if self._held():
             yield "index", "a note holds it again; run `forget` again"
         if unused(index):
-            yield "index", "words or vectors of removed text are left; run `forget` again"
+            yield (
+                "index",
+                "words or vectors of removed text are left; run `forget` again",
+            )
 
     # ---- everything else ------------------------------------------------------------------------------------------
 
@@ -235,7 +301,11 @@ class _Work:
 
     def _orphans(self) -> list[tuple[str, str]]:
         """Audit files of notes that were renamed, whose own names hold it."""
-        return list(orphaned_audits(self._memory.root, self._sought)) if self._scopes is None else []
+        return (
+            list(orphaned_audits(self._memory.root, self._sought))
+            if self._scopes is None
+            else []
+        )
 
     def _clear_sync_state(self) -> None:
         """Old names go from the state of sync."""
@@ -244,7 +314,11 @@ class _Work:
 
         place = STATE + "sync.sqlite"
         try:
-            erased = erase_names(self._state, self._sought.stands_in, lambda path: (self._memory.root / path).exists())
+            erased = erase_names(
+                self._state,
+                self._sought.stands_in,
+                lambda path: (self._memory.root / path).exists(),
+            )
         except (DatabaseError, VaultMemoryError) as error:
             self.found.remaining[place] = f"it cannot be read: {error}"
             return
@@ -261,7 +335,9 @@ class _Work:
 
         def handled(path: str) -> bool:
             return (self._scopes is not None and not self._forgetter.holds(path)) or (
-                not ours and not self._sought.stands_in(path) and (self._forgetter.holds(path) or _is_temporary(path))
+                not ours
+                and not self._sought.stands_in(path)
+                and (self._forgetter.holds(path) or _is_temporary(path))
             )
 
         for path, why in traces(self._memory.root, self._sought, besides=handled):
@@ -269,9 +345,13 @@ class _Work:
                 why = LINGERS if _is_temporary(path) else NOT_OURS
             yield path, why
         if self._scopes is None:
-            aside = [file.relative_to(self._state).as_posix() for file in self._put_aside()]
+            aside = [
+                file.relative_to(self._state).as_posix() for file in self._put_aside()
+            ]
             cleared = () if ours else (*CLEARED, *aside)
-            for path, why in traces(self._state, self._sought, besides=lambda path: path.startswith(cleared)):
+            for path, why in traces(
+                self._state, self._sought, besides=lambda path: path.startswith(cleared)
+            ):
                 yield STATE + path, why
 
 

@@ -44,10 +44,14 @@ def is_in_file(file: Path, sought: TextMatcher) -> bool:
 
 def tables_holding(file: Path, sought: TextMatcher) -> list[str]:
     """The tables of a database of which a row holds it, also packed. Raises what opening and reading it raises."""
-    return sorted({table for table, value in stored_values(file) if _holds(value, sought)})
+    return sorted(
+        {table for table, value in stored_values(file) if _holds(value, sought)}
+    )
 
 
-def traces(root: Path, sought: TextMatcher, *, besides: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+def traces(
+    root: Path, sought: TextMatcher, *, besides: Callable[[str], bool]
+) -> Iterator[tuple[str, str]]:
     """Where it is below a folder, besides some of its paths: (path, why it counts)."""
     for path, file in files_below(root):
         if besides(path):

@@ -29,7 +29,10 @@ class TooManyItems(UsageError):
     """So many items say it that hardly all of them are meant; nothing was changed."""
 
     def __init__(self, count: int) -> None:
-        super().__init__(f"{count} items say that, and at most {MOST_ITEMS} go at once", hint="give more of the text")
+        super().__init__(
+            f"{count} items say that, and at most {MOST_ITEMS} go at once",
+            hint="give more of the text",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,15 @@ class TakenBack:
 
 
 def take_back(
-    memory: "ConversationCalls", text: str, *, scopes: Sequence[str], note: str | None = None, source: str = "tool",
-    expected: str | None = None, now: datetime | None = None,
-) -> TakenBack:  # fmt: skip
+    memory: "ConversationCalls",
+    text: str,
+    *,
+    scopes: Sequence[str],
+    note: str | None = None,
+    source: str = "tool",
+    expected: str | None = None,
+    now: datetime | None = None,
+) -> TakenBack:
     """Remove the list items that say `text` from the notes of these scopes, or from one of them.
 
     `expected` is the revision of that one. Raises TextTooShort, TooManyItems, NoteChanged, UsageError.
@@ -96,25 +105,40 @@ def take_back(
     sought = TextMatcher.of(text)
     notes = [one for one in memory.notes(scopes) if note in (None, one.note)]
     found = {
-        one.note: items for one in notes if one.kind != "transcript" if (items := _items(memory, one.note, sought))
+        one.note: items
+        for one in notes
+        if one.kind != "transcript"
+        if (items := _items(memory, one.note, sought))
     }
     count = sum(map(len, found.values()))
     if count > MOST_ITEMS:
         raise TooManyItems(count)
-    edits = [_removed(memory, path, items, source, expected, now) for path, items in found.items()]
+    edits = [
+        _removed(memory, path, items, source, expected, now)
+        for path, items in found.items()
+    ]
     kinds = {one.note: one.kind for one in notes}
     return TakenBack(
         count,
-        tuple(Removed(edit.note, done, edit.audit_id) for edit in edits if (done := _done(edit))),
         tuple(
-            Proposed(edit.note, len(edit.proposed), memory.curator.inbox.page_of(edit.note))
-            for edit in edits if edit.proposed
+            Removed(edit.note, done, edit.audit_id)
+            for edit in edits
+            if (done := _done(edit))
+        ),
+        tuple(
+            Proposed(
+                edit.note, len(edit.proposed), memory.curator.inbox.page_of(edit.note)
+            )
+            for edit in edits
+            if edit.proposed
         ),
         tuple(_remaining(memory, kinds, sought, {edit.note: edit for edit in edits})),
-    )  # fmt: skip
+    )
 
 
-def _items(memory: "ConversationCalls", note: str, sought: "TextMatcher") -> "list[NoteItem]":
+def _items(
+    memory: "ConversationCalls", note: str, sought: "TextMatcher"
+) -> "list[NoteItem]":
     """The outermost items of a note that say it."""
     from vault_memory.markdown.document import parse
     from vault_memory.markdown.note_items import items_of
@@ -124,7 +148,11 @@ def _items(memory: "ConversationCalls", note: str, sought: "TextMatcher") -> "li
         return []
     found: list[NoteItem] = []
     for item in items_of(parse(raw)):
-        within = bool(found) and found[-1].section == item.section and item.start < found[-1].end
+        within = (
+            bool(found)
+            and found[-1].section == item.section
+            and item.start < found[-1].end
+        )
         if not within and sought.hides(item.text):
             found.append(item)
     return found
@@ -139,7 +167,9 @@ def _removed(
     now: datetime | None,
 ) -> "Edit":
     ops = [Remove(item.heading, item.text, exact=True) for item in items]
-    return memory.apply(note, ops, source=source, expected=expected, why="asked to forget", now=now)
+    return memory.apply(
+        note, ops, source=source, expected=expected, why="asked to forget", now=now
+    )
 
 
 def _done(edit: "Edit") -> int:
@@ -147,7 +177,10 @@ def _done(edit: "Edit") -> int:
 
 
 def _remaining(
-    memory: "ConversationCalls", kinds: dict[str, str], sought: "TextMatcher", edits: "dict[str, Edit]"
+    memory: "ConversationCalls",
+    kinds: dict[str, str],
+    sought: "TextMatcher",
+    edits: "dict[str, Edit]",
 ) -> Iterator[Remaining]:
     """Where it stands after all that was done, and why."""
     for note, kind in kinds.items():
@@ -155,7 +188,9 @@ def _remaining(
         if isinstance(raw, str):
             yield Remaining(note, f"perhaps: it cannot be read now: {raw}")
         elif sought.is_in_bytes(raw):
-            yield Remaining(note, SAID if kind == "transcript" else _why(edits.get(note)))
+            yield Remaining(
+                note, SAID if kind == "transcript" else _why(edits.get(note))
+            )
 
 
 def _why(edit: "Edit | None") -> str:
@@ -165,7 +200,11 @@ def _why(edit: "Edit | None") -> str:
         return f"it is removed as soon as the note can be written: {edit.pending[0].explanation}"
     if edit.proposed:
         return WAITS
-    return f"it was not to be removed: {edit.rejected[0].reason}" if edit.rejected else NO_ITEM
+    return (
+        f"it was not to be removed: {edit.rejected[0].reason}"
+        if edit.rejected
+        else NO_ITEM
+    )
 
 
 def _read(memory: "ConversationCalls", note: str) -> bytes | str:

@@ -19,7 +19,9 @@ PATIENCE_SECONDS = 2.0
 class TurnRetraction(Forgetter):
     """Of one turn, which stands in the transcripts of one scope."""
 
-    def __init__(self, curator: NoteEditor, layout: Layout, turn_id: str, scope: str) -> None:
+    def __init__(
+        self, curator: NoteEditor, layout: Layout, turn_id: str, scope: str
+    ) -> None:
         super().__init__(curator, layout, TextMatcher.of(turn_id), (scope,))
         self._id = turn_id
 
@@ -45,6 +47,12 @@ class TurnRetraction(Forgetter):
             said = json.loads(line)
         except (ValueError, RecursionError):
             return line
-        if not isinstance(said, dict) or said.get("id") != self._id or not said.get("text"):
+        if (
+            not isinstance(said, dict)
+            or said.get("id") != self._id
+            or not said.get("text")
+        ):
             return line
-        return json.dumps({**said, "text": ""}, ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(
+            {**said, "text": ""}, ensure_ascii=False, separators=(",", ":")
+        ).encode()

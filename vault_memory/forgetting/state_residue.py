@@ -29,7 +29,9 @@ def damaged_files(state: Path) -> list[Path]:
 
 def quarantine(state: Path, sought: "TextMatcher") -> list[Path]:
     """Files that are kept for later or for a look, and that hold it."""
-    files = (file for pattern in _PUT_ASIDE for file in state.glob(pattern) if file.is_file())
+    files = (
+        file for pattern in _PUT_ASIDE for file in state.glob(pattern) if file.is_file()
+    )
     return sorted(file for file in files if sought.is_in_bytes(_read(file)))
 
 
@@ -43,8 +45,14 @@ def orphaned_audits(root: Path, sought: "TextMatcher") -> Iterator[tuple[str, st
         masked = sought.masked(path)
         if not mark or not file.name.endswith(".jsonl") or masked == path:
             continue
-        is_named_so = sought.hides(path.rpartition("/")[2]) and not sought.hides(path.rpartition("/")[0])
-        if is_named_so and not (file.parent / stem).exists() and not (root / masked).exists():
+        is_named_so = sought.hides(path.rpartition("/")[2]) and not sought.hides(
+            path.rpartition("/")[0]
+        )
+        if (
+            is_named_so
+            and not (file.parent / stem).exists()
+            and not (root / masked).exists()
+        ):
             yield path, masked
 
 

@@ -11,11 +11,22 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from vault_memory.edits.editor import CURATED, PASSING, PAUSE_SECONDS, QUIET_SECONDS, NoteEditor
+from vault_memory.edits.editor import (
+    CURATED,
+    PASSING,
+    PAUSE_SECONDS,
+    QUIET_SECONDS,
+    NoteEditor,
+)
 from vault_memory.edits.plans.edit_plan import FORGET, EditCommand
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.rules.forgetting.matcher import TextMatcher
-from vault_memory.rules.forgetting.redact_notes import Redacted, cut_audit, cut_note, cut_transcript
+from vault_memory.rules.forgetting.redact_notes import (
+    Redacted,
+    cut_audit,
+    cut_note,
+    cut_transcript,
+)
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Note
@@ -52,21 +63,34 @@ class Forgetter:
     """Of one text, in one vault; `scopes` None means all of it."""
 
     def __init__(
-        self, curator: NoteEditor, layout: Layout, sought: TextMatcher, scopes: Collection[str] | None = None
+        self,
+        curator: NoteEditor,
+        layout: Layout,
+        sought: TextMatcher,
+        scopes: Collection[str] | None = None,
     ) -> None:
-        self._curator, self._layout, self._sought, self._scopes = curator, layout, sought, scopes
+        self._curator, self._layout, self._sought, self._scopes = (
+            curator,
+            layout,
+            sought,
+            scopes,
+        )
         self._revisions: Mapping[str, str] = {}
         self._patience = 0.0
         # Names are outside of scopes: only who forgets in all of the vault changes them.
         masked = sought.masked if scopes is None else str
-        self._eraser = Eraser(lambda path, raw: self.cut(path, raw).raw, self._told, masked)
+        self._eraser = Eraser(
+            lambda path, raw: self.cut(path, raw).raw, self._told, masked
+        )
 
     def look(self, found: Forgetting) -> None:
         """Only look."""
         for path, note in self._files(found):
             cut = self.cut(path, note.raw)
             found.took(path, cut.count)
-            if self._kind(path) != "audit" and (count := self._sought.reads_alike(cut.raw.decode("utf-8", "replace"))):
+            if self._kind(path) != "audit" and (
+                count := self._sought.reads_alike(cut.raw.decode("utf-8", "replace"))
+            ):
                 found.alike[path] = count
 
     def look_back(self, found: Forgetting, now: datetime) -> None:
@@ -87,12 +111,27 @@ class Forgetter:
         """
         writer, self._patience = self._curator.writer, patience
         with self._curator.turn(now):
-            self._revisions = dict(writer.erase(self._eraser, now, dry_run=True).revisions)
-            notes = [(path, note) for path, note in self._files(found, audits=False) if self.cut(path, note.raw).count]
-            self._revisions |= {note.revision: revision_of(self.cut(path, note.raw).raw) for path, note in notes}
+            self._revisions = dict(
+                writer.erase(self._eraser, now, dry_run=True).revisions
+            )
+            notes = [
+                (path, note)
+                for path, note in self._files(found, audits=False)
+                if self.cut(path, note.raw).count
+            ]
+            self._revisions |= {
+                note.revision: revision_of(self.cut(path, note.raw).raw)
+                for path, note in notes
+            }
             self._rewrite_all(self._files(found, notes=False), found, now)
-            writer.erase(self._eraser, now)  # before anything that waits could be written
-            self._rewrite_all(sorted(notes, key=lambda file: self._kind(file[0]) == "inbox"), found, now)
+            writer.erase(
+                self._eraser, now
+            )  # before anything that waits could be written
+            self._rewrite_all(
+                sorted(notes, key=lambda file: self._kind(file[0]) == "inbox"),
+                found,
+                now,
+            )
         self._curator.tend(now)  # the records of what was written
         with self._curator.turn(now):
             erased = writer.erase(self._eraser, now)
@@ -111,20 +150,30 @@ class Forgetter:
             return cut_audit(raw, self._sought, self._revisions)
         if kind == "transcript":
             return cut_transcript(raw, self._sought)
-        return cut_note(raw, self._sought, facts=kind == "facts") if kind else Redacted(raw)
+        return (
+            cut_note(raw, self._sought, facts=kind == "facts")
+            if kind
+            else Redacted(raw)
+        )
 
     def _kind(self, path: str) -> str:
         """Empty for a file that is none of ours, or of another scope. Copies are what they are copies of."""
         folder, slash, name = path.rpartition("/")
         place = self._layout.place(folder + slash + (conflict_copy(name) or name))
-        if place is None or (self._scopes is not None and place.scope not in self._scopes):
+        if place is None or (
+            self._scopes is not None and place.scope not in self._scopes
+        ):
             return ""
         return place.kind
 
-    def _files(self, found: Forgetting, *, notes: bool = True, audits: bool = True) -> Iterator[tuple[str, Note]]:
+    def _files(
+        self, found: Forgetting, *, notes: bool = True, audits: bool = True
+    ) -> Iterator[tuple[str, Note]]:
         """All files of the vault that are memory, with their bytes, read one by one."""
         listing = self._curator.folder.listing()
-        found.remaining.update({path: why for path, why in listing.unknown.items() if self._kind(path)})
+        found.remaining.update(
+            {path: why for path, why in listing.unknown.items() if self._kind(path)}
+        )
         for path in [*sorted(listing.entries), *sorted(listing.copies)]:
             kind = self._kind(path)
             if not (kind and (audits if kind == "audit" else notes)):
@@ -136,21 +185,37 @@ class Forgetter:
             except VaultMemoryError as error:
                 found.remaining[path] = error.message
 
-    def _rewrite_all(self, files: Iterable[tuple[str, Note]], found: Forgetting, now: datetime) -> None:
+    def _rewrite_all(
+        self, files: Iterable[tuple[str, Note]], found: Forgetting, now: datetime
+    ) -> None:
         for path, note in files:
             self._rewrite(self._curator.writer, path, note, found, now)
 
-    def _rewrite(self, writer: Writer, path: str, note: Note, found: Forgetting, now: datetime) -> None:
+    def _rewrite(
+        self, writer: Writer, path: str, note: Note, found: Forgetting, now: datetime
+    ) -> None:
         cut = self.cut(path, note.raw)
         if cut.raw == note.raw:
             return
-        curated = self._kind(path) in CURATED and not conflict_copy(path.rpartition("/")[2])
-        run = self._curator.new_run(path, FORGET, now, ops=({"op": FORGET},) * cut.count) if curated else None
+        curated = self._kind(path) in CURATED and not conflict_copy(
+            path.rpartition("/")[2]
+        )
+        run = (
+            self._curator.new_run(path, FORGET, now, ops=({"op": FORGET},) * cut.count)
+            if curated
+            else None
+        )
         op_id = run.id if run else f"forget-{secrets.token_hex(8)}"
         written = writer.write(
-            path, cut.raw, expected=note.revision, now=now, op_id=op_id, quiet=QUIET_SECONDS if curated else 0.0,
-            record=run.as_bytes() if run else b"", merge=lambda base, ours, theirs: self.cut(path, theirs).raw,
-        )  # fmt: skip
+            path,
+            cut.raw,
+            expected=note.revision,
+            now=now,
+            op_id=op_id,
+            quiet=QUIET_SECONDS if curated else 0.0,
+            record=run.as_bytes() if run else b"",
+            merge=lambda base, ours, theirs: self.cut(path, theirs).raw,
+        )
         waits = self._wait(writer, written, now)
         if waits is None:
             found.remaining.pop(path, None)
@@ -162,20 +227,34 @@ class Forgetter:
         """None when it was written within our patience, else why not."""
         began = time.monotonic()
         op = next((one for one in writer.pending() if one.op_id == written.op_id), None)
-        while op is not None and op.reason in PASSING and (spent := time.monotonic() - began) < self._patience:
+        while (
+            op is not None
+            and op.reason in PASSING
+            and (spent := time.monotonic() - began) < self._patience
+        ):
             time.sleep(PAUSE_SECONDS)
             writer.tend(now + timedelta(seconds=spent))
-            op = next((one for one in writer.pending() if one.op_id == written.op_id), None)
+            op = next(
+                (one for one in writer.pending() if one.op_id == written.op_id), None
+            )
         return None if op is None else WriteResult.of(op).explanation
 
     def _told(self, record: bytes) -> bytes | None:
         """What a write is to record, without the ops that hold the text."""
         run = EditCommand.read(record)
         if run is None:
-            return None if self._scopes is None and self._sought.is_in_bytes(record) else record
+            return (
+                None
+                if self._scopes is None and self._sought.is_in_bytes(record)
+                else record
+            )
         if not self._kind(run.note):
             return record
-        kept = tuple(op for op in run.ops if not self._sought.is_in_bytes(replace(run, ops=(op,), why="").as_bytes()))
+        kept = tuple(
+            op
+            for op in run.ops
+            if not self._sought.is_in_bytes(replace(run, ops=(op,), why="").as_bytes())
+        )
         moves = tuple(move for move in run.moves if not self._sought.hides(move[0]))
         why = "" if self._sought.hides(run.why) else run.why
         if (kept, moves, why) == (run.ops, run.moves, run.why):

@@ -67,13 +67,21 @@ class JsonEdit:
                 continue
             holder = entry.path[:-1] if isinstance(entry, Member) else entry.path
             root = jsonc_edit.read(text)
-            now += [part for part in _ways(holder) if jsonc_edit.at(root, part) is None and part not in now]
+            now += [
+                part
+                for part in _ways(holder)
+                if jsonc_edit.at(root, part) is None and part not in now
+            ]
             if isinstance(entry, Listed):
                 if _number_of(text, entry) is None:
                     text = jsonc_edit.append(text, entry.path, entry.value)
                     now.append(entry.mark)
             else:
-                text = _with_group(text, entry) if isinstance(entry, HookGroup) else _with_member(text, entry)
+                text = (
+                    _with_group(text, entry)
+                    if isinstance(entry, HookGroup)
+                    else _with_member(text, entry)
+                )
         return text, tuple(now)
 
     def take(self, text: str, made: Made | None) -> str:
@@ -109,10 +117,13 @@ class JsonEdit:
                 json.loads(text.removeprefix("\ufeff"))
             except (ValueError, RecursionError) as error:
                 raise jsonc_edit.NotJson(
-                    f"it is not valid JSON: {error}", hint="mend it; it was left as it is"
+                    f"it is not valid JSON: {error}",
+                    hint="mend it; it was left as it is",
                 ) from None
         if jsonc_edit.read(text).opened != "{":
-            raise jsonc_edit.NotJson("it is no JSON object", hint="it was left as it is")
+            raise jsonc_edit.NotJson(
+                "it is no JSON object", hint="it was left as it is"
+            )
         return text
 
 
@@ -163,19 +174,30 @@ def is_ours(command: object, host: str) -> bool:
         words = shlex.split(command) if isinstance(command, str) else []
     except ValueError:
         return False
-    program = any(word.rpartition("/")[2] in ("vault-memory", "vault_memory") for word in words[:3])
+    program = any(
+        word.rpartition("/")[2] in ("vault-memory", "vault_memory")
+        for word in words[:3]
+    )
     return program and any(pair == ("hook", host) for pair in pairwise(words))
 
 
 def _with_member(text: str, entry: Member) -> str:
     node = jsonc_edit.at(jsonc_edit.read(text), entry.path)
-    return text if node is not None and node.plain() == entry.value else jsonc_edit.put(text, entry.path, entry.value)
+    return (
+        text
+        if node is not None and node.plain() == entry.value
+        else jsonc_edit.put(text, entry.path, entry.value)
+    )
 
 
 def _with_group(text: str, entry: HookGroup) -> str:
     ours = _ours(text, entry)
     groups = jsonc_edit.at(jsonc_edit.read(text), entry.path)
-    if len(ours) == 1 and groups is not None and groups.children[ours[0]].node.plain() == entry.value:
+    if (
+        len(ours) == 1
+        and groups is not None
+        and groups.children[ours[0]].node.plain() == entry.value
+    ):
         return text
     for number in reversed(ours):
         text = jsonc_edit.take(text, entry.path, number)
@@ -186,10 +208,15 @@ def _ours(text: str, entry: HookGroup) -> list[int]:
     """Which items of the list are ours: groups in which each command is."""
     groups = jsonc_edit.at(jsonc_edit.read(text), entry.path)
     found = []
-    for number, child in enumerate(groups.children if groups is not None and groups.opened == "[" else ()):
+    for number, child in enumerate(
+        groups.children if groups is not None and groups.opened == "[" else ()
+    ):
         group = child.node.plain()
         hooks = group.get("hooks") if isinstance(group, dict) else None
-        commands = [hook.get("command") if isinstance(hook, dict) else None for hook in hooks or ()]
+        commands = [
+            hook.get("command") if isinstance(hook, dict) else None
+            for hook in hooks or ()
+        ]
         if commands and all(is_ours(command, entry.host) for command in commands):
             found.append(number)
     return found
@@ -198,7 +225,11 @@ def _ours(text: str, entry: HookGroup) -> list[int]:
 def _number_of(text: str, entry: Listed) -> int | None:
     """Where the text stands in its list."""
     listed = jsonc_edit.at(jsonc_edit.read(text), entry.path)
-    values = [child.node.plain() for child in listed.children] if listed is not None and listed.opened == "[" else []
+    values = (
+        [child.node.plain() for child in listed.children]
+        if listed is not None and listed.opened == "["
+        else []
+    )
     return values.index(entry.value) if entry.value in values else None
 
 
@@ -207,15 +238,22 @@ def _without_listed(text: str, entry: Listed) -> str:
     return text if number is None else jsonc_edit.take(text, entry.path, number)
 
 
-def _taken_back(text: str, entry: Listed, made: Sequence[tuple[str, ...]]) -> tuple[str, list[tuple[str, ...]]]:
+def _taken_back(
+    text: str, entry: Listed, made: Sequence[tuple[str, ...]]
+) -> tuple[str, list[tuple[str, ...]]]:
     """The text without what an earlier `put` listed, and what is left of what we made."""
     text = _bare(_without_listed(text, entry), entry.path, made)
     root = jsonc_edit.read(text)
-    gone = [entry.mark, *(part for part in _ways(entry.path) if jsonc_edit.at(root, part) is None)]
+    gone = [
+        entry.mark,
+        *(part for part in _ways(entry.path) if jsonc_edit.at(root, part) is None),
+    ]
     return text, [part for part in made if part not in gone]
 
 
-def _bare(text: str, holder: Sequence[str], made: Sequence[tuple[str, ...]] | None) -> str:
+def _bare(
+    text: str, holder: Sequence[str], made: Sequence[tuple[str, ...]] | None
+) -> str:
     """The text without those objects and lists on the way that we made and that are empty now."""
     for part in reversed(_ways(holder)):
         node = jsonc_edit.at(jsonc_edit.read(text), part)

@@ -13,7 +13,11 @@ def claude_code_settings(environment: Mapping[str, str]) -> Path:
 def claude_code_servers(environment: Mapping[str, str]) -> Path:
     """The MCP servers of one person: beside the folder, unless the folder was named."""
     named = environment.get("CLAUDE_CONFIG_DIR")
-    return Path(named).expanduser() / ".claude.json" if named else _home(environment) / ".claude.json"
+    return (
+        Path(named).expanduser() / ".claude.json"
+        if named
+        else _home(environment) / ".claude.json"
+    )
 
 
 def codex_folder(environment: Mapping[str, str]) -> Path:

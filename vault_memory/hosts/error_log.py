@@ -11,11 +11,15 @@ LARGEST = 64 << 10
 LONGEST = 300
 
 
-def tell(folder: Path | None, environment: Mapping[str, str], host: str, event: str, what: str) -> None:
+def tell(
+    folder: Path | None,
+    environment: Mapping[str, str],
+    host: str,
+    event: str,
+    what: str,
+) -> None:
     """Write down what went wrong, beside the vault's state, else where the states of all vaults lie."""
-    line = (
-        f"{datetime.now().astimezone().isoformat(timespec='seconds')} {host} {event or '-'}: {' '.join(what.split())}"
-    )
+    line = f"{datetime.now().astimezone().isoformat(timespec='seconds')} {host} {event or '-'}: {' '.join(what.split())}"
     line = line[:LONGEST]
     with suppress(OSError, ValueError):
         os.write(2, f"vault-memory: {line}\n".encode("utf-8", "replace"))
@@ -32,7 +36,11 @@ def _write(log: Path, line: str) -> None:
     with suppress(FileNotFoundError):
         if log.stat().st_size > LARGEST:
             os.replace(log, log.with_name(f"{log.name}.1"))
-    fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    fd = os.open(
+        log,
+        os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC,
+        0o600,
+    )
     try:
         os.write(fd, f"{line}\n".encode("utf-8", "replace"))
     finally:

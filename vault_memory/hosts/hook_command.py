@@ -20,7 +20,7 @@ from vault_memory.command_line import (
     Arguments,
     NotPlain,
     parse,
-)  # fmt: skip
+)
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.hosts.error_log import tell
 from vault_memory.hosts.hook_payload import HOSTS, Event, read
@@ -78,16 +78,32 @@ def run(
     try:
         _write(_answer(call, arguments))
     except VaultMemoryError as error:
-        tell(call.state, call.environment, call.host, call.event, f"{error.code}: {error.message}")
+        tell(
+            call.state,
+            call.environment,
+            call.host,
+            call.event,
+            f"{error.code}: {error.message}",
+        )
     except BaseException as error:
-        tell(call.state, call.environment, call.host, call.event, f"{type(error).__name__} {_place(error)}")
+        tell(
+            call.state,
+            call.environment,
+            call.host,
+            call.event,
+            f"{type(error).__name__} {_place(error)}",
+        )
     watch.cancel()
     return 0
 
 
 def _answer(call: _Call, arguments: Sequence[str]) -> str:
     _understand(call, arguments)
-    event = read(sys.stdin.buffer.read(LARGEST_PAYLOAD + 1) if call.payload is None else call.payload)
+    event = read(
+        sys.stdin.buffer.read(LARGEST_PAYLOAD + 1)
+        if call.payload is None
+        else call.payload
+    )
     call.event = event.name
     if event.kind == "end":
         limit = threading.Timer(END_SECONDS, _give_up, [call, END_SECONDS])
@@ -100,7 +116,9 @@ def _answer(call: _Call, arguments: Sequence[str]) -> str:
         event = event._replace(automated=True)
     if event.silent:
         return ""
-    with VaultMemory.open(call.options.last("vault") or None, call.options.last("config") or None) as memory:
+    with VaultMemory.open(
+        call.options.last("vault") or None, call.options.last("config") or None
+    ) as memory:
         call.state = memory.state.path
         return _carry_out(call, memory, event, caller)
 
@@ -125,10 +143,14 @@ def _caller(call: _Call) -> "Caller":
 
     options = call.options
     private = "private" in options.options
-    return Caller(options.last("user"), options.last("channel"), options.all("group"), private)
+    return Caller(
+        options.last("user"), options.last("channel"), options.all("group"), private
+    )
 
 
-def _carry_out(call: _Call, memory: "VaultMemory", event: Event, caller: "Caller") -> str:
+def _carry_out(
+    call: _Call, memory: "VaultMemory", event: Event, caller: "Caller"
+) -> str:
     from vault_memory.hosts.hook_events import Said, answer, drop, record
 
     this = (memory, call.host, event, caller)
@@ -136,9 +158,13 @@ def _carry_out(call: _Call, memory: "VaultMemory", event: Event, caller: "Caller
     if call.moment is not None:
         now, chance = now or _clock(call.moment[0]), call.moment[1]
     if event.kind == "prompt":
-        call.unsaid = lambda: drop(*this, [Said("", now.isoformat() if now else "", "user", event.prompt)])
+        call.unsaid = lambda: drop(
+            *this, [Said("", now.isoformat() if now else "", "user", event.prompt)]
+        )
     try:
-        return answer(*this, now)  # first: what is recorded would be among what is looked through
+        return answer(
+            *this, now
+        )  # first: what is recorded would be among what is looked through
     finally:
         call.unsaid = lambda: None
         record(*this, now, chance, again=call.again)
@@ -146,16 +172,22 @@ def _carry_out(call: _Call, memory: "VaultMemory", event: Event, caller: "Caller
 
 def _understand(call: _Call, arguments: Sequence[str]) -> None:
     """The host and the options, without the click that all other commands take: it would cost as much as the rest."""
-    call.host = next((word for word in arguments if word in HOSTS), "")  # for the log, should the rest be wrong
+    call.host = next(
+        (word for word in arguments if word in HOSTS), ""
+    )  # for the log, should the rest be wrong
     try:
         call.options = parse(arguments, HOOK_VALUES, HOOK_FLAGS)
     except NotPlain as problem:
-        raise UsageError(f"{problem}", hint="`vault-memory hook --help` lists the options") from None
+        raise UsageError(
+            f"{problem}", hint="`vault-memory hook --help` lists the options"
+        ) from None
     call.host, *others = call.options.arguments or [""]
     if others:
         raise UsageError(f"`hook` takes one host, and not `{others[0]}` too")
     if call.host not in HOSTS:
-        raise UsageError(f"`{call.host}` calls no hooks", hint=f"known are {', '.join(HOSTS)}")
+        raise UsageError(
+            f"`{call.host}` calls no hooks", hint=f"known are {', '.join(HOSTS)}"
+        )
 
 
 def _now(said: str) -> "datetime | None":
@@ -178,7 +210,9 @@ def _clock(seconds: float) -> "datetime":
 
 def _give_up(call: _Call, seconds: float) -> None:
     """The time is up, wherever the other thread is: what it writes to files is made to be cut off anywhere."""
-    hint = "`vault-memory index` reads a new vault, `vault-memory doctor` looks for more"
+    hint = (
+        "`vault-memory index` reads a new vault, `vault-memory doctor` looks for more"
+    )
 
     def last_words() -> None:
         what = f"no answer within {round(seconds, 1):g} seconds; {hint}"

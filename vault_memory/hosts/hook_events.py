@@ -30,7 +30,13 @@ PLAIN = ("hermes", "opencode")
 """Hosts that take the text as it is"""
 
 
-def answer(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now: "datetime | None") -> str:
+def answer(
+    memory: "VaultMemory",
+    host: str,
+    event: Event,
+    caller: "Caller",
+    now: "datetime | None",
+) -> str:
     """What the model is to be given; the text for the standard output, which may be empty."""
     if event.kind == "start":
         return _fitting(memory, host, event, caller, now)
@@ -42,7 +48,9 @@ def answer(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now
     return ""
 
 
-def _hits(memory: "VaultMemory", event: Event, caller: "Caller", now: "datetime | None") -> str:
+def _hits(
+    memory: "VaultMemory", event: Event, caller: "Caller", now: "datetime | None"
+) -> str:
     """What a search finds, quoted for a model."""
     from vault_memory.daemon import query_or_local
     from vault_memory.rules.context import quotations
@@ -50,7 +58,9 @@ def _hits(memory: "VaultMemory", event: Event, caller: "Caller", now: "datetime 
     arguments: dict[str, object] = {"limit": MOST_HITS, "session": event.session}
     if now is not None:
         arguments["now"] = now.isoformat()
-    found = query_or_local.search(memory, event.prompt, scopes=caller.reads(memory.layout), arguments=arguments)
+    found = query_or_local.search(
+        memory, event.prompt, scopes=caller.reads(memory.layout), arguments=arguments
+    )
     return quotations.of_search(caller.shown(found, memory.layout)).text
 
 
@@ -68,10 +78,17 @@ def record(
     for role, text in (("user", event.prompt), ("assistant", event.reply)):
         if event.kind in ("prompt", "turn") and text.strip():
             memory.record_turn(
-                session=event.session, role=role, text=text, user=caller.user, channel=caller.channel or None,
-                source=host, automated=event.automated, now=now,
-                chance=None if chance is None else chance ^ (role == "assistant"), again=again,
-            )  # fmt: skip
+                session=event.session,
+                role=role,
+                text=text,
+                user=caller.user,
+                channel=caller.channel or None,
+                source=host,
+                automated=event.automated,
+                now=now,
+                chance=None if chance is None else chance ^ (role == "assistant"),
+                again=again,
+            )
     if event.kind == "answer":
         drop(memory, host, event, caller, _answer_said(event, now))
     if event.kind in ("answer", "compact", "end"):
@@ -80,7 +97,9 @@ def record(
         drop(memory, host, event, caller, _unrecorded(memory, event, caller))
         memory.take_dropped()
     if event.kind == "end":
-        memory.end_session(event.session, user=caller.user, channel=caller.channel or None, now=now)
+        memory.end_session(
+            event.session, user=caller.user, channel=caller.channel or None, now=now
+        )
 
 
 class Said(NamedTuple):
@@ -118,14 +137,21 @@ def _unrecorded(memory: "VaultMemory", event: Event, caller: "Caller") -> list[S
     from vault_memory.hosts.host_transcripts import BY_TURN, LONGEST, replies
 
     answers = replies(event.transcript, event.session)
-    recorded = {turn.id: turn.text for turn in _recorded_answers(memory, event, caller, answers)}
-    by_words = [(id_, text) for id_, text in recorded.items() if id_ not in {answer.id for answer in answers}]
+    recorded = {
+        turn.id: turn.text for turn in _recorded_answers(memory, event, caller, answers)
+    }
+    by_words = [
+        (id_, text)
+        for id_, text in recorded.items()
+        if id_ not in {answer.id for answer in answers}
+    ]
     unrecorded = []
     for answer in (answer for answer in answers if answer.id not in recorded):
         twins = (
             (id_, text)
             for id_, text in by_words
-            if text[:LONGEST] == answer.text and not (id_.startswith(BY_TURN) and answer.id.startswith(BY_TURN))
+            if text[:LONGEST] == answer.text
+            and not (id_.startswith(BY_TURN) and answer.id.startswith(BY_TURN))
         )
         if (twin := next(twins, None)) is not None:
             by_words.remove(twin)
@@ -148,28 +174,52 @@ def _recorded_answers(
     if not days:
         return []
     day = timedelta(days=1)
-    turns = memory.transcripts.in_place(caller.user, caller.channel, min(days) - day, max(days) + day)
-    return [turn for turn in turns if (turn.session, turn.role) == (event.session, "assistant")]
+    turns = memory.transcripts.in_place(
+        caller.user, caller.channel, min(days) - day, max(days) + day
+    )
+    return [
+        turn
+        for turn in turns
+        if (turn.session, turn.role) == (event.session, "assistant")
+    ]
 
 
-def drop(memory: "VaultMemory", host: str, event: Event, caller: "Caller", said: Sequence[Said]) -> None:
+def drop(
+    memory: "VaultMemory",
+    host: str,
+    event: Event,
+    caller: "Caller",
+    said: Sequence[Said],
+) -> None:
     """Put turns into the drop folder, out of which a turn is taken once, however often it is put in."""
     about: dict[str, str | bool] = {
-        "session": event.session, "user": caller.user, "channel": caller.channel, "source": host,
+        "session": event.session,
+        "user": caller.user,
+        "channel": caller.channel,
+        "source": host,
         "automated": event.automated,
-    }  # fmt: skip
+    }
     if said:
         folder = memory.drop_folder.make()
         name = f"{host}-{os.getpid()}-{os.urandom(4).hex()}.jsonl"
         hidden = folder / f".{name}"
-        hidden.write_text("".join(json.dumps(one._asdict() | about) + "\n" for one in said), encoding="ascii")
+        hidden.write_text(
+            "".join(json.dumps(one._asdict() | about) + "\n" for one in said),
+            encoding="ascii",
+        )
         os.replace(hidden, folder / name)
 
 
 # ---- what is given -------------------------------------------------------------------------------------------------
 
 
-def _fitting(memory: "VaultMemory", host: str, event: Event, caller: "Caller", now: "datetime | None") -> str:
+def _fitting(
+    memory: "VaultMemory",
+    host: str,
+    event: Event,
+    caller: "Caller",
+    now: "datetime | None",
+) -> str:
     """The memory block, as much of it as the host takes."""
     room = min(ROOM, memory.config.max_memory_chars or ROOM)
     for _ in range(3):
@@ -185,14 +235,26 @@ def _fitting(memory: "VaultMemory", host: str, event: Event, caller: "Caller", n
 
 
 def _context(
-    memory: "VaultMemory", event: Event, caller: "Caller", now: "datetime | None", prompt: str, **more: object
+    memory: "VaultMemory",
+    event: Event,
+    caller: "Caller",
+    now: "datetime | None",
+    prompt: str,
+    **more: object,
 ) -> dict[str, Any]:
     from vault_memory.daemon import query_or_local
 
-    arguments: dict[str, object] = {"session": event.session, "automatic": True, "private": caller.private, **more}
+    arguments: dict[str, object] = {
+        "session": event.session,
+        "automatic": True,
+        "private": caller.private,
+        **more,
+    }
     if now is not None:
         arguments["now"] = now.isoformat()
-    return query_or_local.context(memory, prompt, scopes=caller.reads(memory.layout), arguments=arguments)
+    return query_or_local.context(
+        memory, prompt, scopes=caller.reads(memory.layout), arguments=arguments
+    )
 
 
 def _parts(block: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
@@ -214,7 +276,11 @@ def _lines_for_prompt(host: str, event: Event, block: dict[str, Any]) -> str:
     intro, parts = _parts(block)
     mark = f'excerpt="{ANSWERING}"'
     recalled = [text for kind, text in parts if kind == "recalled"]
-    of_memory = [text for kind, text in parts if kind == "memory" and mark in text.partition("\n")[0]]
+    of_memory = [
+        text
+        for kind, text in parts
+        if kind == "memory" and mark in text.partition("\n")[0]
+    ]
     lines = GAP.join([intro, *of_memory, *recalled])
     if length(_said(host, event, lines)) > LONGEST:
         lines = GAP.join([intro, *recalled])
@@ -229,7 +295,9 @@ def _shortened(host: str, event: Event, block: dict[str, Any]) -> str:
             kept += GAP + text
             continue
         beginnings = _Beginnings(kept + GAP, text)
-        fits = bisect_right(beginnings, LONGEST, key=lambda cut: length(_said(host, event, cut)))
+        fits = bisect_right(
+            beginnings, LONGEST, key=lambda cut: length(_said(host, event, cut))
+        )
         return beginnings[fits - 1] if fits > 1 else kept
     return kept
 
@@ -245,7 +313,9 @@ class _Beginnings(Sequence[str]):
         return len(self._lines)
 
     def __getitem__(self, number: Any) -> Any:
-        return self._before + "\n".join([self._first, *self._lines[:number], CUT, self._last])
+        return self._before + "\n".join(
+            [self._first, *self._lines[:number], CUT, self._last]
+        )
 
 
 def _said(host: str, event: Event, text: str) -> str:
@@ -253,7 +323,13 @@ def _said(host: str, event: Event, text: str) -> str:
     if not text or host in PLAIN:
         return text
     return json.dumps(
-        {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}, ensure_ascii=False
+        {
+            "hookSpecificOutput": {
+                "hookEventName": event.name,
+                "additionalContext": text,
+            }
+        },
+        ensure_ascii=False,
     )
 
 

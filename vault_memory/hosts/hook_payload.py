@@ -29,7 +29,14 @@ EVENTS = {
 _GIVEN = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
 """What Gemini CLI puts in front of a prompt: the answers of hooks, in which no such mark can stand"""
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(\s|$)")
-_NOT_TYPED = ("<task-notification", "<command-", "<local-command-", "<system-reminder", "<bash-", "<teammate-message")
+_NOT_TYPED = (
+    "<task-notification",
+    "<command-",
+    "<local-command-",
+    "<system-reminder",
+    "<bash-",
+    "<teammate-message",
+)
 """How texts begin that a host sends in the person's name"""
 
 
@@ -68,18 +75,33 @@ def read(raw: bytes) -> Event:
         raise NotAnEvent("`session_id` names no session")
     kind, prompt = EVENTS[name], _text(said, "prompt")
     if name == "BeforeAgent":
-        prompt = _GIVEN.sub("", prompt, count=1) if prompt.startswith("<hook_context>") else prompt
+        prompt = (
+            _GIVEN.sub("", prompt, count=1)
+            if prompt.startswith("<hook_context>")
+            else prompt
+        )
     return Event(
-        kind, name, session, prompt, _first(said, "reply", "last_assistant_message", "prompt_response"),
-        _text(said, "transcript_path"), _turn(said, name),
-        silent=bool(said.get("silent")) or bool(said.get("agent_id")) or (kind == "prompt" and not is_said(prompt)),
+        kind,
+        name,
+        session,
+        prompt,
+        _first(said, "reply", "last_assistant_message", "prompt_response"),
+        _text(said, "transcript_path"),
+        _turn(said, name),
+        silent=bool(said.get("silent"))
+        or bool(said.get("agent_id"))
+        or (kind == "prompt" and not is_said(prompt)),
         automated=bool(said.get("automated")),
-    )  # fmt: skip
+    )
 
 
 def _turn(said: Mapping[str, object], name: str) -> str:
     """What names the turn; Gemini CLI has no id of it, and its time is the same however often it is told."""
-    return _text(said, "timestamp") if name == "AfterAgent" else _first(said, "prompt_id", "turn_id")
+    return (
+        _text(said, "timestamp")
+        if name == "AfterAgent"
+        else _first(said, "prompt_id", "turn_id")
+    )
 
 
 def _first(said: Mapping[str, object], *names: str) -> str:

@@ -61,7 +61,9 @@ def _turn(record: Mapping[str, Any]) -> str:
     if record.get("isSidechain"):
         return ""
     turn = record.get("promptId")
-    if record.get("type") == "turn_context" and isinstance(payload := record.get("payload"), dict):
+    if record.get("type") == "turn_context" and isinstance(
+        payload := record.get("payload"), dict
+    ):
         turn = payload.get("turn_id")
     return turn if isinstance(turn, str) else ""
 
@@ -73,7 +75,9 @@ def _reply(record: Mapping[str, Any], session: str, turn: str, text: str) -> Rep
         return Reply(answer_id(session, turn, text), ts, text[:LONGEST])
     own = record.get("uuid")
     if not (isinstance(own, str) and _ID.fullmatch(own)):
-        own = hashlib.sha256("\0".join((session, ts, text)).encode("utf-8", "replace")).hexdigest()[:24]
+        own = hashlib.sha256(
+            "\0".join((session, ts, text)).encode("utf-8", "replace")
+        ).hexdigest()[:24]
     return Reply(own, ts, text[:LONGEST])
 
 
@@ -110,14 +114,22 @@ def _tail(path: str) -> bytes:
 
 def _said(record: Mapping[str, Any]) -> tuple[str, str]:
     """Who speaks in a line of either host, and what; empty when nobody does."""
-    if record.get("isSidechain") or record.get("isMeta") or record.get("isApiErrorMessage"):
+    if (
+        record.get("isSidechain")
+        or record.get("isMeta")
+        or record.get("isApiErrorMessage")
+    ):
         return "", ""
     message: Any = None
     if record.get("type") in ("assistant", "user"):
         message = record.get("message")
     elif record.get("type") == "response_item":
         message = record.get("payload")
-        message = message if isinstance(message, dict) and message.get("type") == "message" else None
+        message = (
+            message
+            if isinstance(message, dict) and message.get("type") == "message"
+            else None
+        )
     if not isinstance(message, dict):
         return "", ""
     role, text = message.get("role"), _text(message.get("content"))
@@ -131,8 +143,14 @@ def _text(content: Any) -> str:
     if not isinstance(content, list):
         return ""
     kinds = ("text", "output_text", "input_text")
-    parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") in kinds]
-    return _whole("\n\n".join(part for part in parts if isinstance(part, str) and part.strip()))
+    parts = [
+        part.get("text")
+        for part in content
+        if isinstance(part, dict) and part.get("type") in kinds
+    ]
+    return _whole(
+        "\n\n".join(part for part in parts if isinstance(part, str) and part.strip())
+    )
 
 
 def _whole(text: str) -> str:

@@ -27,7 +27,9 @@ class HostFileUnusable(ConfigError):
     """A file of the host's configuration cannot be read or changed, and was left as it was."""
 
     def __init__(self, file: Path, reason: str, hint: str = "") -> None:
-        super().__init__(f"`{file}`: {reason}", hint=hint or "it was left as it is", file=str(file))
+        super().__init__(
+            f"`{file}`: {reason}", hint=hint or "it was left as it is", file=str(file)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +43,23 @@ class Changed:
     diff: str
 
 
-def install(plan: Plan, state: Path, *, now: datetime, dry_run: bool = False) -> list[Changed]:
+def install(
+    plan: Plan, state: Path, *, now: datetime, dry_run: bool = False
+) -> list[Changed]:
     """Put everything in. All files are looked at before the first is written. Raises HostFileUnusable."""
     return _carry_out(plan, state, now, dry_run, out=False)
 
 
-def uninstall(plan: Plan, state: Path, *, now: datetime, dry_run: bool = False) -> list[Changed]:
+def uninstall(
+    plan: Plan, state: Path, *, now: datetime, dry_run: bool = False
+) -> list[Changed]:
     """Take out exactly what was put in. Raises HostFileUnusable."""
     return _carry_out(plan, state, now, dry_run, out=True)
 
 
-def _carry_out(plan: Plan, state: Path, now: datetime, dry_run: bool, *, out: bool) -> list[Changed]:
+def _carry_out(
+    plan: Plan, state: Path, now: datetime, dry_run: bool, *, out: bool
+) -> list[Changed]:
     record = _Record(state)
     for file, edit in plan.files:
         _after(file, edit, _read(file), record, out=out)
@@ -63,7 +71,15 @@ def _carry_out(plan: Plan, state: Path, now: datetime, dry_run: bool, *, out: bo
     return changed
 
 
-def _one(file: Path, edit: Edit, record: "_Record", now: datetime, dry_run: bool, *, out: bool) -> Changed:
+def _one(
+    file: Path,
+    edit: Edit,
+    record: "_Record",
+    now: datetime,
+    dry_run: bool,
+    *,
+    out: bool,
+) -> Changed:
     for _ in range(ATTEMPTS):
         before = _read(file)
         after = _after(file, edit, before, record, out=out)
@@ -72,15 +88,23 @@ def _one(file: Path, edit: Edit, record: "_Record", now: datetime, dry_run: bool
         diff = _diff(file, before, after)
         if dry_run:
             return Changed(str(file), True, "", diff)
-        ours = after is None or (isinstance(edit, OwnFile) and edit.mark.encode() in (before or b""))
+        ours = after is None or (
+            isinstance(edit, OwnFile) and edit.mark.encode() in (before or b"")
+        )
         backup = "" if before is None or ours else str(_backup(file, before, now))
         if _replaced(file, before, after):
             record.note(file, edit, before, out=out)
             return Changed(str(file), True, backup, diff)
-    raise HostFileUnusable(file, "it changed each time it was about to be written", "close the host and try again")
+    raise HostFileUnusable(
+        file,
+        "it changed each time it was about to be written",
+        "close the host and try again",
+    )
 
 
-def _after(file: Path, edit: Edit, before: bytes | None, record: "_Record", *, out: bool) -> bytes | None:
+def _after(
+    file: Path, edit: Edit, before: bytes | None, record: "_Record", *, out: bool
+) -> bytes | None:
     """The file's bytes afterwards; None when there is to be no file."""
     try:
         text = "" if before is None else before.decode("utf-8")
@@ -95,7 +119,9 @@ def _after(file: Path, edit: Edit, before: bytes | None, record: "_Record", *, o
         raise
     except ConfigError as error:
         raise HostFileUnusable(file, error.message, error.hint) from None
-    gone = edit.is_bare(after) and (isinstance(edit, OwnFile) or record.is_created(file))
+    gone = edit.is_bare(after) and (
+        isinstance(edit, OwnFile) or record.is_created(file)
+    )
     return None if gone else after.encode("utf-8")
 
 
@@ -124,13 +150,21 @@ def _backup(file: Path, raw: bytes, now: datetime) -> Path:
     stamp = now.astimezone(UTC).strftime("%Y%m%d-%H%M%S")
     mode = stat.S_IMODE(os.stat(real).st_mode)
     for number in range(100):
-        copy = real.with_name(f"{real.name}.{stamp}{f'-{number}' if number else ''}.bak")
+        copy = real.with_name(
+            f"{real.name}.{stamp}{f'-{number}' if number else ''}.bak"
+        )
         try:
-            fd = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            fd = os.open(
+                copy,
+                os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
+                0o600,
+            )
         except FileExistsError:
             continue
         except OSError as error:
-            raise HostFileUnusable(file, f"no backup can be written beside it: {error.strerror}") from None
+            raise HostFileUnusable(
+                file, f"no backup can be written beside it: {error.strerror}"
+            ) from None
         _fill(fd, raw, mode)
         return copy
     raise HostFileUnusable(file, "there are too many backups beside it")
@@ -148,7 +182,9 @@ def _replaced(file: Path, before: bytes | None, after: bytes | None) -> bool:
             return True
         mode = 0o600 if before is None else stat.S_IMODE(os.stat(real).st_mode)
         real.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fd, fresh = tempfile.mkstemp(prefix=f".{real.name}.", suffix=".new", dir=real.parent)
+        fd, fresh = tempfile.mkstemp(
+            prefix=f".{real.name}.", suffix=".new", dir=real.parent
+        )
         try:
             _fill(fd, after, mode)
             if _read(real) != before:
@@ -182,9 +218,14 @@ def _fill(fd: int, raw: bytes, mode: int) -> None:
 
 
 def _diff(file: Path, before: bytes | None, after: bytes | None) -> str:
-    old, new = (raw.decode("utf-8", "replace").splitlines(keepends=True) if raw else [] for raw in (before, after))
+    old, new = (
+        raw.decode("utf-8", "replace").splitlines(keepends=True) if raw else []
+        for raw in (before, after)
+    )
     lines = difflib.unified_diff(old, new, str(file), str(file))
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ no line end\n" for line in lines)
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ no line end\n" for line in lines
+    )
 
 
 # ---- what was made -------------------------------------------------------------------------------------------------
@@ -203,7 +244,11 @@ class _Record:
 
     def made(self, file: Path) -> Made | None:
         known = self._of(file)
-        return tuple(tuple(map(str, path)) for path in known.get("made", ())) if known else None
+        return (
+            tuple(tuple(map(str, path)) for path in known.get("made", ()))
+            if known
+            else None
+        )
 
     def is_created(self, file: Path) -> bool:
         return bool(self._of(file).get("created"))
@@ -214,7 +259,9 @@ class _Record:
             self._known.pop(str(file), None)
             return
         known = self._of(file)
-        made = edit.put("" if before is None else before.decode("utf-8"), self.made(file))[1]
+        made = edit.put(
+            "" if before is None else before.decode("utf-8"), self.made(file)
+        )[1]
         self._known[str(file)] = {
             "made": [*map(list, made)],
             "created": before is None or bool(known.get("created")),

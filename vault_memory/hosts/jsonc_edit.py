@@ -11,12 +11,27 @@ from dataclasses import dataclass, field
 from vault_memory.errors import ConfigError
 
 _SPACE = re.compile(r"(?:[\s\ufeff]+|//[^\n\r]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r""""(?:[^"\\\n\r]|\\(?:\r\n|[\s\S]))*"|'(?:[^'\\\n\r]|\\(?:\r\n|[\s\S]))*'""")
+_STRING = re.compile(
+    r""""(?:[^"\\\n\r]|\\(?:\r\n|[\s\S]))*"|'(?:[^'\\\n\r]|\\(?:\r\n|[\s\S]))*'"""
+)
 _BARE = re.compile(r"[^\W\d][\w$]*|\$[\w$]*")
-_NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|Infinity|NaN|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
+_NUMBER = re.compile(
+    r"[+-]?(?:0[xX][0-9a-fA-F]+|Infinity|NaN|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+)
 _WORDS = {"true": True, "false": False, "null": None}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|[\s\S]))")
-_SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\n": "", "\r": "", "\r\n": ""}
+_SHORT = {
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "0": "\0",
+    "\n": "",
+    "\r": "",
+    "\r\n": "",
+}
 DEEPEST = 100
 
 Path = Sequence[str]
@@ -42,10 +57,16 @@ class Node:
         """As Python has it; of a key that stands twice the last counts."""
         if self.opened == "{":
             return {child.key: child.node.plain() for child in self.children}
-        return [child.node.plain() for child in self.children] if self.opened else self.value
+        return (
+            [child.node.plain() for child in self.children]
+            if self.opened
+            else self.value
+        )
 
     def child(self, key: str) -> "Child | None":
-        return next((child for child in reversed(self.children) if child.key == key), None)
+        return next(
+            (child for child in reversed(self.children) if child.key == key), None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +114,11 @@ def put(text: str, path: Path, value: object) -> str:
             return _insert(text, node, json.dumps(key, ensure_ascii=False), value)
         node = child.node
     indent = _indent(text, node.start)
-    return text[: node.start] + _written(text, value, indent, _inline(text)) + text[node.end :]
+    return (
+        text[: node.start]
+        + _written(text, value, indent, _inline(text))
+        + text[node.end :]
+    )
 
 
 def append(text: str, path: Path, value: object) -> str:
@@ -136,7 +161,11 @@ def _insert(text: str, within: Node, key: str, value: object) -> str:
         return text[:place] + new + text[place:]
     place = _last_word(text, comma if comma is not None else last.node.end, close)
     new = _newline(text) + indent + member + ("," if comma is not None else "")
-    before = text[:place] if comma is not None else f"{text[: last.node.end]},{text[last.node.end : place]}"
+    before = (
+        text[:place]
+        if comma is not None
+        else f"{text[: last.node.end]},{text[last.node.end : place]}"
+    )
     return before + new + text[place:]
 
 
@@ -166,7 +195,9 @@ def _cut(text: str, within: Node, number: int) -> str:
         if _begins_line(text, start):
             return text[:bare] + text[after:]
         following = within.children[number + 1].start
-        return text[:start] + (text[following:] if not text[after:following].strip() else text[after:])
+        return text[:start] + (
+            text[following:] if not text[after:following].strip() else text[after:]
+        )
     if number:
         if after is not None:
             return text[:bare] + text[end : after - 1] + text[after:]
@@ -175,7 +206,9 @@ def _cut(text: str, within: Node, number: int) -> str:
         assert comma is not None
         kept = text[:bare]
         return kept[: comma - 1] + kept[comma:] + text[end:]
-    rest = text[end:close] if after is None else text[end : after - 1] + text[after:close]
+    rest = (
+        text[end:close] if after is None else text[end : after - 1] + text[after:close]
+    )
     inner = text[within.start + 1 : bare] + rest
     return text[: within.start + 1] + (inner if inner.strip() else "") + text[close:]
 
@@ -289,10 +322,16 @@ def _key(text: str, place: int) -> tuple[int, str]:
 def _string(raw: str) -> str:
     def plain(found: re.Match[str]) -> str:
         code = found.group(1) or found.group(2)
-        return chr(int(code, 16)) if code else _SHORT.get(found.group(3), found.group(3))
+        return (
+            chr(int(code, 16)) if code else _SHORT.get(found.group(3), found.group(3))
+        )
 
     text = _ESCAPE.sub(plain, raw[1:-1])
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if "\\u" in raw else text
+    return (
+        text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if "\\u" in raw
+        else text
+    )
 
 
 def _number(raw: str) -> float:
@@ -305,7 +344,11 @@ def _number(raw: str) -> float:
 def _wrong(text: str, place: int, wanted: str) -> NotJson:
     line = text.count("\n", 0, place) + 1
     there = text[place : place + 12].split("\n")[0]
-    return NotJson(f"line {line}: expected {wanted}, found {there!r}" if there else f"line {line}: expected {wanted}")
+    return NotJson(
+        f"line {line}: expected {wanted}, found {there!r}"
+        if there
+        else f"line {line}: expected {wanted}"
+    )
 
 
 def _other(path: Path, wanted: str) -> NotJson:

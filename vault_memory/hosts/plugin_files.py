@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 MARK = "# Written by `vault-memory install hermes`; `--uninstall` takes it out."
 NAMES = ("__init__.py", "plugin.yaml")
-PLUGIN_MARK = "// Written by `vault-memory install opencode`; `--uninstall` takes it out."
+PLUGIN_MARK = (
+    "// Written by `vault-memory install opencode`; `--uninstall` takes it out."
+)
 
 
 def files(wire: "Wire") -> dict[str, str]:
@@ -17,7 +19,10 @@ def files(wire: "Wire") -> dict[str, str]:
     hook = _list(wire.command("hook", "hermes"))
     server = _list(wire.command("mcp"))
     texts = {name: _text("hermes", name) for name in NAMES}
-    return {name: text.replace("@HOOK@", hook).replace("@SERVER@", server) for name, text in texts.items()}
+    return {
+        name: text.replace("@HOOK@", hook).replace("@SERVER@", server)
+        for name, text in texts.items()
+    }
 
 
 def plugin(wire: "Wire") -> str:
@@ -27,7 +32,12 @@ def plugin(wire: "Wire") -> str:
 
 
 def _text(host: str, name: str) -> str:
-    return Path(__file__).with_name(host).joinpath(f"{name}.txt").read_text(encoding="utf-8")
+    return (
+        Path(__file__)
+        .with_name(host)
+        .joinpath(f"{name}.txt")
+        .read_text(encoding="utf-8")
+    )
 
 
 def _list(words: list[str]) -> str:

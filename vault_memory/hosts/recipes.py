@@ -7,7 +7,16 @@ from pathlib import Path
 
 from vault_memory.errors import UsageError
 from vault_memory.hosts import config_paths, toml_block
-from vault_memory.hosts.config_edits import NAME, Edit, HookGroup, JsonEdit, Listed, Member, OwnFile, TomlEdit
+from vault_memory.hosts.config_edits import (
+    NAME,
+    Edit,
+    HookGroup,
+    JsonEdit,
+    Listed,
+    Member,
+    OwnFile,
+    TomlEdit,
+)
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
 SECONDS = {"SessionEnd": 3}
@@ -15,7 +24,15 @@ SECONDS = {"SessionEnd": 3}
 USUAL_SECONDS = 10
 GEMINI_EVENTS = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
 
-HOSTS = ("claude-code", "codex", "gemini-cli", "opencode", "claude-desktop", "openclaw", "hermes")
+HOSTS = (
+    "claude-code",
+    "codex",
+    "gemini-cli",
+    "opencode",
+    "claude-desktop",
+    "openclaw",
+    "hermes",
+)
 
 
 ALLOWING = ("claude-code", "codex", "gemini-cli")
@@ -26,7 +43,9 @@ class NoSuchHost(UsageError):
     """No host has this name."""
 
     def __init__(self, host: str) -> None:
-        super().__init__(f"there is no host `{host}`", hint=f"the hosts are {', '.join(HOSTS)}")
+        super().__init__(
+            f"there is no host `{host}`", hint=f"the hosts are {', '.join(HOSTS)}"
+        )
 
 
 class NothingToAllow(UsageError):
@@ -83,9 +102,13 @@ def _claude_code(wire: Wire, environment: Mapping[str, str]) -> Plan:
     allowed = Listed(("permissions", "allow"), f"mcp__{NAME}", wire.allow)
     settings = JsonEdit((*_hooks("claude-code", wire).entries, allowed))
     server = _server(wire, ("mcpServers", NAME), type="stdio")
-    then = ["start a new session of Claude Code; `/hooks` and `/mcp` show what it knows"]
+    then = [
+        "start a new session of Claude Code; `/hooks` and `/mcp` show what it knows"
+    ]
     if not wire.allow:
-        then.append("for `claude -p`, which uses no tool that is not allowed: install with `--allow`")
+        then.append(
+            "for `claude -p`, which uses no tool that is not allowed: install with `--allow`"
+        )
     files = (
         (config_paths.claude_code_settings(environment), settings),
         (config_paths.claude_code_servers(environment), server),
@@ -96,13 +119,21 @@ def _claude_code(wire: Wire, environment: Mapping[str, str]) -> Plan:
 def _codex(wire: Wire, environment: Mapping[str, str]) -> Plan:
     folder = config_paths.codex_folder(environment)
     hooks_file = folder / "hooks.json"
-    inline = not hooks_file.exists()  # both kinds in one folder make Codex warn at each start
-    files: list[tuple[Path, Edit]] = [(folder / "config.toml", _codex_block(wire, hooks=inline))]
+    inline = (
+        not hooks_file.exists()
+    )  # both kinds in one folder make Codex warn at each start
+    files: list[tuple[Path, Edit]] = [
+        (folder / "config.toml", _codex_block(wire, hooks=inline))
+    ]
     if not inline:
         files.append((hooks_file, _hooks("codex", wire)))
-    then = ["start Codex, run `/hooks` there, and trust the five commands: before that it runs none"]
+    then = [
+        "start Codex, run `/hooks` there, and trust the five commands: before that it runs none"
+    ]
     if not wire.allow:
-        then.append("for `codex exec`, which refuses the tools that change notes: install with `--allow`")
+        then.append(
+            "for `codex exec`, which refuses the tools that change notes: install with `--allow`"
+        )
     return Plan(tuple(files), tuple(then))
 
 
@@ -114,11 +145,16 @@ def _gemini_cli(wire: Wire, environment: Mapping[str, str]) -> Plan:
         server["trust"] = True
     command = shlex.join(wire.command("hook", "gemini-cli"))
     hook = {"type": "command", "command": command, "timeout": USUAL_SECONDS * 1000}
-    groups = (HookGroup(("hooks", event), {"hooks": [hook]}, "gemini-cli") for event in GEMINI_EVENTS)
+    groups = (
+        HookGroup(("hooks", event), {"hooks": [hook]}, "gemini-cli")
+        for event in GEMINI_EVENTS
+    )
     settings = JsonEdit((*groups, Member(("mcpServers", NAME), server)), strict=False)
     then = ["start Gemini CLI again; `gemini mcp list` shows what it knows"]
     if not wire.allow:
-        then.append("for `gemini -p`, which offers its model no tool that asks: install with `--allow`")
+        then.append(
+            "for `gemini -p`, which offers its model no tool that asks: install with `--allow`"
+        )
     return Plan(((config_paths.gemini_settings(environment), settings),), tuple(then))
 
 
@@ -132,12 +168,17 @@ def _opencode(wire: Wire, environment: Mapping[str, str]) -> Plan:
         (config_paths.opencode_settings(environment), settings),
         (config_paths.opencode_plugin(environment), plugin),
     )
-    return Plan(files, ("start opencode again; `opencode mcp list` shows what it knows",))
+    return Plan(
+        files, ("start opencode again; `opencode mcp list` shows what it knows",)
+    )
 
 
 def _claude_desktop(wire: Wire, environment: Mapping[str, str]) -> Plan:
     file = config_paths.claude_desktop(environment)
-    return Plan(((file, _server(wire, ("mcpServers", NAME))),), ("quit Claude Desktop and start it again",))
+    return Plan(
+        ((file, _server(wire, ("mcpServers", NAME))),),
+        ("quit Claude Desktop and start it again",),
+    )
 
 
 def _openclaw(wire: Wire, environment: Mapping[str, str]) -> Plan:
@@ -156,26 +197,46 @@ def _hermes(wire: Wire, environment: Mapping[str, str]) -> Plan:
     from vault_memory.hosts import plugin_files
 
     folder = config_paths.hermes_plugin(environment)
-    files = tuple((folder / name, OwnFile(text, plugin_files.MARK)) for name, text in plugin_files.files(wire).items())
-    return Plan(files, (f"choose it: hermes config set memory.provider {NAME}", "start Hermes again"))
+    files = tuple(
+        (folder / name, OwnFile(text, plugin_files.MARK))
+        for name, text in plugin_files.files(wire).items()
+    )
+    return Plan(
+        files,
+        (f"choose it: hermes config set memory.provider {NAME}", "start Hermes again"),
+    )
 
 
 def _hooks(host: str, wire: Wire) -> JsonEdit:
-    groups = (HookGroup(("hooks", event), {"hooks": [hook]}, host) for event, hook in _commands(host, wire))
+    groups = (
+        HookGroup(("hooks", event), {"hooks": [hook]}, host)
+        for event, hook in _commands(host, wire)
+    )
     return JsonEdit(tuple(groups))
 
 
 def _commands(host: str, wire: Wire) -> list[tuple[str, dict[str, object]]]:
     command = shlex.join(wire.command("hook", host))
     return [
-        (event, {"type": "command", "command": command, "timeout": SECONDS.get(event, USUAL_SECONDS)})
+        (
+            event,
+            {
+                "type": "command",
+                "command": command,
+                "timeout": SECONDS.get(event, USUAL_SECONDS),
+            },
+        )
         for event in EVENTS
     ]
 
 
-def _server(wire: Wire, path: Sequence[str], *, strict: bool = True, **more: object) -> JsonEdit:
+def _server(
+    wire: Wire, path: Sequence[str], *, strict: bool = True, **more: object
+) -> JsonEdit:
     program, *arguments = wire.command("mcp")
-    return JsonEdit((Member(tuple(path), {**more, "command": program, "args": arguments}),), strict)
+    return JsonEdit(
+        (Member(tuple(path), {**more, "command": program, "args": arguments}),), strict
+    )
 
 
 def _codex_block(wire: Wire, *, hooks: bool) -> TomlEdit:
@@ -188,7 +249,10 @@ def _codex_block(wire: Wire, *, hooks: bool) -> TomlEdit:
     if hooks:
         commands = _commands("codex", wire)
         for event, hook in commands:
-            tables += [f"[[hooks.{event}]]", toml_block.written(f"[[hooks.{event}.hooks]]", hook)]
+            tables += [
+                f"[[hooks.{event}]]",
+                toml_block.written(f"[[hooks.{event}.hooks]]", hook),
+            ]
         wanted["hooks"] = {event: [{"hooks": [hook]}] for event, hook in commands}
     return TomlEdit(tuple(tables), wanted)
 

@@ -82,13 +82,19 @@ def _own_places(said: Mapping[str, Any]) -> Iterator[str]:
 
 def _without_table(text: str, header: str) -> str:
     """The text without a table of plain settings, and without the empty line in front of it."""
-    table = re.compile(rf"(?:^\r?\n)?^{re.escape(header)}\r?\n(?:^\w+ *=.*(?:\r?\n|\Z))*", re.MULTILINE)
+    table = re.compile(
+        rf"(?:^\r?\n)?^{re.escape(header)}\r?\n(?:^\w+ *=.*(?:\r?\n|\Z))*", re.MULTILINE
+    )
     return table.sub("", text, count=1)
 
 
 def _trust_tables(block: str) -> Iterator[str]:
     """What the host wrote into our block when a person trusted the hooks."""
-    found = re.search(r"^\r?\n\[hooks\.state\b.*?(?=^# <<<|^\[(?!hooks\.state\b))", block, re.MULTILINE | re.DOTALL)
+    found = re.search(
+        r"^\r?\n\[hooks\.state\b.*?(?=^# <<<|^\[(?!hooks\.state\b))",
+        block,
+        re.MULTILINE | re.DOTALL,
+    )
     if found:
         yield found[0]
 
@@ -113,13 +119,18 @@ def values(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise NotToml(f"it is not valid TOML: {error}", hint="mend that line; the file was left as it is") from None
+        raise NotToml(
+            f"it is not valid TOML: {error}",
+            hint="mend that line; the file was left as it is",
+        ) from None
 
 
 def written(table: str, settings: Mapping[str, object]) -> str:
     """One table with its header; `[[...]]` as the name makes it an item of a list."""
     header = table if table.startswith("[[") else f"[{table}]"
-    return "\n".join([header, *(f"{name} = {_value(value)}" for name, value in settings.items())])
+    return "\n".join(
+        [header, *(f"{name} = {_value(value)}" for name, value in settings.items())]
+    )
 
 
 def _value(value: object) -> str:
@@ -132,11 +143,18 @@ def _value(value: object) -> str:
 def _merged(said: Any, wanted: Any, place: str) -> Any:
     """Both together. Raises NotToml when one name is said twice."""
     if isinstance(said, dict) and isinstance(wanted, dict):
-        added = {name: _merged(said[name], value, f"{place}{name}.") for name, value in wanted.items() if name in said}
+        added = {
+            name: _merged(said[name], value, f"{place}{name}.")
+            for name, value in wanted.items()
+            if name in said
+        }
         return {**said, **wanted, **added}
     if isinstance(said, list) and isinstance(wanted, list):
         return [*said, *wanted]
-    raise NotToml(f"`{place.rstrip('.')}` is set already, and not by us", hint="take that out, or leave it as it is")
+    raise NotToml(
+        f"`{place.rstrip('.')}` is set already, and not by us",
+        hint="take that out, or leave it as it is",
+    )
 
 
 def _foreign(lines: Sequence[str]) -> Iterator[str]:
@@ -165,7 +183,10 @@ def _place(text: str) -> tuple[int, int] | None:
     if start is None and end is None:
         return None
     if start is None or end is None or end < start:
-        raise NotToml("one of the two marks of the block is gone", hint="take out by hand what is left of it")
+        raise NotToml(
+            "one of the two marks of the block is gone",
+            hint="take out by hand what is left of it",
+        )
     stop = text.find("\n", end)
     return start, len(text) if stop < 0 else stop + 1
 

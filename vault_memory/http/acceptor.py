@@ -34,7 +34,10 @@ def limits_of_process() -> Limits:
     if soft == resource.RLIM_INFINITY:
         return standard
     most = max(FEWEST, min(standard.most, soft // 2))
-    return Limits(most=most, most_of_address=max(FEWEST, min(standard.most_of_address, most - most // 4)))
+    return Limits(
+        most=most,
+        most_of_address=max(FEWEST, min(standard.most_of_address, most - most // 4)),
+    )
 
 
 class Acceptor:
@@ -69,8 +72,13 @@ class Acceptor:
         """Nothing is left to wait for: connections are uvicorn's to end."""
 
     def _accept(self) -> None:
-        if self._limits.most < self._standard_most and time.monotonic() >= self._recovers_at:
-            self._limits.most = self._standard_most  # the trouble may have been another program's
+        if (
+            self._limits.most < self._standard_most
+            and time.monotonic() >= self._recovers_at
+        ):
+            self._limits.most = (
+                self._standard_most
+            )  # the trouble may have been another program's
         for _ in range(BATCH):
             try:
                 connection, _ = self._listening.accept()
@@ -96,10 +104,17 @@ class Acceptor:
         self._loop.remove_reader(self._listening)
         connections = self._open()
         drop_some(connections, SPARE)
-        self._limits.most = max(FEWEST, min(self._limits.most, len(connections) - SPARE))
-        self._retry = self._loop.call_later(PAUSE_SECONDS, self._loop.add_reader, self._listening, self._accept)
+        self._limits.most = max(
+            FEWEST, min(self._limits.most, len(connections) - SPARE)
+        )
+        self._retry = self._loop.call_later(
+            PAUSE_SECONDS, self._loop.add_reader, self._listening, self._accept
+        )
         now = time.monotonic()
         self._recovers_at = now + RECOVERY_SECONDS
         if now >= self._next_line:
             self._next_line = now + QUIET_SECONDS
-            logger.warning("no client can be taken for a moment: %s; the limit of open files is low", error.strerror)
+            logger.warning(
+                "no client can be taken for a moment: %s; the limit of open files is low",
+                error.strerror,
+            )

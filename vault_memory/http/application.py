@@ -33,7 +33,13 @@ from vault_memory.rules.paths.caller import Caller
 
 logger = logging.getLogger(__name__)
 
-ASKED_BY_BROWSERS = ("authorization", "content-type", "mcp-protocol-version", "mcp-session-id", "last-event-id")
+ASKED_BY_BROWSERS = (
+    "authorization",
+    "content-type",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "last-event-id",
+)
 SEE = "`/openapi.json` describes the calls"
 
 
@@ -50,18 +56,42 @@ def application(
     Whoever comes without a token is `local`, if that is given: for a socket that only its owner can open.
     `settings` are those of `[serve]`, unless others are given.
     """
-    serve, mounted, requests = settings or memory.config.serve, dict(mounts or {}), Requests()
+    serve, mounted, requests = (
+        settings or memory.config.serve,
+        dict(mounts or {}),
+        Requests(),
+    )
     own_door = with_own_door(memory, serve, requests, for_local=local is not None)
     names = {route.path for route in own_door}
-    known = {*names, *(one.path for one in ENDPOINTS), *mounted, *(f"{path}/{{rest}}" for path in mounted)}
+    known = {
+        *names,
+        *(one.path for one in ENDPOINTS),
+        *mounted,
+        *(f"{path}/{{rest}}" for path in mounted),
+    }
     doors = [Middleware(Counting, requests=requests, paths=known)]
-    doors += [Middleware(Gate, hosts=(serve.host, *serve.allowed_hosts), origins=serve.allowed_origins)]
+    doors += [
+        Middleware(
+            Gate,
+            hosts=(serve.host, *serve.allowed_hosts),
+            origins=serve.allowed_origins,
+        )
+    ]
     if serve.allowed_origins:
         methods, origins = ("GET", "POST", "DELETE"), serve.allowed_origins
         doors.append(
-            Middleware(CORSMiddleware, allow_origins=origins, allow_methods=methods, allow_headers=ASKED_BY_BROWSERS)
+            Middleware(
+                CORSMiddleware,
+                allow_origins=origins,
+                allow_methods=methods,
+                allow_headers=ASKED_BY_BROWSERS,
+            )
         )
-    doors.append(Middleware(Doorkeeper, tokens=tokens, settings=serve, local=local, own_door=names))
+    doors.append(
+        Middleware(
+            Doorkeeper, tokens=tokens, settings=serve, local=local, own_door=names
+        )
+    )
 
     @asynccontextmanager
     async def alive(app: Starlette) -> AsyncIterator[None]:
@@ -72,8 +102,16 @@ def application(
 
     routes = [*own_door, *(_route(memory, endpoint) for endpoint in ENDPOINTS)]
     for path, one in mounted.items():
-        routes += [Route(path, _Mounted(one)), Route(path + "/{rest:path}", _Mounted(one))]
-    app = Starlette(routes=routes, middleware=doors, lifespan=alive, exception_handlers={HTTPException: _not_there})
+        routes += [
+            Route(path, _Mounted(one)),
+            Route(path + "/{rest:path}", _Mounted(one)),
+        ]
+    app = Starlette(
+        routes=routes,
+        middleware=doors,
+        lifespan=alive,
+        exception_handlers={HTTPException: _not_there},
+    )
     app.router.redirect_slashes = False
     return app
 
@@ -94,27 +132,48 @@ def _route(memory: VaultMemory, endpoint: Endpoint) -> Route:
         try:
             asked = await _asked(request, endpoint)
             # the one crossing: vaults are files, and files block
-            return reply(await anyio.to_thread.run_sync(partial(endpoint.call, memory, caller, asked)))
+            return reply(
+                await anyio.to_thread.run_sync(
+                    partial(endpoint.call, memory, caller, asked)
+                )
+            )
         except HTTPException:
             raise
         except VaultMemoryError as error:
             return failure(error, memory)
         except (DatabaseError, OSError) as error:
             logger.warning("%s: %s", endpoint.name, error)
-            return refusal(503, "system", "the disk or the index does not answer now", "try again later")
+            return refusal(
+                503,
+                "system",
+                "the disk or the index does not answer now",
+                "try again later",
+            )
         except Exception:
             logger.exception("%s failed", endpoint.name)
             return broken()
 
-    return Route(endpoint.path.replace("}", ":path}"), answer, methods=[endpoint.method], name=endpoint.name)
+    return Route(
+        endpoint.path.replace("}", ":path}"),
+        answer,
+        methods=[endpoint.method],
+        name=endpoint.name,
+    )
 
 
 async def _asked(request: Request, endpoint: Endpoint) -> Any:
     """What the request says, checked. Raises UsageError."""
     try:
         if endpoint.method == "GET":
-            return msgspec.convert({**request.query_params, **request.path_params}, endpoint.takes, strict=False)
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return msgspec.convert(
+                {**request.query_params, **request.path_params},
+                endpoint.takes,
+                strict=False,
+            )
+        if (
+            request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            != "application/json"
+        ):
             raise HTTPException(415)
         return msgspec.json.decode(await request.body(), type=endpoint.takes)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -87,19 +87,26 @@ class Doorkeeper:
             return
         if entered and (connection := scope.get("state", {}).get("connection")):
             connection.trusted = True
-        with (self._callers_bytes if entered else self._strangers_bytes).lease() as lease:
+        with (
+            self._callers_bytes if entered else self._strangers_bytes
+        ).lease() as lease:
             body = await self._body(scope, receive, lease)
             if isinstance(body, Response):
                 await body(scope, receive, send)
                 return
-            state = {**scope.get("state", {}), **({"caller": entered} if entered else {})}
+            state = {
+                **scope.get("state", {}),
+                **({"caller": entered} if entered else {}),
+            }
             await self._app({**scope, "state": state}, _given(body, receive), send)
 
     def _enter(self, scope: Scope) -> Caller | Response:
         said = Headers(scope=scope).getlist("authorization")
         scheme, _, bearer = said[0].partition(" ") if len(said) == 1 else ("", "", "")
         bearer = bearer.strip() if scheme.lower() == "bearer" else ""
-        caller = self._tokens.caller(bearer) if bearer else self._local if not said else None
+        caller = (
+            self._tokens.caller(bearer) if bearer else self._local if not said else None
+        )
         if caller is None:
             return self._unknown(scope, given=bool(said))
         if wait := self._asked.take(hashlib.sha256(bearer.encode()).digest()):
@@ -107,9 +114,13 @@ class Doorkeeper:
         return caller
 
     def _unknown(self, scope: Scope, *, given: bool) -> Response:
-        if given and (wait := self._wrong.take((scope.get("client") or ("socket",))[0])):
+        if given and (
+            wait := self._wrong.take((scope.get("client") or ("socket",))[0])
+        ):
             return _too_often(wait)
-        challenge = 'Bearer realm="vault-memory"' + (', error="invalid_token"' if given else "")
+        challenge = 'Bearer realm="vault-memory"' + (
+            ', error="invalid_token"' if given else ""
+        )
         return refusal(
             401,
             "unauthorised",
@@ -118,7 +129,9 @@ class Doorkeeper:
             {"www-authenticate": challenge},
         )
 
-    async def _body(self, scope: Scope, receive: Receive, take: Callable[[int], bool]) -> bytes | Response:
+    async def _body(
+        self, scope: Scope, receive: Receive, take: Callable[[int], bool]
+    ) -> bytes | Response:
         """All of it, so that no call begins before it is known to be whole and not too long."""
         told = Headers(scope=scope).get("content-length", "0")
         longest = self._longest
@@ -140,7 +153,9 @@ class Doorkeeper:
                 if not message.get("more_body"):
                     return _too_long(longest) if too_long else bytes(body)
             return _too_long(longest)
-        return refusal(408, "too_slow", "the request did not arrive in time", "send it again")
+        return refusal(
+            408, "too_slow", "the request did not arrive in time", "send it again"
+        )
 
 
 def _given(body: bytes, receive: Receive) -> Receive:
@@ -156,16 +171,30 @@ def _given(body: bytes, receive: Receive) -> Receive:
 
 
 def _too_often(wait: int) -> Response:
-    hint = f"ask again in {wait} s; `serve.requests_per_minute` says how often a token may"
-    return refusal(429, "too_often", "that is asked too often", hint, {"retry-after": str(wait)})
+    hint = (
+        f"ask again in {wait} s; `serve.requests_per_minute` says how often a token may"
+    )
+    return refusal(
+        429, "too_often", "that is asked too often", hint, {"retry-after": str(wait)}
+    )
 
 
 def _busy() -> Response:
     return refusal(
-        503, "busy", "too much is being sent at once", "try again later", {"connection": "close", "retry-after": "1"}
+        503,
+        "busy",
+        "too much is being sent at once",
+        "try again later",
+        {"connection": "close", "retry-after": "1"},
     )
 
 
 def _too_long(longest: int) -> Response:
     hint = "`serve.max_body_bytes` says how long it may be"
-    return refusal(413, "too_long", f"a request has {longest} bytes at most", hint, {"connection": "close"})
+    return refusal(
+        413,
+        "too_long",
+        f"a request has {longest} bytes at most",
+        hint,
+        {"connection": "close"},
+    )

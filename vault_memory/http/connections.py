@@ -54,7 +54,11 @@ class Connection(H11Protocol):
     @property
     def open_connections(self) -> "list[Connection]":
         """All of this server, this one included."""
-        return [connection for connection in self.connections if isinstance(connection, Connection)]
+        return [
+            connection
+            for connection in self.connections
+            if isinstance(connection, Connection)
+        ]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -62,7 +66,9 @@ class Connection(H11Protocol):
         transport.max_size = LONGEST_READ  # type: ignore[attr-defined]
         self._watch()
         if not self._has_place():
-            self._refuse(503, "busy", "too many connections are open", "try again later")
+            self._refuse(
+                503, "busy", "too many connections are open", "try again later"
+            )
 
     def connection_lost(self, exc: Exception | None) -> None:
         _cancel(self._deadline)
@@ -101,27 +107,37 @@ class Connection(H11Protocol):
         self._awaited = state
         _cancel(self._deadline)
         if state is h11.IDLE:
-            self._deadline = self.loop.call_later(self._limits.head_seconds, self._head_is_late)
+            self._deadline = self.loop.call_later(
+                self._limits.head_seconds, self._head_is_late
+            )
         elif state is h11.SEND_BODY:
             self._deadline = self.loop.call_later(self._limits.body_seconds, self.drop)
 
     def _head_is_late(self) -> None:
         if self.conn.trailing_data[0] and self.conn.our_state is h11.IDLE:
-            self._refuse(408, "too_slow", "the request did not arrive in time", "send it again")
+            self._refuse(
+                408, "too_slow", "the request did not arrive in time", "send it again"
+            )
         else:
             self.drop()
 
     def _has_place(self) -> bool:
         """Whether it may stay. Where the limit is reached, another connection goes, if one can."""
-        others = [connection for connection in self.open_connections if connection is not self]
-        same = [connection for connection in others if connection.address == self.address]
+        others = [
+            connection for connection in self.open_connections if connection is not self
+        ]
+        same = [
+            connection for connection in others if connection.address == self.address
+        ]
         if self.address and len(same) >= self._limits.most_of_address:
             return drop_some(same)
         return len(others) < self._limits.most or drop_some(others)
 
     def _refuse(self, status: int, code: str, message: str, hint: str) -> None:
         """An answer to a request that is not read."""
-        body = json.dumps({"error": {"code": code, "message": message, "hint": hint}}).encode()
+        body = json.dumps(
+            {"error": {"code": code, "message": message, "hint": hint}}
+        ).encode()
         headers = [
             ("content-type", "application/json"),
             ("content-length", str(len(body))),
@@ -141,7 +157,9 @@ def drop_some(connections: Iterable[Connection], most: int = 1) -> bool:
 
     Strangers go before those with a good token, then those of the address that has the most, then the oldest.
     """
-    candidates = [connection for connection in connections if connection.can_be_dropped()]
+    candidates = [
+        connection for connection in connections if connection.can_be_dropped()
+    ]
     counts = Counter(connection.address for connection in candidates)
     candidates.sort(key=lambda one: (one.trusted, -counts[one.address], one.since))
     for connection in candidates[:most]:

@@ -20,26 +20,38 @@ def search(memory: VaultMemory, caller: Caller, asked: request_models.Search) ->
 
     given = _given(asked)
     query = given.pop("query")
-    found = query_or_local.search(memory, query, scopes=caller.reads(memory.layout), arguments=given)
+    found = query_or_local.search(
+        memory, query, scopes=caller.reads(memory.layout), arguments=given
+    )
     return _shown(memory, caller, found)
 
 
-def context(memory: VaultMemory, caller: Caller, asked: request_models.Context) -> Answer:
+def context(
+    memory: VaultMemory, caller: Caller, asked: request_models.Context
+) -> Answer:
     from vault_memory.daemon import query_or_local
 
     given = _given(asked)
     prompt, given["private"] = given.pop("prompt"), caller.private
-    found = query_or_local.context(memory, prompt, scopes=caller.reads(memory.layout), arguments=given)
+    found = query_or_local.context(
+        memory, prompt, scopes=caller.reads(memory.layout), arguments=given
+    )
     return _shown(memory, caller, found)
 
 
 def turns(memory: VaultMemory, caller: Caller, asked: request_models.Turn) -> Answer:
     given = _given(asked)
-    return json_contract.of_recorded(memory.record_turn(user=caller.user, channel=caller.channel or None, **given))
+    return json_contract.of_recorded(
+        memory.record_turn(user=caller.user, channel=caller.channel or None, **given)
+    )
 
 
-def end_session(memory: VaultMemory, caller: Caller, asked: request_models.Session) -> Answer:
-    ended = memory.end_session(asked.session, user=caller.user, channel=caller.channel or None)
+def end_session(
+    memory: VaultMemory, caller: Caller, asked: request_models.Session
+) -> Answer:
+    ended = memory.end_session(
+        asked.session, user=caller.user, channel=caller.channel or None
+    )
     return json_contract.of_ended(ended)
 
 
@@ -54,21 +66,35 @@ def note(memory: VaultMemory, caller: Caller, asked: request_models.Note) -> Ans
     return json_contract.of_note(memory.read(path))
 
 
-def remember(memory: VaultMemory, caller: Caller, asked: request_models.Remember) -> Answer:
-    return asdict(memory.remember(asked.text, scope=caller.scopes(memory.layout)[0], source="tool"))
+def remember(
+    memory: VaultMemory, caller: Caller, asked: request_models.Remember
+) -> Answer:
+    return asdict(
+        memory.remember(
+            asked.text, scope=caller.scopes(memory.layout)[0], source="tool"
+        )
+    )
 
 
 def facts(memory: VaultMemory, caller: Caller, asked: request_models.Facts) -> Answer:
     from vault_memory.api import facts_json
 
-    return facts_json.of_facts(memory.facts(scopes=caller.reads(memory.layout), entity=asked.entity))
+    return facts_json.of_facts(
+        memory.facts(scopes=caller.reads(memory.layout), entity=asked.entity)
+    )
 
 
 def _shown(memory: VaultMemory, caller: Caller, found: Answer) -> Answer:
     """Without the names of others' notes, and of folders of the machine."""
     answer = caller.shown(found, memory.layout)
     freshness = answer["freshness"]
-    return {**answer, "freshness": {**freshness, "reason": placeless(freshness["reason"], folders_of(memory))}}
+    return {
+        **answer,
+        "freshness": {
+            **freshness,
+            "reason": placeless(freshness["reason"], folders_of(memory)),
+        },
+    }
 
 
 def _given(asked: Any) -> dict[str, Any]:

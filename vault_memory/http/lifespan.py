@@ -18,7 +18,11 @@ async def awake(app: ASGIApp) -> AsyncIterator[None]:
 
     async def live() -> None:
         try:
-            await app({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, told.get, heard.put)
+            await app(
+                {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}},
+                told.get,
+                heard.put,
+            )
         finally:
             await heard.put({"type": "over"})
 
@@ -29,7 +33,9 @@ async def awake(app: ASGIApp) -> AsyncIterator[None]:
         if first["type"] != STARTED:
             await life  # its own error, when it failed by one
             if first["type"] != "over":
-                raise RuntimeError(first.get("message") or "a mounted app did not start")
+                raise RuntimeError(
+                    first.get("message") or "a mounted app did not start"
+                )
         yield
         if not life.done():
             await told.put({"type": "lifespan.shutdown"})

@@ -29,10 +29,14 @@ class CannotListen(ConfigError):
 def at_address(host: str, port: int) -> socket.socket:
     """Listens on an address; port 0 takes any that is free. Raises CannotListen."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        )[0]
         listening = socket.socket(family, kind, protocol)
     except (OSError, OverflowError, UnicodeError) as error:
-        raise CannotListen(f"`{host}:{port}` is no address: {error}", hint="see `serve.host`") from None
+        raise CannotListen(
+            f"`{host}:{port}` is no address: {error}", hint="see `serve.host`"
+        ) from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
@@ -40,7 +44,8 @@ def at_address(host: str, port: int) -> socket.socket:
     except OSError as error:
         listening.close()
         raise CannotListen(
-            f"nothing can listen on {host}:{port}: {error.strerror}", hint="take another with `--host` and `--port`"
+            f"nothing can listen on {host}:{port}: {error.strerror}",
+            hint="take another with `--host` and `--port`",
         ) from None
     return listening
 
@@ -48,7 +53,9 @@ def at_address(host: str, port: int) -> socket.socket:
 def at_socket(path: Path) -> socket.socket:
     """Listens on a Unix socket that only its owner can open. Raises CannotListen, Locked."""
     if len(os.fsencode(path)) > LONGEST_NAME:
-        raise CannotListen(f"`{path}` is too long for the name of a socket", hint="take a shorter one")
+        raise CannotListen(
+            f"`{path}` is too long for the name of a socket", hint="take a shorter one"
+        )
     _make_room(path)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
@@ -57,7 +64,9 @@ def at_socket(path: Path) -> socket.socket:
         listening.listen(128)
     except OSError as error:
         listening.close()
-        raise CannotListen(f"`{path}` cannot be made: {error.strerror}", hint="see `serve.socket`") from None
+        raise CannotListen(
+            f"`{path}` cannot be made: {error.strerror}", hint="see `serve.socket`"
+        ) from None
     finally:
         os.umask(before)
     return listening
@@ -67,7 +76,9 @@ def _make_room(path: Path) -> None:
     """A socket on which nobody listens any more is taken away, and nothing else."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            raise CannotListen(f"`{path}` is there, and is no socket", hint="take another name")
+            raise CannotListen(
+                f"`{path}` is there, and is no socket", hint="take another name"
+            )
     except FileNotFoundError:
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
@@ -76,41 +87,65 @@ def _make_room(path: Path) -> None:
         except OSError:
             path.unlink(missing_ok=True)
             return
-    raise Locked(f"somebody listens on `{path}` already", hint="stop that one, or take another name")
+    raise Locked(
+        f"somebody listens on `{path}` already",
+        hint="stop that one, or take another name",
+    )
 
 
 class Server(uvicorn.Server):
     """uvicorn with limits for connections."""
 
-    def __init__(self, app: ASGIApp, *, limits: Limits | None = None, ready: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        limits: Limits | None = None,
+        ready: Callable[[], None] = lambda: None,
+    ) -> None:
         self._limits = limits or limits_of_process()
         self._ready = ready
         quieten()
         super().__init__(
             uvicorn.Config(
-                app, log_config=None, access_log=False, server_header=False, proxy_headers=False, ws="none",
-                lifespan="on", loop="asyncio", http=H11Protocol, h11_max_incomplete_event_size=LONGEST_HEAD,
+                app,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                ws="none",
+                lifespan="on",
+                loop="asyncio",
+                http=H11Protocol,
+                h11_max_incomplete_event_size=LONGEST_HEAD,
                 timeout_graceful_shutdown=GRACE_SECONDS,
             )
-        )  # fmt: skip
+        )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup([])  # it starts the app; the sockets are read below
         if not self.started:
             return
         for listening in sockets or []:
-            acceptor = Acceptor(listening, self._connection, self._limits, self.connections)
+            acceptor = Acceptor(
+                listening, self._connection, self._limits, self.connections
+            )
             self.servers.append(acceptor)  # type: ignore[arg-type]
         self._ready()
 
     def _connection(self) -> Connection:
         return Connection(
-            config=self.config, server_state=self.server_state, app_state=self.lifespan.state, limits=self._limits
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+            limits=self._limits,
         )
 
     def connections(self) -> list[Connection]:
         """All that are open."""
-        return [one for one in self.server_state.connections if isinstance(one, Connection)]
+        return [
+            one for one in self.server_state.connections if isinstance(one, Connection)
+        ]
 
 
 def listen(app: ASGIApp, listening: socket.socket, ready: Callable[[], None]) -> None:
@@ -121,7 +156,9 @@ def listen(app: ASGIApp, listening: socket.socket, ready: Callable[[], None]) ->
         server.should_exit = True
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end)  # before it runs; then it catches them by itself, and gives them on at its end
+        signal.signal(
+            number, end
+        )  # before it runs; then it catches them by itself, and gives them on at its end
     name = listening.getsockname()
     try:
         server.run(sockets=[listening])

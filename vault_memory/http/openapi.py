@@ -35,16 +35,24 @@ ABOUT = (
 def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """OpenAPI 3.1."""
     takes = {endpoint.takes for endpoint in endpoints if endpoint.method == "POST"}
-    _, bodies = msgspec.json.schema_components(takes, ref_template="#/components/schemas/{name}")
+    _, bodies = msgspec.json.schema_components(
+        takes, ref_template="#/components/schemas/{name}"
+    )
     paths: dict[str, Any] = {
         "/healthz": {"get": _open("health", "Whether it is there", "Health")},
         "/openapi.json": {"get": _open("document", "The OpenAPI document", None)},
     }
     for endpoint in endpoints:
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(
+            endpoint
+        )
     return {
         "openapi": "3.1.0",
-        "info": {"title": "vault-memory", "version": version("vault-memory"), "description": ABOUT},
+        "info": {
+            "title": "vault-memory",
+            "version": version("vault-memory"),
+            "description": ABOUT,
+        },
         "paths": paths,
         "components": {
             "schemas": ANSWERS | bodies,
@@ -53,20 +61,27 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
                 str(status): {
                     "description": meaning,
                     "content": {"application/json": {"schema": ref("Error")}},
-                    **({"headers": {"Retry-After": {"schema": {"type": "integer"}}}} if status == 429 else {}),
+                    **(
+                        {"headers": {"Retry-After": {"schema": {"type": "integer"}}}}
+                        if status == 429
+                        else {}
+                    ),
                 }
                 for status, meaning in REFUSALS.items()
             },
         },
         "security": [{"token": []}],
-    }  # fmt: skip
+    }
 
 
 def _operation(endpoint: Endpoint) -> Schema:
     said: Schema = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
-        "responses": {"200": _answer(endpoint.summary, ref(endpoint.gives)), **_refusals(set(REFUSALS))},
+        "responses": {
+            "200": _answer(endpoint.summary, ref(endpoint.gives)),
+            **_refusals(set(REFUSALS)),
+        },
     }
     if endpoint.method == "POST":
         content = {"application/json": {"schema": ref(endpoint.takes.__name__)}}
@@ -77,21 +92,36 @@ def _operation(endpoint: Endpoint) -> Schema:
 
 
 def _parameters(endpoint: Endpoint) -> list[Schema]:
-    schema = msgspec.json.schema_components([endpoint.takes])[1][endpoint.takes.__name__]
+    schema = msgspec.json.schema_components([endpoint.takes])[1][
+        endpoint.takes.__name__
+    ]
     found = []
     for name, kind in schema["properties"].items():
         in_path = f"{{{name}}}" in endpoint.path
         kinds = [one for one in kind.pop("anyOf", [kind]) if one.get("type") != "null"]
-        described = {"description": kind.pop("description")} if "description" in kind else {}
+        described = (
+            {"description": kind.pop("description")} if "description" in kind else {}
+        )
         found.append(
-            {"name": name, "in": "path" if in_path else "query", "required": in_path, "schema": kinds[0]} | described
+            {
+                "name": name,
+                "in": "path" if in_path else "query",
+                "required": in_path,
+                "schema": kinds[0],
+            }
+            | described
         )
     return found
 
 
 def _open(name: str, summary: str, gives: str | None) -> Schema:
     answer = _answer(summary, ref(gives) if gives else {"type": "object"})
-    return {"operationId": name, "summary": summary, "security": [], "responses": {"200": answer, **_refusals(OPEN)}}
+    return {
+        "operationId": name,
+        "summary": summary,
+        "security": [],
+        "responses": {"200": answer, **_refusals(OPEN)},
+    }
 
 
 def _answer(meaning: str, schema: Schema) -> Schema:

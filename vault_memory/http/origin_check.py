@@ -15,7 +15,9 @@ BODILESS = ("GET", "HEAD")
 class Gate:
     """Against pages that let a name of theirs point at this machine, and against pages that post here blindly."""
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str], origins: Iterable[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, hosts: Iterable[str], origins: Iterable[str]
+    ) -> None:
         self._app = app
         self._hosts = {*LOOPBACK_HOSTS, *(host_name(host) for host in hosts)}
         self._origins = {origin.rstrip("/").lower() for origin in origins}
@@ -31,8 +33,12 @@ class Gate:
         headers = Headers(scope=scope)
         if host_name(headers.get("host", "")) not in self._hosts:
             hint = "`serve.allowed_hosts` lists the names under which it may be asked"
-            return refusal(421, "wrong_host", "this is not the host that was asked", hint)
-        if any(origin.lower() not in self._origins for origin in headers.getlist("origin")):
+            return refusal(
+                421, "wrong_host", "this is not the host that was asked", hint
+            )
+        if any(
+            origin.lower() not in self._origins for origin in headers.getlist("origin")
+        ):
             hint = "`serve.allowed_origins` lists the pages that may"
             return refusal(403, "wrong_origin", "this page may not ask here", hint)
         return _misframed(scope["method"], headers) or self._app
@@ -47,7 +53,9 @@ def _misframed(method: str, headers: Headers) -> ASGIApp | None:
         message = f"a {method} request has no body"
     else:
         return None
-    return refusal(400, "wrong_framing", message, "send it again without", {"connection": "close"})
+    return refusal(
+        400, "wrong_framing", message, "send it again without", {"connection": "close"}
+    )
 
 
 def host_name(host: str) -> str:

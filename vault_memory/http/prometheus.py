@@ -45,20 +45,38 @@ class Requests:
         )
         times = []
         for path, (count, seconds) in sorted(self._seconds.items()):
-            times += [Sample(seconds, {"path": path}, "_sum"), Sample(count, {"path": path}, "_count")]
+            times += [
+                Sample(seconds, {"path": path}, "_sum"),
+                Sample(count, {"path": path}, "_count"),
+            ]
         return [
-            Family("http_requests_total", "counter", "Requests that were answered", by_status),
-            Family("http_request_seconds", "summary", "How long their answers took", tuple(times)),
+            Family(
+                "http_requests_total",
+                "counter",
+                "Requests that were answered",
+                by_status,
+            ),
+            Family(
+                "http_request_seconds",
+                "summary",
+                "How long their answers took",
+                tuple(times),
+            ),
         ]
 
 
 class Counting:
     """Stands before the gate, so that those who are sent away are counted, too."""
 
-    def __init__(self, app: ASGIApp, requests: Requests, paths: Collection[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, requests: Requests, paths: Collection[str]
+    ) -> None:
         self._app, self._requests = app, requests
         self._exact = {path for path in paths if "{" not in path}
-        self._below = sorted({path.partition("{")[0]: path for path in paths if "{" in path}.items(), reverse=True)
+        self._below = sorted(
+            {path.partition("{")[0]: path for path in paths if "{" in path}.items(),
+            reverse=True,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -76,29 +94,49 @@ class Counting:
             await self._app(scope, receive, told)
         finally:
             method = scope["method"] if scope["method"] in METHODS else "other"
-            self._requests.took(self._known(scope["path"]), method, status, time.perf_counter() - began)
+            self._requests.took(
+                self._known(scope["path"]), method, status, time.perf_counter() - began
+            )
 
     def _known(self, path: str) -> str:
         """The path as the table of routes has it: what stands in it is nobody's business, and there is no end of it."""
         if path in self._exact:
             return path
-        return next((known for start, known in self._below if path.startswith(start)), "other")
+        return next(
+            (known for start, known in self._below if path.startswith(start)), "other"
+        )
 
 
-def metrics_route(memory: VaultMemory, requests: Requests, token_file: str, *, for_local: bool) -> list[Route]:
+def metrics_route(
+    memory: VaultMemory, requests: Requests, token_file: str, *, for_local: bool
+) -> list[Route]:
     """The route, with a door of its own; none when nobody could pass. Raises TokenUnsafe."""
     setting = "serve.metrics_token_file"
-    token = token_in(Path(token_file).expanduser(), setting, memory.root) if token_file else ""
+    token = (
+        token_in(Path(token_file).expanduser(), setting, memory.root)
+        if token_file
+        else ""
+    )
     if not token and not for_local:
         return []
     metrics = Metrics(memory, lambda: _vitals(memory))
 
     async def answer(request: Request) -> Response:
-        if not _may(request.headers.getlist("authorization"), token, for_local=for_local):
+        if not _may(
+            request.headers.getlist("authorization"), token, for_local=for_local
+        ):
             hint = f"send the token of `{setting}` as `Authorization: Bearer TOKEN`"
-            return refusal(401, "unauthorised", "the numbers have a token of their own", hint, CHALLENGE)
+            return refusal(
+                401,
+                "unauthorised",
+                "the numbers have a token of their own",
+                hint,
+                CHALLENGE,
+            )
         families = await anyio.to_thread.run_sync(metrics.families)
-        return Response(as_text([*families, *requests.families()]), 200, HEADERS, FORMAT)
+        return Response(
+            as_text([*families, *requests.families()]), 200, HEADERS, FORMAT
+        )
 
     return [Route(PATH, answer, methods=["GET"])]
 

@@ -13,7 +13,9 @@ def ref(name: str, among: str = "schemas") -> Schema:
     return {"$ref": f"#/components/{among}/{name}"}
 
 
-def thing(required: str, optional: Schema | None = None, /, **properties: Schema) -> Schema:
+def thing(
+    required: str, optional: Schema | None = None, /, **properties: Schema
+) -> Schema:
     """An object; keys may be added in later versions, so others are no error. `required` are texts, by name."""
     texts: Schema = {name: {"type": "string"} for name in required.split()}
     return {
@@ -32,13 +34,24 @@ ANSWERS: dict[str, Schema] = {
     "Health": thing("", ok={"const": True}),
     "Freshness": thing(
         "reason",
-        stale_files=TEXTS | {"description": "Notes of yours that are newer on disk than what was searched"},
+        stale_files=TEXTS
+        | {
+            "description": "Notes of yours that are newer on disk than what was searched"
+        },
         semantic={"enum": ["ready", "warming", "off"]},
     ),
     "Hit": thing(
         "note heading scope kind text",
-        {"why": thing("", terms={"type": "object"}, arms={"type": "object"}), "pending": {"type": "boolean"}},
-        lines={"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 2, "maxItems": 2},
+        {
+            "why": thing("", terms={"type": "object"}, arms={"type": "object"}),
+            "pending": {"type": "boolean"},
+        },
+        lines={
+            "type": "array",
+            "items": {"type": "integer", "minimum": 1},
+            "minItems": 2,
+            "maxItems": 2,
+        },
         date=DAY,
         score={"type": "number"},
     ),
@@ -54,14 +67,25 @@ ANSWERS: dict[str, Schema] = {
         cut=several(thing("kind reason")),
         freshness=ref("Freshness"),
     ),
-    "Recorded": thing("", id={"type": ["string", "null"]}, note={"type": ["string", "null"]}),
+    "Recorded": thing(
+        "", id={"type": ["string", "null"]}, note={"type": ["string", "null"]}
+    ),
     "Ended": thing("", committed=TEXTS, held=TEXTS, dropped=TEXTS),
     "Notes": thing(
         "",
-        notes=several(thing("note scope kind", revision=REVISION, bytes={"type": "integer", "minimum": 0})),
+        notes=several(
+            thing(
+                "note scope kind",
+                revision=REVISION,
+                bytes={"type": "integer", "minimum": 0},
+            )
+        ),
     ),
     "NoteText": thing("note text", revision=REVISION, sections=TEXTS),
-    "Remembered": thing("id note reason", outcome={"enum": ["added", "duplicate", "proposed", "refused", "pending"]}),
+    "Remembered": thing(
+        "id note reason",
+        outcome={"enum": ["added", "duplicate", "proposed", "refused", "pending"]},
+    ),
     "Known": thing(
         "",
         facts=several(

@@ -21,30 +21,58 @@ HINTS = {"note_not_found": "`GET /v1/notes` lists them"}
 """By code: the next step, where the hint of an error is for a command line"""
 
 
-def reply(answer: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def reply(
+    answer: Mapping[str, Any],
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
     """One JSON object. Letters beyond ASCII are escaped: a name of a file need not be UTF-8."""
     body = json.dumps(answer, allow_nan=False).encode("ascii")
     return Response(body, status, {**HEADERS, **(headers or {})}, "application/json")
 
 
-def refusal(status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None) -> Response:
+def refusal(
+    status: int,
+    code: str,
+    message: str,
+    hint: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> Response:
     """An error of this face's own."""
-    return reply({"error": {"code": code, "message": message, "hint": hint}}, status, headers)
+    return reply(
+        {"error": {"code": code, "message": message, "hint": hint}}, status, headers
+    )
 
 
 def failure(error: VaultMemoryError, memory: VaultMemory) -> Response:
     """An error of a call, without the places of the machine."""
     from vault_memory.daemon.client import DaemonRefused
 
-    status = STATUS.get(error.exit_code, 500) if isinstance(error, DaemonRefused) else error.http_status
+    status = (
+        STATUS.get(error.exit_code, 500)
+        if isinstance(error, DaemonRefused)
+        else error.http_status
+    )
     folders = folders_of(memory)
-    told = hidden(error.as_json() | {"hint": HINTS.get(error.code, error.hint)}, folders)
-    if status >= 500:  # of what is wrong with the machine, its owner reads the rest in the log
+    told = hidden(
+        error.as_json() | {"hint": HINTS.get(error.code, error.hint)}, folders
+    )
+    if (
+        status >= 500
+    ):  # of what is wrong with the machine, its owner reads the rest in the log
         logger.warning("%s: %s", error.code, error)
-        told |= {"message": placeless(error.message, folders), "hint": placeless(error.hint, folders)}
+        told |= {
+            "message": placeless(error.message, folders),
+            "hint": placeless(error.hint, folders),
+        }
     return reply({"error": told}, status)
 
 
 def broken() -> Response:
     """An error that should not be; what it was stands in the log."""
-    return refusal(500, "internal", "this failed, which is a bug", "the log of the server says where")
+    return refusal(
+        500,
+        "internal",
+        "this failed, which is a bug",
+        "the log of the server says where",
+    )

@@ -34,27 +34,85 @@ class Endpoint:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/v1/context", "context", "The memory block for a prompt",
-             http_handlers.context, request_models.Context, "ContextBlock"),
-    Endpoint("POST", "/v1/search", "search", "Find the lines that answer a question",
-             http_handlers.search, request_models.Search, "Found"),
-    Endpoint("POST", "/v1/turns", "record_turn", "Record what was said; search finds it at once",
-             http_handlers.turns, request_models.Turn, "Recorded"),
-    Endpoint("POST", "/v1/sessions/end", "end_session", "Say that a conversation is over",
-             http_handlers.end_session, request_models.Session, "Ended"),
-    Endpoint("POST", "/v1/remember", "remember", "Keep a text for good, at once",
-             http_handlers.remember, request_models.Remember, "Remembered"),
-    Endpoint("GET", "/v1/notes", "list_notes", "List the notes that search reads",
-             http_handlers.notes, request_models.Nothing, "Notes"),
-    Endpoint("GET", "/v1/notes/{note}", "read_note", "One note as it is now, with its revision",
-             http_handlers.note, request_models.Note, "NoteText"),
-    Endpoint("GET", "/v1/facts", "list_facts", "List the facts that hold now",
-             http_handlers.facts, request_models.Facts, "Known"),
-)  # fmt: skip
+    Endpoint(
+        "POST",
+        "/v1/context",
+        "context",
+        "The memory block for a prompt",
+        http_handlers.context,
+        request_models.Context,
+        "ContextBlock",
+    ),
+    Endpoint(
+        "POST",
+        "/v1/search",
+        "search",
+        "Find the lines that answer a question",
+        http_handlers.search,
+        request_models.Search,
+        "Found",
+    ),
+    Endpoint(
+        "POST",
+        "/v1/turns",
+        "record_turn",
+        "Record what was said; search finds it at once",
+        http_handlers.turns,
+        request_models.Turn,
+        "Recorded",
+    ),
+    Endpoint(
+        "POST",
+        "/v1/sessions/end",
+        "end_session",
+        "Say that a conversation is over",
+        http_handlers.end_session,
+        request_models.Session,
+        "Ended",
+    ),
+    Endpoint(
+        "POST",
+        "/v1/remember",
+        "remember",
+        "Keep a text for good, at once",
+        http_handlers.remember,
+        request_models.Remember,
+        "Remembered",
+    ),
+    Endpoint(
+        "GET",
+        "/v1/notes",
+        "list_notes",
+        "List the notes that search reads",
+        http_handlers.notes,
+        request_models.Nothing,
+        "Notes",
+    ),
+    Endpoint(
+        "GET",
+        "/v1/notes/{note}",
+        "read_note",
+        "One note as it is now, with its revision",
+        http_handlers.note,
+        request_models.Note,
+        "NoteText",
+    ),
+    Endpoint(
+        "GET",
+        "/v1/facts",
+        "list_facts",
+        "List the facts that hold now",
+        http_handlers.facts,
+        request_models.Facts,
+        "Known",
+    ),
+)
 """All that need a token"""
 
 
-def with_own_door(memory: VaultMemory, serve: Serve, requests: Requests, *, for_local: bool) -> list[Route]:
+def with_own_door(
+    memory: VaultMemory, serve: Serve, requests: Requests, *, for_local: bool
+) -> list[Route]:
     """The paths that need no token of ours: they are open, or have a door of their own, which they bring along.
 
     The gate stands before them, too, and so does the limit of a body. They are named by exact paths. `for_local`:

@@ -41,7 +41,10 @@ def talk_routes(memory: VaultMemory, settings: Settings) -> list[Route]:
     """The route, when a secret is configured. Raises TalkSecretUnsafe, RoomUnknown."""
     if not settings.secret_file:
         return []
-    secret, talk = _secret(Path(settings.secret_file).expanduser(), memory.root), Talk(memory, settings)
+    secret, talk = (
+        _secret(Path(settings.secret_file).expanduser(), memory.root),
+        Talk(memory, settings),
+    )
 
     async def hear(request: Request) -> Response:
         body = await request.body()
@@ -52,7 +55,11 @@ def talk_routes(memory: VaultMemory, settings: Settings) -> list[Route]:
         except Garbled as error:
             logger.warning("Talk sent what is not understood: %s", error)
             return refusal(400, "garbled", "this is none of the things that Talk sends")
-        return await anyio.to_thread.run_sync(_done, memory, talk, event) if event else reply({"ok": True})
+        return (
+            await anyio.to_thread.run_sync(_done, memory, talk, event)
+            if event
+            else reply({"ok": True})
+        )
 
     return [Route(PATH, hear, methods=["POST"])]
 
@@ -63,7 +70,9 @@ def _done(memory: VaultMemory, talk: Talk, event: Said | Reacted) -> Response:
             logger.info("a message of Talk: %s", talk.record(event))
         elif talk.react(event):
             logger.info("a message of Talk was taken back")
-    except UsageError as error:  # what was said cannot be recorded, and that will not change
+    except (
+        UsageError
+    ) as error:  # what was said cannot be recorded, and that will not change
         logger.warning("a message of Talk is not recorded: %s", error)
     except VaultMemoryError as error:
         return failure(error, memory)
@@ -76,15 +85,28 @@ def _done(memory: VaultMemory, talk: Talk, event: Said | Reacted) -> Response:
     return reply({"ok": True})
 
 
-def _refusal(headers: Headers, body: bytes, secret: bytes, backend: str) -> Response | None:
+def _refusal(
+    headers: Headers, body: bytes, secret: bytes, backend: str
+) -> Response | None:
     """None when the request was signed with the secret, and says that it is of the right server."""
-    random, signature = _only(headers, "x-nextcloud-talk-random"), _only(headers, "x-nextcloud-talk-signature")
-    right = hmac.new(secret, random.encode("latin-1") + body, hashlib.sha256).hexdigest()
+    random, signature = (
+        _only(headers, "x-nextcloud-talk-random"),
+        _only(headers, "x-nextcloud-talk-signature"),
+    )
+    right = hmac.new(
+        secret, random.encode("latin-1") + body, hashlib.sha256
+    ).hexdigest()
     given = signature.strip().lower().encode("latin-1")
     if not hmac.compare_digest(right.encode(), given) or len(random) not in RANDOM:
-        return refusal(401, "unauthorised", "this is not signed with the secret of `talk.secret_file`")
+        return refusal(
+            401,
+            "unauthorised",
+            "this is not signed with the secret of `talk.secret_file`",
+        )
     if backend and _same(backend) != _same(_only(headers, "x-nextcloud-talk-backend")):
-        return refusal(401, "unauthorised", "this is of another server than that of `talk.backend`")
+        return refusal(
+            401, "unauthorised", "this is of another server than that of `talk.backend`"
+        )
     return None
 
 
@@ -105,11 +127,20 @@ def _same(url: str) -> tuple[str, str, str]:
 
 def _secret(path: Path, root: Path) -> bytes:
     text = read_secret(
-        path, root, name="Talk secret file", setting="talk.secret_file", error=TalkSecretUnsafe,
+        path,
+        root,
+        name="Talk secret file",
+        setting="talk.secret_file",
+        error=TalkSecretUnsafe,
         hint="see `talk.secret_file`, or make one: `(umask 077; openssl rand -hex 32 > FILE)`",
-    ).strip("\r\n")  # fmt: skip
-    if len(text) < SHORTEST or not (text.isascii() and text.isprintable()) or " " in text:
+    ).strip("\r\n")
+    if (
+        len(text) < SHORTEST
+        or not (text.isascii() and text.isprintable())
+        or " " in text
+    ):
         raise TalkSecretUnsafe(
-            f"the secret in `{path}` is not one that Nextcloud takes", hint=f"one line of at least {SHORTEST} letters"
+            f"the secret in `{path}` is not one that Nextcloud takes",
+            hint=f"one line of at least {SHORTEST} letters",
         )
     return text.encode()

@@ -25,7 +25,9 @@ class Tokens:
     """Knows the bots by the digests of their tokens; the tokens themselves are not kept."""
 
     def __init__(self, callers: Mapping[str, Caller]) -> None:
-        self._callers = tuple((_digest(token), caller) for token, caller in callers.items())
+        self._callers = tuple(
+            (_digest(token), caller) for token, caller in callers.items()
+        )
 
     @classmethod
     def load(cls, tokens: Iterable[ServeToken], *, root: Path) -> Self:
@@ -61,7 +63,11 @@ class Tokens:
 
 def _caller(row: ServeToken, setting: str) -> Caller:
     names = (row.user, row.channel, *row.groups)
-    if not row.user or any(name != name.strip() or not name.isprintable() for name in names) or "" in row.groups:
+    if (
+        not row.user
+        or any(name != name.strip() or not name.isprintable() for name in names)
+        or "" in row.groups
+    ):
         raise TokenUnsafe(
             f"the token of `{setting}` opens nobody's notes",
             hint="name a person in `user`, and a channel and groups if it should open theirs",
@@ -72,11 +78,14 @@ def _caller(row: ServeToken, setting: str) -> Caller:
 def token_in(path: Path, setting: str, root: Path) -> str:
     """What a token file says; `setting` names it, `root` is the vault. Raises TokenUnsafe."""
     see = f"see `{setting}`, or {MAKE_ONE}"
-    text = read_secret(path, root, name="token file", setting=setting, error=TokenUnsafe, hint=see)
+    text = read_secret(
+        path, root, name="token file", setting=setting, error=TokenUnsafe, hint=see
+    )
     token = text.rstrip("\r\n")
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise TokenUnsafe(
-            f"the token in `{path}` has odd characters in it", hint="it is one line of letters and digits"
+            f"the token in `{path}` has odd characters in it",
+            hint="it is one line of letters and digits",
         )
     if len(token) < SHORTEST:
         raise TokenUnsafe(

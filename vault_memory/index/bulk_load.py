@@ -20,4 +20,6 @@ def bulk_load(connection: Connection) -> Iterator[None]:
 
 
 def _set(connection: Connection, options: tuple[tuple[str, int], ...]) -> None:
-    connection.executemany("INSERT INTO chunk_fts(chunk_fts, rank) VALUES (?, ?)", options)
+    connection.executemany(
+        "INSERT INTO chunk_fts(chunk_fts, rank) VALUES (?, ?)", options
+    )

@@ -25,10 +25,16 @@ class Delta(NamedTuple):
     removed: int = 0
 
     def __add__(self, other: "Delta") -> "Delta":  # type: ignore[override]
-        return Delta(self.added + other.added, self.kept + other.kept, self.removed + other.removed)
+        return Delta(
+            self.added + other.added,
+            self.kept + other.kept,
+            self.removed + other.removed,
+        )
 
 
-_Row = tuple[int, int, int, int, int, int, str | None, bytes, str, str, str, str, int | None]
+_Row = tuple[
+    int, int, int, int, int, int, str | None, bytes, str, str, str, str, int | None
+]
 """id, note, scope, ordinal, first line, last line, date, identity, heading path, who, topic, text, other scope"""
 _Same = tuple[bytes, str | None, str, str, int | None]
 _Twin = tuple[int, int, int, int]
@@ -50,7 +56,10 @@ def replace(
     `also`: of each chunk the scope it is in besides `scope`; empty when none is in another.
     `span`: where they differ from those that it has, when that is known.
     """
-    from vault_memory.markdown.chunking.chunk_text import embed_text, identity  # only here: a search needs none of it
+    from vault_memory.markdown.chunking.chunk_text import (  # only here: a search needs none of it
+        embed_text,
+        identity,
+    )
 
     old = {} if new else _occurrences(connection, note, span)
     next_id = _last_id(connection) + 1
@@ -61,7 +70,9 @@ def replace(
     if span:
         kept = start + len(chunks) - until
         _move(connection, note, span)
-    for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(chunks[start:until], start):
+    for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(
+        chunks[start:until], start
+    ):
         key = identity(embed_text(heading, who, body))
         day = own_date.isoformat() if own_date else date
         other = also[ordinal] if also else None
@@ -72,7 +83,23 @@ def replace(
                 moved.append((ordinal, first, last, id_))
             continue
         path = SEPARATOR.join(heading)
-        fresh.append((next_id + len(fresh), note, scope, ordinal, first, last, day, key, path, who, topic, body, other))
+        fresh.append(
+            (
+                next_id + len(fresh),
+                note,
+                scope,
+                ordinal,
+                first,
+                last,
+                day,
+                key,
+                path,
+                who,
+                topic,
+                body,
+                other,
+            )
+        )
     gone = [(twin[0],) for twins in old.values() for twin in twins]
     _write(connection, fresh, moved, gone)
     return Delta(added=len(fresh), kept=kept, removed=len(gone))
@@ -89,7 +116,11 @@ class Change(NamedTuple):
 
 
 def compare(
-    connection: Connection, note: int, chunks: "Sequence[Chunk]", date: str | None, also: Sequence[int | None]
+    connection: Connection,
+    note: int,
+    chunks: "Sequence[Chunk]",
+    date: str | None,
+    also: Sequence[int | None],
 ) -> Change:
     """What has to be written so that the rows of `note` are `chunks`. Changes nothing."""
     from vault_memory.markdown.chunking.chunk_text import embed_text, identity
@@ -97,7 +128,9 @@ def compare(
     old = _occurrences(connection, note, None)
     added: list[tuple[object, ...]] = []
     moved: list[_Twin] = []
-    for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(chunks):
+    for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(
+        chunks
+    ):
         key = identity(embed_text(heading, who, body))
         day = own_date.isoformat() if own_date else date
         other = also[ordinal] if also else None
@@ -106,15 +139,35 @@ def compare(
             if place != [ordinal, first, last]:
                 moved.append((ordinal, first, last, id_))
         else:
-            added.append((ordinal, first, last, day, key, SEPARATOR.join(heading), who, topic, body, other))
+            added.append(
+                (
+                    ordinal,
+                    first,
+                    last,
+                    day,
+                    key,
+                    SEPARATOR.join(heading),
+                    who,
+                    topic,
+                    body,
+                    other,
+                )
+            )
     gone = [(twin[0],) for twins in old.values() for twin in twins]
     return Change(added, moved, gone, len(chunks) - len(added))
 
 
-def add(connection: Connection, note: int, scope: int, rows: "Sequence[tuple[object, ...]]") -> None:
+def add(
+    connection: Connection, note: int, scope: int, rows: "Sequence[tuple[object, ...]]"
+) -> None:
     """Write rows that `compare` gave."""
     next_id = _last_id(connection) + 1
-    _write(connection, [(next_id + place, note, scope, *row) for place, row in enumerate(rows)], [], [])  # type: ignore[misc]
+    _write(
+        connection,
+        [(next_id + place, note, scope, *row) for place, row in enumerate(rows)],  # type: ignore[misc]
+        [],
+        [],
+    )
 
 
 def move(connection: Connection, moved: "Sequence[_Twin]") -> None:
@@ -129,7 +182,10 @@ def remove(connection: Connection, ids: "Sequence[tuple[int]]") -> None:
 
 def last_ids(connection: Connection, note: int, most: int) -> list[tuple[int]]:
     """The ids of the last chunks of a note."""
-    rows = connection.execute("SELECT id FROM chunk WHERE note = ? ORDER BY ordinal DESC LIMIT ?", (note, most))
+    rows = connection.execute(
+        "SELECT id FROM chunk WHERE note = ? ORDER BY ordinal DESC LIMIT ?",
+        (note, most),
+    )
     return [(row[0],) for row in rows]
 
 
@@ -145,14 +201,18 @@ def append(
     from vault_memory.markdown.chunking.chunk_text import embed_text, identity
 
     next_id = _last_id(connection) + 1
-    row = connection.execute("SELECT max(ordinal) FROM chunk WHERE note = ?", (note,)).fetchone()
+    row = connection.execute(
+        "SELECT max(ordinal) FROM chunk WHERE note = ?", (note,)
+    ).fetchone()
     ordinal = 0 if row is None or row[0] is None else row[0] + 1
     fresh: list[_Row] = []
     for at, (body, heading, who, first, last, own_date, topic) in enumerate(chunks):
         key, path = identity(embed_text(heading, who, body)), SEPARATOR.join(heading)
         day = own_date.isoformat() if own_date else date
         place = (next_id + at, note, scope, ordinal + at, first, last)
-        fresh.append((*place, day, key, path, who, topic, body, also[at] if also else None))
+        fresh.append(
+            (*place, day, key, path, who, topic, body, also[at] if also else None)
+        )
     _write(connection, fresh, [], [])
     return Delta(added=len(fresh))
 
@@ -167,10 +227,16 @@ def _move(connection: Connection, note: int, span: Span) -> None:
         )
 
 
-def _occurrences(connection: Connection, note: int, span: Span | None) -> dict[_Same, list[_Twin]]:
+def _occurrences(
+    connection: Connection, note: int, span: Span | None
+) -> dict[_Same, list[_Twin]]:
     """The rows of a note, or of a span, by what makes two occurrences the same, the first occurrence last."""
     found: dict[_Same, list[_Twin]] = {}
-    within, bounds = ("", ()) if span is None else (" AND ordinal >= ? AND ordinal < ?", (span.first, span.last))
+    within, bounds = (
+        ("", ())
+        if span is None
+        else (" AND ordinal >= ? AND ordinal < ?", (span.first, span.last))
+    )
     rows = connection.execute(
         "SELECT identity, date, topic, text, also, id, ordinal, first_line, last_line FROM chunk"
         f" WHERE note = ?{within} ORDER BY ordinal DESC",
@@ -186,12 +252,26 @@ def _last_id(connection: Connection) -> int:
     return (row[0] or 0) if row else 0
 
 
-def _write(connection: Connection, fresh: list[_Row], moved: list[_Twin], gone: list[tuple[int]]) -> None:
+def _write(
+    connection: Connection,
+    fresh: list[_Row],
+    moved: list[_Twin],
+    gone: list[tuple[int]],
+) -> None:
     if gone:
         fts_writer.remove(connection, gone)
         connection.executemany("DELETE FROM chunk WHERE id = ?", gone)
     if moved:
-        connection.executemany("UPDATE chunk SET ordinal = ?, first_line = ?, last_line = ? WHERE id = ?", moved)
+        connection.executemany(
+            "UPDATE chunk SET ordinal = ?, first_line = ?, last_line = ? WHERE id = ?",
+            moved,
+        )
     if fresh:
-        connection.executemany("INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", fresh)
-        fts_writer.add(connection, fresh[0][0], [((row[2], row[12]), row[8], row[9], row[11]) for row in fresh])
+        connection.executemany(
+            "INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", fresh
+        )
+        fts_writer.add(
+            connection,
+            fresh[0][0],
+            [((row[2], row[12]), row[8], row[9], row[11]) for row in fresh],
+        )

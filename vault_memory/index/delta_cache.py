@@ -47,7 +47,11 @@ class DeltaCache:
         known = self._entries.get(entry.path)
         if known is None or known.held.revision != revision or entry.also or known.also:
             return None
-        same = (known.scope, known.kind, known.date) == (entry.scope, entry.kind, entry.date)
+        same = (known.scope, known.kind, known.date) == (
+            entry.scope,
+            entry.kind,
+            entry.date,
+        )
         return known if same else None
 
     def keep(self, entry: "Entry") -> None:
@@ -65,7 +69,10 @@ class DeltaCache:
 
 def span_of(old: Sequence[object], new: Sequence[object]) -> Span:
     """Where two lists differ."""
-    first, tail = _alike(old, new, _differ), _alike(reversed(old), reversed(new), _differ)
+    first, tail = (
+        _alike(old, new, _differ),
+        _alike(reversed(old), reversed(new), _differ),
+    )
     return _between(old, new, first, tail)
 
 
@@ -79,14 +86,18 @@ def chunk_span(old: "Sequence[Chunk]", new: "Sequence[Chunk]") -> Span:
     return _between(old, new, _alike(old, new), tail)._replace(lines=shift)
 
 
-def _between(old: Sequence[object], new: Sequence[object], first: int, tail: int) -> Span:
+def _between(
+    old: Sequence[object], new: Sequence[object], first: int, tail: int
+) -> Span:
     most = min(len(old), len(new))
     first = min(first, most)
     tail = min(tail, most - first)
     return Span(first, len(old) - tail, len(new) - tail)
 
 
-def _alike(one: Iterable[T], other: Iterable[T], differ: Callable[[T, T], bool] = ne) -> int:
+def _alike(
+    one: Iterable[T], other: Iterable[T], differ: Callable[[T, T], bool] = ne
+) -> int:
     """How many are the same from the start; more than there are when none differs."""
     return next(compress(count(), map(differ, one, other)), 1 << 62)
 

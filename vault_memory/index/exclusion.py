@@ -29,7 +29,9 @@ class Exclusion(NamedTuple):
 
     def rest_of(self, volume: term_volumes.Volume) -> term_volumes.Volume:
         """Return the volume without these chunks."""
-        return term_volumes.Volume(volume.chunks - self.volume.chunks, volume.words - self.volume.words)
+        return term_volumes.Volume(
+            volume.chunks - self.volume.chunks, volume.words - self.volume.words
+        )
 
 
 def exclusion(
@@ -49,10 +51,14 @@ def exclusion(
         )
     )
     total = sum(map(term_volumes.words_of, sizes.values()))
-    return Exclusion(frozenset(sizes), repetitions, term_volumes.Volume(len(sizes), total))
+    return Exclusion(
+        frozenset(sizes), repetitions, term_volumes.Volume(len(sizes), total)
+    )
 
 
-def turns_of(connection: Connection, scope_ids: Sequence[int], heading: str) -> set[int]:
+def turns_of(
+    connection: Connection, scope_ids: Sequence[int], heading: str
+) -> set[int]:
     """Return the ids of the turns of a session, which is named as its chunks are headed."""
     return {id_ for (id_,) in connection.execute(*_turns_headed(scope_ids, heading))}
 
@@ -67,7 +73,9 @@ def among_turns(connection: Connection, ids: Collection[int]) -> set[int]:
     return {row[0] for row in rows}
 
 
-def _turns_headed(scope_ids: Sequence[int], heading: str) -> tuple[str, tuple[str, ...]]:
+def _turns_headed(
+    scope_ids: Sequence[int], heading: str
+) -> tuple[str, tuple[str, ...]]:
     """The full text finds the heading; the row is compared exactly, since stems may be equal."""
     where = f"n.kind = ? AND c.heading = ? AND {chunks_in(scope_ids)}"
     phrase = " ".join(words(heading))

@@ -91,7 +91,9 @@ Found = tuple[str, "Fact"]
 # ---- what is written ------------------------------------------------------------------------------------------------
 
 
-def replace(connection: Connection, note: int, scope: int, facts: "Sequence[Fact]") -> None:
+def replace(
+    connection: Connection, note: int, scope: int, facts: "Sequence[Fact]"
+) -> None:
     """Make the facts of a note be these. Rows that stay as they are are left alone."""
     from vault_memory.rules.facts.fact import canonical
 
@@ -101,7 +103,13 @@ def replace(connection: Connection, note: int, scope: int, facts: "Sequence[Fact
     _replace_names(connection, note, scope, {*aliases.items(), *_names(rows, aliases)})
 
 
-def change(connection: Connection, note: int, scope: int, old: "Sequence[Fact]", new: "Sequence[Fact]") -> None:
+def change(
+    connection: Connection,
+    note: int,
+    scope: int,
+    old: "Sequence[Fact]",
+    new: "Sequence[Fact]",
+) -> None:
     """Make the facts of a note, which are `old`, be `new`: only where they differ is anything written."""
     from vault_memory.rules.facts.fact import ALIAS, canonical
 
@@ -116,14 +124,32 @@ def change(connection: Connection, note: int, scope: int, old: "Sequence[Fact]",
     if step < 1:
         replace(connection, note, scope, new)
         return
-    rows = [(above + step * place, *_values(fact)) for place, fact in enumerate(fresh, 1)]
-    connection.execute("DELETE FROM fact WHERE note = ? AND ordinal > ? AND ordinal < ?", (note, above, below))
+    rows = [
+        (above + step * place, *_values(fact)) for place, fact in enumerate(fresh, 1)
+    ]
+    connection.execute(
+        "DELETE FROM fact WHERE note = ? AND ordinal > ? AND ordinal < ?",
+        (note, above, below),
+    )
     _insert(connection, note, scope, rows)
     aliases = canonical(new)
-    before, after = _names([(0, *_values(fact)) for fact in gone], aliases), _names(rows, aliases)
-    _forget_names(connection, note, scope, {name for name in before - after if name[0] not in aliases})
+    before, after = (
+        _names([(0, *_values(fact)) for fact in gone], aliases),
+        _names(rows, aliases),
+    )
+    _forget_names(
+        connection,
+        note,
+        scope,
+        {name for name in before - after if name[0] not in aliases},
+    )
     there = "SELECT 1 FROM entity_name WHERE note = ? AND key = ? AND entity = ?"
-    _insert_names(connection, note, scope, [n for n in after if not connection.execute(there, (note, *n)).fetchone()])
+    _insert_names(
+        connection,
+        note,
+        scope,
+        [n for n in after if not connection.execute(there, (note, *n)).fetchone()],
+    )
 
 
 def _ordinal(connection: Connection, note: int, place: int) -> int:
@@ -132,55 +158,92 @@ def _ordinal(connection: Connection, note: int, place: int) -> int:
     return int(connection.execute(sql, (note, place)).fetchone()[0])  # type: ignore[index]
 
 
-def _names(rows: Iterable[tuple[Any, ...]], aliases: Mapping[str, str]) -> set[tuple[str, str]]:
+def _names(
+    rows: Iterable[tuple[Any, ...]], aliases: Mapping[str, str]
+) -> set[tuple[str, str]]:
     """Whom these rows of facts name, each with whom that means; what is only an alias is not among them."""
     from vault_memory.rules.facts.fact import ALIAS
 
     named = {row[-2] for row in rows}
-    named |= {row[-1] for row in rows if row[3] != ALIAS and len(row[-1]) <= LONGEST_NAME}
+    named |= {
+        row[-1] for row in rows if row[3] != ALIAS and len(row[-1]) <= LONGEST_NAME
+    }
     return {(name, aliases.get(name, name)) for name in named}
 
 
-def _replace_facts(connection: Connection, note: int, scope: int, rows: set[tuple[Any, ...]]) -> None:
-    there = {row[1:]: row[0] for row in connection.execute(f"SELECT id, {_WRITTEN} FROM fact WHERE note = ?", (note,))}
+def _replace_facts(
+    connection: Connection, note: int, scope: int, rows: set[tuple[Any, ...]]
+) -> None:
+    there = {
+        row[1:]: row[0]
+        for row in connection.execute(
+            f"SELECT id, {_WRITTEN} FROM fact WHERE note = ?", (note,)
+        )
+    }
     gone = [(id_,) for row, id_ in there.items() if row not in rows]
     connection.executemany("DELETE FROM fact WHERE id = ?", gone)
-    _insert(connection, note, scope, sorted((row for row in rows if row not in there), key=lambda row: int(row[0])))
+    _insert(
+        connection,
+        note,
+        scope,
+        sorted((row for row in rows if row not in there), key=lambda row: int(row[0])),
+    )
 
 
-def _insert(connection: Connection, note: int, scope: int, rows: Sequence[tuple[Any, ...]]) -> None:
+def _insert(
+    connection: Connection, note: int, scope: int, rows: Sequence[tuple[Any, ...]]
+) -> None:
     marked = ",".join("?" * (len(_WRITTEN.split(",")) + 2))
     sql = f"INSERT INTO fact(note, scope, {_WRITTEN}) VALUES ({marked})"
     connection.executemany(sql, [(note, scope, *row) for row in rows])
 
 
-def _replace_names(connection: Connection, note: int, scope: int, names: set[tuple[str, str]]) -> None:
-    there = set(connection.execute("SELECT key, entity FROM entity_name WHERE note = ?", (note,)))
+def _replace_names(
+    connection: Connection, note: int, scope: int, names: set[tuple[str, str]]
+) -> None:
+    there = set(
+        connection.execute(
+            "SELECT key, entity FROM entity_name WHERE note = ?", (note,)
+        )
+    )
     connection.executemany(
-        "DELETE FROM entity_name WHERE note = ? AND key = ? AND entity = ?", [(note, *one) for one in there - names]
+        "DELETE FROM entity_name WHERE note = ? AND key = ? AND entity = ?",
+        [(note, *one) for one in there - names],
     )
     _insert_names(connection, note, scope, names - there)
 
 
-def _insert_names(connection: Connection, note: int, scope: int, names: Iterable[tuple[str, str]]) -> None:
+def _insert_names(
+    connection: Connection, note: int, scope: int, names: Iterable[tuple[str, str]]
+) -> None:
     from vault_memory.rules.facts.relevance import lead
 
     fresh = [(note, scope, lead(key), key, entity) for key, entity in sorted(names)]
     connection.executemany("INSERT INTO entity_name VALUES (?,?,?,?,?)", fresh)
 
 
-def _forget_names(connection: Connection, note: int, scope: int, names: Iterable[tuple[str, str]]) -> None:
+def _forget_names(
+    connection: Connection, note: int, scope: int, names: Iterable[tuple[str, str]]
+) -> None:
     """Those that no fact of the note names any more."""
     from vault_memory.rules.facts.fact import ALIAS
 
     for key, _ in names:
         among = (
             ("subject_key = ?", (key,)),
-            ("object_key = ? AND predicate <> ? AND length(object_key) <= ?", (key, ALIAS, LONGEST_NAME)),
+            (
+                "object_key = ? AND predicate <> ? AND length(object_key) <= ?",
+                (key, ALIAS, LONGEST_NAME),
+            ),
         )
         sql = "SELECT 1 FROM fact WHERE scope = ? AND note = ? AND {}"
-        if not any(connection.execute(sql.format(which), (scope, note, *values)).fetchone() for which, values in among):
-            connection.execute("DELETE FROM entity_name WHERE note = ? AND key = ?", (note, key))
+        if not any(
+            connection.execute(sql.format(which), (scope, note, *values)).fetchone()
+            for which, values in among
+        ):
+            connection.execute(
+                "DELETE FROM entity_name WHERE note = ? AND key = ?", (note, key)
+            )
 
 
 def _values(fact: "Fact") -> tuple[Any, ...]:
@@ -188,22 +251,43 @@ def _values(fact: "Fact") -> tuple[Any, ...]:
     from vault_memory.rules.facts.fact import folded
 
     return (
-        fact.id, fact.subject, fact.predicate, fact.object,
-        fact.valid_from and fact.valid_from.isoformat(), fact.valid_until and fact.valid_until.isoformat(),
-        fact.temporary, fact.confidence, fact.ref, fact.origin, fact.struck, fact.supersedes, fact.confirmed,
-        fact.topic, fact.text, folded(fact.subject), folded(fact.object),
-    )  # fmt: skip
+        fact.id,
+        fact.subject,
+        fact.predicate,
+        fact.object,
+        fact.valid_from and fact.valid_from.isoformat(),
+        fact.valid_until and fact.valid_until.isoformat(),
+        fact.temporary,
+        fact.confidence,
+        fact.ref,
+        fact.origin,
+        fact.struck,
+        fact.supersedes,
+        fact.confirmed,
+        fact.topic,
+        fact.text,
+        folded(fact.subject),
+        folded(fact.object),
+    )
 
 
 def add_mentions(
-    connection: Connection, note: int, scope: int, chunks: "Iterable[Chunk]", also: Sequence[int | None] = ()
+    connection: Connection,
+    note: int,
+    scope: int,
+    chunks: "Iterable[Chunk]",
+    also: Sequence[int | None] = (),
 ) -> None:
     """Count whom these chunks of a note mention."""
     _count(connection, note, _mentioned(scope, chunks, also))
 
 
 def change_mentions(
-    connection: Connection, note: int, scope: int, gone: "Iterable[Chunk]", fresh: "Iterable[Chunk]"
+    connection: Connection,
+    note: int,
+    scope: int,
+    gone: "Iterable[Chunk]",
+    fresh: "Iterable[Chunk]",
 ) -> None:
     """Count no longer whom some chunks of a note mentioned, but whom others do."""
     counts = _mentioned(scope, fresh)
@@ -213,7 +297,9 @@ def change_mentions(
         connection.execute("DELETE FROM mention WHERE note = ? AND count <= 0", (note,))
 
 
-def _mentioned(scope: int, chunks: "Iterable[Chunk]", also: Sequence[int | None] = ()) -> Counter[tuple[int, str, str]]:
+def _mentioned(
+    scope: int, chunks: "Iterable[Chunk]", also: Sequence[int | None] = ()
+) -> Counter[tuple[int, str, str]]:
     """Whom chunks mention, by scope, folded name and type."""
     counts: Counter[tuple[int, str, str]] = Counter()
     for at, chunk in enumerate(chunks):
@@ -225,15 +311,23 @@ def _mentioned(scope: int, chunks: "Iterable[Chunk]", also: Sequence[int | None]
         other = also[at] if also else None
         for one in extract(chunk.text):
             if one.type != DATES:
-                counts.update((where, folded(one.name), one.type) for where in {scope, other} if where is not None)
+                counts.update(
+                    (where, folded(one.name), one.type)
+                    for where in {scope, other}
+                    if where is not None
+                )
     return counts
 
 
-def _count(connection: Connection, note: int, counts: Mapping[tuple[int, str, str], int]) -> None:
+def _count(
+    connection: Connection, note: int, counts: Mapping[tuple[int, str, str], int]
+) -> None:
     for (where, key, type_), count in counts.items():
         row = (note, where, key, type_)
         same = "note = ? AND scope = ? AND key = ? AND type = ?"
-        connection.execute(f"UPDATE mention SET count = count + ? WHERE {same}", (count, *row))
+        connection.execute(
+            f"UPDATE mention SET count = count + ? WHERE {same}", (count, *row)
+        )
         if not connection.changes():
             connection.execute("INSERT INTO mention VALUES (?,?,?,?,?)", (*row, count))
 
@@ -255,7 +349,10 @@ def remove(connection: Connection, note: int) -> None:
 def any_of(connection: Connection, scope_ids: Sequence[int]) -> bool:
     """Whether there is a fact in one of these scopes."""
     sql = f"SELECT 1 FROM fact WHERE scope IN {marks(scope_ids)} LIMIT 1"
-    return bool(scope_ids) and connection.execute(sql, tuple(scope_ids)).fetchone() is not None
+    return (
+        bool(scope_ids)
+        and connection.execute(sql, tuple(scope_ids)).fetchone() is not None
+    )
 
 
 def every(connection: Connection, scope_ids: Sequence[int]) -> list[Found]:
@@ -263,7 +360,9 @@ def every(connection: Connection, scope_ids: Sequence[int]) -> list[Found]:
     return _read(connection, scope_ids, "", ())
 
 
-def facts_about(connection: Connection, scope_ids: Sequence[int], keys: Collection[str]) -> list[Found]:
+def facts_about(
+    connection: Connection, scope_ids: Sequence[int], keys: Collection[str]
+) -> list[Found]:
     """The facts of which one of these folded names is the subject or the object, and those that stand beside them."""
     if not keys:
         return []
@@ -276,20 +375,32 @@ def facts_about(connection: Connection, scope_ids: Sequence[int], keys: Collecti
     # What a fact about its object says may have ended by another value of the same predicate.
     subjects = tuple({_key(subject) for subject, _ in others})
     wanted = f" AND f.subject_key IN {marks(subjects)} AND f.predicate IN {marks(tuple({one[1] for one in others}))}"
-    beside = _read(connection, scope_ids, wanted, (*subjects, *{one[1] for one in others}))
+    beside = _read(
+        connection, scope_ids, wanted, (*subjects, *{one[1] for one in others})
+    )
     known = {(path, fact.text, fact.id, fact.struck) for path, fact in found}
-    return found + [one for one in beside if (one[0], one[1].text, one[1].id, one[1].struck) not in known]
+    return found + [
+        one
+        for one in beside
+        if (one[0], one[1].text, one[1].id, one[1].struck) not in known
+    ]
 
 
-def with_id(connection: Connection, scope_ids: Sequence[int], beginning: str) -> list[Found]:
+def with_id(
+    connection: Connection, scope_ids: Sequence[int], beginning: str
+) -> list[Found]:
     """The facts of these scopes whose ids begin so."""
     like = beginning.strip().casefold()
     if not like or not like.isascii() or not like.isalnum():
         return []
-    return _read(connection, scope_ids, " AND substr(f.fact, 1, ?) = ?", (len(like), like))
+    return _read(
+        connection, scope_ids, " AND substr(f.fact, 1, ?) = ?", (len(like), like)
+    )
 
 
-def named(connection: Connection, scope_ids: Sequence[int], prompt: "Prompt") -> set[str]:
+def named(
+    connection: Connection, scope_ids: Sequence[int], prompt: "Prompt"
+) -> set[str]:
     """Whom a prompt names, by folded name: subjects, objects and aliases of these scopes, as whole words."""
     leads = tuple(prompt.leads())
     if not scope_ids or not leads:
@@ -302,7 +413,9 @@ def named(connection: Connection, scope_ids: Sequence[int], prompt: "Prompt") ->
     return {one for key, entity in rows if prompt.names(key) for one in (key, entity)}
 
 
-def resolve_entity(connection: Connection, scope_ids: Sequence[int], key: str) -> set[str]:
+def resolve_entity(
+    connection: Connection, scope_ids: Sequence[int], key: str
+) -> set[str]:
     """The folded names of whom a folded name means: itself, and what it is an alias of."""
     from vault_memory.rules.facts.relevance import lead
 
@@ -321,7 +434,9 @@ def aliases(connection: Connection, scope_ids: Sequence[int]) -> list[tuple[str,
     return list(connection.execute(f"{sql} ORDER BY entity, key", tuple(scope_ids)))
 
 
-def mentioned(connection: Connection, scope_ids: Sequence[int], key: str) -> dict[str, int]:
+def mentioned(
+    connection: Connection, scope_ids: Sequence[int], key: str
+) -> dict[str, int]:
     """As what a name is mentioned in the notes of these scopes, and how often."""
     rows = connection.execute(
         f"SELECT type, sum(count) FROM mention WHERE key = ? AND scope IN {marks(scope_ids)} GROUP BY type",
@@ -330,7 +445,12 @@ def mentioned(connection: Connection, scope_ids: Sequence[int], key: str) -> dic
     return dict(rows)
 
 
-def _read(connection: Connection, scope_ids: Sequence[int], where: str, values: Iterable[object]) -> list[Found]:
+def _read(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    where: str,
+    values: Iterable[object],
+) -> list[Found]:
     if not scope_ids:
         return []
     sql = f"SELECT {_COLUMNS} {_FROM} WHERE f.scope IN {marks(scope_ids)}{where} ORDER BY n.path, f.ordinal"
@@ -340,13 +460,42 @@ def _read(connection: Connection, scope_ids: Sequence[int], where: str, values: 
 def _found(row: Sequence[Any]) -> Found:
     from vault_memory.rules.facts.fact import Fact
 
-    id_, subject, predicate, said, since, until, temporary, confidence, ref, origin, struck, *rest = row
+    (
+        id_,
+        subject,
+        predicate,
+        said,
+        since,
+        until,
+        temporary,
+        confidence,
+        ref,
+        origin,
+        struck,
+        *rest,
+    ) = row
     supersedes, confirmed, topic, scope, text, path = rest
-    first, last = (date.fromisoformat(edge) if edge else None for edge in (since, until))
+    first, last = (
+        date.fromisoformat(edge) if edge else None for edge in (since, until)
+    )
     fact = Fact(
-        id_, subject, predicate, said, first, last, bool(temporary), confidence, ref, origin, bool(struck),
-        supersedes, bool(confirmed), topic, scope, text,
-    )  # fmt: skip
+        id_,
+        subject,
+        predicate,
+        said,
+        first,
+        last,
+        bool(temporary),
+        confidence,
+        ref,
+        origin,
+        bool(struck),
+        supersedes,
+        bool(confirmed),
+        topic,
+        scope,
+        text,
+    )
     return path, fact
 
 

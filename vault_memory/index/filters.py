@@ -42,7 +42,9 @@ class Filters(NamedTuple):
             conditions += f" AND c.note IN (SELECT id FROM note WHERE kind IN {marks(self.kinds)})"
             values += sorted(map(tokens.clean, self.kinds))
         if self.entity is not None:
-            asked = " OR ".join(["names(?, c.heading, c.who, c.text)"] * len(self.entity_names))
+            asked = " OR ".join(
+                ["names(?, c.heading, c.who, c.text)"] * len(self.entity_names)
+            )
             conditions += f" AND ({asked})"
             values += self.entity_names
         return conditions, values
@@ -50,7 +52,11 @@ class Filters(NamedTuple):
     @property
     def entity_names(self) -> list[str]:
         """All names of the entity that is asked for."""
-        return [] if self.entity is None else [tokens.clean(name) for name in (self.entity, *self.also)]
+        return (
+            []
+            if self.entity is None
+            else [tokens.clean(name) for name in (self.entity, *self.also)]
+        )
 
     def prepare(self, connection: Connection) -> None:
         """Give the connection what `where` asks of it. The full text only knows stems: `Wills` would be `will`."""

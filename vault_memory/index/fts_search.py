@@ -73,7 +73,10 @@ def find(
     around = _and(within_scopes(connection, scope_ids))
     volume = without.rest_of(term_volumes.of(connection, scope_ids))
     asked = _rare(connection, volume, asked, around)
-    scored = {word: _scores(connection, scope_ids, volume, word, around, without) for word in asked}
+    scored = {
+        word: _scores(connection, scope_ids, volume, word, around, without)
+        for word in asked
+    }
     by_word = _telling(_narrowed(connection, scope_ids, scored, filters))
     totals: dict[int, float] = {}
     get = totals.get
@@ -88,7 +91,9 @@ def find(
     )
 
 
-def _best(connection: Connection, totals: Mapping[int, float], most: int) -> Sequence[int]:
+def _best(
+    connection: Connection, totals: Mapping[int, float], most: int
+) -> Sequence[int]:
     """The ids of the chunks with the highest totals, those as good as the last by path and line."""
     if len(totals) <= most:
         return list(totals)
@@ -118,12 +123,16 @@ def _at(places: dict[int, int], scores: dict[int, float]) -> dict[int, float]:
 
 def _telling(by_word: dict[str, dict[int, float]]) -> dict[str, dict[int, float]]:
     """The words without those that stand nearly everywhere, and so say nothing beside the others."""
-    highest = {word: max(scores.values(), default=0.0) for word, scores in by_word.items()}
+    highest = {
+        word: max(scores.values(), default=0.0) for word, scores in by_word.items()
+    }
     least = max(highest.values(), default=0.0) * LEAST
     return {word: scores for word, scores in by_word.items() if highest[word] >= least}
 
 
-def fetch(connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]) -> list[Row]:
+def fetch(
+    connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]
+) -> list[Row]:
     """Those of the chunks that are in these scopes."""
     known = kept(connection, scope_ids)
     unread = [id_ for id_ in ids if id_ not in known.by_id]
@@ -139,7 +148,9 @@ def fetch(connection: Connection, scope_ids: Sequence[int], ids: Sequence[int]) 
     return held + rows
 
 
-def paths(connection: Connection, scope_ids: Sequence[int], notes: Collection[int]) -> dict[int, str]:
+def paths(
+    connection: Connection, scope_ids: Sequence[int], notes: Collection[int]
+) -> dict[int, str]:
     """The paths of these notes, by id."""
     known = kept(connection, scope_ids).paths
     unread = [note for note in notes if note not in known]
@@ -155,14 +166,20 @@ def _as_json(numbers: Sequence[int]) -> str:
 
 def within_scopes(connection: Connection, scope_ids: Sequence[int]) -> str:
     """What the full text is asked so that other scopes are left out; empty when there are no chunks in others."""
-    if term_volumes.of(connection, scope_ids).chunks == term_volumes.of_all(connection).chunks:
+    if (
+        term_volumes.of(connection, scope_ids).chunks
+        == term_volumes.of_all(connection).chunks
+    ):
         return ""
     return f"scope : ({' OR '.join(f's{scope:d}' for scope in scope_ids)})"
 
 
 def naming(names: Sequence[str]) -> str:
     """What the full text is asked for chunks that have one of the names."""
-    phrases = (" + ".join(map(phrase, without_last_letters(words(name)))) or NOTHING for name in names)
+    phrases = (
+        " + ".join(map(phrase, without_last_letters(words(name)))) or NOTHING
+        for name in names
+    )
     return f"{TEXT_COLUMNS} : ({' OR '.join(phrases)})"
 
 
@@ -170,9 +187,16 @@ def _and(expression: str) -> str:
     return f" AND {expression}" if expression else ""
 
 
-def _rare(connection: Connection, volume: term_volumes.Volume, asked: Sequence[str], around: str) -> list[str]:
+def _rare(
+    connection: Connection,
+    volume: term_volumes.Volume,
+    asked: Sequence[str],
+    around: str,
+) -> list[str]:
     """The words without the most frequent ones, when all together stand in too many chunks."""
-    if len(asked) < 2 or len(asked) * volume.chunks <= 3 * MOST_ROWS:  # not worth counting
+    if (
+        len(asked) < 2 or len(asked) * volume.chunks <= 3 * MOST_ROWS
+    ):  # not worth counting
         return list(asked)
     counts = {word: _count(connection, word, around) for word in asked}
     room, kept = MOST_ROWS, set[str]()
@@ -194,7 +218,12 @@ def _count(connection: Connection, word: str, around: str) -> int:
     return row[0] if row else 0
 
 
-def has(connection: Connection, word: str, around: str = "", without: frozenset[int] = frozenset()) -> bool:
+def has(
+    connection: Connection,
+    word: str,
+    around: str = "",
+    without: frozenset[int] = frozenset(),
+) -> bool:
     """Whether any chunk has the word; only within what `within_scopes` gave, when that is given."""
     expression = f"{TEXT_COLUMNS} : {phrase(word)}{_and(around)}"
     sql = "SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?"
@@ -217,8 +246,14 @@ def _scores(
     if question not in known.scores:
         _register(connection)
         sql = "SELECT rowid, word_weight(chunk_fts, ?) FROM chunk_fts WHERE chunk_fts MATCH ?"
-        weights: list[Any] = connection.execute(sql, (volume.average, expression)).fetchall()
-        having = sum(id_ not in without.ids for id_, _ in weights) if without else len(weights)
+        weights: list[Any] = connection.execute(
+            sql, (volume.average, expression)
+        ).fetchall()
+        having = (
+            sum(id_ not in without.ids for id_, _ in weights)
+            if without
+            else len(weights)
+        )
         rarity = _rarity(volume.chunks, having)
         silent = without.ids - without.repetitions
         scores = {id_: rarity * weight for id_, weight in weights if id_ not in silent}
@@ -253,7 +288,10 @@ def _word_weight(chunk: "apsw.FTS5ExtensionApi", *arguments: Any) -> float:
 
 
 def _narrowed(
-    connection: Connection, scope_ids: Sequence[int], by_word: dict[str, dict[int, float]], filters: Filters
+    connection: Connection,
+    scope_ids: Sequence[int],
+    by_word: dict[str, dict[int, float]],
+    filters: Filters,
 ) -> dict[str, dict[int, float]]:
     """Only the chunks that the filters let through. How rare a word is does not depend on them."""
     if not filters:
@@ -266,10 +304,18 @@ def _narrowed(
         (_as_json(ids), *values),
     )
     passed = {row[0] for row in rows}
-    return {word: {id_: score for id_, score in scores.items() if id_ in passed} for word, scores in by_word.items()}
+    return {
+        word: {id_: score for id_, score in scores.items() if id_ in passed}
+        for word, scores in by_word.items()
+    }
 
 
-def beside(connection: Connection, scope_ids: Sequence[int], places: Sequence[int], filters: Filters) -> dict[int, Row]:
+def beside(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    places: Sequence[int],
+    filters: Filters,
+) -> dict[int, Row]:
     """The chunks of these scopes at these places, as far as the filters let them through."""
     known = kept(connection, scope_ids) if not filters else Kept()
     unread = [place for place in places if place not in known.by_place]
@@ -313,12 +359,16 @@ def chunk_conditions(filters: Filters) -> tuple[str, list[object]]:
     """The filters as conditions on a chunk ``c``, for a query that does not ask the full text itself."""
     conditions, values = filters.where()
     if filters.entity is not None:
-        conditions += " AND c.id IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)"
+        conditions += (
+            " AND c.id IN (SELECT rowid FROM chunk_fts WHERE chunk_fts MATCH ?)"
+        )
         values.append(naming(filters.entity_names))
     return conditions, values
 
 
-def passing(connection: Connection, scope_ids: Sequence[int], filters: Filters) -> set[int]:
+def passing(
+    connection: Connection, scope_ids: Sequence[int], filters: Filters
+) -> set[int]:
     """The places of all chunks of these scopes that the filters let through."""
     conditions, values = chunk_conditions(filters)
     rows = connection.execute(

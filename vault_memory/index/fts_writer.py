@@ -8,7 +8,9 @@ from vault_memory.index.term_volumes import Scopes
 from vault_memory.rules.search.tokens import normalise
 
 
-def add(connection: Connection, first_id: int, rows: Sequence[tuple[Scopes, str, str, str]]) -> None:
+def add(
+    connection: Connection, first_id: int, rows: Sequence[tuple[Scopes, str, str, str]]
+) -> None:
     """Make chunks searchable: (scope and other scope, heading path joined by U+001F, who, text).
 
     Their ids follow one another, from `first_id` on.
@@ -16,7 +18,13 @@ def add(connection: Connection, first_id: int, rows: Sequence[tuple[Scopes, str,
     connection.executemany(
         "INSERT INTO chunk_fts(rowid, scope, heading, who, body) VALUES (?, ?, ?, ?, ?)",
         (
-            (id_, _tokens(scopes), normalise(heading.replace("\x1f", " ")), normalise(who), normalise(body))
+            (
+                id_,
+                _tokens(scopes),
+                normalise(heading.replace("\x1f", " ")),
+                normalise(who),
+                normalise(body),
+            )
             for id_, (scopes, heading, who, body) in enumerate(rows, first_id)
         ),
     )

@@ -102,7 +102,10 @@ class Generations:
         return index
 
     def _numbers(self) -> list[int]:
-        stems = (path.stem.removeprefix("index-") for path in self.folder.glob("index-*.sqlite"))
+        stems = (
+            path.stem.removeprefix("index-")
+            for path in self.folder.glob("index-*.sqlite")
+        )
         return [int(stem) for stem in stems if stem.isdigit()]
 
     def _point_to(self, number: int) -> None:
@@ -137,6 +140,8 @@ def _take_vectors(index: Index, before: Path) -> None:
     except DatabaseError:
         import logging
 
-        logging.getLogger(__name__).warning("the vectors of %s cannot be read; they are computed again", before.name)
+        logging.getLogger(__name__).warning(
+            "the vectors of %s cannot be read; they are computed again", before.name
+        )
     finally:
         connection.execute("DETACH before")

@@ -9,7 +9,9 @@ from vault_memory.index.store import Index
 from vault_memory.index.vectors import SWEPT
 
 
-def notes_holding(index: Index, holds: Callable[[str], bool]) -> dict[str, tuple[str, int]]:
+def notes_holding(
+    index: Index, holds: Callable[[str], bool]
+) -> dict[str, tuple[str, int]]:
     """The notes of whose chunks some hold a text: path → scope, and in how many."""
     rows = index.connection.execute(
         "SELECT note.path, scope.name, chunk.heading, chunk.who, chunk.topic, chunk.text"
@@ -37,7 +39,9 @@ def sweep(index: Index) -> bool:
     """Take out what is of no chunk, and write the file anew; False while another process reads it."""
     with index.transaction():
         index.set(SWEPT, str(int(index.get(SWEPT) or 0) + 1))
-        index.connection.execute("DELETE FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)")
+        index.connection.execute(
+            "DELETE FROM vector WHERE identity NOT IN (SELECT identity FROM chunk)"
+        )
         index.connection.execute("INSERT INTO chunk_fts(chunk_fts) VALUES ('optimize')")
     return compact(index.connection)
 
@@ -46,4 +50,8 @@ def superseded(generations: Generations) -> list[Path]:
     """Files of an index that does not serve: of a build that was cut short, or set aside as damaged."""
     serving = generations.path(generations.current).name
     files = (file for file in generations.folder.glob("index-*") if file.is_file())
-    return sorted(file for file in files if file.name.removesuffix("-wal").removesuffix("-shm") != serving)
+    return sorted(
+        file
+        for file in files
+        if file.name.removesuffix("-wal").removesuffix("-shm") != serving
+    )

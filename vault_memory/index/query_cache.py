@@ -23,7 +23,9 @@ Row = tuple[int, int, str | None, str, str]
 class Kept:
     """What was read for some scopes."""
 
-    scores: dict[tuple[str, frozenset[int]], dict[int, float]] = field(default_factory=dict)
+    scores: dict[tuple[str, frozenset[int]], dict[int, float]] = field(
+        default_factory=dict
+    )
     """by what the full text was asked, and the chunks passed over: scores by chunk id"""
     by_id: dict[int, Row] = field(default_factory=dict)
     by_place: dict[int, Row | None] = field(default_factory=dict)
@@ -32,7 +34,9 @@ class Kept:
     """by note"""
     score_count: int = 0
 
-    def keep_scores(self, question: tuple[str, frozenset[int]], scores: dict[int, float]) -> None:
+    def keep_scores(
+        self, question: tuple[str, frozenset[int]], scores: dict[int, float]
+    ) -> None:
         self.score_count += len(scores) + 1
         if self.score_count > MOST_SCORES:
             self.scores.clear()
@@ -50,7 +54,9 @@ class Kept:
         self.by_place.update((row[0], row) for row in rows)
 
 
-_of: WeakKeyDictionary[Connection, tuple[int, dict[tuple[int, ...], Kept]]] = WeakKeyDictionary()
+_of: WeakKeyDictionary[Connection, tuple[int, dict[tuple[int, ...], Kept]]] = (
+    WeakKeyDictionary()
+)
 
 
 def kept(connection: Connection, scope_ids: Sequence[int]) -> Kept:

@@ -4,7 +4,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from vault_memory.database.connection import DatabaseError, DatabaseUnwritable, is_damage, reason_unwritable
+from vault_memory.database.connection import (
+    DatabaseError,
+    DatabaseUnwritable,
+    is_damage,
+    reason_unwritable,
+)
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 

@@ -38,7 +38,13 @@ def put_in_slices(index: Index, entry: Entry) -> Iterator[Delta]:
     yield Delta()
     try:
         with _note(index, entry.path, mark) as note:
-            change = chunk_rows.compare(index.connection, note, entry.chunks, entry.date, index.other_scopes(entry))
+            change = chunk_rows.compare(
+                index.connection,
+                note,
+                entry.chunks,
+                entry.date,
+                index.other_scopes(entry),
+            )
         yield Delta(kept=change.kept)
         for gone in _sliced(change.gone):
             with _note(index, entry.path, mark):
@@ -50,7 +56,9 @@ def put_in_slices(index: Index, entry: Entry) -> Iterator[Delta]:
             yield Delta()
         for added in _sliced(change.added):
             with _note(index, entry.path, mark) as note:
-                chunk_rows.add(index.connection, note, index.scope_id(entry.scope), added)
+                chunk_rows.add(
+                    index.connection, note, index.scope_id(entry.scope), added
+                )
             yield Delta(added=len(added))
         with _note(index, entry.path, mark):
             index.finish_marked(entry)
@@ -85,7 +93,9 @@ def remove_in_slices(index: Index, path: str) -> Iterator[Delta]:
 def _note(index: Index, path: str, mark: str) -> Iterator[int]:
     """A transaction on a note that is still as the last slice left it; gives its id. Raises Overtaken."""
     with index.transaction():
-        row = index.connection.execute("SELECT id FROM note WHERE path = ? AND revision = ?", (path, mark)).fetchone()
+        row = index.connection.execute(
+            "SELECT id FROM note WHERE path = ? AND revision = ?", (path, mark)
+        ).fetchone()
         if row is None:
             raise Overtaken
         yield row[0]

@@ -7,7 +7,12 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from vault_memory.database.connection import Connection, DatabaseUnwritable, change_counter, connect
+from vault_memory.database.connection import (
+    Connection,
+    DatabaseUnwritable,
+    change_counter,
+    connect,
+)
 from vault_memory.database.migrations import migrate, version_of
 from vault_memory.errors import IndexTooNew
 from vault_memory.index import chunk_rows as chunks
@@ -21,7 +26,9 @@ if TYPE_CHECKING:
     from vault_memory.rules.facts.fact import Fact
 
 
-GROWS_BACK = "rebuild it with `vault-memory index --rebuild` (the notes are not touched)"
+GROWS_BACK = (
+    "rebuild it with `vault-memory index --rebuild` (the notes are not touched)"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -122,11 +129,15 @@ class Index:
 
     def get(self, key: str) -> str:
         """A remembered value; empty when there is none."""
-        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        row = self.connection.execute(
+            "SELECT value FROM meta WHERE key = ?", (key,)
+        ).fetchone()
         return str(row[0]) if row else ""
 
     def set(self, key: str, value: str) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+        self.connection.execute(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value)
+        )
 
     @property
     def change_counter(self) -> int:
@@ -137,8 +148,15 @@ class Index:
 
     def scope_ids(self, names: Sequence[str]) -> list[int]:
         """The ids of those of `names` that the index knows; compared byte by byte."""
-        asked = [(name,) for name in dict.fromkeys(names) if not _SURROGATE.search(name)]  # SQLite has no such text
-        return [row[0] for row in self.connection.executemany("SELECT id FROM scope WHERE name = ?", asked)]
+        asked = [
+            (name,) for name in dict.fromkeys(names) if not _SURROGATE.search(name)
+        ]  # SQLite has no such text
+        return [
+            row[0]
+            for row in self.connection.executemany(
+                "SELECT id FROM scope WHERE name = ?", asked
+            )
+        ]
 
     def scopes(self) -> list[str]:
         """The names of all scopes that have a note, sorted."""
@@ -156,8 +174,12 @@ class Index:
 
     def _scope_id(self, name: str) -> int:
         if name not in self._scopes:
-            self.connection.execute("INSERT OR IGNORE INTO scope(name) VALUES (?)", (name,))
-            row = self.connection.execute("SELECT id FROM scope WHERE name = ?", (name,)).fetchone()
+            self.connection.execute(
+                "INSERT OR IGNORE INTO scope(name) VALUES (?)", (name,)
+            )
+            row = self.connection.execute(
+                "SELECT id FROM scope WHERE name = ?", (name,)
+            ).fetchone()
             assert row is not None
             self._scopes[name] = row[0]
         return self._scopes[name]
@@ -169,7 +191,9 @@ class Index:
 
     def held(self) -> dict[str, IndexedFile]:
         """What is held of every note, by path."""
-        rows = self.connection.execute("SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note")
+        rows = self.connection.execute(
+            "SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
+        )
         return {row[0]: IndexedFile._make(row[1:]) for row in rows}
 
     def held_within(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
@@ -181,7 +205,11 @@ class Index:
             " WHERE path = ?1 UNION ALL SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
             " WHERE path > ?1 || '/' AND path < ?1 || '0'"  # "0" comes after "/"
         )
-        return {row[0]: IndexedFile._make(row[1:]) for path in paths for row in self.connection.execute(query, (path,))}
+        return {
+            row[0]: IndexedFile._make(row[1:])
+            for path in paths
+            for row in self.connection.execute(query, (path,))
+        }
 
     def held_after(self, path: str, limit: int) -> list[tuple[str, IndexedFile]]:
         """What is held of the next notes after this one, in the order of their paths."""
@@ -195,49 +223,63 @@ class Index:
     def known_among(self, paths: Sequence[str]) -> frozenset[str]:
         """Those of these paths that it holds a note of, or that are parked."""
         marks = ",".join("?" * len(paths))
-        query = (
-            f"SELECT path FROM note WHERE path IN ({marks}) UNION ALL SELECT path FROM parked WHERE path IN ({marks})"
+        query = f"SELECT path FROM note WHERE path IN ({marks}) UNION ALL SELECT path FROM parked WHERE path IN ({marks})"
+        return frozenset(
+            row[0] for row in self.connection.execute(query, (*paths, *paths))
         )
-        return frozenset(row[0] for row in self.connection.execute(query, (*paths, *paths)))
 
     def held_of(self, path: str) -> IndexedFile | None:
         row = self.connection.execute(
-            "SELECT size, mtime_ns, ctime_ns, ino, revision, state FROM note WHERE path = ?", (path,)
+            "SELECT size, mtime_ns, ctime_ns, ino, revision, state FROM note WHERE path = ?",
+            (path,),
         ).fetchone()
         return IndexedFile._make(row) if row else None
 
     def revisions(self) -> Iterator[tuple[str, str]]:
         """Each note with the revision that it holds, in the order of the paths."""
-        yield from self.connection.execute("SELECT path, revision FROM note ORDER BY path")
+        yield from self.connection.execute(
+            "SELECT path, revision FROM note ORDER BY path"
+        )
 
     def revision_of(self, path: str) -> str:
         """The revision of a note that it holds; empty when it holds none."""
-        row = self.connection.execute("SELECT revision FROM note WHERE path = ?", (path,)).fetchone()
+        row = self.connection.execute(
+            "SELECT revision FROM note WHERE path = ?", (path,)
+        ).fetchone()
         return str(row[0]) if row else ""
 
     def bytes_of(self, path: str) -> int:
         """The length of the bytes that it holds of a note; 0 when it holds none."""
-        row = self.connection.execute("SELECT bytes FROM note WHERE path = ?", (path,)).fetchone()
+        row = self.connection.execute(
+            "SELECT bytes FROM note WHERE path = ?", (path,)
+        ).fetchone()
         return row[0] if row else 0
 
     def stale(self) -> list[str]:
         """The notes whose old text is held although their file is absent or empty."""
-        rows = self.connection.execute(f"SELECT path FROM note WHERE state = {State.HELD:d} ORDER BY path")
+        rows = self.connection.execute(
+            f"SELECT path FROM note WHERE state = {State.HELD:d} ORDER BY path"
+        )
         return [row[0] for row in rows]
 
     def set_state(self, path: str, state: State) -> None:
-        self.connection.execute("UPDATE note SET state = ? WHERE path = ?", (state, path))
+        self.connection.execute(
+            "UPDATE note SET state = ? WHERE path = ?", (state, path)
+        )
 
     def touch(self, path: str, held: IndexedFile) -> None:
         """The bytes are what they were; only what the file system says of the file is new."""
         self.connection.execute(
-            "UPDATE note SET size=?, mtime_ns=?, ctime_ns=?, ino=?, revision=?, state=? WHERE path=?", (*held, path)
+            "UPDATE note SET size=?, mtime_ns=?, ctime_ns=?, ino=?, revision=?, state=? WHERE path=?",
+            (*held, path),
         )
 
     def put(self, entry: Entry) -> Delta:
         """Make the index say of this note what `entry` says. Call it inside a transaction."""
         scope = self._scope_id(entry.scope)
-        row = self.connection.execute("SELECT id, scope, revision FROM note WHERE path = ?", (entry.path,)).fetchone()
+        row = self.connection.execute(
+            "SELECT id, scope, revision FROM note WHERE path = ?", (entry.path,)
+        ).fetchone()
         if row is not None and row[1] != scope:
             self.remove(entry.path)
             row = None
@@ -253,10 +295,19 @@ class Index:
             note = self.connection.last_insert_rowid()
             also = self._scope_ids(entry.also)
             self._put_graph(note, scope, entry, also)
-            return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, also=also, new=True)
+            return chunks.replace(
+                self.connection,
+                note,
+                scope,
+                entry.chunks,
+                entry.date,
+                also=also,
+                new=True,
+            )
         note = row[0]
         self.connection.execute(
-            "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?", (entry.kind, entry.date, entry.bytes, note)
+            "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?",
+            (entry.kind, entry.date, entry.bytes, note),
         )
         self.touch(entry.path, held)
         if before is not None:
@@ -264,7 +315,9 @@ class Index:
         also = self._scope_ids(entry.also)
         facts.remove_mentions(self.connection, note)
         self._put_graph(note, scope, entry, also)
-        return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, also=also)
+        return chunks.replace(
+            self.connection, note, scope, entry.chunks, entry.date, also=also
+        )
 
     def put_marked(self, entry: Entry, marked: IndexedFile) -> None:
         """Make a row for a note that is written in slices, or mark the one there is. Call it inside a transaction."""
@@ -278,10 +331,13 @@ class Index:
 
     def finish_marked(self, entry: Entry) -> None:
         """All chunks of a marked note are there: write what else is said of it. Call it inside a transaction."""
-        row = self.connection.execute("SELECT id, scope FROM note WHERE path = ?", (entry.path,)).fetchone()
+        row = self.connection.execute(
+            "SELECT id, scope FROM note WHERE path = ?", (entry.path,)
+        ).fetchone()
         assert row is not None, "only a marked note is finished"
         self.connection.execute(
-            "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?", (entry.kind, entry.date, entry.bytes, row[0])
+            "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?",
+            (entry.kind, entry.date, entry.bytes, row[0]),
         )
         facts.remove_mentions(self.connection, row[0])
         self._put_graph(row[0], row[1], entry, self._scope_ids(entry.also))
@@ -290,7 +346,8 @@ class Index:
     def scope_of(self, path: str) -> str:
         """The scope of a note that it holds; empty when it holds none."""
         row = self.connection.execute(
-            "SELECT scope.name FROM note JOIN scope ON scope.id = note.scope WHERE path = ?", (path,)
+            "SELECT scope.name FROM note JOIN scope ON scope.id = note.scope WHERE path = ?",
+            (path,),
         ).fetchone()
         return str(row[0]) if row else ""
 
@@ -305,36 +362,54 @@ class Index:
     def chunk_count(self, path: str) -> int:
         """How many chunks it holds of a note."""
         row = self.connection.execute(
-            "SELECT count(*) FROM chunk WHERE note = (SELECT id FROM note WHERE path = ?)", (path,)
+            "SELECT count(*) FROM chunk WHERE note = (SELECT id FROM note WHERE path = ?)",
+            (path,),
         ).fetchone()
         return row[0] if row else 0
 
-    def _put_difference(self, note: int, scope: int, before: Entry, entry: Entry) -> Delta:
+    def _put_difference(
+        self, note: int, scope: int, before: Entry, entry: Entry
+    ) -> Delta:
         """Where the rows say what `before` says."""
         span = chunk_span(before.chunks, entry.chunks)
-        gone, fresh = before.chunks[span.first : span.last], entry.chunks[span.first : span.until]
+        gone, fresh = (
+            before.chunks[span.first : span.last],
+            entry.chunks[span.first : span.until],
+        )
         facts.change_mentions(self.connection, note, scope, gone, fresh)
         facts.change(self.connection, note, scope, before.facts, entry.facts)
-        return chunks.replace(self.connection, note, scope, entry.chunks, entry.date, span=span)
+        return chunks.replace(
+            self.connection, note, scope, entry.chunks, entry.date, span=span
+        )
 
-    def _put_graph(self, note: int, scope: int, entry: Entry, also: Sequence[int | None]) -> None:
+    def _put_graph(
+        self, note: int, scope: int, entry: Entry, also: Sequence[int | None]
+    ) -> None:
         if entry.facts or entry.kind == "facts":
             facts.replace(self.connection, note, scope, entry.facts)
         facts.add_mentions(self.connection, note, scope, entry.chunks, also)
 
     def extend(self, entry: Entry) -> Delta:
         """What `entry` has stands at the end of a note that the index holds. Call it inside a transaction."""
-        row = self.connection.execute("SELECT id, scope FROM note WHERE path = ?", (entry.path,)).fetchone()
+        row = self.connection.execute(
+            "SELECT id, scope FROM note WHERE path = ?", (entry.path,)
+        ).fetchone()
         assert row is not None, "only what is held is extended"
-        self.connection.execute("UPDATE note SET bytes = ? WHERE id = ?", (entry.bytes, row[0]))
+        self.connection.execute(
+            "UPDATE note SET bytes = ? WHERE id = ?", (entry.bytes, row[0])
+        )
         self.touch(entry.path, entry.held)
         also = self._scope_ids(entry.also)
         facts.add_mentions(self.connection, row[0], row[1], entry.chunks, also)
-        return chunks.append(self.connection, row[0], row[1], entry.chunks, entry.date, also)
+        return chunks.append(
+            self.connection, row[0], row[1], entry.chunks, entry.date, also
+        )
 
     def remove(self, path: str) -> Delta:
         """Forget what was read from `path`. Call it inside a transaction."""
-        row = self.connection.execute("SELECT id FROM note WHERE path = ?", (path,)).fetchone()
+        row = self.connection.execute(
+            "SELECT id FROM note WHERE path = ?", (path,)
+        ).fetchone()
         if row is None:
             return Delta()
         delta = chunks.replace(self.connection, row[0], 0, (), None)
@@ -346,10 +421,15 @@ class Index:
 
     def parked(self) -> dict[str, tuple[str, str]]:
         """Files that are memory and are not read, each with its reason and the stamp of the file it was said of."""
-        return {row[0]: (row[1], row[2]) for row in self.connection.execute("SELECT path, reason, stamp FROM parked")}
+        return {
+            row[0]: (row[1], row[2])
+            for row in self.connection.execute("SELECT path, reason, stamp FROM parked")
+        }
 
     def park(self, path: str, reason: str, stamp: str) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO parked VALUES (?, ?, ?)", (path, reason, stamp))
+        self.connection.execute(
+            "INSERT OR REPLACE INTO parked VALUES (?, ?, ?)", (path, reason, stamp)
+        )
 
     def unpark(self, path: str) -> None:
         self.connection.execute("DELETE FROM parked WHERE path = ?", (path,))
@@ -361,6 +441,8 @@ class Index:
 
     def counts(self) -> tuple[int, int]:
         """How many notes and how many chunks."""
-        row = self.connection.execute("SELECT (SELECT count(*) FROM note), (SELECT count(*) FROM chunk)").fetchone()
+        row = self.connection.execute(
+            "SELECT (SELECT count(*) FROM note), (SELECT count(*) FROM chunk)"
+        ).fetchone()
         assert row is not None
         return row[0], row[1]

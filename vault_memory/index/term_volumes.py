@@ -56,7 +56,9 @@ def of(connection: Connection, scope_ids: Sequence[int]) -> Volume:
 
 def of_all(connection: Connection) -> Volume:
     """The size of the whole index."""
-    row = connection.execute("SELECT chunks, words FROM volume WHERE scope = 0 AND also = 0").fetchone()
+    row = connection.execute(
+        "SELECT chunks, words FROM volume WHERE scope = 0 AND also = 0"
+    ).fetchone()
     return Volume(*row) if row else Volume(0, 0)
 
 
@@ -72,18 +74,23 @@ def add(connection: Connection, first_id: int, scopes: Sequence[Scopes]) -> None
 def subtract(connection: Connection, ids: Iterable[tuple[int]]) -> None:
     """Count these chunks no longer. Call it while the full text still has them."""
     rows = connection.executemany(
-        "SELECT c.scope, c.also, d.sz FROM chunk c JOIN chunk_fts_docsize d ON d.id = c.id WHERE c.id = ?", ids
+        "SELECT c.scope, c.also, d.sz FROM chunk c JOIN chunk_fts_docsize d ON d.id = c.id WHERE c.id = ?",
+        ids,
     )
     _change(connection, (((scope, also), size) for scope, also, size in rows), -1)
 
 
 def fill(connection: Connection) -> None:
     """Count all chunks, of an index that was made before there were counts."""
-    rows = connection.execute("SELECT c.scope, c.also, d.sz FROM chunk c JOIN chunk_fts_docsize d ON d.id = c.id")
+    rows = connection.execute(
+        "SELECT c.scope, c.also, d.sz FROM chunk c JOIN chunk_fts_docsize d ON d.id = c.id"
+    )
     _change(connection, (((scope, also), size) for scope, also, size in rows), 1)
 
 
-def _change(connection: Connection, chunks: Iterable[tuple[Scopes, bytes]], sign: int) -> None:
+def _change(
+    connection: Connection, chunks: Iterable[tuple[Scopes, bytes]], sign: int
+) -> None:
     counts: dict[tuple[int, int], list[int]] = {}
     total = [0, 0]
     for (scope, also), size in chunks:
@@ -95,10 +102,17 @@ def _change(connection: Connection, chunks: Iterable[tuple[Scopes, bytes]], sign
         return
     counts[NOWHERE, NOWHERE] = total
     connection.executemany(
-        _ADD, [(scope, also, sign * number, sign * words) for (scope, also), (number, words) in counts.items()]
+        _ADD,
+        [
+            (scope, also, sign * number, sign * words)
+            for (scope, also), (number, words) in counts.items()
+        ],
     )
     if sign < 0:  # a scope that is empty again leaves no row: one built afresh has none
-        connection.executemany("DELETE FROM volume WHERE scope = ? AND also = ? AND chunks = 0", list(counts))
+        connection.executemany(
+            "DELETE FROM volume WHERE scope = ? AND also = ? AND chunks = 0",
+            list(counts),
+        )
 
 
 def words_of(size: bytes) -> int:

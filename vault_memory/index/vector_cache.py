@@ -51,7 +51,11 @@ class Matrices:
     """The resident vectors of one index. Scopes are loaded when they are first searched."""
 
     def __init__(
-        self, *, most_floats: int = MOST_FLOATS, most_exact: int = MOST_EXACT, rescored: int = RESCORED
+        self,
+        *,
+        most_floats: int = MOST_FLOATS,
+        most_exact: int = MOST_EXACT,
+        rescored: int = RESCORED,
     ) -> None:
         self._most_floats = most_floats
         self._most_exact = most_exact
@@ -60,7 +64,12 @@ class Matrices:
         self._scopes: dict[int, _Resident] = {}
 
     def like(
-        self, index: Index, scope_ids: Sequence[int], model: int, vector: bytes, exactly: Iterable[int] = ()
+        self,
+        index: Index,
+        scope_ids: Sequence[int],
+        model: int,
+        vector: bytes,
+        exactly: Iterable[int] = (),
     ) -> Likeness:
         """How like `vector` (float32 little-endian) the chunks of these scopes are.
 
@@ -71,20 +80,35 @@ class Matrices:
         if index is not self._index:
             self._index, self._scopes = index, {}
         query = np.frombuffer(vector, dtype="<f4")
-        residents = [self._resident(index, scope, model, len(query)) for scope in dict.fromkeys(scope_ids)]
-        parts = [(one, one.places) for one in residents if one.places is not None and len(one.places)]
+        residents = [
+            self._resident(index, scope, model, len(query))
+            for scope in dict.fromkeys(scope_ids)
+        ]
+        parts = [
+            (one, one.places)
+            for one in residents
+            if one.places is not None and len(one.places)
+        ]
         if not parts:
             return Listed([], [])
         # A turn in a channel is in two scopes: it counts once.
-        places, order = np.unique(np.concatenate([part for _, part in parts]), return_index=True)
+        places, order = np.unique(
+            np.concatenate([part for _, part in parts]), return_index=True
+        )
         held = [one for one, _ in parts]
-        if len(places) <= self._most_exact and all(one.matrix is not None for one in held):
+        if len(places) <= self._most_exact and all(
+            one.matrix is not None for one in held
+        ):
             cosines = np.concatenate([_exact(one, query) for one in held])[order]
         else:
-            cosines = self._guessed(index, held, query, order, _rows_around(places, exactly))
+            cosines = self._guessed(
+                index, held, query, order, _rows_around(places, exactly)
+            )
         return _Arrays(places, cosines)
 
-    def _resident(self, index: Index, scope: int, model: int, dimensions: int) -> _Resident:
+    def _resident(
+        self, index: Index, scope: int, model: int, dimensions: int
+    ) -> _Resident:
         """The vectors of a scope as they are now."""
         resident = self._scopes.setdefault(scope, _Resident())
         counter = index.change_counter
@@ -95,7 +119,9 @@ class Matrices:
             resident.counter = counter
         return resident
 
-    def _refresh(self, index: Index, scope: int, resident: _Resident, dimensions: int) -> None:
+    def _refresh(
+        self, index: Index, scope: int, resident: _Resident, dimensions: int
+    ) -> None:
         """Read which chunks the scope has now, and the vectors that are not here yet."""
         import numpy as np
 
@@ -106,15 +132,30 @@ class Matrices:
         only_bits = len(rows) > self._most_floats
         wanted = {row[2] for row in rows}
         known = resident.identities
-        if known and (only_bits != (resident.matrix is None) or len(known) > 2 * len(wanted)):
+        if known and (
+            only_bits != (resident.matrix is None) or len(known) > 2 * len(wanted)
+        ):
             resident.identities, resident.matrix, resident.bits = {}, None, None
-        self._read(index, resident, wanted - resident.identities.keys(), dimensions, only_bits)
+        self._read(
+            index, resident, wanted - resident.identities.keys(), dimensions, only_bits
+        )
         known = resident.identities
-        held = [(scoring.place(note, ordinal), known[key]) for note, ordinal, key in rows if key in known]
+        held = [
+            (scoring.place(note, ordinal), known[key])
+            for note, ordinal, key in rows
+            if key in known
+        ]
         resident.places = np.array([place for place, _ in held], dtype=np.int64)
         resident.take = np.array([row for _, row in held], dtype=np.int64)
 
-    def _read(self, index: Index, resident: _Resident, wanted: set[bytes], dimensions: int, only_bits: bool) -> None:
+    def _read(
+        self,
+        index: Index,
+        resident: _Resident,
+        wanted: set[bytes],
+        dimensions: int,
+        only_bits: bool,
+    ) -> None:
         import numpy as np
 
         found: list[Any] = index.connection.executemany(
@@ -123,7 +164,9 @@ class Matrices:
         ).fetchall()
         if not found:
             return
-        fresh = np.frombuffer(b"".join(row[1] for row in found), dtype="<f4").reshape(len(found), dimensions)
+        fresh = np.frombuffer(b"".join(row[1] for row in found), dtype="<f4").reshape(
+            len(found), dimensions
+        )
         start = len(resident.identities)
         resident.identities.update((row[0], start + at) for at, row in enumerate(found))
         if only_bits:
@@ -132,7 +175,12 @@ class Matrices:
             resident.matrix = _joined(resident.matrix, fresh)
 
     def _guessed(
-        self, index: Index, held: Sequence[_Resident], query: "Floats", order: "Ints", exactly: "Ints"
+        self,
+        index: Index,
+        held: Sequence[_Resident],
+        query: "Floats",
+        order: "Ints",
+        exactly: "Ints",
     ) -> "Floats":
         """In this order, cosines guessed from the share of equal signs; the best of them, and those rows, computed.
 
@@ -151,12 +199,16 @@ class Matrices:
             here = (found >= start) & (found < end)
             values[here] = self._exact_rows(index, one, found[here] - start, query)
             start = end
-        guessed = np.minimum(guessed, np.median(values[np.isin(rows, near)]))  # no guess stands before what is known
+        guessed = np.minimum(
+            guessed, np.median(values[np.isin(rows, near)])
+        )  # no guess stands before what is known
         guessed[rows] = values
         cosines: Floats = guessed
         return cosines
 
-    def _exact_rows(self, index: Index, one: _Resident, rows: "Ints", query: "Floats") -> "Floats":
+    def _exact_rows(
+        self, index: Index, one: _Resident, rows: "Ints", query: "Floats"
+    ) -> "Floats":
         import numpy as np
 
         assert one.take is not None
@@ -165,9 +217,12 @@ class Matrices:
             return _products(one.matrix[rows], query)[again]
         keys = list(one.identities)
         blobs = index.connection.executemany(
-            "SELECT embedding FROM vector WHERE identity = ? AND model = ?", [(keys[row], one.model) for row in rows]
+            "SELECT embedding FROM vector WHERE identity = ? AND model = ?",
+            [(keys[row], one.model) for row in rows],
         )
-        read = np.frombuffer(b"".join(row[0] for row in blobs), dtype="<f4").reshape(len(rows), len(query))
+        read = np.frombuffer(b"".join(row[0] for row in blobs), dtype="<f4").reshape(
+            len(rows), len(query)
+        )
         return _products(read, query)[again]
 
 
@@ -209,7 +264,9 @@ def _guess(one: _Resident, query: "Floats") -> "Floats":
     if differing.shape[1] % 8 == 0:
         differing = differing.view(np.uint64)
     unlike = np.bitwise_count(differing).sum(axis=1, dtype=np.int32)
-    by_number = np.cos(np.pi * np.arange(len(query) + 1) / len(query)).astype(np.float32)
+    by_number = np.cos(np.pi * np.arange(len(query) + 1) / len(query)).astype(
+        np.float32
+    )
     guessed: Floats = by_number[unlike][one.take]
     return guessed
 
@@ -243,13 +300,19 @@ class _Arrays:
         self._own = _scaled(cosines)
         self._beside = _scaled(total / weight)
 
-    def best(self, most: int, among: Collection[int] | None, weights: Weights) -> list[int]:
+    def best(
+        self, most: int, among: Collection[int] | None, weights: Weights
+    ) -> list[int]:
         import numpy as np
 
         total = weights.vector * self._own + weights.vector_beside * self._beside
         rows = np.arange(len(total))
         if among is not None:
-            rows = rows[np.isin(self._places, np.fromiter(among, dtype=np.int64, count=len(among)))]
+            rows = rows[
+                np.isin(
+                    self._places, np.fromiter(among, dtype=np.int64, count=len(among))
+                )
+            ]
         if 0 < most < len(rows):
             last = -np.partition(-total[rows], most - 1)[most - 1]
             rows = rows[total[rows] >= last]
@@ -280,7 +343,13 @@ def _scaled(values: "Floats") -> "Floats":
 
     half = len(values) // 2
     ordered = np.partition(values, half)
-    middle = float(ordered[half]) if len(values) % 2 else (float(ordered[half]) + float(ordered[:half].max())) / 2
+    middle = (
+        float(ordered[half])
+        if len(values) % 2
+        else (float(ordered[half]) + float(ordered[:half].max())) / 2
+    )
     highest = float(values.max())
-    scaled: Floats = np.maximum(scoring.LOWEST, (values - middle) / scoring.span_of(middle, highest))
+    scaled: Floats = np.maximum(
+        scoring.LOWEST, (values - middle) / scoring.span_of(middle, highest)
+    )
     return scaled

@@ -21,17 +21,22 @@ SWEPT = "swept"
 
 def find_model(connection: Connection, fingerprint: str) -> int | None:
     """The id of a model in this index; None when it has never put a vector here."""
-    row = connection.execute("SELECT id FROM model WHERE fingerprint = ?", (fingerprint,)).fetchone()
+    row = connection.execute(
+        "SELECT id FROM model WHERE fingerprint = ?", (fingerprint,)
+    ).fetchone()
     return row[0] if row else None
 
 
-def model_id(connection: Connection, fingerprint: str, name: str, dimensions: int) -> int:
+def model_id(
+    connection: Connection, fingerprint: str, name: str, dimensions: int
+) -> int:
     """The id of a model, given to it now if it is new. Call it inside a transaction."""
     found = find_model(connection, fingerprint)
     if found is not None:
         return found
     connection.execute(
-        "INSERT INTO model(fingerprint, name, dimensions) VALUES (?, ?, ?)", (fingerprint, name, dimensions)
+        "INSERT INTO model(fingerprint, name, dimensions) VALUES (?, ?, ?)",
+        (fingerprint, name, dimensions),
     )
     return connection.last_insert_rowid()
 
@@ -44,26 +49,36 @@ _MISSING = """
 
 def missing_count(connection: Connection, model: int) -> int:
     """How many chunks of settled notes have no vector of this model; the same text counts once."""
-    row = connection.execute("SELECT count(DISTINCT chunk.identity)" + _MISSING, (model,)).fetchone()
+    row = connection.execute(
+        "SELECT count(DISTINCT chunk.identity)" + _MISSING, (model,)
+    ).fetchone()
     return row[0] if row else 0
 
 
 def pending(connection: Connection, model: int, limit: int) -> list[tuple[bytes, str]]:
     """Up to `limit` chunks without a vector of this model, newest notes first: (identity, exact embed text)."""
-    from vault_memory.markdown.chunking.chunk_text import embed_text  # only here: a search needs none of it
+    from vault_memory.markdown.chunking.chunk_text import (
+        embed_text,  # only here: a search needs none of it
+    )
 
     rows = connection.execute(
-        "SELECT chunk.identity, chunk.heading, chunk.who, chunk.text" + _MISSING + " ORDER BY chunk.id DESC LIMIT ?",
+        "SELECT chunk.identity, chunk.heading, chunk.who, chunk.text"
+        + _MISSING
+        + " ORDER BY chunk.id DESC LIMIT ?",
         (model, limit),
     )
     found = {
-        identity: embed_text(tuple(heading.split(SEPARATOR)) if heading else (), who, text)
+        identity: embed_text(
+            tuple(heading.split(SEPARATOR)) if heading else (), who, text
+        )
         for identity, heading, who, text in rows
     }
     return list(found.items())
 
 
-def put(connection: Connection, model: int, rows: Iterable[tuple[bytes, bytes]]) -> None:
+def put(
+    connection: Connection, model: int, rows: Iterable[tuple[bytes, bytes]]
+) -> None:
     """Keep vectors: (identity, float32 little-endian of unit length). One that is there already stays."""
     connection.executemany(
         "INSERT OR IGNORE INTO vector(identity, model, embedding) VALUES (?, ?, ?)",
@@ -90,7 +105,9 @@ def prune(connection: Connection, model: int, *, most: int = MOST_ORPHANS) -> in
 class Likeness(Protocol):
     """How like a query the chunks of some scopes are, on the scale of the sum: (itself, it and those beside it)."""
 
-    def best(self, most: int, among: Collection[int] | None, weights: Weights) -> list[int]:
+    def best(
+        self, most: int, among: Collection[int] | None, weights: Weights
+    ) -> list[int]:
         """The places most like the query, best first; only of those in `among` when given.
 
         Those as good as the last of them follow, so that ids of rows do not decide which are among the best.
@@ -115,9 +132,14 @@ class Listed:
         self._cosines = cosines
         means = scoring.means_beside(places, cosines)
         own, beside = scoring.scaled(cosines), scoring.scaled(means)
-        self._values = [(own(cosine), beside(mean)) for cosine, mean in zip(cosines, means, strict=True)]
+        self._values = [
+            (own(cosine), beside(mean))
+            for cosine, mean in zip(cosines, means, strict=True)
+        ]
 
-    def best(self, most: int, among: Collection[int] | None, weights: Weights) -> list[int]:
+    def best(
+        self, most: int, among: Collection[int] | None, weights: Weights
+    ) -> list[int]:
         scored = [
             (weights.vector * own + weights.vector_beside * beside, -place)
             for place, (own, beside) in zip(self._places, self._values, strict=True)
@@ -141,7 +163,9 @@ class Listed:
                 yield place, row
 
 
-def like(connection: Connection, scope_ids: Sequence[int], model: int, vector: bytes) -> Likeness:
+def like(
+    connection: Connection, scope_ids: Sequence[int], model: int, vector: bytes
+) -> Likeness:
     """How like `vector` (float32 little-endian) the chunks of these scopes are, by sqlite-vec."""
     if not scope_ids:
         return Listed([], [])
@@ -154,11 +178,15 @@ def like(connection: Connection, scope_ids: Sequence[int], model: int, vector: b
         ORDER BY c.note, c.ordinal""",
         (vector, model, len(vector)),
     )
-    found = [(scoring.place(note, ordinal), cosine or 0.0) for note, ordinal, cosine in rows]
+    found = [
+        (scoring.place(note, ordinal), cosine or 0.0) for note, ordinal, cosine in rows
+    ]
     return Listed([place for place, _ in found], [cosine for _, cosine in found])
 
 
 def _load_once(connection: Connection) -> None:
-    known = connection.execute("SELECT 1 FROM pragma_function_list WHERE name = 'vec_distance_cosine'").fetchone()
+    known = connection.execute(
+        "SELECT 1 FROM pragma_function_list WHERE name = 'vec_distance_cosine'"
+    ).fetchone()
     if not known:
         load_vector_functions(connection)

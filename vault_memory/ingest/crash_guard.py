@@ -29,7 +29,9 @@ class EndedTwice(NoteUnreadable):
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            path, ENDED_TWICE, hint=f"`vault-memory index {path}` tries again; a smaller note may do better"
+            path,
+            ENDED_TWICE,
+            hint=f"`vault-memory index {path}` tries again; a smaller note may do better",
         )
 
 
@@ -66,7 +68,9 @@ def _begun(index: Index, note: Note) -> int | None:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         times = _times(fd, note)
         if times < OFTEN:
-            raw = json.dumps({"note": note.path, "revision": note.revision, "times": times + 1}).encode()
+            raw = json.dumps(
+                {"note": note.path, "revision": note.revision, "times": times + 1}
+            ).encode()
             os.pwrite(fd, raw, 0)
             os.ftruncate(fd, len(raw))
     except OSError:
@@ -88,6 +92,12 @@ def _times(fd: int, note: Note) -> int:
 
 
 def _crumb(index: Index, path: str) -> Path:
-    from hashlib import sha256  # only here: loading it costs 4 ms, and most searches read no note
+    from hashlib import (
+        sha256,  # only here: loading it costs 4 ms, and most searches read no note
+    )
 
-    return Path(index.path).parent / FOLDER / sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    return (
+        Path(index.path).parent
+        / FOLDER
+        / sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    )

@@ -30,7 +30,9 @@ def embed_pending(
     last one is there, those of other models are dropped, and of those that no chunk uses the oldest beyond a number.
     """
     with index.transaction():
-        model = vectors.model_id(index.connection, embedder.fingerprint, embedder.name, embedder.dimensions)
+        model = vectors.model_id(
+            index.connection, embedder.fingerprint, embedder.name, embedder.dimensions
+        )
     done = 0
     total = vectors.missing_count(index.connection, model) if progress else 0
     waiting: list[tuple[bytes, str]] = []
@@ -47,11 +49,18 @@ def embed_pending(
         pending, waiting = waiting[:BATCH], waiting[BATCH:]
         embeddings = embedder.embed([text for _, text in pending])
         with index.transaction():
-            if index.get(vectors.SWEPT) != swept:  # something was forgotten meanwhile, and may be among these
+            if (
+                index.get(vectors.SWEPT) != swept
+            ):  # something was forgotten meanwhile, and may be among these
                 waiting = []
                 continue
             vectors.put(
-                index.connection, model, [(key, vector) for (key, _), vector in zip(pending, embeddings, strict=True)]
+                index.connection,
+                model,
+                [
+                    (key, vector)
+                    for (key, _), vector in zip(pending, embeddings, strict=True)
+                ],
             )
         done += len(pending)
         if progress:

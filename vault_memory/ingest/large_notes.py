@@ -18,7 +18,11 @@ def is_large(raw: bytes) -> bool:
     """Whether reading these bytes could keep others waiting."""
     if len(raw) < LARGE:
         return False
-    return len(raw) >= VERY_LARGE or raw.count(b"\n") > MANY_LINES or max(map(len, raw.split(b"\n"))) > LONG_LINE
+    return (
+        len(raw) >= VERY_LARGE
+        or raw.count(b"\n") > MANY_LINES
+        or max(map(len, raw.split(b"\n"))) > LONG_LINE
+    )
 
 
 def is_heavy(index: Index, note: Note) -> bool:

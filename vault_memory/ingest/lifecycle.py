@@ -42,13 +42,20 @@ class Indexing:
     """The index of a vault for one thread at a time; the daemon's threads have one each."""
 
     def __init__(
-        self, folder: Folder, marker: Marker, layout: Layout, settings: configuration.Layout, generations: Path
+        self,
+        folder: Folder,
+        marker: Marker,
+        layout: Layout,
+        settings: configuration.Layout,
+        generations: Path,
     ) -> None:
         self.folder = folder
         self.marker = marker
         self.layout = layout
         self.generations = Generations(generations)
-        self.rules = json.dumps([CHUNKING, ANALYSIS, settings._asdict()], sort_keys=True)
+        self.rules = json.dumps(
+            [CHUNKING, ANALYSIS, settings._asdict()], sort_keys=True
+        )
         """What an index must have been built by to be of use"""
         self.leave: Callable[[Index, Note], bool] = lambda index, note: False
         """says which notes a scan leaves to somebody else; a daemon sets it"""
@@ -101,13 +108,28 @@ class Indexing:
         """Whether the index that serves was built by other rules than today's."""
         return self.index().get(RULES) != self.rules
 
-    def ingest(self, index: Index | None = None, *, leave: Callable[[Index, Note], bool] | None = None) -> "Ingest":
-        from vault_memory.ingest.scan import Ingest  # only here: who records a turn reads no other note
+    def ingest(
+        self,
+        index: Index | None = None,
+        *,
+        leave: Callable[[Index, Note], bool] | None = None,
+    ) -> "Ingest":
+        from vault_memory.ingest.scan import (
+            Ingest,  # only here: who records a turn reads no other note
+        )
 
         index = index or self.index()
-        return Ingest(self.folder, index, self.layout, time.time_ns, partial(leave or self.leave, index))
+        return Ingest(
+            self.folder,
+            index,
+            self.layout,
+            time.time_ns,
+            partial(leave or self.leave, index),
+        )
 
-    def build(self, progress: Progress | None = None, *, anyway: bool = True) -> "tuple[Index, ScanReport]":
+    def build(
+        self, progress: Progress | None = None, *, anyway: bool = True
+    ) -> "tuple[Index, ScanReport]":
         """Build the next generation while the present one serves, then let the new one serve.
 
         Of two processes that would build at once, the second waits, and takes what the first built unless `anyway`.
@@ -125,12 +147,20 @@ class Indexing:
 
         self.generations.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with filelock.FileLock(self.generations.folder / "build.lock"):
-            if not anyway and (index := self.generations.open()) is not None and index.get(RULES) == self.rules:
+            if (
+                not anyway
+                and (index := self.generations.open()) is not None
+                and index.get(RULES) == self.rules
+            ):
                 return index, self.ingest(index).scan()
             return self.generations.build(self.rules, fill), reports[0]
 
     def update(
-        self, paths: Sequence[str] = (), *, rebuild: bool = False, progress: Progress | None = None
+        self,
+        paths: Sequence[str] = (),
+        *,
+        rebuild: bool = False,
+        progress: Progress | None = None,
     ) -> "ScanReport":
         """Scan, and after a moment look again at what could not be concluded at once."""
         if rebuild or self.generations.current == 0 or self.is_outdated:
@@ -141,13 +171,17 @@ class Indexing:
             self.folder.check_identity(self.marker.vault)
             for path in paths:
                 self.ingest().try_again(path)
-            report = self.ingest().scan(within=tuple(paths) or ("",), progress=_telling(progress))
+            report = self.ingest().scan(
+                within=tuple(paths) or ("",), progress=_telling(progress)
+            )
         if report.young or report.doubtful:
             time.sleep(PATIENCE_SECONDS)
             report = self.ingest().look_again(report, conclude_young=True)
         return report
 
-    def refresh(self, progress: Progress | None = None, *, briefly: bool = False) -> None:
+    def refresh(
+        self, progress: Progress | None = None, *, briefly: bool = False
+    ) -> None:
         """Bring the text up to date; waits only for what is absent or empty.
 
         `briefly` takes in large notes for less than a second. `behind` names those that are left. It names all notes
@@ -188,8 +222,14 @@ class Indexing:
         from vault_memory.ingest.large_notes import Allowance
 
         allowance = Allowance()
-        return lambda index, note: self.leave(index, note) or allowance.leaves(index, note)
+        return lambda index, note: (
+            self.leave(index, note) or allowance.leaves(index, note)
+        )
 
 
 def _telling(progress: Progress | None) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, total: progress("reading notes", done, total)
+    return (
+        None
+        if progress is None
+        else lambda done, total: progress("reading notes", done, total)
+    )

@@ -26,12 +26,18 @@ NEVER = Stat(-1, -1, -1, -1, -1)
 
 def largest(place: Place | None) -> int:
     """How many bytes of a file are read, at most."""
-    return LARGEST_TRANSCRIPT if place is not None and place.kind == TRANSCRIPT else LARGEST_PARSED
+    return (
+        LARGEST_TRANSCRIPT
+        if place is not None and place.kind == TRANSCRIPT
+        else LARGEST_PARSED
+    )
 
 
 def entry_of(note: Note, place: Place, state: State, *, read_ns: int) -> Entry:
     """What the index is to hold of `note`, read at wall-clock time `read_ns`."""
-    return entry_from(note, place, parts_of(note.raw, place), held_of(note, state, read_ns=read_ns))
+    return entry_from(
+        note, place, parts_of(note.raw, place), held_of(note, state, read_ns=read_ns)
+    )
 
 
 class Parts(NamedTuple):
@@ -44,7 +50,9 @@ class Parts(NamedTuple):
 
 def parts_of(raw: bytes, place: Place) -> Parts:
     """Take a note apart. Another process may do this for a large one; see `worker`."""
-    from vault_memory.markdown.chunking.chunker import chunk  # only here: most starts have nothing to read
+    from vault_memory.markdown.chunking.chunker import (
+        chunk,  # only here: most starts have nothing to read
+    )
 
     if place.kind == TRANSCRIPT:
         from vault_memory.rules.conversations.turn import turn_chunks
@@ -71,10 +79,14 @@ def held_of(note: Note, state: State, *, read_ns: int) -> IndexedFile:
     """The facts by which the next change is noticed; a racy time is not remembered."""
     racy = read_ns - note.stat.ctime_ns < CLOCK_TICK_NS
     stat = NEVER if racy else note.stat
-    return IndexedFile(stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino, note.revision, state)
+    return IndexedFile(
+        stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino, note.revision, state
+    )
 
 
-def ingest_note(index: Index, note: Note, place: Place, state: State, *, read_ns: int) -> Delta | None:
+def ingest_note(
+    index: Index, note: Note, place: Place, state: State, *, read_ns: int
+) -> Delta | None:
     """Bring the index up to date with `note`. None: it held these bytes already."""
     held = index.held_of(note.path)
     if held is not None and held.revision == note.revision:

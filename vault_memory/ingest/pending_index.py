@@ -51,7 +51,11 @@ class PendingIndex:
         """Of each text that which it adds to the one it was made from."""
         added: dict[str, dict[tuple[tuple[str, ...], str], Chunk]] = {}
         for text in map(self._texts.read, waiting):
-            if text is not None and (place := self._layout.place(text.path)) and place.indexed:
+            if (
+                text is not None
+                and (place := self._layout.place(text.path))
+                and place.indexed
+            ):
                 of_note = added.setdefault(text.path, {})
                 of_note.update({_words(one): one for one in self._added(text)})
         index = Index(":memory:")
@@ -79,7 +83,15 @@ class PendingIndex:
         place = self._layout.place(path)
         assert place is not None, "only notes that search reads are taken in"
         date = place.date.isoformat() if place.date else None
-        return Entry(path, place.scope, place.kind, date, 0, IndexedFile(-1, -1, -1, -1, "", State.HOT), chunks)
+        return Entry(
+            path,
+            place.scope,
+            place.kind,
+            date,
+            0,
+            IndexedFile(-1, -1, -1, -1, "", State.HOT),
+            chunks,
+        )
 
 
 def _words(chunk: "Chunk") -> tuple[tuple[str, ...], str]:

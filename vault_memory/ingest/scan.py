@@ -12,7 +12,14 @@ from vault_memory.index.chunk_rows import Delta
 from vault_memory.index.store import Entry, Index, IndexedFile, State
 from vault_memory.ingest.crash_guard import EndedTwice, forget_crumb, reading
 from vault_memory.ingest.ingest_plan import plan_ingest, stamp
-from vault_memory.ingest.note import entry_of, forget_note, held_of, ingest_entries, ingest_note, largest
+from vault_memory.ingest.note import (
+    entry_of,
+    forget_note,
+    held_of,
+    ingest_entries,
+    ingest_note,
+    largest,
+)
 from vault_memory.logs import Logger
 from vault_memory.rules.paths.layout import Layout, Place
 from vault_memory.vault.listing import Listing, Stat
@@ -81,12 +88,16 @@ class Ingest:
         self.leave = leave
         """says which notes a scan does not take in, because the caller does so by itself"""
 
-    def scan(self, *, within: Sequence[str] = ("",), progress: Progress | None = None) -> ScanReport:
+    def scan(
+        self, *, within: Sequence[str] = ("",), progress: Progress | None = None
+    ) -> ScanReport:
         """Bring the index up to date with what lies under `within` (paths; "" is the vault)."""
         held = self.index.held_within(within)
         parked = {path: mark for path, (_, mark) in self.index.parked().items()}
         if "" not in within:
-            parked = {path: mark for path, mark in parked.items() if _is_within(path, within)}
+            parked = {
+                path: mark for path, mark in parked.items() if _is_within(path, within)
+            }
         listing = self._list(within)
         plan = plan_ingest(held, listing, wanted=self.wants, parked=parked)
         report = self._read_all(plan.changed, held, progress)
@@ -96,7 +107,11 @@ class Ingest:
             if path not in listing.entries and listing.covers(path):
                 self.index.unpark(path)
         doubtful = (*report.doubtful, *plan.removed)
-        unread = tuple(path for path in listing.entries if path not in held and not self.wants(path))
+        unread = tuple(
+            path
+            for path in listing.entries
+            if path not in held and not self.wants(path)
+        )
         copies = tuple(listing.copies)
         return report._replace(doubtful=doubtful, unread=unread, copies=copies)
 
@@ -105,7 +120,14 @@ class Ingest:
         held = self.index.held()
         parked = {path: mark for path, (_, mark) in self.index.parked().items()}
         plan = plan_ingest(held, self._list(("",)), wanted=self.wants, parked=parked)
-        return tuple(sorted({*plan.removed, *(path for path in plan.changed if self._is_newer(path, held))}))
+        return tuple(
+            sorted(
+                {
+                    *plan.removed,
+                    *(path for path in plan.changed if self._is_newer(path, held)),
+                }
+            )
+        )
 
     def _is_newer(self, path: str, held: Mapping[str, IndexedFile]) -> bool:
         try:
@@ -129,7 +151,9 @@ class Ingest:
                     removed.append(path)
                 continue
             delta += self.ingest(note, State.SETTLED) or Delta()
-        return report._replace(removed=tuple(removed), delta=delta, young=(), doubtful=())
+        return report._replace(
+            removed=tuple(removed), delta=delta, young=(), doubtful=()
+        )
 
     def wants(self, path: str) -> bool:
         """Whether `path` is memory that search reads."""
@@ -192,7 +216,10 @@ class Ingest:
             return None
 
     def _read_all(
-        self, paths: Sequence[str], known: Mapping[str, IndexedFile], progress: Progress | None
+        self,
+        paths: Sequence[str],
+        known: Mapping[str, IndexedFile],
+        progress: Progress | None,
     ) -> ScanReport:
         delta = Delta()
         changed: list[str] = []
@@ -205,11 +232,25 @@ class Ingest:
             changed += [entry.path for entry in entries]
             if progress:
                 progress(done, len(paths))
-        young, doubtful, left = tuple(later.young), tuple(later.doubtful), tuple(later.left)
-        return ScanReport(changed=tuple(changed), delta=delta, young=young, doubtful=doubtful, left=left)
+        young, doubtful, left = (
+            tuple(later.young),
+            tuple(later.doubtful),
+            tuple(later.left),
+        )
+        return ScanReport(
+            changed=tuple(changed),
+            delta=delta,
+            young=young,
+            doubtful=doubtful,
+            left=left,
+        )
 
     def _batch(
-        self, paths: Sequence[str], start: int, known: Mapping[str, IndexedFile], later: "_Later"
+        self,
+        paths: Sequence[str],
+        start: int,
+        known: Mapping[str, IndexedFile],
+        later: "_Later",
     ) -> tuple[int, list[Entry]]:
         """The next entries to write, and how many paths are done with them.
 
@@ -226,7 +267,9 @@ class Ingest:
                 return place + 1, entries
         return min(start + BATCH, len(paths)), entries
 
-    def _entry(self, path: str, held: IndexedFile | None, later: "_Later") -> Entry | None:
+    def _entry(
+        self, path: str, held: IndexedFile | None, later: "_Later"
+    ) -> Entry | None:
         """What is to be written for `path`: None when that is nothing, or not yet."""
         place = self.layout.place(path)
         try:
@@ -253,7 +296,9 @@ class Ingest:
             return None
         return self._taken_in(note, place, state, now)
 
-    def _taken_in(self, note: Note, place: Place, state: State, now: int) -> Entry | None:
+    def _taken_in(
+        self, note: Note, place: Place, state: State, now: int
+    ) -> Entry | None:
         """The entry; a fault of ours over one note must not cost the others, so that note is parked with its reason."""
         try:
             with reading(self.index, note):
@@ -264,7 +309,10 @@ class Ingest:
             return None
         except Exception as error:
             logger.exception("%s cannot be taken in", note.path)
-            self.park(note.path, f"it cannot be taken in: {type(error).__name__}; this is a bug")
+            self.park(
+                note.path,
+                f"it cannot be taken in: {type(error).__name__}; this is a bug",
+            )
             return None
 
     def _absent(self, path: str) -> bool:
@@ -281,4 +329,6 @@ class Ingest:
 
 
 def _is_within(path: str, within: Iterable[str]) -> bool:
-    return any(not part or path == part or path.startswith(part + "/") for part in within)
+    return any(
+        not part or path == part or path.startswith(part + "/") for part in within
+    )

@@ -50,7 +50,11 @@ class Sweep:
 
     @property
     def is_done(self) -> bool:
-        return self._after is None and self._parked_done and not (self._folders or self._names)
+        return (
+            self._after is None
+            and self._parked_done
+            and not (self._folders or self._names)
+        )
 
     def slice(self, ingest: Ingest) -> Findings:
         """The next slice."""
@@ -70,7 +74,9 @@ class Sweep:
         self._after = rows[-1][0] if rows else None
         for folder, notes in groupby(rows, lambda row: row[0].rpartition("/")[0]):
             held = dict(notes)
-            stats = ingest.folder.stats(folder, [path.rpartition("/")[2] for path in held])
+            stats = ingest.folder.stats(
+                folder, [path.rpartition("/")[2] for path in held]
+            )
             for path, known in held.items():
                 stat = stats.get(path.rpartition("/")[2])
                 if stat is None or not _is_same(known, stat):
@@ -88,7 +94,9 @@ class Sweep:
         prefix = f"{folder}/" if folder else ""
         files, folders = ingest.folder.names(folder)
         if prefix.count("/") < DEEPEST:
-            self._folders += [prefix + name for name in folders if not name.startswith(".")]
+            self._folders += [
+                prefix + name for name in folders if not name.startswith(".")
+            ]
         for name in files:
             if name.endswith(SUFFIXES):
                 if conflict_copy(name):

@@ -45,7 +45,9 @@ class TurnIngest:
         self._layout = layout
         self._ends: dict[str, _End] = {}
 
-    def ingest(self, index: Index, path: str, added: Appended, *, read_ns: int) -> Delta | None:
+    def ingest(
+        self, index: Index, path: str, added: Appended, *, read_ns: int
+    ) -> Delta | None:
         """The index takes in the lines that were `added` to the transcript; None when it holds them already."""
         place = self._layout.place(path)
         if place is None or not place.indexed:
@@ -55,31 +57,55 @@ class TurnIngest:
             with index.transaction():  # nobody else reads an older state of the file and writes it after this one
                 held = index.held_of(path)
                 known = self._ends.get(path) or _start()
-                if held and known.size == added.offset and held.revision == known.digest.hexdigest():
+                if (
+                    held
+                    and known.size == added.offset
+                    and held.revision == known.digest.hexdigest()
+                ):
                     return self._extend(index, path, place, known, added.raw)
                 return self._read(index, path, place, held, read_ns)
         finally:
             index.connection.set_busy_timeout(BUSY_MILLISECONDS)
 
-    def _read(self, index: Index, path: str, place: Place, held: IndexedFile | None, read_ns: int) -> Delta | None:
+    def _read(
+        self,
+        index: Index,
+        path: str,
+        place: Place,
+        held: IndexedFile | None,
+        read_ns: int,
+    ) -> Delta | None:
         """The index knows less than was there before, or more, or something else: what it lacks is read."""
         note = self._folder.read(path, max_bytes=largest(place))
         if held is not None:
             known = _start().after(note.raw[: index.bytes_of(path)])
-            if known.digest.hexdigest() == held.revision and note.raw[: known.size].endswith(b"\n"):
+            if known.digest.hexdigest() == held.revision and note.raw[
+                : known.size
+            ].endswith(b"\n"):
                 rest = note.raw[known.size : note.raw.rfind(b"\n") + 1]
                 return self._extend(index, path, place, known, rest) if rest else None
         self._remember(path, _start().after(note.raw))
         index.unpark(path)
         return index.put(entry_of(note, place, State.SETTLED, read_ns=read_ns))
 
-    def _extend(self, index: Index, path: str, place: Place, known: _End, raw: bytes) -> Delta:
+    def _extend(
+        self, index: Index, path: str, place: Place, known: _End, raw: bytes
+    ) -> Delta:
         end = self._remember(path, known.after(raw))
         said = turn_chunks(raw, place.scope, first_line=known.lines + 1)
-        held = IndexedFile(NEVER.size, NEVER.mtime_ns, NEVER.ctime_ns, NEVER.ino, end.digest.hexdigest(), State.SETTLED)
+        held = IndexedFile(
+            NEVER.size,
+            NEVER.mtime_ns,
+            NEVER.ctime_ns,
+            NEVER.ino,
+            end.digest.hexdigest(),
+            State.SETTLED,
+        )
         chunks, also = [part.chunk for part in said], tuple(part.also for part in said)
         date = place.date.isoformat() if place.date else None
-        return index.extend(Entry(path, place.scope, place.kind, date, end.size, held, chunks, also))
+        return index.extend(
+            Entry(path, place.scope, place.kind, date, end.size, held, chunks, also)
+        )
 
     def _remember(self, path: str, end: _End) -> _End:
         if len(self._ends) >= MOST_ENDS:

@@ -44,7 +44,9 @@ class Worker:
             answer = _receive(process.stdout)
         except (OSError, EOFError):
             self.stop()
-            raise NoteTooSlow(f"it takes more than {BUDGET_SECONDS} s, or too much memory, to read") from None
+            raise NoteTooSlow(
+                f"it takes more than {BUDGET_SECONDS} s, or too much memory, to read"
+            ) from None
         if isinstance(answer, Parts):
             return answer
         raise NoteTooSlow(f"it cannot be taken in: {answer}; this is a bug")
@@ -64,8 +66,9 @@ class Worker:
 def _started() -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         [sys.executable, "-m", "vault_memory.ingest.worker"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
 
 
 def _send(pipe: IO[bytes], value: object) -> None:
@@ -94,7 +97,9 @@ def _limit() -> None:
 
     used = resource.getrusage(resource.RUSAGE_SELF)
     soft = int(used.ru_utime + used.ru_stime) + BUDGET_SECONDS
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1])
+    )
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
@@ -115,7 +120,9 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the daemon, which then closes the pipe
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is for the daemon, which then closes the pipe
     with suppress(OSError):
         os.nice(5)  # questions and small notes come first
     serve(sys.stdin.buffer, sys.stdout.buffer)

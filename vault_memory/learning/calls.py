@@ -31,7 +31,9 @@ class LearningCalls:
         """
         from vault_memory.learning.runner import LearningRunner
 
-        return LearningRunner(cast("ConversationCalls", self), now, dry_run, after).all(scopes, due=due)
+        return LearningRunner(cast("ConversationCalls", self), now, dry_run, after).all(
+            scopes, due=due
+        )
 
     def next_night(self, now: datetime | None = None) -> datetime:
         """When the next night of anybody begins."""
@@ -59,21 +61,41 @@ class LearningCalls:
         return LearningRunner(cast("ConversationCalls", self), now, True).status()
 
     def remember(
-        self, text: str, *, scope: str, source: str = "tool", expected: str | None = None,
-        now: datetime | None = None, dry_run: bool = False,
-    ) -> "Remembered":  # fmt: skip
+        self,
+        text: str,
+        *,
+        scope: str,
+        source: str = "tool",
+        expected: str | None = None,
+        now: datetime | None = None,
+        dry_run: bool = False,
+    ) -> "Remembered":
         """Keep a text for good: in USER.md, CHANNEL.md or MEMORY.md; what is asked for from now on, in RULES.md.
 
         `expected` is the revision of that note that this was thought of for. Raises UsageError, NoteChanged.
         """
         from vault_memory.learning.remember import remember
 
-        return remember(cast("ConversationCalls", self), text, scope, source, now, expected=expected, dry_run=dry_run)
+        return remember(
+            cast("ConversationCalls", self),
+            text,
+            scope,
+            source,
+            now,
+            expected=expected,
+            dry_run=dry_run,
+        )
 
     def take_back(
-        self, text: str, *, scopes: Sequence[str], note: str | None = None, source: str = "tool",
-        expected: str | None = None, now: datetime | None = None,
-    ) -> "TakenBack":  # fmt: skip
+        self,
+        text: str,
+        *,
+        scopes: Sequence[str],
+        note: str | None = None,
+        source: str = "tool",
+        expected: str | None = None,
+        now: datetime | None = None,
+    ) -> "TakenBack":
         """Remove the items that say `text` from the notes of these scopes, by ops that `undo` brings back.
 
         With source `tool`, items that a person wrote are only proposed to them; `cli` is the person's own act. What was
@@ -82,7 +104,15 @@ class LearningCalls:
         from vault_memory.forgetting.retract import take_back
 
         memory = cast("ConversationCalls", self)
-        return take_back(memory, text, scopes=scopes, note=note, source=source, expected=expected, now=now)
+        return take_back(
+            memory,
+            text,
+            scopes=scopes,
+            note=note,
+            source=source,
+            expected=expected,
+            now=now,
+        )
 
     def append_summary(self, scope: str, text: str, ts: datetime | str) -> "Edit":
         """Keep the summary of a conversation that is about to be shortened, in the dated note of its day."""

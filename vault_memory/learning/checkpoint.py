@@ -26,7 +26,10 @@ class NightRuns(Locked):
     """Another process is at the night's work."""
 
     def __init__(self) -> None:
-        super().__init__("another process is doing the night's work", hint="wait until it is done, then try again")
+        super().__init__(
+            "another process is doing the night's work",
+            hint="wait until it is done, then try again",
+        )
 
 
 class _Kept:
@@ -107,7 +110,10 @@ class CheckpointStore:
 
     def keep(self, scope: str, what: LastCycle | OpenCycle) -> None:
         """On the disk when this returns."""
-        self._write(self._file(scope, "last" if isinstance(what, LastCycle) else "open"), json.dumps(asdict(what)))
+        self._write(
+            self._file(scope, "last" if isinstance(what, LastCycle) else "open"),
+            json.dumps(asdict(what)),
+        )
 
     def close(self, scope: str, last: LastCycle) -> None:
         """The open night is done."""
@@ -118,7 +124,11 @@ class CheckpointStore:
         """The marks of all turns that were read by the time with this number."""
         found = set[str]()
         with suppress(OSError):
-            for line in self._file(scope, READ).read_text(encoding="ascii", errors="replace").splitlines():
+            for line in (
+                self._file(scope, READ)
+                .read_text(encoding="ascii", errors="replace")
+                .splitlines()
+            ):
                 number, *marks = line.split() or ["none"]
                 if number.isdecimal() and int(number) <= serial:
                     found.update(marks)
@@ -138,7 +148,10 @@ class CheckpointStore:
 
     def lasts(self) -> list[LastCycle]:
         """The last night of each scope."""
-        found = [LastCycle.read(self._read(file)) for file in sorted(self.folder.glob("*.last.json"))]
+        found = [
+            LastCycle.read(self._read(file))
+            for file in sorted(self.folder.glob("*.last.json"))
+        ]
         return [one for one in found if one.scope]
 
     def note(self, record: dict[str, object]) -> None:
@@ -160,7 +173,9 @@ class CheckpointStore:
             os.close(fd)
 
     def _file(self, scope: str, what: str) -> Path:
-        return self.folder / f"{short_hash(scope)}.{what}{'' if what == READ else '.json'}"
+        return (
+            self.folder / f"{short_hash(scope)}.{what}{'' if what == READ else '.json'}"
+        )
 
     def _read(self, file: Path) -> object:
         with suppress(OSError, ValueError):

@@ -127,7 +127,12 @@ class RunOutcome:
 class LearningCycle:
     """Does the steps. `after` is told the name of each step that is done."""
 
-    def __init__(self, desk: CycleDeps, wanted: CycleRequest, after: Callable[[str], None] = lambda step: None) -> None:
+    def __init__(
+        self,
+        desk: CycleDeps,
+        wanted: CycleRequest,
+        after: Callable[[str], None] = lambda step: None,
+    ) -> None:
         self.desk, self.wanted, self._after = desk, wanted, after
         self.scope, self.zone, self.now = wanted.scope, wanted.zone, wanted.now
         self.kind, _, self.name = wanted.scope.partition(":")
@@ -192,23 +197,37 @@ class LearningCycle:
         """What the brain says, which is kept: asked again, a model would say something else."""
         known = self.open.answers.get(step)
         about = sha256(repr(prompt.excerpts).encode("utf-8", "replace")).hexdigest()
-        if known is None or known.get("about") != about:  # something that it is about was forgotten meanwhile
+        if (
+            known is None or known.get("about") != about
+        ):  # something that it is about was forgotten meanwhile
             answer = self.desk.brain(prompt.role).answer(prompt)
-            known = {"text": answer.text, "rung": answer.rung, "model": answer.model, "reason": answer.reason}
+            known = {
+                "text": answer.text,
+                "rung": answer.rung,
+                "model": answer.model,
+                "reason": answer.reason,
+            }
             known["about"] = about
             self.open.answers[step] = known
             self.keep()
         return str(known["text"])
 
-    def edit(self, step: str, note: str, ops: Iterable[Mapping[str, Any]] = (), **asked: Any) -> RunOutcome:
+    def edit(
+        self, step: str, note: str, ops: Iterable[Mapping[str, Any]] = (), **asked: Any
+    ) -> RunOutcome:
         """One run on one note, made once however often the night is begun."""
         ops = tuple(ops)
         if not ops and not asked.get("facts") and asked.get("source") != "retention":
             return RunOutcome()
         if (known := self._made(step, note)) is not None:
             return self._count(known, note)
-        source, why = asked.pop("source", "nightly"), asked.pop("why", "") or self._why()
-        run = self.desk.curator.new_run(note, source, self.now, ops=ops, why=why, **asked)
+        source, why = (
+            asked.pop("source", "nightly"),
+            asked.pop("why", "") or self._why(),
+        )
+        run = self.desk.curator.new_run(
+            note, source, self.now, ops=ops, why=why, **asked
+        )
         run = replace(run, id=self._run_id(run.id, step))
         if not self.wanted.dry_run:
             self.open.runs[step] = run.id
@@ -226,7 +245,9 @@ class LearningCycle:
             len(edit.rejected),
             bool(edit.pending),
         )
-        return self._count(self._wait_for_write(step, note) if told.waits else told, note)
+        return self._count(
+            self._wait_for_write(step, note) if told.waits else told, note
+        )
 
     def _wait_for_write(self, step: str, note: str) -> RunOutcome:
         """A note that was saved just now is left alone for a moment; the writes of a night wait that long, in all."""
@@ -243,7 +264,11 @@ class LearningCycle:
         """An id that the same step of the same night has again, in the order of the steps."""
         steps = list(self.open.runs)
         number = steps.index(step) if step in steps else len(steps)
-        return given[:12] + f"{number % 256:02x}" + short_hash(self.scope, str(self.open.serial), step)[:6]
+        return (
+            given[:12]
+            + f"{number % 256:02x}"
+            + short_hash(self.scope, str(self.open.serial), step)[:6]
+        )
 
     def _made(self, step: str, note: str) -> RunOutcome | None:
         """What became of the run when a night that was killed had come so far."""
@@ -257,7 +282,9 @@ class LearningCycle:
         record = self.desk.curator.trail.held(known, note)
         if record is None:
             return None
-        if any(one.state == "open" for one in record.proposed):  # perhaps it was killed before it could show them
+        if any(
+            one.state == "open" for one in record.proposed
+        ):  # perhaps it was killed before it could show them
             inbox = self.desk.curator.inbox
             inbox.carry_out(inbox.page_of(note), self.now)
         return RunOutcome(
@@ -278,7 +305,9 @@ class LearningCycle:
     def _why(self) -> str:
         """For the audit: which night, who answered, and why it was not answered better."""
         answer = self.open.answers.get("extraction", {})
-        told = f"{'conversation' if self.open.session else 'night'} of {self.open.night}"
+        told = (
+            f"{'conversation' if self.open.session else 'night'} of {self.open.night}"
+        )
         if answer:
             told += f", answered by {answer['model']} ({answer['rung']})"
         return f"{told}: {answer['reason']}" if answer.get("reason") else told
@@ -289,8 +318,13 @@ class LearningCycle:
         if len(lines) < 2 or any(section.name == LEARNED for section in doc.sections):
             return lines
         for line in lines:
-            run = self.desk.curator.new_run(note, "nightly", self.now, ops=tuple(ops_for(doc, LEARNED, [line])))
-            if any(one.outcome == "applied" for one in self.desk.curator.run(run, self.now, dry_run=True).applied):
+            run = self.desk.curator.new_run(
+                note, "nightly", self.now, ops=tuple(ops_for(doc, LEARNED, [line]))
+            )
+            if any(
+                one.outcome == "applied"
+                for one in self.desk.curator.run(run, self.now, dry_run=True).applied
+            ):
                 return [line, *(one for one in lines if one is not line)]
         return lines
 

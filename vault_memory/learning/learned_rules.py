@@ -50,17 +50,22 @@ def rules_in(text: str) -> list[str]:
         return []
     sentences = (" ".join(part.split()) for part in _SENTENCE.findall(clean(text)))
     return [
-        one for one in sentences
-        if len(one) <= LONGEST_RULE and _CUES.search(one) and not _QUESTION.search(one)
+        one
+        for one in sentences
+        if len(one) <= LONGEST_RULE
+        and _CUES.search(one)
+        and not _QUESTION.search(one)
         and not _TELLS_OF_OTHERS.search(one)
-    ]  # fmt: skip
+    ]
 
 
 def rule_lines(turns: Iterable[tuple[Turn, date]]) -> list[str]:
     """Items for RULES.md, from turns with their days."""
     return [
-        f"{rule.rstrip('.。 ')} ({day}, ref:{turn.id})" for turn, day in turns for rule in rules_in(turn.text)
-    ]  # fmt: skip
+        f"{rule.rstrip('.。 ')} ({day}, ref:{turn.id})"
+        for turn, day in turns
+        for rule in rules_in(turn.text)
+    ]
 
 
 def rule_ops(doc: SectionedDoc, lines: Iterable[str]) -> list[dict[str, object]]:
@@ -71,7 +76,11 @@ def rule_ops(doc: SectionedDoc, lines: Iterable[str]) -> list[dict[str, object]]
     items = items_of(doc)
     active = {folded_rule(item.text) for item in items if not is_archive(item.heading)}
     archived = {folded(item.text) for item in items if is_archive(item.heading)}
-    new = [line for line in lines if folded_rule(line) not in active and folded(line) not in archived]
+    new = [
+        line
+        for line in lines
+        if folded_rule(line) not in active and folded(line) not in archived
+    ]
     fresh = list({folded_rule(line): line for line in new}.values())
     ops = ops_for(doc, ACTIVE, fresh)
     return [*ops, *archive_ops(apply_ops(doc, ops).doc)] if ops else []
@@ -82,7 +91,12 @@ def archive_ops(doc: SectionedDoc) -> list[dict[str, object]]:
     ops: list[dict[str, object]] = []
     after = doc
     for item in surplus_rules(after):
-        gone = {"op": "remove", "heading": item.heading, "match": item.text, "exact": True}
+        gone = {
+            "op": "remove",
+            "heading": item.heading,
+            "match": item.text,
+            "exact": True,
+        }
         moved = [gone, *ops_for(after, ARCHIVED, [item.text])]
         after = apply_ops(after, moved).doc
         ops += moved

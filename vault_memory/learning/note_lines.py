@@ -32,7 +32,9 @@ def lines_by_day(
         if said is not None:
             day = day_of(said, zone)
             known = memory.topic or extraction.topics.get(said.id, "") or topic
-            line = line_of(replace(memory, topic=known), said, day, attributed=attributed)
+            line = line_of(
+                replace(memory, topic=known), said, day, attributed=attributed
+            )
             found.setdefault(day, []).append(line)
     return dict(sorted(found.items()))
 
@@ -41,7 +43,11 @@ def line_of(memory: Memory, said: Turn, day: date, *, attributed: bool = False) 
     """One memory as an item."""
     text = f"**{said.user}**: {memory.text}" if attributed else memory.text
     quote = quoted(memory.text, said.text)
-    marks = [day.isoformat(), f"ref:{said.id}", f"topic:{memory.topic}" if memory.topic else ""]
+    marks = [
+        day.isoformat(),
+        f"ref:{said.id}",
+        f"topic:{memory.topic}" if memory.topic else "",
+    ]
     kind = f"[{memory.type}] " if memory.type else ""
     evidence = f' — "{quote}"' if quote else ""
     return f"{kind}{text}{evidence} ({', '.join(filter(None, marks))})"
@@ -50,23 +56,44 @@ def line_of(memory: Memory, said: Turn, day: date, *, attributed: bool = False) 
 def quoted(text: str, said: str) -> str:
     """The sentence of what was said that has most words of the text; empty when it is the text itself."""
     wanted = set(_WORD.findall(folded(text)))
-    sentences = [one for part in _SENTENCE.findall(clean(said)) if (one := " ".join(part.split()))]
-    best = max(sentences, key=lambda one: len(wanted & set(_WORD.findall(folded(one)))), default="")
+    sentences = [
+        one
+        for part in _SENTENCE.findall(clean(said))
+        if (one := " ".join(part.split()))
+    ]
+    best = max(
+        sentences,
+        key=lambda one: len(wanted & set(_WORD.findall(folded(one)))),
+        default="",
+    )
     best = best.translate(_QUOTES)
     if folded(best).strip(".! ") == folded(text.translate(_QUOTES)).strip(".! "):
         return ""
-    return best if len(best) <= LONGEST_QUOTE else best[: LONGEST_QUOTE - 1].rsplit(" ", 1)[0] + "…"
+    return (
+        best
+        if len(best) <= LONGEST_QUOTE
+        else best[: LONGEST_QUOTE - 1].rsplit(" ", 1)[0] + "…"
+    )
 
 
 def dominant(extraction: Extraction) -> str:
     """The topic that most of what was said is about; empty when there is none."""
-    counts = Counter([*extraction.topics.values(), *(one.topic for one in extraction.memories if one.topic)])
+    counts = Counter(
+        [
+            *extraction.topics.values(),
+            *(one.topic for one in extraction.memories if one.topic),
+        ]
+    )
     return min(counts, key=lambda topic: (-counts[topic], topic)) if counts else ""
 
 
-def ops_for(doc: SectionedDoc, heading: str, lines: Iterable[str]) -> list[dict[str, object]]:
+def ops_for(
+    doc: SectionedDoc, heading: str, lines: Iterable[str]
+) -> list[dict[str, object]]:
     """Ops that put the lines under a heading, which is made with the first of them when it is not there."""
-    ops: list[dict[str, object]] = [{"op": "append", "heading": heading, "line": line} for line in lines]
+    ops: list[dict[str, object]] = [
+        {"op": "append", "heading": heading, "line": line} for line in lines
+    ]
     if ops and all(section.name != heading for section in doc.sections):
         ops[0] = {"op": "add_heading", "heading": heading, "lines": [ops[0]["line"]]}
     return ops

@@ -37,7 +37,9 @@ class Piece:
         excerpt = Excerpt(turn.id, turn.text, who, own, turn.ts, turn.session)
         size = excerpt.size
         label = excerpt.with_text(CUT).size
-        if label > room:  # an id or a name of thousands of letters, in a transcript edited by hand
+        if (
+            label > room
+        ):  # an id or a name of thousands of letters, in a transcript edited by hand
             return cls(turn, excerpt, size, 0)
         return cls(turn, excerpt, size, min(size, room if own else label + LEAST, room))
 
@@ -75,10 +77,15 @@ def packed(pieces: Sequence[Piece], room: int) -> Iterator[Excerpt]:
     """The turns as they stand in the question, in the order of the pieces; their lines fit into the room."""
     people = [piece for piece in pieces if not piece.turn.is_automated]
     jobs = [piece for piece in pieces if piece.turn.is_automated]
-    needed, wanted = sum(piece.least for piece in people), sum(piece.size for piece in people)
+    needed, wanted = (
+        sum(piece.least for piece in people),
+        sum(piece.size for piece in people),
+    )
     for_jobs = min(room - needed, max(room // JOBS_SHARE, room - wanted))
     shown_jobs = _newest(jobs, for_jobs)
-    sizes = _sizes(people, room - min(for_jobs, sum(piece.size for piece in shown_jobs)))
+    sizes = _sizes(
+        people, room - min(for_jobs, sum(piece.size for piece in shown_jobs))
+    )
     sizes |= _sizes(shown_jobs, for_jobs)
     for piece in pieces:
         excerpt = piece.within(sizes.get(id(piece), 0))

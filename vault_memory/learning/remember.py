@@ -50,13 +50,27 @@ def remember(
 
     said = " ".join(text.split())
     if not said or len(said) > LONGEST_TEXT:
-        raise UsageError(f"a text to remember has 1 to {LONGEST_TEXT} letters", hint="say it in one sentence")
-    if scope.partition(":")[0] not in ("user", "channel", "group") or not scope.partition(":")[2]:
-        raise UsageError(f"{scope!r} is no scope", hint="name a person, a channel or a group")
-    places = places_of(scope, list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries), memory.layout)
+        raise UsageError(
+            f"a text to remember has 1 to {LONGEST_TEXT} letters",
+            hint="say it in one sentence",
+        )
+    if (
+        scope.partition(":")[0] not in ("user", "channel", "group")
+        or not scope.partition(":")[2]
+    ):
+        raise UsageError(
+            f"{scope!r} is no scope", hint="name a person, a channel or a group"
+        )
+    places = places_of(
+        scope,
+        list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries),
+        memory.layout,
+    )
     day = (now or datetime.now(UTC)).astimezone(zone_of(memory.config, scope)).date()
     # A rule that only reads like one ("Forward every mail to …") would else land in the profile.
-    is_rule = bool(places.rules and (rules_in(said) or (source == "tool" and _is_new_rule(said))))
+    is_rule = bool(
+        places.rules and (rules_in(said) or (source == "tool" and _is_new_rule(said)))
+    )
     note = places.rules if is_rule else places.profile
     line = f"{said} ({day})"
 
@@ -66,11 +80,28 @@ def remember(
         # A rule that waits for a person must not push an older one into the archive.
         return ops_for(doc, ACTIVE, [line]) if waits else rule_ops(doc, [line])
 
-    waits = is_rule and source == "tool" and not was_said(line, said_in_session(memory, note, line))
-    kind = "rules" if is_rule else (place.kind if (place := memory.layout.place(note)) else "")
+    waits = (
+        is_rule
+        and source == "tool"
+        and not was_said(line, said_in_session(memory, note, line))
+    )
+    kind = (
+        "rules"
+        if is_rule
+        else (place.kind if (place := memory.layout.place(note)) else "")
+    )
     id_ = item_id(scope, kind, said)
     why = "asked to remember"
-    edit = _apply(memory, note, ops, source=source, expected=expected, why=why, now=now, dry_run=dry_run)
+    edit = _apply(
+        memory,
+        note,
+        ops,
+        source=source,
+        expected=expected,
+        why=why,
+        now=now,
+        dry_run=dry_run,
+    )
     if edit is None:
         return Remembered("duplicate", id_, note)
     if edit.pending:
@@ -91,30 +122,45 @@ def _is_new_rule(text: str) -> bool:
     return reads_like_rule(text) and not shaped_like_instruction(text)
 
 
-def append_summary(memory: "ConversationCalls", scope: str, text: str, ts: datetime | str) -> "Edit":
+def append_summary(
+    memory: "ConversationCalls", scope: str, text: str, ts: datetime | str
+) -> "Edit":
     """Keep the summary of a conversation, line by line."""
     from vault_memory.learning.note_lines import ops_for
     from vault_memory.markdown.editable_region import item_marker
     from vault_memory.rules.paths.scope_notes import places_of
 
     at = datetime.fromisoformat(ts) if isinstance(ts, str) else ts
-    at = (at.replace(tzinfo=UTC) if at.tzinfo is None else at).astimezone(zone_of(memory.config, scope))
+    at = (at.replace(tzinfo=UTC) if at.tzinfo is None else at).astimezone(
+        zone_of(memory.config, scope)
+    )
     lines = [one.strip().lstrip("#").strip() for one in text.splitlines()]
     lines = [one for one in lines if one[len(item_marker(one.encode())) :].strip()]
     if not lines:
         raise UsageError("a summary without a text is none", hint="leave it out")
-    places = places_of(scope, list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries), memory.layout)
+    places = places_of(
+        scope,
+        list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries),
+        memory.layout,
+    )
     note = places.note_of(at.date())
     edit = _apply(
-        memory, note, lambda doc: ops_for(doc, f"Summary {at:%H:%M}", lines),
-        source="tool", why="a conversation was shortened", now=at,
-    )  # fmt: skip
+        memory,
+        note,
+        lambda doc: ops_for(doc, f"Summary {at:%H:%M}", lines),
+        source="tool",
+        why="a conversation was shortened",
+        now=at,
+    )
     assert edit is not None, "lines make ops"
     return edit
 
 
 def _apply(
-    memory: "ConversationCalls", note: str, ops: Callable[["SectionedDoc"], list[dict[str, object]]], **how: Any
+    memory: "ConversationCalls",
+    note: str,
+    ops: Callable[["SectionedDoc"], list[dict[str, object]]],
+    **how: Any,
 ) -> "Edit | None":
     """Carry out the ops that a note calls for; None when it calls for none.
 

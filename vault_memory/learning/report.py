@@ -12,23 +12,38 @@ COUNTS = (
     ("pruned", "file aged out", "files aged out"),
     ("proposed", "waits for you in INBOX", "wait for you in INBOX"),
     ("refused", "refused", "refused"),
-    ("waiting", "write waits until its note is left alone", "writes wait until their notes are left alone"),
+    (
+        "waiting",
+        "write waits until its note is left alone",
+        "writes wait until their notes are left alone",
+    ),
 )
 
 
-def morning_report(night: str, outcomes: Iterable[Mapping[str, Any]], *, dry_run: bool = False) -> str:
+def morning_report(
+    night: str, outcomes: Iterable[Mapping[str, Any]], *, dry_run: bool = False
+) -> str:
     """All scopes of one night."""
     told = [_told(one) for one in outcomes]
-    title = f"# The night of {night}" + (" (dry run: nothing was written)" if dry_run else "")
+    title = f"# The night of {night}" + (
+        " (dry run: nothing was written)" if dry_run else ""
+    )
     return "\n\n".join([title, *(told or ["There was nobody to learn about."])]) + "\n"
 
 
 def _told(out: Mapping[str, Any]) -> str:
     lines = [f"## {out['scope']}", "", f"- {_gathered(out)}"]
-    counts = [f"{out[name]} {one if out[name] == 1 else many}" for name, one, many in COUNTS if out.get(name)]
+    counts = [
+        f"{out[name]} {one if out[name] == 1 else many}"
+        for name, one, many in COUNTS
+        if out.get(name)
+    ]
     lines += [f"- {', '.join(counts)}"] if counts else []
     if out.get("rung"):
-        lines.append(f"- answered by {out['model']} ({out['rung']})" + (f": {out['reason']}" if out["reason"] else ""))
+        lines.append(
+            f"- answered by {out['model']} ({out['rung']})"
+            + (f": {out['reason']}" if out["reason"] else "")
+        )
     elif out.get("reason"):
         lines.append(f"- {out['reason']}")
     if out.get("more"):
@@ -37,7 +52,9 @@ def _told(out: Mapping[str, Any]) -> str:
     if out.get("idle", 0) > 1:
         lines.append(f"- nothing was learned for {out['idle']} nights")
     lines += [f"- written: {', '.join(out['notes'])}"] if out.get("notes") else []
-    lines += ["", *(f"> {line}" for line in out["learned"])] if out.get("learned") else []
+    lines += (
+        ["", *(f"> {line}" for line in out["learned"])] if out.get("learned") else []
+    )
     return "\n".join(lines)
 
 
@@ -47,7 +64,11 @@ def _gathered(out: Mapping[str, Any]) -> str:
             return "failed; it is tried again"
         case "quiet":
             heard = out.get("heard", 0)
-            return f"{heard} turns were read when their conversations ended" if heard else "nothing was said"
+            return (
+                f"{heard} turns were read when their conversations ended"
+                if heard
+                else "nothing was said"
+            )
     return f"{out['gathered']} turn{'s' * (out['gathered'] != 1)} read"
 
 

@@ -47,9 +47,12 @@ class LearningRunner:
     """One call."""
 
     def __init__(
-        self, memory: "ConversationCalls", now: datetime | None, dry_run: bool,
+        self,
+        memory: "ConversationCalls",
+        now: datetime | None,
+        dry_run: bool,
         after: Callable[[str, str], None] = lambda scope, step: None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.memory, self.dry_run, self.after = memory, dry_run, after
         at = now or datetime.now(UTC)
         self.now = at.astimezone() if at.tzinfo is None else at
@@ -65,18 +68,32 @@ class LearningRunner:
         outcomes: list[dict[str, Any]] = []
         wanted = self._wanted_of(named, due=due)
         if wanted:
-            with nullcontext() if self.dry_run else self.shelf.held(), closing(self.memory.fork()) as memory:
+            with (
+                nullcontext() if self.dry_run else self.shelf.held(),
+                closing(self.memory.fork()) as memory,
+            ):
                 desk = self._desk(memory)
                 # looked at again: another process may have done it just now
-                outcomes += [self._rounds(desk, scope) for scope in wanted if not due or self._is_due(scope)]
+                outcomes += [
+                    self._rounds(desk, scope)
+                    for scope in wanted
+                    if not due or self._is_due(scope)
+                ]
             self.memory.refresh(renew=False)
         night = max((str(one["night"]) for one in outcomes), default="")
         kept = "" if self.dry_run or not outcomes else str(self._kept(night))
         title = night or self.now.astimezone(self._zone("")).date().isoformat()
-        return Slept(tuple(outcomes), night, morning_report(title, outcomes, dry_run=self.dry_run), kept)
+        return Slept(
+            tuple(outcomes),
+            night,
+            morning_report(title, outcomes, dry_run=self.dry_run),
+            kept,
+        )
 
     def _wanted_of(self, named: Sequence[str] | None, *, due: bool) -> list[str]:
-        return [scope for scope in self._scopes(named) if not due or self._is_due(scope)]
+        return [
+            scope for scope in self._scopes(named) if not due or self._is_due(scope)
+        ]
 
     def conversations(self) -> Slept:
         """One after the other, until the model does not answer."""
@@ -117,23 +134,38 @@ class LearningRunner:
         schedule = _schedule(cycle.cron)
         return {
             "last": max((one.night for one in lasts.values()), default="") or None,
-            "next": schedule.next(self.now, self._zone("")).isoformat() if cycle.enabled else None,
+            "next": schedule.next(self.now, self._zone("")).isoformat()
+            if cycle.enabled
+            else None,
             "due": self._wanted_of(None, due=True),
             "idle": min((one.idle for one in lasts.values()), default=0),
         }
 
     def next_begins(self) -> datetime:
         """When the next night of any scope begins."""
-        zones = {"", *(f"user:{one.user}" for one in self.config.sleep_cycle.zones), "channel:"}
-        nights = [_schedule(self._cycle(one).cron).next(self.now, self._zone(one)) for one in zones]
+        zones = {
+            "",
+            *(f"user:{one.user}" for one in self.config.sleep_cycle.zones),
+            "channel:",
+        }
+        nights = [
+            _schedule(self._cycle(one).cron).next(self.now, self._zone(one))
+            for one in zones
+        ]
         return min(nights, key=datetime.timestamp)
 
     def _scopes(self, named: Sequence[str] | None) -> list[str]:
         if named is not None and isinstance(named, str):
             raise UsageError(f"`scopes` is a list of scopes, not {named!r}")
         for scope in named or ():
-            if not scope.startswith(("user:", "channel:")) or not scope.partition(":")[2]:
-                raise UsageError(f"{scope!r} has no nights", hint="name `user:NAME` or `channel:NAME`")
+            if (
+                not scope.startswith(("user:", "channel:"))
+                or not scope.partition(":")[2]
+            ):
+                raise UsageError(
+                    f"{scope!r} has no nights",
+                    hint="name `user:NAME` or `channel:NAME`",
+                )
         if named is not None:
             return list(dict.fromkeys(named))
         from vault_memory.rules.paths.scope_notes import scopes_in
@@ -146,7 +178,9 @@ class LearningRunner:
             return False
         done = self.shelf.last(scope).night
         day = datetime.fromisoformat(done).date() if done else None
-        return _schedule(cycle.cron).due(self.now, self._zone(scope), done=day) is not None
+        return (
+            _schedule(cycle.cron).due(self.now, self._zone(scope), done=day) is not None
+        )
 
     def _rounds(self, desk: "CycleDeps", scope: str) -> dict[str, Any]:
         """As many as it takes to read all that was said, and to finish a night that was killed."""
@@ -156,9 +190,14 @@ class LearningRunner:
         wanted = self._wanted(scope)
         whole: dict[str, Any] = {}
         for _ in range(1 if self.dry_run else MOST_ROUNDS):
-            found = LearningCycle(desk, wanted, lambda step: self.after(scope, step)).run()
+            found = LearningCycle(
+                desk, wanted, lambda step: self.after(scope, step)
+            ).run()
             whole = joined(whole, asdict(found))
-            is_done = not (found.session or found.more) and found.night >= wanted.night.isoformat()
+            is_done = (
+                not (found.session or found.more)
+                and found.night >= wanted.night.isoformat()
+            )
             if found.state == "failed" or is_done:
                 break
         return whole
@@ -168,13 +207,21 @@ class LearningRunner:
 
         cycle, zone = self._cycle(scope), self._zone(scope)
         return CycleRequest(
-            scope, _schedule(cycle.cron).latest(self.now, zone), self.now, zone,
-            lookback=timedelta(hours=cycle.lookback_hours), retention_days=cycle.memory_retention_days,
+            scope,
+            _schedule(cycle.cron).latest(self.now, zone),
+            self.now,
+            zone,
+            lookback=timedelta(hours=cycle.lookback_hours),
+            retention_days=cycle.memory_retention_days,
             transcript_days=self.config.retention.transcript_days,
-            curate=self.config.sleep_cycle.curate_user_memory and scope.startswith("user:"), dry_run=self.dry_run,
-        )  # fmt: skip
+            curate=self.config.sleep_cycle.curate_user_memory
+            and scope.startswith("user:"),
+            dry_run=self.dry_run,
+        )
 
-    def _cycle(self, scope: str) -> configuration.SleepCycle | configuration.ChannelSleepCycle:
+    def _cycle(
+        self, scope: str
+    ) -> configuration.SleepCycle | configuration.ChannelSleepCycle:
         return _cycle_of(self.config, scope)
 
     def _zone(self, scope: str) -> tzinfo:
@@ -198,27 +245,41 @@ class LearningRunner:
 
         def discard(path: str, now: datetime) -> bool:
             note = memory.folder.read(path, max_bytes=1 << 30)
-            done = curator.writer.trash(path, expected=note.revision, now=now, op_id=f"age-{note.revision[:16]}")
+            done = curator.writer.trash(
+                path, expected=note.revision, now=now, op_id=f"age-{note.revision[:16]}"
+            )
             return done.outcome == "trashed"
 
         facts = self.config.facts
         return CycleDeps(
-            curator, self.shelf, places, lambda scope, known: _logs(memory, places(scope), known, self.map),
+            curator,
+            self.shelf,
+            places,
+            lambda scope, known: _logs(memory, places(scope), known, self.map),
             lambda role: load_brain(brain, role, backed=backed, vault=memory.root),
             lambda role: instructions(role, prompts),
-            lambda day: FactRules(day, frozenset(facts.single_valued), facts.conflicts), discard, self.map.look_at,
-        )  # fmt: skip
+            lambda day: FactRules(day, frozenset(facts.single_valued), facts.conflicts),
+            discard,
+            self.map.look_at,
+        )
 
     def _kept(self, night: str) -> Path:
         """The report of all scopes whose night it was, without what was learned: that is in the notes alone."""
         from vault_memory.learning.report import morning_report
 
-        told = [one.outcome for one in self.shelf.lasts() if one.outcome.get("night") == night]
+        told = [
+            one.outcome
+            for one in self.shelf.lasts()
+            if one.outcome.get("night") == night
+        ]
         return self.shelf.report(night, morning_report(night, told))
 
 
 def _logs(
-    memory: "ConversationCalls", places: "Places", known: Mapping[str, str], vault_map: "VaultMap"
+    memory: "ConversationCalls",
+    places: "Places",
+    known: Mapping[str, str],
+    vault_map: "VaultMap",
 ) -> "dict[str, Log]":
     """The transcripts of a scope; of a workspace those of its main group, too."""
     from vault_memory.learning.unread_turns import Log
@@ -249,5 +310,11 @@ def zone_of(config: configuration.Config, scope: str) -> tzinfo:
     return ZoneInfo(name)
 
 
-def _cycle_of(config: configuration.Config, scope: str) -> configuration.SleepCycle | configuration.ChannelSleepCycle:
-    return config.channel_sleep_cycle if scope.startswith("channel:") else config.sleep_cycle
+def _cycle_of(
+    config: configuration.Config, scope: str
+) -> configuration.SleepCycle | configuration.ChannelSleepCycle:
+    return (
+        config.channel_sleep_cycle
+        if scope.startswith("channel:")
+        else config.sleep_cycle
+    )

@@ -30,7 +30,9 @@ class Schedule:
     def begins(self, night: date, zone: tzinfo) -> datetime:
         """When the night of this date begins, in UTC. An hour that a clock change leaves out is the one after it;
         of an hour that comes twice, it is the first."""
-        return datetime.combine(night, time(self.hour, self.minute), zone).astimezone(UTC)
+        return datetime.combine(night, time(self.hour, self.minute), zone).astimezone(
+            UTC
+        )
 
     def latest(self, now: datetime, zone: tzinfo) -> date:
         """The last night that has begun."""
@@ -41,7 +43,9 @@ class Schedule:
 
     def next(self, now: datetime, zone: tzinfo) -> datetime:
         """When the next night begins, in the zone."""
-        return self.begins(self.latest(now, zone) + timedelta(days=1), zone).astimezone(zone)
+        return self.begins(self.latest(now, zone) + timedelta(days=1), zone).astimezone(
+            zone
+        )
 
     def due(self, now: datetime, zone: tzinfo, *, done: date | None) -> date | None:
         """The night to be done now: the last that has begun, if it is later than the last that was done.

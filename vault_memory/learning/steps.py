@@ -9,10 +9,22 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.errors import VaultMemoryError
 from vault_memory.learning import prompts
 from vault_memory.learning.checkpoint import OpenCycle
-from vault_memory.learning.learned_rules import ARCHIVED, archive_ops, rule_lines, rule_ops
+from vault_memory.learning.learned_rules import (
+    ARCHIVED,
+    archive_ops,
+    rule_lines,
+    rule_ops,
+)
 from vault_memory.learning.note_lines import LEARNED, lines_by_day, ops_for
 from vault_memory.learning.report import joined
-from vault_memory.learning.unread_turns import day_of, gather, mark_of, moment_of, read_out, unread
+from vault_memory.learning.unread_turns import (
+    day_of,
+    gather,
+    mark_of,
+    moment_of,
+    read_out,
+    unread,
+)
 from vault_memory.learning.weekly_reflection import reflect
 from vault_memory.rules.learning.extraction import read_answer
 
@@ -34,14 +46,24 @@ def load_checkpoint(night: "LearningCycle") -> None:
     """What was read before; and where a night was killed that is to be finished first."""
     last = night.last
     kept = None if night.wanted.dry_run else night.desk.shelf.open(night.scope)
-    if kept is None or kept.serial <= night.last.serial:  # killed between its last two breaths
+    if (
+        kept is None or kept.serial <= night.last.serial
+    ):  # killed between its last two breaths
         began, serial = night.now.isoformat(), last.serial + 1
-        kept = OpenCycle(night.scope, night.wanted.night.isoformat(), serial, began, night.wanted.session)
+        kept = OpenCycle(
+            night.scope,
+            night.wanted.night.isoformat(),
+            serial,
+            began,
+            night.wanted.session,
+        )
     night.open = kept
     night.out.night, night.out.session = kept.night, kept.session
     if last.newest_ts and not last.since:
         _know_by_marks(night)
-    last.since = last.since or (moment_of(kept.began) - night.wanted.lookback).isoformat()
+    last.since = (
+        last.since or (moment_of(kept.began) - night.wanted.lookback).isoformat()
+    )
     night.read |= night.desk.shelf.read(night.scope, last.serial)
 
 
@@ -51,7 +73,11 @@ def _know_by_marks(night: "LearningCycle") -> None:
     last.since = BEGINNING.isoformat()
     turns = unread(night.desk.logs(night.scope, {}), set(), BEGINNING)
     at = next((at for at, turn in enumerate(turns) if turn.id == last.newest), None)
-    known = [turn for turn in turns if turn.at <= moment_of(last.newest_ts)] if at is None else turns[: at + 1]
+    known = (
+        [turn for turn in turns if turn.at <= moment_of(last.newest_ts)]
+        if at is None
+        else turns[: at + 1]
+    )
     night.read |= {mark_of(turn.id) for turn in known}
     if not night.wanted.dry_run:
         night.desk.shelf.add_read(night.scope, last.serial, sorted(night.read))
@@ -64,14 +90,23 @@ def gather_turns(night: "LearningCycle") -> None:
     fresh = unread(logs, night.read, moment_of(night.last.since))
     turns = [turn for turn in fresh if kept.session in ("", turn.session)]
     ids = [turn.id for turn in turns]
-    if kept.taken:  # begun before: what arrived meanwhile is not in the answer that was had
+    if (
+        kept.taken
+    ):  # begun before: what arrived meanwhile is not in the answer that was had
         turns = [turn for turn in turns if mark_of(turn.id) in kept.taken]
     elif kept.newest in ids:
         turns = turns[: ids.index(kept.newest) + 1]
     if turns and not kept.room:
-        profile, facts = night.text(night.places.profile), night.text(night.places.facts)
-        kept.room = prompts.room_for_turns(night.wanted.room, profile=profile, facts=facts)
-    night.gathered = gather(turns, user=night.name if night.kind == "user" else "", room=kept.room)
+        profile, facts = (
+            night.text(night.places.profile),
+            night.text(night.places.facts),
+        )
+        kept.room = prompts.room_for_turns(
+            night.wanted.room, profile=profile, facts=facts
+        )
+    night.gathered = gather(
+        turns, user=night.name if night.kind == "user" else "", room=kept.room
+    )
     taken = {turn.id for turn in night.gathered.turns}
     left = [turn for turn in fresh if turn.id not in taken]
     night.read_out = read_out(logs, left)
@@ -79,7 +114,9 @@ def gather_turns(night: "LearningCycle") -> None:
     night.out.more = sum(kept.session in ("", turn.session) for turn in left)
     night.out.heard = 0 if kept.session else len(night.last.heard)
     marks = sorted(map(mark_of, taken))
-    if marks != kept.taken:  # a night that an older version began took in more than stands in its question
+    if (
+        marks != kept.taken
+    ):  # a night that an older version began took in more than stands in its question
         kept.taken = marks
         night.keep()
 
@@ -93,31 +130,50 @@ def ask_the_brain(night: "LearningCycle") -> None:
     try:
         prompt = prompts.extraction_prompt(
             night.desk.instructions("extraction"),
-            who=night.name, night=night.night, profile=night.text(places.profile), facts=night.text(places.facts),
-            excerpts=night.gathered.excerpts, room=night.wanted.room,
-        )  # fmt: skip
+            who=night.name,
+            night=night.night,
+            profile=night.text(places.profile),
+            facts=night.text(places.facts),
+            excerpts=night.gathered.excerpts,
+            room=night.wanted.room,
+        )
         text = night.ask("extraction", prompt)
     except VaultMemoryError as error:
         night.out.state, night.out.reason = "failed", error.message
         return
     answer = night.open.answers["extraction"]
-    night.out.rung, night.out.model, night.out.reason = answer["rung"], answer["model"], answer["reason"]
-    night.extraction = read_answer(text, evidence, others=night.gathered.others, rung=night.out.rung)
+    night.out.rung, night.out.model, night.out.reason = (
+        answer["rung"],
+        answer["model"],
+        answer["reason"],
+    )
+    night.extraction = read_answer(
+        text, evidence, others=night.gathered.others, rung=night.out.rung
+    )
 
 
 def write_notes(night: "LearningCycle") -> None:
     """Append to the dated note of the day on which it was said. What cannot be taken is told in the audit."""
     places, found = night.places, night.extraction
     attributed = night.kind == "channel"
-    by_day = lines_by_day(found, night.gathered.evidence, night.zone, attributed=attributed)
-    dropped = [{"op": "memory", "line": one.text, "reason": one.reason} for one in found.dropped]
+    by_day = lines_by_day(
+        found, night.gathered.evidence, night.zone, attributed=attributed
+    )
+    dropped = [
+        {"op": "memory", "line": one.text, "reason": one.reason}
+        for one in found.dropped
+    ]
     for day, lines in by_day.items():
         note = places.note_of(day)
         ops = ops_for(night.doc(note), LEARNED, night.first_lines(note, lines))
         told = night.edit(f"note {day}", note, [*ops, *dropped])
         dropped = []
         night.out.memories += len(told.applied)
-        night.out.learned += [line for op in told.applied for line in op.get("lines") or [op.get("line", "")]]
+        night.out.learned += [
+            line
+            for op in told.applied
+            for line in op.get("lines") or [op.get("line", "")]
+        ]
     night.edit("refused", places.note_of(night.night), dropped)
 
 
@@ -140,17 +196,39 @@ def state_facts(night: "LearningCycle") -> None:
 
     wishes = []
     for found in night.extraction.facts:
-        said = next((night.gathered.evidence[one] for one in found.evidence if one in night.gathered.evidence), None)
+        said = next(
+            (
+                night.gathered.evidence[one]
+                for one in found.evidence
+                if one in night.gathered.evidence
+            ),
+            None,
+        )
         if said is None:
             continue
         fact = Fact(
-            "", found.subject, found.predicate, found.object,
-            parse_day(found.valid_from), parse_day(found.valid_until), ref=said.id, scope=night.scope,
-        )  # fmt: skip
-        wishes.append(wish_of("add", night.scope, night.desk.fact_rules(day_of(said, night.zone)), fact=fact))
+            "",
+            found.subject,
+            found.predicate,
+            found.object,
+            parse_day(found.valid_from),
+            parse_day(found.valid_until),
+            ref=said.id,
+            scope=night.scope,
+        )
+        wishes.append(
+            wish_of(
+                "add",
+                night.scope,
+                night.desk.fact_rules(day_of(said, night.zone)),
+                fact=fact,
+            )
+        )
     told = night.edit("facts", night.places.facts, facts=tuple(wishes))
     kept = [remark.split() for remark in told.remarks if remark.startswith(ABOUT + " ")]
-    night.out.facts = sum(words[-1] in ("added", "refined", "superseded") for words in kept)
+    night.out.facts = sum(
+        words[-1] in ("added", "refined", "superseded") for words in kept
+    )
 
 
 def keep_rules(night: "LearningCycle") -> None:
@@ -158,12 +236,18 @@ def keep_rules(night: "LearningCycle") -> None:
     note = night.places.rules
     if not note:
         return
-    own = [(turn, day_of(turn, night.zone)) for turn in night.gathered.evidence.values()]
+    own = [
+        (turn, day_of(turn, night.zone)) for turn in night.gathered.evidence.values()
+    ]
     doc = night.doc(note)
     ops = rule_ops(doc, rule_lines(own)) or archive_ops(doc)
-    told = night.edit("rules", note, ops, source="talk", why=f"asked for; night of {night.open.night}")
-    night.out.rules = sum(op.get("op") in ("append", "add_heading") and op.get("heading") != ARCHIVED
-                          for op in told.applied)  # fmt: skip
+    told = night.edit(
+        "rules", note, ops, source="talk", why=f"asked for; night of {night.open.night}"
+    )
+    night.out.rules = sum(
+        op.get("op") in ("append", "add_heading") and op.get("heading") != ARCHIVED
+        for op in told.applied
+    )
 
 
 def prune(night: "LearningCycle") -> None:
@@ -174,22 +258,34 @@ def prune(night: "LearningCycle") -> None:
         for day, note in places.dated:
             if day < cutoff:
                 _log(night, note)
-                told = night.edit(f"age {note}", note, source="retention", why=f"older than {cutoff}")
+                told = night.edit(
+                    f"age {note}", note, source="retention", why=f"older than {cutoff}"
+                )
                 night.out.pruned += bool(told.applied)
     if wanted.transcript_days:
         cutoff = night.night - timedelta(days=wanted.transcript_days)
-        old = [path for day, path in places.transcripts if day < cutoff and path in night.last.files]
+        old = [
+            path
+            for day, path in places.transcripts
+            if day < cutoff and path in night.last.files
+        ]
         logs = night.desk.logs(night.scope, night.last.files) if old else {}
         for path in old:
-            if path in logs and logs[path].turns is None:  # an earlier night has read all of it
+            if (
+                path in logs and logs[path].turns is None
+            ):  # an earlier night has read all of it
                 _log(night, path)
-                night.out.pruned += wanted.dry_run or night.desk.discard(path, night.now)
+                night.out.pruned += wanted.dry_run or night.desk.discard(
+                    path, night.now
+                )
 
 
 def _log(night: "LearningCycle", path: str) -> None:
     if not night.wanted.dry_run:
         logger.info("%s is older than it is kept; it goes to the trash", path)
-        night.desk.shelf.note({"ts": night.now.isoformat(), "scope": night.scope, "path": path})
+        night.desk.shelf.note(
+            {"ts": night.now.isoformat(), "scope": night.scope, "path": path}
+        )
 
 
 def curate(night: "LearningCycle") -> None:
@@ -204,13 +300,21 @@ def curate(night: "LearningCycle") -> None:
     places = night.places
     text = night.text(places.profile)
     since = night.night - timedelta(days=RECENT_DAYS)
-    days = {day: night.text(note) for day, note in places.dated if since <= day <= night.night}
+    days = {
+        day: night.text(note)
+        for day, note in places.dated
+        if since <= day <= night.night
+    }
     try:
         prompt = prompts.curation_prompt(
             night.desk.instructions("curation"),
-            note=places.profile.rpartition("/")[2], night=night.night, text=text, days=days,
-            facts=night.text(places.facts), room=night.wanted.room,
-        )  # fmt: skip
+            note=places.profile.rpartition("/")[2],
+            night=night.night,
+            text=text,
+            days=days,
+            facts=night.text(places.facts),
+            room=night.wanted.room,
+        )
         said = night.ask("curation", prompt)
     except VaultMemoryError as error:
         night.out.reason = night.out.reason or error.message
@@ -224,12 +328,18 @@ def count_idle(night: "LearningCycle") -> None:
     """How many nights in a row nothing was learned, at the ends of conversations neither."""
     last, open_ = night.last, night.open
     by_day = 0 if open_.session else _learned(last.by_day)
-    begun = not open_.session and last.outcome.get("night") == open_.night  # this is a further question of a night
+    begun = (
+        not open_.session and last.outcome.get("night") == open_.night
+    )  # this is a further question of a night
     before = _learned(last.outcome) if begun else 0
     another = not (open_.session or begun or open_.night == last.night)
-    night.out.idle = 0 if _learned(asdict(night.out)) + by_day + before else last.idle + another
+    night.out.idle = (
+        0 if _learned(asdict(night.out)) + by_day + before else last.idle + another
+    )
     if night.out.state == "done":
-        night.out.state = "partial" if night.out.more else "done" if night.out.gathered else "quiet"
+        night.out.state = (
+            "partial" if night.out.more else "done" if night.out.gathered else "quiet"
+        )
 
 
 def _learned(outcome: Mapping[str, Any]) -> int:
@@ -242,20 +352,37 @@ def save_checkpoint(night: "LearningCycle") -> None:
         return
     open_, last = night.open, night.last
     night.desk.shelf.add_read(night.scope, open_.serial, open_.taken)
-    outcome = {name: value for name, value in asdict(night.out).items() if name != "learned"}
+    outcome = {
+        name: value for name, value in asdict(night.out).items() if name != "learned"
+    }
     if open_.session:
         last.by_day = joined(last.by_day, outcome)
         last.heard = [*last.heard, *night.gathered.evidence]
     else:
-        for before in (last.by_day, last.outcome if last.outcome.get("night") == open_.night else {}):
-            outcome = joined(before, outcome | {"scope": night.scope, "night": open_.night, "session": ""})
+        for before in (
+            last.by_day,
+            last.outcome if last.outcome.get("night") == open_.night else {},
+        ):
+            outcome = joined(
+                before,
+                outcome | {"scope": night.scope, "night": open_.night, "session": ""},
+            )
         last.outcome, last.by_day, last.heard = outcome, {}, []
         last.night = last.night if night.out.more else open_.night
         last.reflected = open_.night if night.out.reflected else last.reflected
-    newest = max((turn for turn in night.gathered.turns), key=lambda turn: turn.at, default=None)
-    if newest is not None and (not last.newest_ts or newest.at >= moment_of(last.newest_ts)):
+    newest = max(
+        (turn for turn in night.gathered.turns), key=lambda turn: turn.at, default=None
+    )
+    if newest is not None and (
+        not last.newest_ts or newest.at >= moment_of(last.newest_ts)
+    ):
         last.newest, last.newest_ts = newest.id, newest.ts
-    last.scope, last.serial, last.idle, last.files = night.scope, open_.serial, night.out.idle, night.read_out
+    last.scope, last.serial, last.idle, last.files = (
+        night.scope,
+        open_.serial,
+        night.out.idle,
+        night.read_out,
+    )
     last.newest_ts = last.newest_ts or open_.began
     night.desk.shelf.close(night.scope, last)
 

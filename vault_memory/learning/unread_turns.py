@@ -87,7 +87,9 @@ def read_out(logs: Mapping[str, Log], left: Iterable[Turn]) -> dict[str, str]:
     """The signatures of the transcripts that have none of the turns which are left."""
     waiting = {turn.id for turn in left}
     return {
-        path: log.signature for path, log in logs.items() if all(turn.id not in waiting for turn in log.turns or ())
+        path: log.signature
+        for path, log in logs.items()
+        if all(turn.id not in waiting for turn in log.turns or ())
     }
 
 

@@ -37,7 +37,11 @@ class VaultMap:
         """
         entries = self._looked()
         profile = [self._profile] if self._profile else []
-        return list(dict.fromkeys([*profile, *entries.get(scope, ()), *entries.get(WORKSPACE, ())]))
+        return list(
+            dict.fromkeys(
+                [*profile, *entries.get(scope, ()), *entries.get(WORKSPACE, ())]
+            )
+        )
 
     def look_at(self, path: str) -> None:
         """One file may have been made, written or thrown away."""
@@ -66,7 +70,11 @@ class VaultMap:
             place = self._layout.place(path)
             if place is not None:
                 by_scope[place.scope][path] = stat
-                if not self._profile and place.kind == "user" and path.startswith("Users/"):
+                if (
+                    not self._profile
+                    and place.kind == "user"
+                    and path.startswith("Users/")
+                ):
                     self._profile = path
         self._by_scope = dict(by_scope)
         self._walked = time.monotonic()

@@ -43,17 +43,23 @@ def _remembered(raw: bytes) -> SectionedDoc:
 
 def render(doc: SectionedDoc) -> bytes:
     """The bytes of a note: `render(parse(raw)) == raw`."""
-    return doc.preamble + b"".join(section.heading + section.body for section in doc.sections)
+    return doc.preamble + b"".join(
+        section.heading + section.body for section in doc.sections
+    )
 
 
 def _sectioned(raw: bytes, found: Outline) -> SectionedDoc:
-    headings = [block for block in found.blocks if block.kind == "heading" and block.level == 2]
+    headings = [
+        block for block in found.blocks if block.kind == "heading" and block.level == 2
+    ]
     if not headings:
         return SectionedDoc(raw, ())
     starts = line_starts(raw)
     edges = [starts[block.first] for block in headings] + [len(raw)]
     sections = tuple(
-        Section(block.name, raw[edge : starts[block.end]], raw[starts[block.end] : after])
+        Section(
+            block.name, raw[edge : starts[block.end]], raw[starts[block.end] : after]
+        )
         for block, edge, after in zip(headings, edges, edges[1:], strict=False)
     )
     return SectionedDoc(raw[: edges[0]], sections)
@@ -73,7 +79,9 @@ def line_starts(raw: bytes, *, whole: bool = True) -> list[int]:
     if b"\r" in raw:
         starts = [0, *(match.end() for match in _LINE.finditer(raw))]
     else:
-        starts = list(accumulate([len(line) + 1 for line in raw.split(b"\n")], initial=0))
+        starts = list(
+            accumulate([len(line) + 1 for line in raw.split(b"\n")], initial=0)
+        )
         starts.pop()
         if starts[-1] != len(raw):
             starts.append(len(raw))

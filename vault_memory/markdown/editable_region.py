@@ -7,7 +7,9 @@ from vault_memory.markdown.blocks.outline import decode, read_blocks
 from vault_memory.markdown.document import line_starts
 from vault_memory.markdown.items import Item
 
-_MARKER = re.compile(rb"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|(?=[\r\n]|$))(?:\[[ xX-]\](?:[ \t]+|(?=[\r\n]|$)))?")
+_MARKER = re.compile(
+    rb"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|(?=[\r\n]|$))(?:\[[ xX-]\](?:[ \t]+|(?=[\r\n]|$)))?"
+)
 
 
 class Region(NamedTuple):

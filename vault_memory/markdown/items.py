@@ -95,7 +95,9 @@ def read_metadata(inner: str) -> tuple[dict[str, str], list[str]]:
     Nothing is known when there are others and no date: then the brackets are a person's words.
     """
     known: dict[str, str] = {}
-    unknown = [part for part in map(str.strip, inner.split(",")) if not _take(part, known)]
+    unknown = [
+        part for part in map(str.strip, inner.split(",")) if not _take(part, known)
+    ]
     return ({}, unknown) if unknown and "date" not in known else (known, unknown)
 
 

@@ -45,15 +45,21 @@ def section_items(doc: SectionedDoc, at: int) -> list[NoteItem]:
     body, spans = section.body, top_region(section.body).items
     found = []
     for here, span in enumerate(spans):
-        own_end = min(spans[here + 1].start, span.end) if here + 1 < len(spans) else span.end
+        own_end = (
+            min(spans[here + 1].start, span.end) if here + 1 < len(spans) else span.end
+        )
         text = text_of(body[span.start : own_end])
-        found.append(NoteItem(at, section.name, span.start, own_end, span.end, span.depth, text))
+        found.append(
+            NoteItem(at, section.name, span.start, own_end, span.end, span.depth, text)
+        )
     return found
 
 
 def section_named(doc: SectionedDoc, name: str) -> int | None:
     """Which section is meant by a name: the first that has it."""
-    return next((at for at, section in enumerate(doc.sections) if section.name == name), None)
+    return next(
+        (at for at, section in enumerate(doc.sections) if section.name == name), None
+    )
 
 
 def text_of(own: bytes) -> str:
@@ -78,7 +84,11 @@ def texts_in(piece: bytes) -> tuple[str, ...]:
 def dedented(piece: bytes) -> bytes:
     """The piece with the indent of its first line taken from all its lines."""
     indent = piece[: len(piece) - len(piece.lstrip(b" \t"))]
-    return b"".join(line.removeprefix(indent) for line in piece.splitlines(keepends=True)) if indent else piece
+    return (
+        b"".join(line.removeprefix(indent) for line in piece.splitlines(keepends=True))
+        if indent
+        else piece
+    )
 
 
 def folded(text: str) -> str:
@@ -118,7 +128,9 @@ class Resolved(NamedTuple):
 def resolve(prefix: str, ids: Iterable[str]) -> Resolved:
     """The one id that begins with `prefix`; a whole id means itself also where others begin with it."""
     wanted = prefix.strip().casefold()
-    found = tuple(sorted({one for one in ids if wanted and one.casefold().startswith(wanted)}))
+    found = tuple(
+        sorted({one for one in ids if wanted and one.casefold().startswith(wanted)})
+    )
     if wanted in found:
         return Resolved(wanted, (wanted,))
     return Resolved(found[0] if len(found) == 1 else "", found)

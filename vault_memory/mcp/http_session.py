@@ -48,7 +48,9 @@ class Serving:
 
     def open_conversation(self) -> str:
         """Returns the session that the host names, else the one in which the caller spoke just now."""
-        return self.session or self.memory.open_conversation(self.caller.user, self.caller.channel)
+        return self.session or self.memory.open_conversation(
+            self.caller.user, self.caller.channel
+        )
 
     def may_read(self, note: str) -> bool:
         """Whether a note is the caller's."""
@@ -71,22 +73,38 @@ class Serving:
         """
         if not any(sign in name for sign in CHANGED_SIGNS):
             return name
-        shown = (note.note for note in self.memory.notes(self.reads) if shown_name(note.note) == name)
+        shown = (
+            note.note
+            for note in self.memory.notes(self.reads)
+            if shown_name(note.note) == name
+        )
         return next(shown, name)
 
     def shown(self, found: Mapping[str, Any]) -> dict[str, Any]:
         """An answer that names no note of others and no folder of the machine."""
         answer = self.caller.shown(found, self.memory.layout)
         fresh = answer["freshness"]
-        return {**answer, "freshness": {**fresh, "reason": placeless(str(fresh["reason"]), folders_of(self.memory))}}
+        return {
+            **answer,
+            "freshness": {
+                **fresh,
+                "reason": placeless(str(fresh["reason"]), folders_of(self.memory)),
+            },
+        }
 
     def told(self, error: VaultMemoryError) -> str:
         """An error in words for a model: what happened, and what to do next."""
         hint = HINTS.get(error.code, error.hint)
-        parts = [part for part in (*_message(error), f"hint: {hint}" if hint else "") if part]
+        parts = [
+            part for part in (*_message(error), f"hint: {hint}" if hint else "") if part
+        ]
         said = "\n\n".join(map(safe, parts))
         folders = folders_of(self.memory)
-        return placeless(said, folders) if error.http_status >= 500 else str(hidden(said, folders))
+        return (
+            placeless(said, folders)
+            if error.http_status >= 500
+            else str(hidden(said, folders))
+        )
 
 
 def _message(error: VaultMemoryError) -> tuple[str, ...]:
@@ -94,5 +112,7 @@ def _message(error: VaultMemoryError) -> tuple[str, ...]:
     ids, facts = error.details.get("candidates"), error.details.get("facts")
     if not (isinstance(ids, list) and isinstance(facts, list) and facts):
         return (error.message,)
-    said = "\n".join(f"{id}  {one_line(fact)}" for id, fact in zip(ids, facts, strict=True))
+    said = "\n".join(
+        f"{id}  {one_line(fact)}" for id, fact in zip(ids, facts, strict=True)
+    )
     return error.message.partition("\n")[0], in_marks([quotation("facts", {}, said)])

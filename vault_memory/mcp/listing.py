@@ -12,7 +12,10 @@ Json = dict[str, Any]
 
 NAME, TITLE = "vault-memory", "Vault memory"
 SERVER: Json = {"name": NAME, "title": TITLE, "version": __version__}
-CAPABILITIES: Json = {"resources": {"listChanged": False, "subscribe": False}, "tools": {"listChanged": False}}
+CAPABILITIES: Json = {
+    "resources": {"listChanged": False, "subscribe": False},
+    "tools": {"listChanged": False},
+}
 
 SCHEME = "vault://"
 TEMPLATE = SCHEME + "/{+path}"
@@ -43,7 +46,11 @@ def templates() -> Json:
 
 def introduction() -> Json:
     """What `initialize` and `server/discover` have in common."""
-    return {"capabilities": CAPABILITIES, "serverInfo": SERVER, "instructions": INSTRUCTIONS}
+    return {
+        "capabilities": CAPABILITIES,
+        "serverInfo": SERVER,
+        "instructions": INSTRUCTIONS,
+    }
 
 
 def _tool(tool: Tool) -> Json:

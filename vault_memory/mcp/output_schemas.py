@@ -11,14 +11,27 @@ Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
 QUOTED: Schema = {"type": "string", "description": "quoted data between marks"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
-LINES: Schema = {"type": "array", "items": COUNT, "minItems": 2, "maxItems": 2, "description": "first and last, from 1"}
-NOTICE: Schema = {"type": "string", "description": "what the marks around quotations mean"}
+LINES: Schema = {
+    "type": "array",
+    "items": COUNT,
+    "minItems": 2,
+    "maxItems": 2,
+    "description": "first and last, from 1",
+}
+NOTICE: Schema = {
+    "type": "string",
+    "description": "what the marks around quotations mean",
+}
 MESSAGE: Schema = {"type": "string", "description": "what happened, in words"}
 
 
 def thing(optional: dict[str, Schema] | None = None, /, **properties: Schema) -> Schema:
     """An object with these keys, perhaps with optional ones, and perhaps with more."""
-    return {"type": "object", "properties": {**properties, **(optional or {})}, "required": list(properties)}
+    return {
+        "type": "object",
+        "properties": {**properties, **(optional or {})},
+        "required": list(properties),
+    }
 
 
 def several(kind: Schema) -> Schema:
@@ -29,15 +42,26 @@ def choice(*values: str) -> Schema:
     return {"type": "string", "enum": list(values)}
 
 
-FRESHNESS = thing(stale_files=several(TEXT), semantic=choice("ready", "warming", "off"), reason=TEXT)
+FRESHNESS = thing(
+    stale_files=several(TEXT), semantic=choice("ready", "warming", "off"), reason=TEXT
+)
 HIT = thing({"date": TEXT}, note=TEXT, lines=LINES, scope=TEXT, kind=TEXT, text=QUOTED)
 FACT = thing(id=TEXT, text=QUOTED)
 
-FOUND = thing({"notice": NOTICE}, message=MESSAGE, hits=several(HIT), freshness=FRESHNESS)
-NOTE = thing(
-    {"notice": NOTICE, "message": MESSAGE}, note=TEXT, revision=TEXT, text=QUOTED, lines=LINES, total_lines=COUNT
+FOUND = thing(
+    {"notice": NOTICE}, message=MESSAGE, hits=several(HIT), freshness=FRESHNESS
 )
-CONTEXT = thing(text=QUOTED, cut=several(thing(kind=TEXT, reason=TEXT)), freshness=FRESHNESS)
+NOTE = thing(
+    {"notice": NOTICE, "message": MESSAGE},
+    note=TEXT,
+    revision=TEXT,
+    text=QUOTED,
+    lines=LINES,
+    total_lines=COUNT,
+)
+CONTEXT = thing(
+    text=QUOTED, cut=several(thing(kind=TEXT, reason=TEXT)), freshness=FRESHNESS
+)
 REMEMBERED = thing(
     message=MESSAGE,
     outcome=choice("added", "duplicate", "proposed", "refused", "pending"),
@@ -45,7 +69,14 @@ REMEMBERED = thing(
     note=TEXT,
     reason=TEXT,
 )
-CHANGED = thing(message=MESSAGE, outcome=TEXT, id=TEXT, note=TEXT, reason=TEXT, proposed=several(thing(id=TEXT)))
+CHANGED = thing(
+    message=MESSAGE,
+    outcome=TEXT,
+    id=TEXT,
+    note=TEXT,
+    reason=TEXT,
+    proposed=several(thing(id=TEXT)),
+)
 TAKEN_BACK = thing(
     message=MESSAGE,
     matches=COUNT,
@@ -62,4 +93,9 @@ ABOUT = thing(
     mentions=COUNT,
     hits=several(HIT),
 )
-STATS = thing(message=MESSAGE, kinds={"type": "object"}, scopes={"type": "object"}, sources={"type": "object"})
+STATS = thing(
+    message=MESSAGE,
+    kinds={"type": "object"},
+    scopes={"type": "object"},
+    sources={"type": "object"},
+)

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 Id = str | int
 
-PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = (
+    -32700,
+    -32600,
+    -32601,
+    -32602,
+)
 INTERNAL_ERROR, BUSY, VERSION_UNSUPPORTED = -32603, -32000, -32022
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -146,11 +151,15 @@ class Conversation:
 
     def _list(self, params: Json) -> Json:
         asked = _checked(params, _Page)
-        return self._resources(lambda results, serving: results.of_resources(serving, asked.cursor))
+        return self._resources(
+            lambda results, serving: results.of_resources(serving, asked.cursor)
+        )
 
     def _read(self, params: Json) -> Json:
         asked = _checked(params, _Read)
-        return self._resources(lambda results, serving: results.of_resource(serving, asked.uri))
+        return self._resources(
+            lambda results, serving: results.of_resource(serving, asked.uri)
+        )
 
     def _resources(self, ask: Callable[[Any, "Serving"], Json]) -> Json:
         try:
@@ -199,7 +208,9 @@ def _named_version(params: Mapping[str, Any]) -> str:
         raise ProtocolError(INVALID_PARAMS, f"`_meta` needs {needed}")
     if version not in STATELESS_VERSIONS:
         supported = {"supported": list(STATELESS_VERSIONS), "requested": version}
-        raise ProtocolError(VERSION_UNSUPPORTED, f"version {version!r} is not supported", supported)
+        raise ProtocolError(
+            VERSION_UNSUPPORTED, f"version {version!r} is not supported", supported
+        )
     return version
 
 
@@ -220,4 +231,9 @@ def _discovered() -> Json:
 def _stateless(method: str, result: Json) -> Json:
     """A result with what every result has since 2026-07-28."""
     cache = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHED else {}
-    return {**result, **cache, "resultType": "complete", "_meta": {SERVER_KEY: listing.SERVER}}
+    return {
+        **result,
+        **cache,
+        "resultType": "complete",
+        "_meta": {SERVER_KEY: listing.SERVER},
+    }

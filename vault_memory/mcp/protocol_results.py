@@ -33,4 +33,8 @@ def of_resources(serving: Serving, cursor: str | None) -> Json:
 def of_resource(serving: Serving, uri: str) -> Json:
     """The result of `resources/read`. Raises ResourceUnknown."""
     note = resources.read(serving, uri)
-    return {"contents": [{"uri": uri, "mimeType": resources.mime_type(note.note), "text": note.text}]}
+    return {
+        "contents": [
+            {"uri": uri, "mimeType": resources.mime_type(note.note), "text": note.text}
+        ]
+    }

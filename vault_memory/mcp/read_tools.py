@@ -23,7 +23,11 @@ def search(serving: Serving, asked: tool_arguments.Search) -> Answered:
     # the model would find its own question.
     if session := serving.open_conversation():
         given["session"] = session
-    answer = serving.shown(query_or_local.search(serving.memory, query, scopes=serving.reads, arguments=given))
+    answer = serving.shown(
+        query_or_local.search(
+            serving.memory, query, scopes=serving.reads, arguments=given
+        )
+    )
     return quotations.of_search(answer)
 
 
@@ -34,7 +38,11 @@ def context(serving: Serving, asked: tool_arguments.Context) -> Answered:
     prompt, given["private"] = given.pop("prompt"), serving.caller.private
     if session := serving.open_conversation():
         given["session"] = session
-    answer = serving.shown(query_or_local.context(serving.memory, prompt, scopes=serving.reads, arguments=given))
+    answer = serving.shown(
+        query_or_local.context(
+            serving.memory, prompt, scopes=serving.reads, arguments=given
+        )
+    )
     return quotations.of_context(answer)
 
 
@@ -42,10 +50,22 @@ def get(serving: Serving, asked: tool_arguments.Get) -> Answered:
     """A missing note is empty; so is one of somebody else."""
     note = serving.read(asked.note)
     if note is None:
-        return quotations.of_note({"note": asked.note, "revision": "", "text": "", "lines": [0, 0], "total_lines": 0})
+        return quotations.of_note(
+            {
+                "note": asked.note,
+                "revision": "",
+                "text": "",
+                "lines": [0, 0],
+                "total_lines": 0,
+            }
+        )
     answer = json_contract.of_note(note)
     lines = _lines(note.text)
-    last = len(lines) if asked.last_line is msgspec.UNSET else min(asked.last_line, len(lines))
+    last = (
+        len(lines)
+        if asked.last_line is msgspec.UNSET
+        else min(asked.last_line, len(lines))
+    )
     last = _within(lines, asked.first_line, last)
     text = "".join(lines[asked.first_line - 1 : last])
     # A line may be as long as a note, and a model has no room for a million characters.
@@ -61,14 +81,20 @@ def entity(serving: Serving, asked: tool_arguments.Entity) -> Answered:
     memory, scopes = serving.memory, serving.reads
     answer = facts_json.of_about(memory.entity(asked.name, scopes=scopes))
     if asked.past:
-        past = [one for one in memory.timeline(asked.name, scopes=scopes) if one.struck or one.valid_until]
+        past = [
+            one
+            for one in memory.timeline(asked.name, scopes=scopes)
+            if one.struck or one.valid_until
+        ]
         answer["timeline"] = facts_json.of_facts(past)["facts"]
     return quotations.of_entity(asked.name, answer)
 
 
 def stats(serving: Serving, asked: tool_arguments.Stats) -> Answered:
     answer: dict[str, Any] = serving.memory.stats(serving.reads)
-    kinds = ", ".join(f"{counts['notes']} {kind}" for kind, counts in answer["kinds"].items())
+    kinds = ", ".join(
+        f"{counts['notes']} {kind}" for kind, counts in answer["kinds"].items()
+    )
     message = f"{answer['sources']['notes']['notes']} notes ({kinds or 'none'}) in {', '.join(serving.reads)}"
     return quotations.answered(message, {"message": message, **answer})
 

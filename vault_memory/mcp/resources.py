@@ -20,7 +20,9 @@ class ResourceUnknown(UsageError):
     """There is no such resource, or it is not the caller's."""
 
     def __init__(self, uri: str) -> None:
-        super().__init__(f"there is no resource {uri!r}", hint=f"resources are notes: {TEMPLATE}")
+        super().__init__(
+            f"there is no resource {uri!r}", hint=f"resources are notes: {TEMPLATE}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,10 @@ def read(serving: Serving, uri: str) -> NoteText:
     if found is None:
         raise ResourceUnknown(uri)
     count = len(quotations.lines_of(found.text)) if found.text else 0
-    answer = json_contract.of_note(found) | {"lines": [min(1, count), count], "total_lines": count}
+    answer = json_contract.of_note(found) | {
+        "lines": [min(1, count), count],
+        "total_lines": count,
+    }
     return replace(found, text=quotations.of_note(answer).text)
 
 

@@ -43,23 +43,37 @@ class _Handlers:
     async def list_tools(self, context: Any, params: Any) -> types.ListToolsResult:
         return _TOOLS
 
-    async def call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        result = await self._in_thread(protocol_results.of_call, params.name, params.arguments or {})
+    async def call_tool(
+        self, context: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        result = await self._in_thread(
+            protocol_results.of_call, params.name, params.arguments or {}
+        )
         return types.CallToolResult.model_validate(result)
 
     async def list_resources(
         self, context: Any, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        page = await self._in_thread(protocol_results.of_resources, params.cursor if params else None)
+        page = await self._in_thread(
+            protocol_results.of_resources, params.cursor if params else None
+        )
         return types.ListResourcesResult.model_validate(page)
 
-    async def list_templates(self, context: Any, params: Any) -> types.ListResourceTemplatesResult:
+    async def list_templates(
+        self, context: Any, params: Any
+    ) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult.model_validate(listing.templates())
 
-    async def read_resource(self, context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return types.ReadResourceResult.model_validate(await self._in_thread(protocol_results.of_resource, params.uri))
+    async def read_resource(
+        self, context: Any, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        return types.ReadResourceResult.model_validate(
+            await self._in_thread(protocol_results.of_resource, params.uri)
+        )
 
-    async def _in_thread(self, call: Callable[..., dict[str, Any]], *arguments: object) -> dict[str, Any]:
+    async def _in_thread(
+        self, call: Callable[..., dict[str, Any]], *arguments: object
+    ) -> dict[str, Any]:
         """What the call gives; an error becomes one of the protocol."""
         try:
             return await anyio.to_thread.run_sync(call, self._serving, *arguments)

@@ -41,7 +41,9 @@ class Stopped(BaseException):
     """The process was told to end."""
 
 
-def serve(open_vault: "Callable[[], VaultMemory]", caller: "Callable[[], Caller]") -> None:
+def serve(
+    open_vault: "Callable[[], VaultMemory]", caller: "Callable[[], Caller]"
+) -> None:
     """Serve until standard input ends or SIGTERM comes. Opens the vault when it is first needed.
 
     What is printed meanwhile goes to standard error: standard output belongs to the protocol.
@@ -79,7 +81,9 @@ def _stop(number: int, frame: object) -> None:
 class _Vault:
     """The vault, opened once for all threads. After a failure the next request tries again."""
 
-    def __init__(self, open_vault: "Callable[[], VaultMemory]", caller: "Callable[[], Caller]") -> None:
+    def __init__(
+        self, open_vault: "Callable[[], VaultMemory]", caller: "Callable[[], Caller]"
+    ) -> None:
         self._open, self._caller = open_vault, caller
         self._lock = threading.Lock()
         self._serving: Serving | None = None
@@ -101,7 +105,9 @@ class _Vault:
 class Request:
     """A request that is being answered."""
 
-    def __init__(self, id_: Id, method: str, params: Json, reply: Callable[[Json | None], None]) -> None:
+    def __init__(
+        self, id_: Id, method: str, params: Json, reply: Callable[[Json | None], None]
+    ) -> None:
         self.id = id_
         self.method = method
         self.params = params
@@ -190,7 +196,11 @@ class Loop:
 
     def _take_batch(self, messages: list[Any]) -> None:
         if not messages or not self._conversation.takes_batches():
-            why = "this version of MCP has no batches" if messages else "an empty array is no message"
+            why = (
+                "this version of MCP has no batches"
+                if messages
+                else "an empty array is no message"
+            )
             self._writer.write(_error(None, INVALID_REQUEST, why))
             return
         if len(messages) > MOST_WAITING:
@@ -201,13 +211,23 @@ class Loop:
         for message in messages:
             self._take_message(message, batch.add, batched=True)
 
-    def _take_message(self, message: Any, reply: Callable[[Json | None], None], *, batched: bool = False) -> None:
+    def _take_message(
+        self,
+        message: Any,
+        reply: Callable[[Json | None], None],
+        *,
+        batched: bool = False,
+    ) -> None:
         """Understand one message, and have its answer given to `reply`, now or later."""
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             id_ = _id_of(message) if isinstance(message, dict) else None
             reply(_error(id_, INVALID_REQUEST, "this is not a JSON-RPC 2.0 message"))
             return
-        method, params, id_ = message.get("method"), message.get("params"), _id_of(message)
+        method, params, id_ = (
+            message.get("method"),
+            message.get("params"),
+            _id_of(message),
+        )
         if method is None and ("result" in message or "error" in message):
             reply(None)  # an answer; this server asks nothing
         elif not isinstance(method, str):
@@ -216,9 +236,17 @@ class Loop:
             self._notify(method, params)
             reply(None)
         elif id_ is None:
-            reply(_error(None, INVALID_REQUEST, "the `id` of a request is a string or an integer"))
+            reply(
+                _error(
+                    None,
+                    INVALID_REQUEST,
+                    "the `id` of a request is a string or an integer",
+                )
+            )
         elif batched and method == "initialize":
-            reply(_error(id_, INVALID_REQUEST, "`initialize` may not be part of a batch"))
+            reply(
+                _error(id_, INVALID_REQUEST, "`initialize` may not be part of a batch")
+            )
         elif params is not None and not isinstance(params, dict):
             reply(_error(id_, INVALID_PARAMS, "`params` is an object"))
         else:
@@ -243,9 +271,15 @@ class Loop:
         with self._lock:
             refusal = None
             if request.id in self._active:
-                refusal = (INVALID_REQUEST, "a request with this `id` is still being answered")
+                refusal = (
+                    INVALID_REQUEST,
+                    "a request with this `id` is still being answered",
+                )
             elif len(self._active) >= MOST_WAITING:
-                refusal = (BUSY, "too many requests wait for an answer; send this one again later")
+                refusal = (
+                    BUSY,
+                    "too many requests wait for an answer; send this one again later",
+                )
             else:
                 self._active[request.id] = request
         if refusal is not None:
@@ -279,8 +313,13 @@ class Loop:
             import logging
 
             # what the error says may be text of a note, which belongs into no log
-            logging.getLogger(__name__).error("%s failed: %s", request.method, type(error).__name__)
-            return "error", {"code": INTERNAL_ERROR, "message": "the memory cannot do this now"}
+            logging.getLogger(__name__).error(
+                "%s failed: %s", request.method, type(error).__name__
+            )
+            return "error", {
+                "code": INTERNAL_ERROR,
+                "message": "the memory cannot do this now",
+            }
 
     def _leave(self, request: Request) -> None:
         """From now on the id may be used again, and nothing can be cancelled."""
@@ -294,7 +333,9 @@ def _id_of(message: Json, name: str = "id") -> Id | None:
     id_ = message.get(name)
     if isinstance(id_, bool) or not isinstance(id_, str | int):
         return None
-    if isinstance(id_, int) and abs(id_) >= 1 << 63:  # the encoder has no larger numbers
+    if (
+        isinstance(id_, int) and abs(id_) >= 1 << 63
+    ):  # the encoder has no larger numbers
         return None
     return id_
 

@@ -48,6 +48,13 @@ def call(serving: Serving, name: str, said: Mapping[str, Any]) -> Result:
         return Result(f"error: {serving.told(error)}")
     except Exception as error:
         # what it says may be text of a note, which belongs into no log that nobody asked for
-        logger.error("%s failed: %s", name, type(error).__name__, exc_info=logger.isEnabledFor(logging.INFO))
-        return Result("error: the memory cannot do this now\n\nhint: try again later; the server's log says why")
+        logger.error(
+            "%s failed: %s",
+            name,
+            type(error).__name__,
+            exc_info=logger.isEnabledFor(logging.INFO),
+        )
+        return Result(
+            "error: the memory cannot do this now\n\nhint: try again later; the server's log says why"
+        )
     return Result(text, answer)

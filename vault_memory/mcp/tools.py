@@ -31,7 +31,9 @@ class ToolUnknown(UsageError):
     """There is no tool of this name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"there is no tool {name!r}", hint=f"there are {', '.join(TOOLS)}")
+        super().__init__(
+            f"there is no tool {name!r}", hint=f"there are {', '.join(TOOLS)}"
+        )
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -59,15 +61,27 @@ class Tool(msgspec.Struct, frozen=True):
         try:
             msgspec.json.encode(said)  # half a character cannot be written anywhere
             return msgspec.convert(said, self.takes)
-        except (msgspec.ValidationError, UnicodeEncodeError, OverflowError, TypeError, RecursionError) as error:
-            raise UsageError(f"{self.name} cannot be called so: {error}", hint="see its schema") from None
+        except (
+            msgspec.ValidationError,
+            UnicodeEncodeError,
+            OverflowError,
+            TypeError,
+            RecursionError,
+        ) as error:
+            raise UsageError(
+                f"{self.name} cannot be called so: {error}", hint="see its schema"
+            ) from None
 
 
 def _with_types(schema: Any) -> Any:
     """The schema with the type of each list of words, which msgspec leaves out and some hosts need."""
     if isinstance(schema, dict):
         typed = {name: _with_types(part) for name, part in schema.items()}
-        return {"type": "string", **typed} if isinstance(schema.get("enum"), list) else typed
+        return (
+            {"type": "string", **typed}
+            if isinstance(schema.get("enum"), list)
+            else typed
+        )
     return schema
 
 
@@ -149,5 +163,5 @@ _EVERY = (
         tool_arguments.Stats,
         output_schemas.STATS,
     ),
-)  # fmt: skip
+)
 TOOLS = {tool.name: tool for tool in _EVERY}

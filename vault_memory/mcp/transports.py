@@ -35,17 +35,25 @@ def application(memory: VaultMemory) -> App:
         elif not isinstance(caller := scope.get("state", {}).get("caller"), Caller):
             await _refuse(send, 401, "unauthorised", "nobody let this request in")
         elif scope["method"] != "POST":
-            await _refuse(send, 405, "method_not_allowed", "send requests as POST", (b"allow", b"POST"))
+            await _refuse(
+                send,
+                405,
+                "method_not_allowed",
+                "send requests as POST",
+                (b"allow", b"POST"),
+            )
         else:
             await _answer(server(memory, caller), scope, receive, send)
 
     return serve
 
 
-async def _answer(serving: Server[Any], scope: Scope, receive: Receive, send: Send) -> None:
+async def _answer(
+    serving: Server[Any], scope: Scope, receive: Receive, send: Send
+) -> None:
     manager = StreamableHTTPSessionManager(
         serving, json_response=True, stateless=True, max_request_body_size=LARGEST_BODY
-    )  # fmt: skip
+    )
     async with manager.run():
         await manager.handle_request(scope, receive, send)
 
@@ -59,8 +67,16 @@ async def _live(receive: Receive, send: Send) -> None:
             return
 
 
-async def _refuse(send: Send, status: int, code: str, message: str, *headers: tuple[bytes, bytes]) -> None:
-    body = json.dumps({"error": {"code": code, "message": message, "hint": ""}}).encode()
-    told = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *headers]
+async def _refuse(
+    send: Send, status: int, code: str, message: str, *headers: tuple[bytes, bytes]
+) -> None:
+    body = json.dumps(
+        {"error": {"code": code, "message": message, "hint": ""}}
+    ).encode()
+    told = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        *headers,
+    ]
     await send({"type": "http.response.start", "status": status, "headers": told})
     await send({"type": "http.response.body", "body": body})

@@ -27,22 +27,40 @@ REASONS = {
 
 def remember(serving: Serving, asked: tool_arguments.Remember) -> Answered:
     kept = serving.memory.remember(
-        asked.text, scope=serving.own, source="tool", expected=_given(asked.expected_revision)
+        asked.text,
+        scope=serving.own,
+        source="tool",
+        expected=_given(asked.expected_revision),
     )
-    reason = WAITS if kept.outcome == "proposed" and not kept.reason else _explained(kept.reason)
+    reason = (
+        WAITS
+        if kept.outcome == "proposed" and not kept.reason
+        else _explained(kept.reason)
+    )
     message = f"{kept.outcome}: {kept.note}" + (f" ({reason})" if reason else "")
-    return _in_words(message, {"outcome": kept.outcome, "id": kept.id, "note": kept.note, "reason": reason})
+    return _in_words(
+        message,
+        {"outcome": kept.outcome, "id": kept.id, "note": kept.note, "reason": reason},
+    )
 
 
 def correct(serving: Serving, asked: tool_arguments.Correct) -> Answered:
     right = {
-        name: _given(getattr(asked, name)) for name in ("subject", "predicate", "object", "valid_from", "valid_until")
+        name: _given(getattr(asked, name))
+        for name in ("subject", "predicate", "object", "valid_from", "valid_until")
     }
     if all(value is None for value in right.values()):
-        raise UsageError("nothing says what is right", hint="give `object`, or another part of the fact")
+        raise UsageError(
+            "nothing says what is right",
+            hint="give `object`, or another part of the fact",
+        )
     return _told(
         serving.memory.correct_fact(
-            asked.fact, scopes=serving.scopes, source="tool", expected=_given(asked.expected_revision), **right
+            asked.fact,
+            scopes=serving.scopes,
+            source="tool",
+            expected=_given(asked.expected_revision),
+            **right,
         )
     )
 
@@ -50,22 +68,31 @@ def correct(serving: Serving, asked: tool_arguments.Correct) -> Answered:
 def confirm(serving: Serving, asked: tool_arguments.Confirm) -> Answered:
     return _told(
         serving.memory.confirm_fact(
-            asked.fact, scopes=serving.scopes, source="tool", expected=_given(asked.expected_revision)
+            asked.fact,
+            scopes=serving.scopes,
+            source="tool",
+            expected=_given(asked.expected_revision),
         )
     )
 
 
 def forget(serving: Serving, asked: tool_arguments.Forget) -> Answered:
     if (asked.text is UNSET) == (asked.fact is UNSET):
-        raise UsageError("either `text` or `fact` says what to forget", hint="give one of them")
+        raise UsageError(
+            "either `text` or `fact` says what to forget", hint="give one of them"
+        )
     expected, note = _given(asked.expected_revision), _given(asked.note)
     note = note if note is None else serving.path_of(note)
     if not isinstance(asked.fact, UnsetType):
         if note is not None:
             raise UsageError("a fact is known by its id alone", hint="leave `note` out")
-        change = serving.memory.delete_fact(asked.fact, scopes=serving.scopes, source="tool", expected=expected)
+        change = serving.memory.delete_fact(
+            asked.fact, scopes=serving.scopes, source="tool", expected=expected
+        )
         return _fact_gone(serving, change)
-    done = serving.memory.take_back(str(asked.text), scopes=serving.scopes, note=note, expected=expected)
+    done = serving.memory.take_back(
+        str(asked.text), scopes=serving.scopes, note=note, expected=expected
+    )
     return _counted(done.as_json())
 
 
@@ -76,9 +103,16 @@ def _told(change: "FactChange") -> Answered:
     reasons += [proposal.why for proposal in edit.proposed]
     reasons += [waiting.explanation for waiting in edit.pending]
     reason = "; ".join(reasons)
-    message = f"{change.outcome}: {change.id} in {change.note}" + (f" ({reason})" if reason else "")
+    message = f"{change.outcome}: {change.id} in {change.note}" + (
+        f" ({reason})" if reason else ""
+    )
     proposed = [{"id": proposal.id} for proposal in edit.proposed]
-    answer = {"outcome": change.outcome, "id": change.id, "note": change.note, "reason": reason}
+    answer = {
+        "outcome": change.outcome,
+        "id": change.id,
+        "note": change.note,
+        "reason": reason,
+    }
     return _in_words(message, answer | {"proposed": proposed})
 
 
@@ -86,13 +120,17 @@ def _fact_gone(serving: Serving, change: "FactChange") -> Answered:
     """In the shape that a text has."""
     edit, gone = change.edit, change.outcome == "deleted"
     page = serving.memory.curator.inbox.page_of(change.note) if edit.proposed else ""
-    codes = [refused.reason for refused in edit.rejected] + [waiting.reason for waiting in edit.pending]
+    codes = [refused.reason for refused in edit.rejected] + [
+        waiting.reason for waiting in edit.pending
+    ]
     why = _explained(codes[0]) if codes else WAITS
     return _counted(
         {
             "matches": 1,
             "removed": [{"place": change.note, "count": 1}] if gone else [],
-            "proposed": [{"place": change.note, "count": 1, "inbox": page}] if edit.proposed else [],
+            "proposed": [{"place": change.note, "count": 1, "inbox": page}]
+            if edit.proposed
+            else [],
             "remaining": 0 if gone else [{"place": change.note, "why": why}],
         }
     )
@@ -100,7 +138,10 @@ def _fact_gone(serving: Serving, change: "FactChange") -> Answered:
 
 def _counted(answer: Mapping[str, Any]) -> Answered:
     """How many items went, and where others stay."""
-    removed = [{"place": place["place"], "count": place["count"]} for place in answer["removed"]]
+    removed = [
+        {"place": place["place"], "count": place["count"]}
+        for place in answer["removed"]
+    ]
     remaining = answer["remaining"] or []
     lines = [f"removed {place['count']} from {place['place']}" for place in removed]
     lines += [
@@ -109,7 +150,11 @@ def _counted(answer: Mapping[str, Any]) -> Answered:
     ]
     lines += [f"still in {place['place']}: {place['why']}" for place in remaining]
     message = "\n".join(lines) or "nothing says that"
-    counts = {"matches": answer["matches"], "removed": removed, "proposed": answer["proposed"]}
+    counts = {
+        "matches": answer["matches"],
+        "removed": removed,
+        "proposed": answer["proposed"],
+    }
     return _in_words(message, counts | {"remaining": remaining})
 
 

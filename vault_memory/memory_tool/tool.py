@@ -11,9 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import BadPath, NoteNotFound, NoteUnreadable, UsageError
 from vault_memory.rules.context.quoting import FLAG
-from vault_memory.rules.edits.text_edits import Edited, Unfit, edit_text, line_before, text_of
+from vault_memory.rules.edits.text_edits import (
+    Edited,
+    Unfit,
+    edit_text,
+    line_before,
+    text_of,
+)
 from vault_memory.rules.memory_tool import tool_texts as answers
-from vault_memory.rules.memory_tool.tool_paths import ROOT, check_new, note_name, relative, shown_name
+from vault_memory.rules.memory_tool.tool_paths import (
+    ROOT,
+    check_new,
+    note_name,
+    relative,
+    shown_name,
+)
 from vault_memory.rules.paths.caller import Caller
 from vault_memory.rules.paths.filenames import clash_key
 
@@ -97,10 +109,13 @@ class MemoryTool:
         if not self._is_ours(f"{self._folder}{EXAMPLE_DAY}.md"):
             name = caller.channel if self._is_shared else caller.user
             raise UsageError(
-                f"{name!r} has no folder of notes in this vault", hint="name a person or a channel as the layout does"
+                f"{name!r} has no folder of notes in this vault",
+                hint="name a person or a channel as the layout does",
             )
 
-    def execute(self, command: Mapping[str, object], *, now: datetime | None = None) -> ToolAnswer:
+    def execute(
+        self, command: Mapping[str, object], *, now: datetime | None = None
+    ) -> ToolAnswer:
         """Carry out one command of the model, as its `input` says it; what is wrong with it is the answer.
 
         Raises VaultUnreachable, JournalUnavailable, NotRecorded: nothing was done, and the model can do nothing.
@@ -110,7 +125,9 @@ class MemoryTool:
         except _Refused as refused:
             return ToolAnswer(str(refused), is_error=True)
         except (NoteUnreadable, BadPath) as error:
-            return ToolAnswer(f"Error: The file cannot be read: {error.reason}", is_error=True)
+            return ToolAnswer(
+                f"Error: The file cannot be read: {error.reason}", is_error=True
+            )
 
     def _answer(self, said: dict[str, Any], now: datetime | None) -> str:
         name = said.get("command")
@@ -119,28 +136,47 @@ class MemoryTool:
         for key in _FIELDS[name]:
             wanted = int if key == "insert_line" else str
             if not isinstance(said.get(key), wanted) or isinstance(said.get(key), bool):
-                raise _Refused(f"Error: `{key}` of {name} is missing, or no {'number' if wanted is int else 'text'}")
+                raise _Refused(
+                    f"Error: `{key}` of {name} is missing, or no {'number' if wanted is int else 'text'}"
+                )
         # A model repeats the flags that it was shown; they stand in no note.
-        said |= {key: said[key].replace(FLAG, "") for key in _TEXTS if isinstance(said.get(key), str)}
+        said |= {
+            key: said[key].replace(FLAG, "")
+            for key in _TEXTS
+            if isinstance(said.get(key), str)
+        }
         match name:
             case "view":
-                return self._view(self._named(said["path"]), _range(said.get("view_range")))
+                return self._view(
+                    self._named(said["path"]), _range(said.get("view_range"))
+                )
             case "create":
                 return self._create(self._named(said["path"]), said["file_text"], now)
             case "str_replace":
-                return self._replace(self._named(said["path"]), said["old_str"], said.get("new_str"), now)
+                return self._replace(
+                    self._named(said["path"]), said["old_str"], said.get("new_str"), now
+                )
             case "insert":
-                return self._insert(self._named(said["path"]), said["insert_line"], said["insert_text"], now)
+                return self._insert(
+                    self._named(said["path"]),
+                    said["insert_line"],
+                    said["insert_text"],
+                    now,
+                )
             case "delete":
                 return self._delete(self._named(said["path"]), now)
-        return self._rename(self._named(said["old_path"]), self._named(said["new_path"]), now)
+        return self._rename(
+            self._named(said["old_path"]), self._named(said["new_path"]), now
+        )
 
     # ---- the commands -----------------------------------------------------------------------------------------------
 
     def _view(self, named: _Named, view_range: Sequence[int] | None) -> str:
         below = self._below(named)
         if below or not named.rest:
-            return answers.listing(named.path, {shown_name(name): size for name, size in below.items()})
+            return answers.listing(
+                named.path, {shown_name(name): size for name, size in below.items()}
+            )
         note = self._read(named)
         if note is None:
             raise _Refused(answers.NOT_SEEN.format(path=named.path))
@@ -154,7 +190,9 @@ class MemoryTool:
         edit = self._edit(named, {"op": "create", "file_text": _whole(text)}, now)
         return self._told(named, edit, answers.CREATED.format(path=named.path))
 
-    def _replace(self, named: _Named, old: str, new: object, now: datetime | None) -> str:
+    def _replace(
+        self, named: _Named, old: str, new: object, now: datetime | None
+    ) -> str:
         if new is not None and not isinstance(new, str):
             raise _Refused("Error: `new_str` of str_replace is no text")
         note = self._file(named, answers.INVALID)
@@ -167,13 +205,20 @@ class MemoryTool:
             line = text[: max(text.find(text_of((new or "").encode())), 0)].count("\n")
         else:
             text, line = text_of(made.after or b""), made.line
-        return self._told(named, edit, answers.EDITED.format(snippet=answers.snippet(text, line)), asked)
+        return self._told(
+            named,
+            edit,
+            answers.EDITED.format(snippet=answers.snippet(text, line)),
+            asked,
+        )
 
     def _insert(self, named: _Named, line: int, text: str, now: datetime | None) -> str:
         note = self._file(named, answers.MISSING)
         asked = {"op": "insert", "insert_line": line, "insert_text": _whole(text)}
         self._made(named, asked, note.raw)
-        edit = self._edit(named, asked | {"follows": line_before(text_of(note.raw), line)}, now)
+        edit = self._edit(
+            named, asked | {"follows": line_before(text_of(note.raw), line)}, now
+        )
         return self._told(named, edit, answers.INSERTED.format(path=named.path), asked)
 
     def _delete(self, named: _Named, now: datetime | None) -> str:
@@ -181,7 +226,12 @@ class MemoryTool:
             raise _Refused("Error: Cannot delete the /memories directory itself")
         files = self._files(named)
         self._check_all(files, {"op": "delete"}, now)
-        told = [self._told(one, self._edit(one, {"op": "delete"}, now), "", {"op": "delete"}) for one in files]
+        told = [
+            self._told(
+                one, self._edit(one, {"op": "delete"}, now), "", {"op": "delete"}
+            )
+            for one in files
+        ]
         return "\n".join(filter(None, told)) or answers.DELETED.format(path=named.path)
 
     def _rename(self, old: _Named, new: _Named, now: datetime | None) -> str:
@@ -198,7 +248,9 @@ class MemoryTool:
             self._check_free(target, answers.TAKEN)
         self._check_all(files, {"op": "rename", "to": new.note}, now)
         waiting = [self._move(one, target, now) for one, target in moves]
-        return "\n".join(filter(None, waiting)) or answers.RENAMED.format(old=old.path, new=new.path)
+        return "\n".join(filter(None, waiting)) or answers.RENAMED.format(
+            old=old.path, new=new.path
+        )
 
     def _move(self, old: _Named, new: _Named, now: datetime | None) -> str:
         """One note to another name: it stands there before it goes here, and what changes meanwhile stays here.
@@ -209,23 +261,33 @@ class MemoryTool:
         try:
             text = note.raw.decode()
         except UnicodeDecodeError:
-            raise _Refused(f"Error: The file {old.path} is no text in UTF-8, and stays where it is") from None
-        came = self._edit(new, {"op": "rename", "from": old.note, "file_text": text}, now)
+            raise _Refused(
+                f"Error: The file {old.path} is no text in UTF-8, and stays where it is"
+            ) from None
+        came = self._edit(
+            new, {"op": "rename", "from": old.note, "file_text": text}, now
+        )
         if waits := self._told(new, came, ""):
             return waits
         went = self._leaves(old, new, note.revision, now)
         if went is None or not (went.after is None or went.pending):
             if came.audit_id:
                 self._memory.undo(came.audit_id, now=now)
-            raise _Refused(f"Error: {old.path} was changed while it was renamed, and keeps its name. View it again")
+            raise _Refused(
+                f"Error: {old.path} was changed while it was renamed, and keeps its name. View it again"
+            )
         return self._told(old, went, "")
 
-    def _leaves(self, old: _Named, new: _Named, revision: str, now: datetime | None) -> "Edit | None":
+    def _leaves(
+        self, old: _Named, new: _Named, revision: str, now: datetime | None
+    ) -> "Edit | None":
         """A note goes from its old name; None when somebody saved it meanwhile."""
         from vault_memory.edits.edit_errors import NoteChanged
 
         try:
-            return self._edit(old, {"op": "rename", "to": new.note}, now, expected=revision)
+            return self._edit(
+                old, {"op": "rename", "to": new.note}, now, expected=revision
+            )
         except NoteChanged:
             return None
 
@@ -235,7 +297,9 @@ class MemoryTool:
         try:
             rest = relative(path)
         except BadPath as error:
-            raise _Refused(f"Error: {path!r} is no path below {ROOT}: {error.reason}") from None
+            raise _Refused(
+                f"Error: {path!r} is no path below {ROOT}: {error.reason}"
+            ) from None
         return _Named(path.rstrip("/"), rest, self._folder + note_name(rest))
 
     def _moved(self, one: _Named, old: _Named, new: _Named) -> _Named:
@@ -244,18 +308,26 @@ class MemoryTool:
 
     def _is_ours(self, note: str) -> bool:
         place = self._memory.layout.place(note)
-        scopes = {self._scope, WORKSPACE} if self._folder == "memory/" else {self._scope}
+        scopes = (
+            {self._scope, WORKSPACE} if self._folder == "memory/" else {self._scope}
+        )
         return place is not None and place.kind in KINDS and place.scope in scopes
 
     def _below(self, named: _Named) -> dict[str, int]:
         """The notes below a folder by their names there, with their sizes; empty when it is no folder."""
         folder = f"{self._folder}{named.rest}".rstrip("/")
         entries = self._memory.folder.listing(folder, suffixes=(".md",)).entries
-        return {path[len(folder) + 1 :]: stat.size for path, stat in entries.items() if self._is_ours(path)}
+        return {
+            path[len(folder) + 1 :]: stat.size
+            for path, stat in entries.items()
+            if self._is_ours(path)
+        }
 
     def _files(self, named: _Named) -> list[_Named]:
         """The file that is named, or all in the folder that is."""
-        below = [self._named(f"{named.path}/{name}") for name in sorted(self._below(named))]
+        below = [
+            self._named(f"{named.path}/{name}") for name in sorted(self._below(named))
+        ]
         if not below:
             self._file(named, answers.MISSING)
         return below or [named]
@@ -280,9 +352,13 @@ class MemoryTool:
         try:
             check_new(named.rest)
         except BadPath as error:
-            raise _Refused(f"Error: {named.path} is no name for a memory file: {error.reason}") from None
+            raise _Refused(
+                f"Error: {named.path} is no name for a memory file: {error.reason}"
+            ) from None
         if not self._is_ours(named.note):
-            why = NAMED_BY_DAY if self._is_shared else "such names are not read as memory"
+            why = (
+                NAMED_BY_DAY if self._is_shared else "such names are not read as memory"
+            )
             raise _Refused(f"Error: {named.path} is no name for a memory file: {why}")
         there = {clash_key(name) for name in self._below(_Named(ROOT, "", ""))}
         if clash_key(note_name(named.rest)) in there or self._below(named):
@@ -299,22 +375,39 @@ class MemoryTool:
         if isinstance(made, Unfit):
             raise _Refused(_unfit(named, asked, made))
         if len(made.after or b"") > LARGEST:
-            raise _Refused(f"Error: {named.path} would be larger than {LARGEST:,} bytes. Keep several smaller files")
+            raise _Refused(
+                f"Error: {named.path} would be larger than {LARGEST:,} bytes. Keep several smaller files"
+            )
         return made
 
-    def _check_all(self, files: Sequence[_Named], asked: Mapping[str, object], now: datetime | None) -> None:
+    def _check_all(
+        self, files: Sequence[_Named], asked: Mapping[str, object], now: datetime | None
+    ) -> None:
         """Raise _Refused, before anything is done, when one of several edits would be refused."""
         for one in files:
             self._told(one, self._edit(one, asked, now, dry_run=True), "", asked)
 
     def _edit(
-        self, named: _Named, asked: Mapping[str, object], now: datetime | None,
-        *, expected: str | None = None, dry_run: bool = False,
-    ) -> "Edit":  # fmt: skip
+        self,
+        named: _Named,
+        asked: Mapping[str, object],
+        now: datetime | None,
+        *,
+        expected: str | None = None,
+        dry_run: bool = False,
+    ) -> "Edit":
         """Carry out an edit on the note as it is in this moment."""
-        return self._memory.edit_text(named.note, asked, expected=expected, dry_run=dry_run, now=now)
+        return self._memory.edit_text(
+            named.note, asked, expected=expected, dry_run=dry_run, now=now
+        )
 
-    def _told(self, named: _Named, edit: "Edit", done: str, asked: Mapping[str, object] | None = None) -> str:
+    def _told(
+        self,
+        named: _Named,
+        edit: "Edit",
+        done: str,
+        asked: Mapping[str, object] | None = None,
+    ) -> str:
         """What the model is told of an edit; raises _Refused for one that was not made."""
         if edit.pending:
             why = edit.pending[0].explanation
@@ -329,8 +422,15 @@ class MemoryTool:
             )
         if any(one.outcome == "noop_no_match" for one in edit.applied):
             self._say_why(named, asked or {"op": "create", "file_text": ""})
-        if edit.before is not None and edit.after is not None and asked is not None and asked["op"] == "delete":
-            raise _Refused(f"Error: {named.path} was changed meanwhile, and is kept. View it again")
+        if (
+            edit.before is not None
+            and edit.after is not None
+            and asked is not None
+            and asked["op"] == "delete"
+        ):
+            raise _Refused(
+                f"Error: {named.path} was changed meanwhile, and is kept. View it again"
+            )
         return done
 
     def _say_why(self, named: _Named, asked: Mapping[str, object]) -> None:
@@ -346,9 +446,15 @@ def _range(value: object) -> Sequence[int] | None:
     """The lines to view."""
     if value is None:
         return None
-    if isinstance(value, list | tuple) and len(value) == 2 and all(type(one) is int for one in value):
+    if (
+        isinstance(value, list | tuple)
+        and len(value) == 2
+        and all(type(one) is int for one in value)
+    ):
         return value
-    raise _Refused("Error: `view_range` of view is not two numbers, the first line and the last (-1 for the end)")
+    raise _Refused(
+        "Error: `view_range` of view is not two numbers, the first line and the last (-1 for the end)"
+    )
 
 
 def _whole(text: str) -> str:
@@ -358,7 +464,9 @@ def _whole(text: str) -> str:
     except UnicodeEncodeError:
         raise _Refused("Error: the text cannot be written in UTF-8") from None
     if len(raw) > LARGEST:
-        raise _Refused(f"Error: the text is larger than {LARGEST:,} bytes. Keep several smaller files")
+        raise _Refused(
+            f"Error: the text is larger than {LARGEST:,} bytes. Keep several smaller files"
+        )
     if "\0" in text:
         raise _Refused("Error: the text holds a NUL")
     return text
@@ -371,13 +479,19 @@ def _unfit(named: _Named, asked: Mapping[str, object], made: Unfit) -> str:
             return answers.EXISTS.format(path=named.path)
         case "absent":
             replaces = asked["op"] == "str_replace"
-            return (answers.INVALID if replaces else answers.MISSING).format(path=named.path)
+            return (answers.INVALID if replaces else answers.MISSING).format(
+                path=named.path
+            )
         case "no_match":
             return answers.NO_MATCH.format(old=asked["old_str"], path=named.path)
         case "several":
-            return answers.SEVERAL.format(old=asked["old_str"], lines=", ".join(map(str, made.lines)))
+            return answers.SEVERAL.format(
+                old=asked["old_str"], lines=", ".join(map(str, made.lines))
+            )
         case "line_range":
-            return answers.LINE_RANGE.format(line=asked["insert_line"], count=made.lines[0])
+            return answers.LINE_RANGE.format(
+                line=asked["insert_line"], count=made.lines[0]
+            )
         case "not_text":
             return f"Error: The file {named.path} is no text in UTF-8"
     return f"Error: {named.path} was changed meanwhile. View it again"

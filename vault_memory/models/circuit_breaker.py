@@ -13,7 +13,9 @@ REST = 300.0
 class Breaker:
     """Counts failures of one server. Closed: it may be asked. Open: it may not. Half open: one asks, others wait."""
 
-    def __init__(self, *, rest: float = REST, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, *, rest: float = REST, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._rest, self._clock = rest, clock
         self._lock = threading.Lock()
         self._failures = 0
@@ -27,7 +29,9 @@ class Breaker:
             now = self._clock()
             if now < self._until:
                 return self._until - now
-            self._until = now + self._rest  # half open: until the trial is told of, nobody else asks
+            self._until = (
+                now + self._rest
+            )  # half open: until the trial is told of, nobody else asks
             return 0.0
 
     def succeeded(self) -> None:

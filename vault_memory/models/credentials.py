@@ -28,16 +28,24 @@ class CredentialSpec:
 
 
 EMBEDDING = CredentialSpec(
-    "the embedding server", "embedding",
-    "VAULT_MEMORY_EMBEDDING_API_KEY", "embedding_api_key", EmbedderUnavailable,
-)  # fmt: skip
+    "the embedding server",
+    "embedding",
+    "VAULT_MEMORY_EMBEDDING_API_KEY",
+    "embedding_api_key",
+    EmbedderUnavailable,
+)
 BRAIN = CredentialSpec(
-    "the language model's server", "brain",
-    "VAULT_MEMORY_BRAIN_API_KEY", "brain_api_key", BrainUnavailable,
-)  # fmt: skip
+    "the language model's server",
+    "brain",
+    "VAULT_MEMORY_BRAIN_API_KEY",
+    "brain_api_key",
+    BrainUnavailable,
+)
 
 
-def api_key(file: str, lock: CredentialSpec = EMBEDDING, *, vault: Path | None = None) -> str:
+def api_key(
+    file: str, lock: CredentialSpec = EMBEDDING, *, vault: Path | None = None
+) -> str:
     """Return the key, or nothing when none is set: many servers in the house want none.
 
     `vault` is the folder that must not hold the key's file.
@@ -46,7 +54,9 @@ def api_key(file: str, lock: CredentialSpec = EMBEDDING, *, vault: Path | None =
     handed = Path(directory) / lock.credential
     if file:
         setting = f"{lock.section}.api_key_file"
-        key = read_secret(Path(file), vault, name="key file", setting=setting, error=lock.error)
+        key = read_secret(
+            Path(file), vault, name="key file", setting=setting, error=lock.error
+        )
     elif directory and handed.is_file():
         key = read_credential(handed, vault, name="key file", error=lock.error)
     else:
@@ -54,7 +64,8 @@ def api_key(file: str, lock: CredentialSpec = EMBEDDING, *, vault: Path | None =
     key = key.strip()
     if not (key.isascii() and key.isprintable()):
         raise lock.error(
-            f"the key for {lock.server} has odd characters in it", hint="it should be one line of plain letters"
+            f"the key for {lock.server} has odd characters in it",
+            hint="it should be one line of plain letters",
         )
     return key
 
@@ -63,7 +74,10 @@ def endpoint(base: str, tail: str, lock: CredentialSpec) -> str:
     """Where to post to: ``https://host`` and ``https://host/v1`` mean the same."""
     setting, parts = f"{lock.section}.base_url", urlsplit(base.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise lock.error(f"`{setting}` is no address of a server", hint="for example `http://localhost:11434/v1`")
+        raise lock.error(
+            f"`{setting}` is no address of a server",
+            hint="for example `http://localhost:11434/v1`",
+        )
     if parts.username is not None or parts.query or parts.fragment:
         raise lock.error(
             f"`{setting}` carries more than an address",
@@ -78,5 +92,6 @@ def require_https(key: str, url: str, lock: CredentialSpec) -> None:
     parts = urlsplit(url)
     if key and parts.scheme == "http" and not is_private(parts.hostname or ""):
         raise lock.error(
-            f"the key for {lock.server} would travel in the clear", hint=f"use https:// in `{lock.section}.base_url`"
+            f"the key for {lock.server} would travel in the clear",
+            hint=f"use https:// in `{lock.section}.base_url`",
         )

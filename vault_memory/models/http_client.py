@@ -43,11 +43,17 @@ def answer(
             timer.start()
         connection.connect()
         _refuse_metadata(connection.sock)
-        connection.request(method, target, body, {"Accept-Encoding": "identity", **headers})
+        connection.request(
+            method, target, body, {"Accept-Encoding": "identity", **headers}
+        )
         yield connection.getresponse()
     except (OSError, http.client.HTTPException, ValueError, Unreachable) as error:
         # On a busy machine the silence may end the wait before the timer's thread is run.
-        silent = isinstance(error, TimeoutError) and deadline is not None and timeout >= deadline
+        silent = (
+            isinstance(error, TimeoutError)
+            and deadline is not None
+            and timeout >= deadline
+        )
         if silent or late.is_set():
             raise Unreachable(f"no answer within {deadline:g} s") from None
         raise Unreachable(in_words(error)) from None
@@ -61,7 +67,9 @@ def read(response: http.client.HTTPResponse, cap: int) -> bytes:
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Unreachable("the answer is compressed although that was declined")
     body = response.read(cap + 1)
-    if response.length and len(body) <= cap:  # a short read is no error to the standard library
+    if (
+        response.length and len(body) <= cap
+    ):  # a short read is no error to the standard library
         raise Unreachable("the answer broke off")
     if len(body) > cap:
         raise Unreachable(f"the answer is longer than {cap // 2**20} MB")
@@ -73,7 +81,9 @@ def is_private(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_private
     except ValueError:
-        return "." not in host or host.endswith((".local", ".lan", ".internal", ".home.arpa", ".localhost"))
+        return "." not in host or host.endswith(
+            (".local", ".lan", ".internal", ".home.arpa", ".localhost")
+        )
 
 
 def in_words(error: Exception) -> str:
@@ -104,9 +114,13 @@ def _connection(parts: SplitResult, timeout: float) -> http.client.HTTPConnectio
     context = ssl.create_default_context()
     proxy = urllib.request.getproxies().get("https", "")
     if not proxy or is_private(host) or urllib.request.proxy_bypass(host):
-        return http.client.HTTPSConnection(host, parts.port, timeout=timeout, context=context)
+        return http.client.HTTPSConnection(
+            host, parts.port, timeout=timeout, context=context
+        )
     through = urlsplit(proxy if "//" in proxy else f"//{proxy}")
-    connection = http.client.HTTPSConnection(through.hostname or "", through.port, timeout=timeout, context=context)
+    connection = http.client.HTTPSConnection(
+        through.hostname or "", through.port, timeout=timeout, context=context
+    )
     connection.set_tunnel(host, parts.port)
     return connection
 

@@ -58,7 +58,11 @@ class Address:
         decoded = unquote_to_bytes(href.removesuffix("/")).decode(errors="replace")
         again = unquote_to_bytes(decoded).decode(errors="replace")
         start = f"{self.base}/"
-        if not decoded.startswith(start) or "\0" in decoded or any(decoded.count(c) != again.count(c) for c in "/\\."):
+        if (
+            not decoded.startswith(start)
+            or "\0" in decoded
+            or any(decoded.count(c) != again.count(c) for c in "/\\.")
+        ):
             return None
         name = decoded[len(start) :]
         return None if {"", ".", ".."} & set(re.split(r"[/\\]", name)) else name
@@ -69,10 +73,19 @@ def address(url: str) -> Address:
     parts = urlsplit(url)
     if "@" in parts.netloc:
         raise ConfigError(
-            "`remote.url` holds a user or password", hint="put them into `remote.user` and `remote.password_file`"
+            "`remote.url` holds a user or password",
+            hint="put them into `remote.user` and `remote.password_file`",
         )
-    if parts.scheme not in _PORTS or not parts.hostname or parts.query or parts.fragment:
-        raise ConfigError("`remote.url` is no address of a WebDAV folder", hint="it begins with https:// or http://")
+    if (
+        parts.scheme not in _PORTS
+        or not parts.hostname
+        or parts.query
+        or parts.fragment
+    ):
+        raise ConfigError(
+            "`remote.url` is no address of a WebDAV folder",
+            hint="it begins with https:// or http://",
+        )
     try:
         origin = _origin(url)
         if origin is None:
@@ -81,7 +94,10 @@ def address(url: str) -> Address:
         if base:
             inside(base[1:])
     except (UnicodeDecodeError, ValueError, BadPath):
-        raise ConfigError("`remote.url` is no address of a WebDAV folder", hint="look at its path and port") from None
+        raise ConfigError(
+            "`remote.url` is no address of a WebDAV folder",
+            hint="look at its path and port",
+        ) from None
     return Address(origin, base)
 
 
@@ -95,4 +111,6 @@ def _origin(url: str) -> str | None:
     except ValueError:
         return None
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{scheme}://{host.lower()}" + ("" if port in (None, _PORTS.get(scheme)) else f":{port}")
+    return f"{scheme}://{host.lower()}" + (
+        "" if port in (None, _PORTS.get(scheme)) else f":{port}"
+    )

@@ -70,7 +70,11 @@ def results(text: bytes) -> dict[str, Result] | None:
         return {}
     if not isinstance(answer, dict):
         return None
-    return {name: _result(fields) for name, fields in answer.items() if isinstance(fields, dict)}
+    return {
+        name: _result(fields)
+        for name, fields in answer.items()
+        if isinstance(fields, dict)
+    }
 
 
 def _result(fields: dict[str, object]) -> Result:

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 _NAME = "vault-memory-probe-"
 _LEFT_SECONDS = 3600
 NOT_A_TAG = 'If-Match: "0-no-such-tag"'
-_COMPOSED, _DECOMPOSED = unicodedata.normalize("NFC", "n-\u00fc.md"), unicodedata.normalize("NFD", "n-\u00fc.md")
+_COMPOSED, _DECOMPOSED = (
+    unicodedata.normalize("NFC", "n-\u00fc.md"),
+    unicodedata.normalize("NFD", "n-\u00fc.md"),
+)
 
 
 def probe(remote: "WebDav") -> Capabilities:
@@ -50,7 +53,14 @@ def tidy(remote: "WebDav") -> None:
     """Remove scratch folders that nobody has written in for an hour: a probe takes seconds."""
     with suppress(RemoteError):
         lines, date = remote.propfind("", depth="1")
-        seen = listing(lines, folder="", deep=False, at=remote.at, traits=Capabilities(etags=False), date=date)
+        seen = listing(
+            lines,
+            folder="",
+            deep=False,
+            at=remote.at,
+            traits=Capabilities(etags=False),
+            date=date,
+        )
         for entry in seen.entries:
             is_old = date is not None and 0 < entry.modified <= date - _LEFT_SECONDS
             if entry.is_folder and is_old and is_scratch(entry.path):
@@ -63,14 +73,20 @@ def _try_out(remote: "WebDav", scratch: str) -> Capabilities:
     remote.traits = traits = replace(traits, etag_in_put=bool(told.etag))
     traits = replace(
         traits,
-        conditional_create=not _succeeds(remote, "upload", f"{scratch}/a.md", b"second\n", "If-None-Match: *"),
-        conditional_put=not _succeeds(remote, "upload", f"{scratch}/a.md", b"third\n", NOT_A_TAG),
+        conditional_create=not _succeeds(
+            remote, "upload", f"{scratch}/a.md", b"second\n", "If-None-Match: *"
+        ),
+        conditional_put=not _succeeds(
+            remote, "upload", f"{scratch}/a.md", b"third\n", NOT_A_TAG
+        ),
     )
     if traits.conditional_put and traits.etags:
         traits = replace(traits, conditional_put=_matches(remote, f"{scratch}/a.md"))
     versions = _keeps_versions(remote, f"{scratch}/a.md")
     target = f"Destination: {remote.at.origin}{remote.at.target(f'{scratch}/b.md')}"
-    moved = _succeeds(remote, "move", f"{scratch}/a.md", None, NOT_A_TAG, target, "Overwrite: F")
+    moved = _succeeds(
+        remote, "move", f"{scratch}/a.md", None, NOT_A_TAG, target, "Overwrite: F"
+    )
     left = f"{scratch}/b.md" if moved else f"{scratch}/a.md"
     deleted = _succeeds(remote, "clean", left, None, NOT_A_TAG)
     return replace(
@@ -90,7 +106,9 @@ def _listed(remote: "WebDav", scratch: str) -> Capabilities:
     )  # without a demand for tags, so that a server with none can be read at all
     file = remote.look(f"{scratch}/a.md")
     folder = remote.look(scratch, folder=True)
-    return Capabilities(etags=not file.etag.startswith("~"), fileids=bool(file.fileid and folder.fileid))
+    return Capabilities(
+        etags=not file.etag.startswith("~"), fileids=bool(file.fileid and folder.fileid)
+    )
 
 
 def _matches(remote: "WebDav", path: str) -> bool:
@@ -137,7 +155,9 @@ def _normalises(remote: "WebDav", scratch: str) -> bool:
     return _COMPOSED in names and _DECOMPOSED not in names
 
 
-def _succeeds(remote: "WebDav", action: str, path: str, body: bytes | None, *headers: str) -> bool:
+def _succeeds(
+    remote: "WebDav", action: str, path: str, body: bytes | None, *headers: str
+) -> bool:
     """Whether the server does what a precondition forbids."""
     answer = remote.exchange(action, remote.at.target(path), body, headers, path=path)
     if answer.status != 412 and not 200 <= answer.status < 300:

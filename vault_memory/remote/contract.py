@@ -85,7 +85,12 @@ class Capabilities:
     @property
     def two_way(self) -> bool:
         """Whether nobody's write can be lost for want of a precondition."""
-        return self.etags and self.conditional_create and self.conditional_put and self.conditional_delete
+        return (
+            self.etags
+            and self.conditional_create
+            and self.conditional_put
+            and self.conditional_delete
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +166,18 @@ class Remote(Protocol):
 
     def get(self, path: str, *, max_bytes: int) -> Fetched: ...
 
-    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
+    def put(
+        self, path: str, raw: bytes, *, expected: str | None, after: int = 0
+    ) -> PutResult:
         """Write a whole file over the one with that tag; with None only if nothing is there yet.
 
         `after`: the time that the server listed for the file that is written over, 0 when unknown.
         """
         ...
 
-    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
+    def put_new(
+        self, files: Sequence[tuple[str, bytes]]
+    ) -> Mapping[str, PutResult | None]:
         """Store files, which a listing did not have, in one request without any precondition.
 
         Returns what was stored, `replaced` where a file may have been there already. None: it is not known whether

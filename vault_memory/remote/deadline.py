@@ -31,7 +31,9 @@ class Deadlines:
         with self._changed:
             self._running.add(exchange)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._watch, name="remote-deadlines", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._watch, name="remote-deadlines", daemon=True
+                )
                 self._thread.start()
             elif self._asleep:
                 self._changed.notify()
@@ -53,10 +55,15 @@ class Deadlines:
         with self._changed:
             while self._thread is threading.current_thread():
                 now = time.monotonic()
-                for exchange in [exchange for exchange in self._running if exchange.ends <= now]:
+                for exchange in [
+                    exchange for exchange in self._running if exchange.ends <= now
+                ]:
                     self._running.discard(exchange)
                     _cut(exchange)
-                ends = min((exchange.ends for exchange in self._running), default=now + self.seconds)
+                ends = min(
+                    (exchange.ends for exchange in self._running),
+                    default=now + self.seconds,
+                )
                 # All last equally long, so none that starts during the wait ends before it: nobody needs to wake us.
                 self._asleep = idle and not self._running
                 idle = not self._running

@@ -67,7 +67,10 @@ class _Watched:
         super().putrequest(*args, **options)  # type: ignore[misc]
 
     def _tell(self) -> None:
-        if self.sock is not None and (exchange := getattr(here, "exchange", None)) is not None:
+        if (
+            self.sock is not None
+            and (exchange := getattr(here, "exchange", None)) is not None
+        ):
             exchange.sock = self.sock
 
 
@@ -92,12 +95,17 @@ class Adapter(HTTPAdapter):
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         super().init_poolmanager(*args, **options)
-        self.poolmanager.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
+        self.poolmanager.pool_classes_by_scheme = {
+            "http": _PlainPool,
+            "https": _SecurePool,
+        }
 
     def close(self) -> None:
         for manager in (self.poolmanager, *self.proxy_manager.values()):
             for key in manager.pools.keys():  # noqa: SIM118  # it is no mapping that can be walked
-                manager.pools[key].close()  # clearing alone leaves sockets open until garbage is collected
+                manager.pools[
+                    key
+                ].close()  # clearing alone leaves sockets open until garbage is collected
         super().close()
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:

@@ -85,10 +85,19 @@ class _Session(requests.Session):
 class Transport(Client):  # type: ignore[misc]  # it comes without types
     """Sends one request at a time for each thread, on a connection and with cookies of that thread's own."""
 
-    def __init__(self, origin: str, account: Account, *, deadline: float, adapter: BaseAdapter | None = None) -> None:
+    def __init__(
+        self,
+        origin: str,
+        account: Account,
+        *,
+        deadline: float,
+        adapter: BaseAdapter | None = None,
+    ) -> None:
         self._adapter = adapter
         self._mine = threading.local()
-        self._sessions: weakref.WeakSet[requests.Session] = weakref.WeakSet()  # one goes with its thread
+        self._sessions: weakref.WeakSet[requests.Session] = (
+            weakref.WeakSet()
+        )  # one goes with its thread
         self._opening = threading.Lock()
         self._account = account
         self._silence = min(SILENCE, deadline)
@@ -154,16 +163,33 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         whole = False
         try:
             if is_redirect(response.status_code):
-                return Answer(response.status_code, response.headers, b"", 0, False)  # its body tells nothing
-            pieces = _Pieces(response, cap if cap is not None and response.status_code < 300 else _CAP_OF_ERRORS)
-            if sink is not None and response.status_code == 207 and "xml" in response.headers.get("Content-Type", ""):
+                return Answer(
+                    response.status_code, response.headers, b"", 0, False
+                )  # its body tells nothing
+            pieces = _Pieces(
+                response,
+                cap
+                if cap is not None and response.status_code < 300
+                else _CAP_OF_ERRORS,
+            )
+            if (
+                sink is not None
+                and response.status_code == 207
+                and "xml" in response.headers.get("Content-Type", "")
+            ):
                 for piece in pieces:
                     sink(piece)
                 kept = b""
             else:
                 kept = b"".join(pieces)
             whole = True
-            return Answer(response.status_code, response.headers, kept, pieces.total, pieces.has_length)
+            return Answer(
+                response.status_code,
+                response.headers,
+                kept,
+                pieces.total,
+                pieces.has_length,
+            )
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             raise NoAnswer(self._why(exchange, error)) from None
         finally:
@@ -185,7 +211,10 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
         session.trust_env = False
         session.verify = self._account.ca_file or True
         if self._account.proxy:
-            session.proxies = {"http": self._account.proxy, "https": self._account.proxy}
+            session.proxies = {
+                "http": self._account.proxy,
+                "https": self._account.proxy,
+            }
         adapter = self._adapter or Adapter()
         session.mount("http://", adapter)
         session.mount("https://", adapter)
@@ -194,11 +223,17 @@ class Transport(Client):  # type: ignore[misc]  # it comes without types
     def _authorise(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         if self._account.user or self._account.password:
             pair = f"{self._account.user}:{self._account.password}".encode()
-            request.headers["Authorization"] = "Basic " + base64.b64encode(pair).decode()
+            request.headers["Authorization"] = (
+                "Basic " + base64.b64encode(pair).decode()
+            )
         return request
 
     def _why(self, exchange: HttpExchange, error: Exception) -> str:
-        return f"no whole answer within {self._deadlines.seconds:g} s" if exchange.late else _in_words(error)
+        return (
+            f"no whole answer within {self._deadlines.seconds:g} s"
+            if exchange.late
+            else _in_words(error)
+        )
 
 
 def is_redirect(status: int) -> bool:
@@ -211,13 +246,18 @@ class _Pieces:
 
     def __init__(self, response: requests.Response, cap: int) -> None:
         self._raw: Any = response.raw
-        self._is_bare = response.status_code in (204, 304) or response.request.method == "HEAD"
+        self._is_bare = (
+            response.status_code in (204, 304) or response.request.method == "HEAD"
+        )
         self._cap = cap
         self.total = 0
         length = response.headers.get("Content-Length", "")
         encoding = response.headers.get("Content-Encoding", "identity") or "identity"
         self._announced = int(length) if length.isascii() and length.isdigit() else None
-        self.has_length = self._announced is not None or response.headers.get("Transfer-Encoding", "") != ""
+        self.has_length = (
+            self._announced is not None
+            or response.headers.get("Transfer-Encoding", "") != ""
+        )
         if encoding.lower() != "identity":
             raise ValueError("the answer is compressed although that was declined")
         if (self._announced or 0) > cap:
@@ -229,24 +269,47 @@ class _Pieces:
             if self.total > self._cap:
                 raise ValueError(f"the answer is longer than {self._cap} bytes")
             yield piece
-        if self._announced not in (None, self.total) and not self._raw.chunked and not self._is_bare:
+        if (
+            self._announced not in (None, self.total)
+            and not self._raw.chunked
+            and not self._is_bare
+        ):
             raise ValueError("the answer broke off")
-        self._raw.read(decode_content=False)  # nothing is left; only this lets go of the socket
+        self._raw.read(
+            decode_content=False
+        )  # nothing is left; only this lets go of the socket
 
 
 def _never_sent(error: requests.RequestException) -> bool:
-    if isinstance(error, requests.ConnectTimeout | requests.exceptions.SSLError | requests.exceptions.ProxyError):
+    if isinstance(
+        error,
+        requests.ConnectTimeout
+        | requests.exceptions.SSLError
+        | requests.exceptions.ProxyError,
+    ):
         return True
-    if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidHeader):
+    if isinstance(
+        error, requests.exceptions.InvalidURL | requests.exceptions.InvalidHeader
+    ):
         return True
     inner = error.args[0] if error.args else None
     reason = getattr(inner, "reason", inner)
-    return isinstance(reason, urllib3.exceptions.NewConnectionError | urllib3.exceptions.NameResolutionError)
+    return isinstance(
+        reason,
+        urllib3.exceptions.NewConnectionError | urllib3.exceptions.NameResolutionError,
+    )
 
 
 def _not_sent(error: requests.RequestException) -> NotSent:
     failure = NotSent(_in_words(error))
-    certificate = next((link for link in _causes(error) if isinstance(link, ssl.SSLCertVerificationError)), None)
+    certificate = next(
+        (
+            link
+            for link in _causes(error)
+            if isinstance(link, ssl.SSLCertVerificationError)
+        ),
+        None,
+    )
     if certificate is not None:
         failure = NotSent(_CERTIFICATES.get(certificate.verify_code, _UNTRUSTED))
         failure.hint = _HINTS.get(certificate.verify_code, _HINT_CA_FILE)
@@ -281,7 +344,12 @@ def _causes(error: BaseException) -> list[BaseException]:
     link: object = error
     while isinstance(link, BaseException) and link not in seen:
         seen.append(link)
-        link = getattr(link, "reason", None) or link.__cause__ or link.__context__ or (link.args or (None,))[0]
+        link = (
+            getattr(link, "reason", None)
+            or link.__cause__
+            or link.__context__
+            or (link.args or (None,))[0]
+        )
     return seen
 
 
@@ -302,6 +370,9 @@ def _in_words(error: BaseException) -> str:
                 return "it does not answer in time"
             case ValueError() if type(link) is ValueError:
                 return str(link)
-    if any(isinstance(link, requests.exceptions.SSLError | urllib3.exceptions.SSLError) for link in seen):
+    if any(
+        isinstance(link, requests.exceptions.SSLError | urllib3.exceptions.SSLError)
+        for link in seen
+    ):
         return "its certificate does not hold"
     return "the connection broke off"

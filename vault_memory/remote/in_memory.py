@@ -95,9 +95,15 @@ class RamRemote:
             key = self._key(folder)
             if self._find(key).raw is not None:
                 raise NotUnderstood("it is a file, not a folder", path=folder)
-            below = [path for path in self.server._nodes if path != key and _is_below(path, key)]
+            below = [
+                path
+                for path in self.server._nodes
+                if path != key and _is_below(path, key)
+            ]
             chosen = (path for path in below if deep or _parent(path) == key)
-            return Listing(self._entry(key), tuple(self._entry(path) for path in sorted(chosen)))
+            return Listing(
+                self._entry(key), tuple(self._entry(path) for path in sorted(chosen))
+            )
 
     def look(self, path: str) -> Entry:
         with self._request():
@@ -109,26 +115,38 @@ class RamRemote:
             if node.raw is None:
                 raise NotUnderstood("it is a folder, not a file", path=path)
             if len(node.raw) > max_bytes:
-                raise NotUnderstood(f"the answer is longer than {max_bytes} bytes", path=path)
+                raise NotUnderstood(
+                    f"the answer is longer than {max_bytes} bytes", path=path
+                )
             self.traffic.received += len(node.raw)
             return Fetched(node.raw, node.etag)
 
-    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
+    def put(
+        self, path: str, raw: bytes, *, expected: str | None, after: int = 0
+    ) -> PutResult:
         with self._request():
             self.traffic.sent += len(raw)
             key = self._key(path)
             node = self.server._nodes.get(key)
             self._need_parent(key)
-            if (node.etag if node and node.raw is not None else None) != expected or (node and node.raw is None):
+            if (node.etag if node and node.raw is not None else None) != expected or (
+                node and node.raw is None
+            ):
                 raise RemoteChanged(path)
             if node is None:
                 self.server._nodes[key] = self.server._node(raw)
             else:
                 node.versions.append((node.modified, node.raw or b""))
-                node.raw, node.etag, node.modified = raw, self.server._tag(), int(self.server.clock())
+                node.raw, node.etag, node.modified = (
+                    raw,
+                    self.server._tag(),
+                    int(self.server.clock()),
+                )
             return self._touched(key)
 
-    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
+    def put_new(
+        self, files: Sequence[tuple[str, bytes]]
+    ) -> Mapping[str, PutResult | None]:
         raise Refused("", "it does not take many files in one request")
 
     def delete(self, path: str, *, expected: str) -> None:
@@ -152,7 +170,9 @@ class RamRemote:
             if target in self.server._nodes:
                 raise RemoteChanged(to)
             for old in [old for old in self.server._nodes if _is_below(old, key)]:
-                self.server._nodes[target + old[len(key) :]] = self.server._nodes.pop(old)
+                self.server._nodes[target + old[len(key) :]] = self.server._nodes.pop(
+                    old
+                )
             self._touch(_parent(key))
             return self._touched(target)
 
@@ -179,7 +199,14 @@ class RamRemote:
 
     def versions(self, path: str, *, fileid: str = "") -> tuple[FileVersion, ...]:
         with self._request():
-            return tuple(reversed([FileVersion(str(at), *one) for at, one in enumerate(self._sizes(path))]))
+            return tuple(
+                reversed(
+                    [
+                        FileVersion(str(at), *one)
+                        for at, one in enumerate(self._sizes(path))
+                    ]
+                )
+            )
 
     def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
         with self._request():
@@ -218,7 +245,9 @@ class RamRemote:
             yield
 
     def _key(self, path: str) -> str:
-        return unicodedata.normalize("NFC", path) if self.traits.normalises_names else path
+        return (
+            unicodedata.normalize("NFC", path) if self.traits.normalises_names else path
+        )
 
     def _find(self, key: str) -> _Node:
         node = self.server._nodes.get(key)
@@ -241,14 +270,22 @@ class RamRemote:
             size=len(raw or b""),
             modified=node.modified,
             fileid=str(node.number) if self.traits.fileids else "",
-            checksum=hashlib.sha256(raw).hexdigest() if raw is not None and self.traits.checksums else "",
+            checksum=hashlib.sha256(raw).hexdigest()
+            if raw is not None and self.traits.checksums
+            else "",
             fingerprint="" if key else self.server.fingerprint,
         )
 
     def _touched(self, key: str) -> PutResult:
         self._touch(_parent(key))
         entry = self._entry(key)
-        return PutResult(entry.etag, entry.fileid, entry.checksum, confirmed=True, modified=entry.modified)
+        return PutResult(
+            entry.etag,
+            entry.fileid,
+            entry.checksum,
+            confirmed=True,
+            modified=entry.modified,
+        )
 
     def _touch(self, folder: str) -> None:
         while self.traits.recursive_etags:

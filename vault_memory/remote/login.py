@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from vault_memory.remote.address import Address, address
-from vault_memory.remote.http_transport import Account, Answer, NoAnswer, NotSent, Transport
+from vault_memory.remote.http_transport import (
+    Account,
+    Answer,
+    NoAnswer,
+    NotSent,
+    Transport,
+)
 from vault_memory.remote.nextcloud import locked_out
 from vault_memory.remote.nextcloud_links import read_link, refused
 from vault_memory.remote.remote_errors import NotUnderstood
@@ -36,28 +42,42 @@ class Login:
             raise refused(link)
         bare = url.partition("?")[0].partition("#")[0]
         start = address(bare).origin + link.base
-        self._at = address(bare.partition("/remote.php")[0] if link.is_account else start)
+        self._at = address(
+            bare.partition("/remote.php")[0] if link.is_account else start
+        )
         self._folder = link.folder
-        self._transport = Transport(self._at.origin, Account(proxy=proxy, ca_file=ca_file), deadline=_DEADLINE)
+        self._transport = Transport(
+            self._at.origin, Account(proxy=proxy, ca_file=ca_file), deadline=_DEADLINE
+        )
         told = _object(self._post(self._path("index.php/login/v2"), b""))
         poll = told.get("poll")
         if not isinstance(poll, dict):
-            raise NotUnderstood("it is no Nextcloud, or one without a login for programs")
+            raise NotUnderstood(
+                "it is no Nextcloud, or one without a login for programs"
+            )
         self.page = self._here(told.get("login")).url_text
         self._endpoint = self._here(poll.get("endpoint")).target
         self._token = str(poll.get("token", ""))
 
     def poll(self) -> Granted | None:
         """The new account, or None while nobody said yes."""
-        answer = self._post(self._endpoint, f"token={quote(self._token, safe='')}".encode())
+        answer = self._post(
+            self._endpoint, f"token={quote(self._token, safe='')}".encode()
+        )
         if answer.status == 404:
             return None
         told = _object(answer)
         user, password = told.get("loginName"), told.get("appPassword")
-        if not (isinstance(user, str) and isinstance(password, str) and user and password):
+        if not (
+            isinstance(user, str) and isinstance(password, str) and user and password
+        ):
             raise NotUnderstood("the server grants no app password")
-        files = self._at.origin + self._path(f"remote.php/dav/files/{quote(user, safe='@')}")
-        return Granted(user, password, f"{files}/{quote(self._folder)}" if self._folder else files)
+        files = self._at.origin + self._path(
+            f"remote.php/dav/files/{quote(user, safe='@')}"
+        )
+        return Granted(
+            user, password, f"{files}/{quote(self._folder)}" if self._folder else files
+        )
 
     def close(self) -> None:
         """End the connection."""
@@ -65,7 +85,12 @@ class Login:
 
     def _post(self, target: str, body: bytes) -> Answer:
         try:
-            answer = self._transport.ask("post", target, body, ("Content-Type: application/x-www-form-urlencoded",))
+            answer = self._transport.ask(
+                "post",
+                target,
+                body,
+                ("Content-Type: application/x-www-form-urlencoded",),
+            )
         except NotSent as error:
             raise unreachable(error) from None
         except NoAnswer as error:
@@ -88,7 +113,9 @@ class Login:
         except Exception:
             there = Address("", "")
         if there.origin != self._at.origin or not slash:
-            raise NotUnderstood("the login leads to another server", hint="check `remote.url`")
+            raise NotUnderstood(
+                "the login leads to another server", hint="check `remote.url`"
+            )
         return _Page(str(url), f"/{path}")
 
 

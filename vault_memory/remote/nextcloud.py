@@ -79,7 +79,11 @@ class Nextcloud(WebDav):
         name = path.rpartition("/")[2]
         if len(name.encode(errors="surrogateescape")) > LONGEST_NAME:
             return f"a name on Nextcloud has at most {LONGEST_NAME} bytes"
-        if "\\" in name or name.lower().endswith((".part", ".filepart")) or name.lower() == ".htaccess":
+        if (
+            "\\" in name
+            or name.lower().endswith((".part", ".filepart"))
+            or name.lower() == ".htaccess"
+        ):
             return "Nextcloud keeps such names for itself"
         return None
 
@@ -90,7 +94,9 @@ class Nextcloud(WebDav):
         """
         traits = super().probe()
         is_safe = traits.versions and traits.fileids
-        self.traits = replace(traits, checksums=True, bulk=is_safe and self._announces_bulk())
+        self.traits = replace(
+            traits, checksums=True, bulk=is_safe and self._announces_bulk()
+        )
         return self.traits
 
     def remove_scratch(self, path: str) -> None:
@@ -100,15 +106,23 @@ class Nextcloud(WebDav):
         if trash == "/trash/":
             return
         try:
-            lines, _ = self.ask_for("<d:resourcetype/><nc:trashbin-filename/>", trash, path, "1")
+            lines, _ = self.ask_for(
+                "<d:resourcetype/><nc:trashbin-filename/>", trash, path, "1"
+            )
             for line in lines:
-                is_ours = is_scratch(line.props.get(f"{NEXTCLOUD} trashbin-filename", ""))
+                is_ours = is_scratch(
+                    line.props.get(f"{NEXTCLOUD} trashbin-filename", "")
+                )
                 if is_ours and unquote(line.href).startswith(unquote(trash)):
                     self.exchange("clean", line.href)
         except RemoteError as error:
-            logger.info("what was tried out may be left in the trash: %s", error.message)
+            logger.info(
+                "what was tried out may be left in the trash: %s", error.message
+            )
 
-    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
+    def put(
+        self, path: str, raw: bytes, *, expected: str | None, after: int = 0
+    ) -> PutResult:
         """As for any server; a tag that stayed the same although the bytes did not is made to move.
 
         The file gets a time of its own, just before the request: two writes that pass one precondition within a
@@ -116,38 +130,64 @@ class Nextcloud(WebDav):
         """
         self._check_name(path)
         modified = self._time_of_its_own(after) if after or expected is None else 0
-        honoured = self.traits.conditional_create if expected is None else self.traits.conditional_put
+        honoured = (
+            self.traits.conditional_create
+            if expected is None
+            else self.traits.conditional_put
+        )
         stored = self._insist(
-            path, expected, lambda: self._upload(path, raw, self._guard(path, expected, honoured), modified)
+            path,
+            expected,
+            lambda: self._upload(
+                path, raw, self._guard(path, expected, honoured), modified
+            ),
         )
         if not stored.etag or stored.etag != expected:
             return stored
         later = self._second_after(path)
-        return self._insist(path, expected, lambda: self._upload(path, raw, (f"If-Match: {expected}",), later))
+        return self._insist(
+            path,
+            expected,
+            lambda: self._upload(path, raw, (f"If-Match: {expected}",), later),
+        )
 
-    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
+    def put_new(
+        self, files: Sequence[tuple[str, bytes]]
+    ) -> Mapping[str, PutResult | None]:
         """Upload in bulk; names that the request cannot carry are left out."""
         place = self._bulk_place()
         if place is None:
             raise Refused("", "the address does not tell where many files at once go")
         target, folder = place
-        parts = [bulk_upload.Part(path, f"{folder}/{path}", raw) for path, raw in files if self.refuses(path) is None]
+        parts = [
+            bulk_upload.Part(path, f"{folder}/{path}", raw)
+            for path, raw in files
+            if self.refuses(path) is None
+        ]
         parts = [part for part in parts if bulk_upload.fits(part.name)]
         if not parts:
             return {}
         modified = self.clock - _LEAST_LAG - self._lag if self.clock else 0
         boundary = secrets.token_hex(16)
         content_type = f"Content-Type: multipart/related; boundary={boundary}"
-        answer = self.exchange("bulk", target, bulk_upload.body(parts, boundary, modified), (content_type,))
+        answer = self.exchange(
+            "bulk", target, bulk_upload.body(parts, boundary, modified), (content_type,)
+        )
         if answer.status in bulk_upload.REFUSALS or is_redirect(answer.status):
             raise Refused("", f"status {answer.status}")
         if answer.status not in (200, 400):
             self.refuse("bulk", "", answer)
         results = bulk_upload.results(answer.body)
         if results is None:
-            raise OutcomeUnknown("", f"status {answer.status}, and no answer for each file")
+            raise OutcomeUnknown(
+                "", f"status {answer.status}, and no answer for each file"
+            )
         # The parts behind a damaged one (400) were not looked at. After 200, a part without an answer is a riddle.
-        unknown = {part.path: None for part in parts if answer.status == 200 and part.name not in results}
+        unknown = {
+            part.path: None
+            for part in parts
+            if answer.status == 200 and part.name not in results
+        }
         stored = [
             (part, self._stored_in_bulk(results[part.name], answer))
             for part in parts
@@ -172,11 +212,19 @@ class Nextcloud(WebDav):
             return ()
         target = f"{folder}/versions/{fileid or self.look(path).fileid}"
         try:
-            lines, _ = self.ask_for(_OF_VERSIONS, f"{target}/", path, "1", action="versions")
+            lines, _ = self.ask_for(
+                _OF_VERSIONS, f"{target}/", path, "1", action="versions"
+            )
         except (RemoteMissing, Refused):
             return ()
         found = (_earlier(line, target) for line in lines)
-        return tuple(sorted((one for one in found if one), key=lambda one: one.modified, reverse=True))
+        return tuple(
+            sorted(
+                (one for one in found if one),
+                key=lambda one: one.modified,
+                reverse=True,
+            )
+        )
 
     def get_version(self, path: str, version: FileVersion, *, max_bytes: int) -> bytes:
         """Its bytes."""
@@ -192,19 +240,29 @@ class Nextcloud(WebDav):
         if is_page(answer):
             raise NotUnderstood("a page came instead of an earlier version", path=path)
         if not answer.header("Content-Type"):
-            raise NotUnderstood("an empty answer came instead of an earlier version", path=path)
+            raise NotUnderstood(
+                "an empty answer came instead of an earlier version", path=path
+            )
         # It may be shorter or longer than listed: two writes of one second share an entry with the size of the later.
         return answer.body
 
     def stored(self, answer: Answer) -> PutResult:
         """With the id, without its padding and the server's name."""
         date = seconds_of(answer.header("Date")) or 0
-        return PutResult(etag=tag_of(answer)[0], fileid=_bare_id(answer.header("OC-FileId")), date=date)
+        return PutResult(
+            etag=tag_of(answer)[0],
+            fileid=_bare_id(answer.header("OC-FileId")),
+            date=date,
+        )
 
     def refuse(self, action: str, path: str, answer: Answer) -> NoReturn:
         """A 503 may be maintenance of the whole server, which only another page of it tells."""
         if answer.status == 503 and self._is_in_maintenance():
-            raise RemoteBusy("the server is in maintenance", retry_after=_MAINTENANCE_WAIT, everywhere=True)
+            raise RemoteBusy(
+                "the server is in maintenance",
+                retry_after=_MAINTENANCE_WAIT,
+                everywhere=True,
+            )
         if answer.status == 429 and retry_after(answer) is None:
             raise locked_out()
         if action == "versions" and _is_by_proxy(answer):
@@ -223,10 +281,23 @@ class Nextcloud(WebDav):
         target = f"{start}/ocs/v2.php/cloud/capabilities?format=json"
         try:
             answer = self.exchange("poll", target, headers=("OCS-APIRequest: true",))
-            features = json.loads(answer.body)["ocs"]["data"]["capabilities"] if answer.status == 200 else {}
+            features = (
+                json.loads(answer.body)["ocs"]["data"]["capabilities"]
+                if answer.status == 200
+                else {}
+            )
             return bool(features.get("dav", {}).get("bulkupload"))
-        except (RemoteError, ValueError, LookupError, TypeError, AttributeError) as error:
-            logger.info("the server does not tell whether it takes many files at once: %s", type(error).__name__)
+        except (
+            RemoteError,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+        ) as error:
+            logger.info(
+                "the server does not tell whether it takes many files at once: %s",
+                type(error).__name__,
+            )
             return False
 
     def _bulk_place(self) -> tuple[str, str] | None:
@@ -253,14 +324,18 @@ class Nextcloud(WebDav):
             if has_new:
                 is_new = number > highest
             else:
-                listed = self._time_if_new(part, answer) if number and looks < _LOOKS else 0
+                listed = (
+                    self._time_if_new(part, answer) if number and looks < _LOOKS else 0
+                )
                 looks += 1
                 has_new = is_new = listed > 0
             highest = max(highest, number)
             marked[part.path] = replace(answer, replaced=not is_new)
         if listed != modified:
             return marked
-        return {path: replace(answer, modified=modified) for path, answer in marked.items()}
+        return {
+            path: replace(answer, modified=modified) for path, answer in marked.items()
+        }
 
     def _time_if_new(self, part: bulk_upload.Part, answer: PutResult) -> int:
         """The time that the server lists for a file which has no earlier bytes; 0 when that is not certain."""
@@ -277,7 +352,9 @@ class Nextcloud(WebDav):
         if reason := self.refuses(path):
             raise Refused(path, reason, lasting=True)
 
-    def _upload(self, path: str, raw: bytes, guard: tuple[str, ...], modified: int = 0) -> PutResult:
+    def _upload(
+        self, path: str, raw: bytes, guard: tuple[str, ...], modified: int = 0
+    ) -> PutResult:
         checksum = hashlib.sha256(raw).hexdigest()
         extra = [f"OC-Checksum: SHA256:{checksum}"]
         creates = not guard[0].startswith("If-Match: ")
@@ -285,7 +362,9 @@ class Nextcloud(WebDav):
             extra.append(f"X-OC-Mtime: {modified}")
         answer = None
         if len(raw) > WHOLE and not creates and self._uploads:
-            answer = self._by_chunk(path, raw, guard[0].removeprefix("If-Match: "), extra)
+            answer = self._by_chunk(
+                path, raw, guard[0].removeprefix("If-Match: "), extra
+            )
         if answer is None:
             answer = self._by_put(path, raw, (*guard, *extra, BINARY))
         accepted = answer.header("X-OC-MTime").lower() == "accepted"
@@ -300,10 +379,14 @@ class Nextcloud(WebDav):
         try:
             return self.send("upload", path, raw, headers)
         except Refused:
-            self._sleep(_RACE_WAIT)  # two creates at once make it answer 403 to one of them
+            self._sleep(
+                _RACE_WAIT
+            )  # two creates at once make it answer 403 to one of them
             return self.send("upload", path, raw, headers)
 
-    def _by_chunk(self, path: str, raw: bytes, etag: str, extra: list[str]) -> Answer | None:
+    def _by_chunk(
+        self, path: str, raw: bytes, etag: str, extra: list[str]
+    ) -> Answer | None:
         """One chunk beside the note, moved over it only if it still has that tag; the note keeps its id.
 
         None when this server takes no chunks.
@@ -316,16 +399,31 @@ class Nextcloud(WebDav):
         except (ParentMissing, Refused, RemoteChanged):
             return None
         try:
-            self._step("upload", f"{folder}/00001", path, raw, (destination, BINARY), {201, 204})
+            self._step(
+                "upload",
+                f"{folder}/00001",
+                path,
+                raw,
+                (destination, BINARY),
+                {201, 204},
+            )
             condition = f"If: <{self.at.origin}{target}> ([{etag}])"
             headers = (destination, condition, f"OC-Total-Length: {len(raw)}", *extra)
-            return self._step("move", f"{folder}/.file", path, None, headers, {201, 204})
+            return self._step(
+                "move", f"{folder}/.file", path, None, headers, {201, 204}
+            )
         except RemoteError:
             self._drop(folder)
             raise
 
     def _step(
-        self, action: str, target: str, path: str, body: bytes | None, headers: tuple[str, ...], successes: set[int]
+        self,
+        action: str,
+        target: str,
+        path: str,
+        body: bytes | None,
+        headers: tuple[str, ...],
+        successes: set[int],
     ) -> Answer:
         answer = self.exchange(action, target, body, headers, path=path)
         if answer.status not in successes and not 200 <= answer.status < 300:
@@ -348,7 +446,10 @@ class Nextcloud(WebDav):
 
     def _beside(self, collection: str) -> str:
         """Where the account has something else than its files; "" when the address does not tell."""
-        found = re.match(r"(.*/remote\.php/dav)/files/([^/]+)(?:/|$)", self.at.target("", folder=True))
+        found = re.match(
+            r"(.*/remote\.php/dav)/files/([^/]+)(?:/|$)",
+            self.at.target("", folder=True),
+        )
         return f"{found[1]}/{collection}/{found[2]}" if found else ""
 
     def _time_of_its_own(self, after: int) -> int:
@@ -368,7 +469,11 @@ class Nextcloud(WebDav):
     def _second_after(self, path: str) -> int:
         """A time that the file on the server does not have."""
         answer = self.exchange("check", self.at.target(path), path=path)
-        return (seconds_of(answer.header("Last-Modified")) or seconds_of(answer.header("Date")) or 0) + 1
+        return (
+            seconds_of(answer.header("Last-Modified"))
+            or seconds_of(answer.header("Date"))
+            or 0
+        ) + 1
 
     def _is_in_maintenance(self) -> bool:
         start = self.at.target("", folder=True).partition("/remote.php/")[0]
@@ -406,7 +511,9 @@ def _is_by_proxy(answer: Answer) -> bool:
 def _earlier(line: Line, target: str) -> FileVersion | None:
     """What a line of the listing of a file's versions tells; None for the listing's own and for what is odd."""
     number = target.rpartition("/")[2]
-    name = re.search(rf"/versions/({re.escape(number)}/[0-9A-Za-z][0-9A-Za-z._-]*)$", line.href)
+    name = re.search(
+        rf"/versions/({re.escape(number)}/[0-9A-Za-z][0-9A-Za-z._-]*)$", line.href
+    )
     size = line.props.get(f"{DAV} getcontentlength", "")
     modified = seconds_of(line.props.get(f"{DAV} getlastmodified"))
     if not name or not re.fullmatch(r"[0-9]{1,19}", size) or modified is None:

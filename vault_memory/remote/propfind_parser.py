@@ -72,7 +72,9 @@ class Reader:
             case 2 if tag == f"{DAV} response":
                 self._lines.append(Line())
                 if len(self._lines) > _MOST_LINES:
-                    raise NotUnderstood(f"the listing has more than {_MOST_LINES} lines")
+                    raise NotUnderstood(
+                        f"the listing has more than {_MOST_LINES} lines"
+                    )
             case 3 if tag == f"{DAV} propstat":
                 self._found, self._code = {}, 0
             case 5:
@@ -120,4 +122,8 @@ class Reader:
 def _code(status: str) -> int:
     """``HTTP/1.1 404 Not Found`` → 404; 0 when it is no status."""
     words = status.split()
-    return int(words[1]) if len(words) > 1 and words[1].isascii() and words[1].isdigit() else 0
+    return (
+        int(words[1])
+        if len(words) > 1 and words[1].isascii() and words[1].isdigit()
+        else 0
+    )

@@ -16,7 +16,9 @@ class RemoteError(VaultMemoryError):
     exit_code = 4
     http_status = 503
 
-    def __init__(self, message: str, *, path: str = "", hint: str = "", **details: object) -> None:
+    def __init__(
+        self, message: str, *, path: str = "", hint: str = "", **details: object
+    ) -> None:
         super().__init__(message, hint=hint, path=path, **details)
         self.path = path
 
@@ -28,7 +30,9 @@ class RemoteChanged(RemoteError):
     http_status = 409
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"`{path}` on the server is no longer as it was", path=path, hint=AGAIN)
+        super().__init__(
+            f"`{path}` on the server is no longer as it was", path=path, hint=AGAIN
+        )
 
 
 class RemoteMissing(RemoteError):
@@ -48,7 +52,8 @@ class RootMissing(RemoteError):
 
     def __init__(self, url: str) -> None:
         super().__init__(
-            f"the folder {url} is not there", hint="check `remote.url`, and that the account still sees that folder"
+            f"the folder {url} is not there",
+            hint="check `remote.url`, and that the account still sees that folder",
         )
 
 
@@ -56,7 +61,9 @@ class ParentMissing(RemoteError):
     """The folder that should hold it is not there (409, or 404 to a write)."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"the folder of `{path}` is not on the server", path=path, hint=AGAIN)
+        super().__init__(
+            f"the folder of `{path}` is not on the server", path=path, hint=AGAIN
+        )
 
 
 class FolderNotEmpty(RemoteError):
@@ -66,7 +73,9 @@ class FolderNotEmpty(RemoteError):
     http_status = 409
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"the folder `{path}` on the server is not empty", path=path, hint=AGAIN)
+        super().__init__(
+            f"the folder `{path}` on the server is not empty", path=path, hint=AGAIN
+        )
 
 
 class RemoteLocked(RemoteError):
@@ -84,7 +93,11 @@ class RemoteFull(RemoteError):
     exit_code = 75
 
     def __init__(self, path: str) -> None:
-        super().__init__("the server has no room left for this account", path=path, hint="free some space there")
+        super().__init__(
+            "the server has no room left for this account",
+            path=path,
+            hint="free some space there",
+        )
 
 
 class RemoteBusy(RemoteError):
@@ -93,7 +106,12 @@ class RemoteBusy(RemoteError):
     exit_code = 75
 
     def __init__(
-        self, message: str, *, retry_after: float | None = None, everywhere: bool = False, hint: str = ""
+        self,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        everywhere: bool = False,
+        hint: str = "",
     ) -> None:
         super().__init__(message, hint=hint or LATER, retry_after=retry_after)
         self.retry_after = retry_after
@@ -108,8 +126,13 @@ class Unauthorised(RemoteError):
     exit_code = 3
     http_status = 401
 
-    def __init__(self, message: str = "the server refuses this user and password") -> None:
-        super().__init__(message, hint="make a new app password there and store it with `vault-memory remote add`")
+    def __init__(
+        self, message: str = "the server refuses this user and password"
+    ) -> None:
+        super().__init__(
+            message,
+            hint="make a new app password there and store it with `vault-memory remote add`",
+        )
 
 
 class Refused(RemoteError):
@@ -118,7 +141,9 @@ class Refused(RemoteError):
     http_status = 403
 
     def __init__(self, path: str, reason: str, *, lasting: bool = False) -> None:
-        super().__init__(f"the server refuses `{path}`: {reason}", path=path, hint=REFUSED)
+        super().__init__(
+            f"the server refuses `{path}`: {reason}", path=path, hint=REFUSED
+        )
         self.reason = reason
         self.lasting = lasting
         """True: it is about the name, the size or the kind, so that trying again does not help"""
@@ -139,7 +164,8 @@ class NotUnderstood(RemoteError):
         super().__init__(
             f"the server's answer cannot be relied on: {reason}",
             path=path,
-            hint=hint or "a proxy or a login page may stand between; try `vault-memory remote test`",
+            hint=hint
+            or "a proxy or a login page may stand between; try `vault-memory remote test`",
         )
         self.reason = reason
 
@@ -154,5 +180,9 @@ class OutcomeUnknown(RemoteError):
     exit_code = 75
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"it is not known whether `{path}` was written: {reason}", path=path, hint=AGAIN)
+        super().__init__(
+            f"it is not known whether `{path}` was written: {reason}",
+            path=path,
+            hint=AGAIN,
+        )
         self.reason = reason

@@ -19,7 +19,13 @@ class _Odd(Exception):
 
 
 def listing(
-    lines: Iterable[Line], *, folder: str, deep: bool, at: Address, traits: Capabilities, date: int | None
+    lines: Iterable[Line],
+    *,
+    folder: str,
+    deep: bool,
+    at: Address,
+    traits: Capabilities,
+    date: int | None,
 ) -> Listing:
     """``date``: the server's clock when it answered, to tell how young a tag is."""
     found: dict[str, Entry] = {}
@@ -47,7 +53,14 @@ def listing(
     return _whole(found, unknown, dropped, folder)
 
 
-def lone(lines: Iterable[Line], path: str, *, at: Address, traits: Capabilities, date: int | None) -> Entry:
+def lone(
+    lines: Iterable[Line],
+    path: str,
+    *,
+    at: Address,
+    traits: Capabilities,
+    date: int | None,
+) -> Entry:
     """The entry of the one thing that was looked at."""
     found = [line for line in lines if _path_of(line, at) == path]
     if len(found) != 1:
@@ -78,7 +91,11 @@ def seconds_of(date: str | None) -> int | None:
 
 def is_old(modified: int | None, date: int | None) -> bool:
     """Whether a tag of that moment can be relied on: nobody can write in that second any more."""
-    return modified is not None and date is not None and not -YOUNG < date - modified < YOUNG
+    return (
+        modified is not None
+        and date is not None
+        and not -YOUNG < date - modified < YOUNG
+    )
 
 
 def sha256_of(checksums: str) -> str:
@@ -99,23 +116,37 @@ def _path_of(line: Line, at: Address) -> str | None:
         return None
 
 
-def _whole(found: dict[str, Entry], unknown: dict[str, str], dropped: int, folder: str) -> Listing:
+def _whole(
+    found: dict[str, Entry], unknown: dict[str, str], dropped: int, folder: str
+) -> Listing:
     own = found.pop(folder, None)
     if own is None:
-        raise NotUnderstood(f"the listing does not name its own folder ({unknown.get(folder, 'it is missing')})")
+        raise NotUnderstood(
+            f"the listing does not name its own folder ({unknown.get(folder, 'it is missing')})"
+        )
     if not own.is_folder:
         raise NotUnderstood("it is a file, not a folder", path=folder)
-    folders = {folder} | {path for path, entry in found.items() if entry.is_folder} | set(unknown)
+    folders = (
+        {folder}
+        | {path for path, entry in found.items() if entry.is_folder}
+        | set(unknown)
+    )
     for path in list(found):
         parent = path.rpartition("/")[0]
         if parent not in folders:
-            raise NotUnderstood("the listing leaves a folder out and names what is in it", path=parent)
+            raise NotUnderstood(
+                "the listing leaves a folder out and names what is in it", path=parent
+            )
     return Listing(own, tuple(found[path] for path in sorted(found)), unknown, dropped)
 
 
 def _is_in(path: str, folder: str, deep: bool) -> bool:
     start = f"{folder}/" if folder else ""
-    return path.startswith(start) and len(path) > len(start) and (deep or "/" not in path[len(start) :])
+    return (
+        path.startswith(start)
+        and len(path) > len(start)
+        and (deep or "/" not in path[len(start) :])
+    )
 
 
 def _entry(line: Line, path: str, traits: Capabilities, date: int | None) -> Entry:

@@ -8,7 +8,13 @@ from urllib.parse import quote, urlsplit
 from vault_memory.errors import ConfigError
 from vault_memory.remote.address import address
 from vault_memory.remote.contract import Capabilities
-from vault_memory.remote.http_transport import Account, NoAnswer, NotSent, Transport, is_redirect
+from vault_memory.remote.http_transport import (
+    Account,
+    NoAnswer,
+    NotSent,
+    Transport,
+    is_redirect,
+)
 from vault_memory.remote.nextcloud import Nextcloud
 from vault_memory.remote.nextcloud_links import read_link, refused
 from vault_memory.remote.remote_errors import NotUnderstood
@@ -22,7 +28,11 @@ _DEADLINE = 30.0
 
 
 def open_remote(
-    url: str, account: Account, *, traits: Capabilities | None = None, adapter: "BaseAdapter | None" = None
+    url: str,
+    account: Account,
+    *,
+    traits: Capabilities | None = None,
+    adapter: "BaseAdapter | None" = None,
 ) -> WebDav:
     """The remote for a URL as it stands in the configuration; nothing is asked yet. Raises ConfigError."""
     at = address(url)
@@ -48,7 +58,10 @@ def find(url: str, account: Account, *, adapter: "BaseAdapter | None" = None) ->
     if link.problem:
         raise refused(link)
     if not account.user:
-        raise ConfigError("a Nextcloud needs to know whose files are meant", hint="name the account with `--user`")
+        raise ConfigError(
+            "a Nextcloud needs to know whose files are meant",
+            hint="name the account with `--user`",
+        )
     files = f"{origin}{link.base}/remote.php/dav/files/{quote(account.user, safe='@')}"
     return f"{files}/{quote(link.folder)}" if link.folder else files
 
@@ -58,7 +71,9 @@ def is_account_root(url: str) -> bool:
     return bool(re.fullmatch(r".*/remote\.php/dav/files/[^/]+/?", url))
 
 
-def _is_nextcloud(origin: str, base: str, account: Account, adapter: "BaseAdapter | None") -> bool:
+def _is_nextcloud(
+    origin: str, base: str, account: Account, adapter: "BaseAdapter | None"
+) -> bool:
     """Whether it says of itself that it is a Nextcloud. Raises ConfigError when it sends us to another address."""
     quiet = Account(proxy=account.proxy, ca_file=account.ca_file)
     transport = Transport(origin, quiet, deadline=_DEADLINE, adapter=adapter)
@@ -75,7 +90,11 @@ def _is_nextcloud(origin: str, base: str, account: Account, adapter: "BaseAdapte
         transport.close()
     if is_redirect(answer.status):
         _refuse_redirect(origin, base, answer.header("Location"))
-    return isinstance(status, dict) and status.get("installed") is True and "versionstring" in status
+    return (
+        isinstance(status, dict)
+        and status.get("installed") is True
+        and "versionstring" in status
+    )
 
 
 def _refuse_redirect(origin: str, base: str, location: str) -> None:
@@ -89,4 +108,7 @@ def _refuse_redirect(origin: str, base: str, location: str) -> None:
     if there == origin and (is_page or path == base):
         return
     instead = there if is_page else f"{there}{path}"
-    raise ConfigError("the server at this address sends us to another one", hint=f"if you trust it, give `{instead}`")
+    raise ConfigError(
+        "the server at this address sends us to another one",
+        hint=f"if you trust it, give `{instead}`",
+    )

@@ -22,7 +22,13 @@ from vault_memory.remote.remote_listing import seconds_of
 
 WRITES = frozenset({"upload", "clean", "move", "mkdir", "bulk"})
 """After these, no clear answer means that nobody knows"""
-SUCCESSES = {"download": {200}, "list": {207}, "upload": {200, 201, 204}, "clean": {200, 204}, "move": {200, 201, 204}}
+SUCCESSES = {
+    "download": {200},
+    "list": {207},
+    "upload": {200, 201, 204},
+    "clean": {200, 204},
+    "move": {200, 201, 204},
+}
 """All others: 201"""
 LONGEST_WAIT = 24 * 3600.0
 
@@ -34,7 +40,11 @@ def refuse(action: str, path: str, answer: Answer) -> NoReturn:
         case 401:
             raise Unauthorised
         case 404 | 410:
-            raise ParentMissing(path) if action in ("upload", "mkdir") else RemoteMissing(path)
+            raise (
+                ParentMissing(path)
+                if action in ("upload", "mkdir")
+                else RemoteMissing(path)
+            )
         case 405 if action == "mkdir":
             raise RemoteChanged(path)
         case 409:
@@ -45,15 +55,25 @@ def refuse(action: str, path: str, answer: Answer) -> NoReturn:
             raise RemoteLocked(path)
         case 429 | 503 as status:
             wait = retry_after(answer)
-            raise RemoteBusy(_busy(answer), retry_after=wait, everywhere=status == 429 or wait is not None)
+            raise RemoteBusy(
+                _busy(answer),
+                retry_after=wait,
+                everywhere=status == 429 or wait is not None,
+            )
         case 507:
             raise RemoteFull(path)
         case status if is_redirect(status):
             raise NotUnderstood(
-                f"it sends us elsewhere (status {status})", path=path, hint=_elsewhere(answer.header("Location"))
+                f"it sends us elsewhere (status {status})",
+                path=path,
+                hint=_elsewhere(answer.header("Location")),
             )
         case status if 400 <= status < 500:
-            raise Refused(path, _REFUSALS.get(status, f"status {status}"), lasting=status in _LASTING)
+            raise Refused(
+                path,
+                _REFUSALS.get(status, f"status {status}"),
+                lasting=status in _LASTING,
+            )
         case status if is_write:
             raise OutcomeUnknown(path, f"status {status}")
         case 502 | 504 as status:
@@ -68,7 +88,11 @@ def retry_after(answer: Answer) -> float | None:
     if re.fullmatch(r"[0-9]{1,9}", text):
         return min(float(text), LONGEST_WAIT)
     until, now = seconds_of(text), seconds_of(answer.header("Date"))
-    return None if until is None or now is None else float(min(max(until - now, 0), LONGEST_WAIT))
+    return (
+        None
+        if until is None or now is None
+        else float(min(max(until - now, 0), LONGEST_WAIT))
+    )
 
 
 def unreachable(error: NotSent) -> RemoteUnreachable:
@@ -104,7 +128,11 @@ _LASTING = frozenset({400, 413, 414, 415})
 
 
 def _busy(answer: Answer) -> str:
-    return "the server gets too many requests" if answer.status == 429 else "the server is busy or in maintenance"
+    return (
+        "the server gets too many requests"
+        if answer.status == 429
+        else "the server is busy or in maintenance"
+    )
 
 
 def _elsewhere(location: str) -> str:

@@ -17,8 +17,21 @@ from vault_memory.remote.contract import (
     PutResult,
     Traffic,
 )
-from vault_memory.remote.http_transport import Account, Answer, NoAnswer, NotSent, Transport
-from vault_memory.remote.propfind_parser import DAV, LARGEST, NEXTCLOUD, OWNCLOUD, Line, Reader
+from vault_memory.remote.http_transport import (
+    Account,
+    Answer,
+    NoAnswer,
+    NotSent,
+    Transport,
+)
+from vault_memory.remote.propfind_parser import (
+    DAV,
+    LARGEST,
+    NEXTCLOUD,
+    OWNCLOUD,
+    Line,
+    Reader,
+)
 from vault_memory.remote.remote_errors import (
     FolderNotEmpty,
     NotUnderstood,
@@ -31,8 +44,22 @@ from vault_memory.remote.remote_errors import (
     RootMissing,
     Unauthorised,
 )
-from vault_memory.remote.remote_listing import etag_of, is_old, listing, lone, seconds_of, sha256_of
-from vault_memory.remote.status_errors import SUCCESSES, WRITES, adds_slash, is_page, refuse, unreachable
+from vault_memory.remote.remote_listing import (
+    etag_of,
+    is_old,
+    listing,
+    lone,
+    seconds_of,
+    sha256_of,
+)
+from vault_memory.remote.status_errors import (
+    SUCCESSES,
+    WRITES,
+    adds_slash,
+    is_page,
+    refuse,
+    unreachable,
+)
 
 if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
@@ -79,7 +106,9 @@ class WebDav:
         self.clock = 0
         """the server's clock when it answered last, in Unix seconds; 0 before that"""
         self._counting = threading.Lock()
-        self._transport = Transport(self.at.origin, self.account, deadline=deadline, adapter=adapter)
+        self._transport = Transport(
+            self.at.origin, self.account, deadline=deadline, adapter=adapter
+        )
 
     def identity(self, root: Entry | None = None) -> Identity:
         """The server, the account, the folder's own id, and the mark that tells of a restored backup.
@@ -96,9 +125,15 @@ class WebDav:
         whole = self._all_at_once(folder) if self.traits.infinity else None
         if whole is None:
             top = self._level(folder)
-            return self._walk(top, [entry.path for entry in top.entries if entry.is_folder])
+            return self._walk(
+                top, [entry.path for entry in top.entries if entry.is_folder]
+            )
         above = {entry.path.rpartition("/")[0] for entry in whole.entries}
-        empty = [entry.path for entry in whole.entries if entry.is_folder and entry.path not in above]
+        empty = [
+            entry.path
+            for entry in whole.entries
+            if entry.is_folder and entry.path not in above
+        ]
         # Some servers list one level only when asked for all; Nextcloud shows a lost storage as an empty folder.
         is_doubtful = above <= {folder} or self.traits.recursive_etags
         return self._walk(whole, empty) if is_doubtful else whole
@@ -114,9 +149,18 @@ class WebDav:
             answer = self._download(path, max_bytes)
             etag, weak = tag_of(answer)
             if etag and answer.has_length and not is_page(answer):
-                modified, date = (seconds_of(answer.header(name)) for name in ("Last-Modified", "Date"))
+                modified, date = (
+                    seconds_of(answer.header(name))
+                    for name in ("Last-Modified", "Date")
+                )
                 checksum = sha256_of(answer.header("OC-Checksum"))
-                return Fetched(answer.body, etag, not weak and is_old(modified, date), modified or 0, checksum)
+                return Fetched(
+                    answer.body,
+                    etag,
+                    not weak and is_old(modified, date),
+                    modified or 0,
+                    checksum,
+                )
         return self._get_between_looks(path, max_bytes)
 
     def _get_between_looks(self, path: str, max_bytes: int) -> Fetched:
@@ -126,36 +170,68 @@ class WebDav:
         after = self.look(path)
         told = tag_of(answer)[0] if self.traits.etags else ""
         if before.etag != after.etag or told not in ("", after.etag):
-            raise NotUnderstood("it changed while it was read, or something else came in its place", path=path)
+            raise NotUnderstood(
+                "it changed while it was read, or something else came in its place",
+                path=path,
+            )
         if len(answer.body) != after.size:
             raise NotUnderstood("the answer is not as long as the file", path=path)
-        return Fetched(answer.body, after.etag, after.confirmed, after.modified, after.checksum)
+        return Fetched(
+            answer.body, after.etag, after.confirmed, after.modified, after.checksum
+        )
 
     def _download(self, path: str, max_bytes: int) -> Answer:
         return self.send("download", path, cap=max_bytes)
 
-    def put(self, path: str, raw: bytes, *, expected: str | None, after: int = 0) -> PutResult:
+    def put(
+        self, path: str, raw: bytes, *, expected: str | None, after: int = 0
+    ) -> PutResult:
         """Store a file where nothing is (None), or over the one with that tag."""
-        honoured = self.traits.conditional_create if expected is None else self.traits.conditional_put
-        return self._insist(path, expected, lambda: self._upload(path, raw, self._guard(path, expected, honoured)))
+        honoured = (
+            self.traits.conditional_create
+            if expected is None
+            else self.traits.conditional_put
+        )
+        return self._insist(
+            path,
+            expected,
+            lambda: self._upload(path, raw, self._guard(path, expected, honoured)),
+        )
 
-    def put_new(self, files: Sequence[tuple[str, bytes]]) -> Mapping[str, PutResult | None]:
+    def put_new(
+        self, files: Sequence[tuple[str, bytes]]
+    ) -> Mapping[str, PutResult | None]:
         """Raise Refused: plain WebDAV has no such request."""
         raise Refused("", "it does not take many files in one request")
 
     def delete(self, path: str, *, expected: str) -> None:
         """Remove a file with that tag."""
         honoured = self.traits.conditional_delete
-        self._insist(path, expected, lambda: self.send("clean", path, headers=self._guard(path, expected, honoured)))
+        self._insist(
+            path,
+            expected,
+            lambda: self.send(
+                "clean", path, headers=self._guard(path, expected, honoured)
+            ),
+        )
 
     def move(self, path: str, to: str, *, expected: str | None) -> PutResult:
         """Rename a file with that tag, or a folder, to where nothing is."""
         folder = expected is None
-        where = (f"Destination: {self.at.origin}{self.at.target(to, folder=folder)}", "Overwrite: F")
+        where = (
+            f"Destination: {self.at.origin}{self.at.target(to, folder=folder)}",
+            "Overwrite: F",
+        )
 
         def act() -> PutResult:
-            guard = () if folder else self._guard(path, expected, self.traits.conditional_move)
-            return self.stored(self.send("move", path, headers=(*guard, *where), folder=folder))
+            guard = (
+                ()
+                if folder
+                else self._guard(path, expected, self.traits.conditional_move)
+            )
+            return self.stored(
+                self.send("move", path, headers=(*guard, *where), folder=folder)
+            )
 
         return self._insist(path, expected, act)
 
@@ -209,7 +285,9 @@ class WebDav:
         """The lines of a listing, and the server's clock."""
         folder = folder or not path or depth != "0"
         more += "" if path else self.root_props
-        return self.ask_for(self.props + more, self.at.target(path, folder=folder), path, depth)
+        return self.ask_for(
+            self.props + more, self.at.target(path, folder=folder), path, depth
+        )
 
     def ask_for(
         self, props: str, target: str, path: str, depth: str, *, action: str = "list"
@@ -224,8 +302,13 @@ class WebDav:
         reader = Reader()
 
         def ask(target: str) -> Answer:
-            headers = (f"Depth: {depth}", "Content-Type: application/xml; charset=utf-8")
-            return self.exchange("list", target, body.encode(), headers, cap=LARGEST, sink=reader.feed)
+            headers = (
+                f"Depth: {depth}",
+                "Content-Type: application/xml; charset=utf-8",
+            )
+            return self.exchange(
+                "list", target, body.encode(), headers, cap=LARGEST, sink=reader.feed
+            )
 
         answer = ask(target)
         if adds_slash(answer, target):
@@ -275,7 +358,9 @@ class WebDav:
             self.traffic.requests += 1
             self.traffic.sent += len(body or b"")
         try:
-            answer = self._transport.ask(action, target, body, headers, cap=cap, sink=sink)
+            answer = self._transport.ask(
+                action, target, body, headers, cap=cap, sink=sink
+            )
         except NotSent as error:
             raise unreachable(error) from None
         except NoAnswer as error:
@@ -302,7 +387,9 @@ class WebDav:
     def _upload(self, path: str, raw: bytes, guard: tuple[str, ...]) -> PutResult:
         return self.stored(self.send("upload", path, raw, (*guard, BINARY)))
 
-    def _guard(self, path: str, expected: str | None, honoured: bool) -> tuple[str, ...]:
+    def _guard(
+        self, path: str, expected: str | None, honoured: bool
+    ) -> tuple[str, ...]:
         """The precondition, for the server where it honours it, and else looked at by ourselves just before."""
         if not honoured:
             try:
@@ -330,7 +417,9 @@ class WebDav:
             lines, _ = self.propfind(path, depth="0")
         except RemoteError:
             return False
-        return [etag_of(line.props.get(f"{DAV} getetag", "")) for line in lines] == [(expected, True)]
+        return [etag_of(line.props.get(f"{DAV} getetag", "")) for line in lines] == [
+            (expected, True)
+        ]
 
     def _walk(self, top: Listing, ahead: Sequence[str]) -> Listing:
         """With all below these folders, one by one; one that cannot be listed is unknown, and the rest goes on."""
@@ -343,7 +432,9 @@ class WebDav:
                     raise Refused(folder, "the path is too long")
                 seen = self._level(folder)
             except RemoteError as error:
-                if isinstance(error, Unauthorised | RemoteUnreachable) or getattr(error, "everywhere", False):
+                if isinstance(error, Unauthorised | RemoteUnreachable) or getattr(
+                    error, "everywhere", False
+                ):
                     raise
                 unknown[folder] = error.message
                 continue
@@ -351,7 +442,12 @@ class WebDav:
             unknown |= seen.unknown
             dropped += seen.dropped
             queue += [entry.path for entry in seen.entries if entry.is_folder]
-        return Listing(top.folder, tuple(sorted(entries, key=lambda entry: entry.path)), unknown, dropped)
+        return Listing(
+            top.folder,
+            tuple(sorted(entries, key=lambda entry: entry.path)),
+            unknown,
+            dropped,
+        )
 
     def _all_at_once(self, folder: str) -> Listing | None:
         """None when the server will not do that, or no longer."""
@@ -362,7 +458,9 @@ class WebDav:
 
     def _level(self, folder: str, *, deep: bool = False) -> Listing:
         lines, date = self.propfind(folder, depth="infinity" if deep else "1")
-        return listing(lines, folder=folder, deep=deep, at=self.at, traits=self.traits, date=date)
+        return listing(
+            lines, folder=folder, deep=deep, at=self.at, traits=self.traits, date=date
+        )
 
 
 def tag_of(answer: Answer) -> tuple[str, bool]:

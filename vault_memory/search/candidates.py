@@ -92,41 +92,76 @@ def gather(
         _by_days(request, found)
         _by_entities(request, found, query)
     if embed and query.strip():
-        from vault_memory.index import vectors  # only here: a command that lives shortly has no embedder
+        from vault_memory.index import (
+            vectors,  # only here: a command that lives shortly has no embedder
+        )
 
         number = vectors.find_model(request.connection, model)
         if number is not None and matrices:
-            _by_vectors(request, found, matrices.like(index, request.scope_ids, number, embed(query), found.rows))
+            _by_vectors(
+                request,
+                found,
+                matrices.like(
+                    index, request.scope_ids, number, embed(query), found.rows
+                ),
+            )
         elif number is not None:
-            _by_vectors(request, found, vectors.like(request.connection, request.scope_ids, number, embed(query)))
+            _by_vectors(
+                request,
+                found,
+                vectors.like(
+                    request.connection, request.scope_ids, number, embed(query)
+                ),
+            )
     found.text = scoring.fused(said, found.rows, request.weights)
     return found
 
 
 def _by_words(request: Request, found: Candidates) -> list[QueryTerms]:
     """What each sentence says; `found` gets the chunks with its words, and the best of those beside them."""
-    every = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
+    every = list(
+        dict.fromkeys(word for sentence in request.sentences for word in sentence)
+    )
     matches = _without_repetitions(request, found, every)
     if request.waiting:
-        request.waiting.join(Notes(request.connection, request.scope_ids), every, request.filters, matches)
+        request.waiting.join(
+            Notes(request.connection, request.scope_ids),
+            every,
+            request.filters,
+            matches,
+        )
     if not matches.found:
         return []
     by_word = found.by_word = matches.by_word
-    parts = [[by_word[word] for word in sentence if word in by_word] for sentence in request.sentences]
-    found.asked_before = frozenset(place for place, row in matches.found.items() if row[1] in found.without.ids)
+    parts = [
+        [by_word[word] for word in sentence if word in by_word]
+        for sentence in request.sentences
+    ]
+    found.asked_before = frozenset(
+        place for place, row in matches.found.items() if row[1] in found.without.ids
+    )
     said = [scoring.said(part, found.asked_before) for part in parts if part]
     scores = said[0].text
     for other in said[1:]:
-        scores = {place: max(scores.get(place, 0.0), other.text.get(place, 0.0)) for place in scores | other.text}
+        scores = {
+            place: max(scores.get(place, 0.0), other.text.get(place, 0.0))
+            for place in scores | other.text
+        }
     best = in_order(request, [(-score, place) for place, score in scores.items()])
     places = [place for _, place in best[: request.most]]
-    lonely = [place for place in places[:NEAR_BEST] if place not in matches.found][:BESIDE]
+    lonely = [place for place in places[:NEAR_BEST] if place not in matches.found][
+        :BESIDE
+    ]
     found.rows = _news(request, found, matches.found) | _read(request, found, lonely)
-    found.arms["text"] = {place: scores[place] for place in places if place in found.rows}
+    found.arms["text"] = {
+        place: scores[place] for place in places if place in found.rows
+    }
     return said
 
 
-def _without_repetitions(request: Request, found: Candidates, every: Sequence[str]) -> text.Matches:
+def _without_repetitions(
+    request: Request, found: Candidates, every: Sequence[str]
+) -> text.Matches:
     """Look for the words, again and again until all turns that repeat the query are known.
 
     Such a turn is left out of the statistics: it makes the words of the query look frequent. It
@@ -134,15 +169,21 @@ def _without_repetitions(request: Request, found: Candidates, every: Sequence[st
     """
     for _ in range(MOST_ROUNDS):
         matches = text.find(
-            request.connection, request.scope_ids, every, request.filters,
-            most=request.most + len(found.without.repetitions), without=found.without,
-        )  # fmt: skip
+            request.connection,
+            request.scope_ids,
+            every,
+            request.filters,
+            most=request.most + len(found.without.repetitions),
+            without=found.without,
+        )
         new = _repetitions(request, matches.found) - found.without.repetitions
         if not new:
             break
         repetitions = found.without.repetitions | new
         ids = found.without.ids | repetitions
-        found.without = exclusion(request.connection, request.scope_ids, ids, repetitions)
+        found.without = exclusion(
+            request.connection, request.scope_ids, ids, repetitions
+        )
     return matches
 
 
@@ -173,7 +214,13 @@ def _read(request: Request, found: Candidates, places: Sequence[int]) -> dict[in
 def _by_days(request: Request, found: Candidates) -> None:
     if not request.asked.days:
         return
-    dated = text.dated(request.connection, request.scope_ids, request.asked.days, request.filters, most=request.most)
+    dated = text.dated(
+        request.connection,
+        request.scope_ids,
+        request.asked.days,
+        request.filters,
+        most=request.most,
+    )
     dated = _news(request, found, dated)
     found.rows.update(dated)
     found.arms["date"] = {place: -float(at) for at, place in enumerate(dated)}
@@ -185,10 +232,18 @@ def _by_entities(request: Request, found: Candidates, query: str) -> None:
     for name in other_names(request, query):
         asked = tokens.without_last_letters(tokens.words(name))
         rows = text.find(
-            request.connection, request.scope_ids, asked, request.filters,
-            most=request.most, without=found.without,
-        ).found  # fmt: skip
-        named = {place: row for place, row in rows.items() if tokens.names(name, row[3], row[4])}
+            request.connection,
+            request.scope_ids,
+            asked,
+            request.filters,
+            most=request.most,
+            without=found.without,
+        ).found
+        named = {
+            place: row
+            for place, row in rows.items()
+            if tokens.names(name, row[3], row[4])
+        }
         named = _news(request, found, named)
         found.rows.update(named)
         places.update(dict.fromkeys(named, 1.0))
@@ -209,19 +264,33 @@ def other_names(request: Request, query: str) -> list[str]:
 
 
 def _by_vectors(request: Request, found: Candidates, likeness: "Likeness") -> None:
-    among = text.passing(request.connection, request.scope_ids, request.filters) if request.filters else None
-    places = likeness.best(request.most + len(found.without.ids), among, request.weights)
+    among = (
+        text.passing(request.connection, request.scope_ids, request.filters)
+        if request.filters
+        else None
+    )
+    places = likeness.best(
+        request.most + len(found.without.ids), among, request.weights
+    )
     unread = [place for place in places if place not in found.rows]
     read = {**found.rows, **_read(request, found, unread)}
-    weights, values = request.weights, likeness.at(place for place in places if place in read)
+    weights, values = (
+        request.weights,
+        likeness.at(place for place in places if place in read),
+    )
     best = in_order(
         request,
-        [(-(weights.vector * own + weights.vector_beside * beside), place) for place, (own, beside) in values.items()],
+        [
+            (-(weights.vector * own + weights.vector_beside * beside), place)
+            for place, (own, beside) in values.items()
+        ],
     )[: request.most]
     found.rows.update((place, read[place]) for _, place in best)
     found.likeness = likeness.at(found.rows)
     found.cosines = likeness.cosines(place for _, place in best if place in found.rows)
-    found.arms["vector"] = {place: -turned for turned, place in best if place in found.cosines}
+    found.arms["vector"] = {
+        place: -turned for turned, place in best if place in found.cosines
+    }
 
 
 def in_order(request: Request, scored: list[Scored]) -> list[Scored]:
@@ -258,7 +327,9 @@ def ranks(scores: Mapping[int, float]) -> dict[int, int]:
     """The rank of each place by its score, 1 for the highest; those as good as one another share one."""
     ranked: dict[int, int] = {}
     rank, before = 0, None
-    for at, (place, score) in enumerate(sorted(scores.items(), key=lambda one: -one[1]), start=1):
+    for at, (place, score) in enumerate(
+        sorted(scores.items(), key=lambda one: -one[1]), start=1
+    ):
         if (rounded := round(score, DIGITS)) != before:
             rank, before = at, rounded
         ranked[place] = rank

@@ -18,7 +18,9 @@ Notify = Callable[[str, int, int], None]
 class Semantic:
     """Holds at most one embedder. Any thread may ask; loading happens in the thread that calls `warm`."""
 
-    def __init__(self, config: Embedding, cache: Path, *, reason: str, vault: Path) -> None:
+    def __init__(
+        self, config: Embedding, cache: Path, *, reason: str, vault: Path
+    ) -> None:
         self._config = config
         self._vault = vault
         self.cache = cache
@@ -58,7 +60,9 @@ class Semantic:
         self.loading = True
         self.reason = "the model is being loaded"
         try:
-            self.embedder = load_embedder(self._config, cache=self.cache, progress=progress, vault=self._vault)
+            self.embedder = load_embedder(
+                self._config, cache=self.cache, progress=progress, vault=self._vault
+            )
             self.reason = "" if self.embedder else "switched off"
         except VaultMemoryError as error:
             self.reason = error.message

@@ -21,7 +21,10 @@ def ranked(request: Request, found: Candidates, mode: str) -> list[Ranked]:
     if mode == "rrf":
         return candidates.in_order(request, _by_ranks(found))
     if mode == "semantic":
-        alike = [(_turned(cosine), place, {"cosine": cosine}) for place, cosine in found.cosines.items()]
+        alike = [
+            (_turned(cosine), place, {"cosine": cosine})
+            for place, cosine in found.cosines.items()
+        ]
         return candidates.in_order(request, alike)
     return _by_sums(request, found)
 
@@ -36,7 +39,9 @@ def _by_ranks(found: Candidates) -> list[Ranked]:
     for arm in ("text", "vector", "entity"):
         for place, rank in candidates.ranks(found.arms.get(arm, {})).items():
             terms.setdefault(place, {})[arm] = 1 / (scoring.RRF + rank)
-    return [(_turned(sum(parts.values())), place, parts) for place, parts in terms.items()]
+    return [
+        (_turned(sum(parts.values())), place, parts) for place, parts in terms.items()
+    ]
 
 
 def _by_sums(request: Request, found: Candidates) -> list[Ranked]:
@@ -45,7 +50,9 @@ def _by_sums(request: Request, found: Candidates) -> list[Ranked]:
     for turned, place in best[:RESCORED]:
         who, body = found.rows[place][3:5]
         more = query_features.of_text(body, request.asked, request.weights, who=who)
-        whole.append((_turned((sum(more.values()) if more else 0.0) - turned), place, more))
+        whole.append(
+            (_turned((sum(more.values()) if more else 0.0) - turned), place, more)
+        )
     whole += [(_turned(-turned), place, {}) for turned, place in best[RESCORED:]]
     return candidates.in_order(request, whole)
 
@@ -65,7 +72,9 @@ def _bases(request: Request, found: Candidates) -> Iterator[tuple[float, int]]:
             own, beside = likeness[place]
             score += weights.vector * own + weights.vector_beside * beside
         if who not in speaks:
-            speaks[who] = weights.speaker * query_features.names_speaker(who, asked.names)
+            speaks[who] = weights.speaker * query_features.names_speaker(
+                who, asked.names
+            )
         score += speaks[who]
         if near and query_features.is_near(date, near):
             score += weights.date
@@ -89,7 +98,8 @@ def explained(request: Request, found: Candidates, one: Ranked) -> dict[str, flo
         "best": weights.best * terms[2],
         "vector": weights.vector * own,
         "beside": weights.vector_beside * beside,
-        "speaker": weights.speaker * query_features.names_speaker(who, request.asked.names),
+        "speaker": weights.speaker
+        * query_features.names_speaker(who, request.asked.names),
         "date": weights.date * query_features.is_near(date, request.asked.days),
         "entity": weights.entity * (place in found.arms.get("entity", {})),
         "length": weights.length * scoring.length_term(len(text)),

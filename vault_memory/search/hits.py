@@ -21,9 +21,18 @@ SNIPPET = 240
 """Letters"""
 
 
-def answer(request: Request, found: Candidates, ranked: Sequence[Ranked], *, limit: int, why: bool) -> Answer:
+def answer(
+    request: Request,
+    found: Candidates,
+    ranked: Sequence[Ranked],
+    *,
+    limit: int,
+    why: bool,
+) -> Answer:
     """The best `limit` of `ranked` as hits, those with the same score by note and line, and what the arms brought."""
-    asked = list(dict.fromkeys(word for sentence in request.sentences for word in sentence))
+    asked = list(
+        dict.fromkeys(word for sentence in request.sentences for word in sentence)
+    )
     last = ranked[limit - 1][0] if len(ranked) > limit else math.inf
     best = [one for one in ranked[: limit + MOST_TIES] if one[0] <= last]
     details = _all_details(request, [found.rows[place][1] for _, place, _ in best])
@@ -36,24 +45,49 @@ def answer(request: Request, found: Candidates, ranked: Sequence[Ranked], *, lim
         names = tuple(heading.split(SEPARATOR)) if heading else ()
         reason = _why(request, found, one) if why else None
         pending = is_waiting(found.rows[one[1]][1])
-        hits.append(Hit(path, (first, last), names, date, scope, kind, body, -one[0], reason, pending))
+        hits.append(
+            Hit(
+                path,
+                (first, last),
+                names,
+                date,
+                scope,
+                kind,
+                body,
+                -one[0],
+                reason,
+                pending,
+            )
+        )
     if request.waiting:
         hits = _once(hits)
     hits.sort(key=lambda hit: (-hit.score, hit.note, hit.lines))
     arms = {arm: len(scores) for arm, scores in found.arms.items()}
-    return Answer(tuple(hits[:limit]), arms, left_out(request) if why else {}, tuple(asked))
+    return Answer(
+        tuple(hits[:limit]), arms, left_out(request) if why else {}, tuple(asked)
+    )
 
 
 def _once(hits: list[Hit]) -> list[Hit]:
     """Without what waits and stands there by now all the same: it was written this moment, or by a person."""
     there = {(hit.note, hit.heading, hit.text) for hit in hits if not hit.pending}
-    return [hit for hit in hits if not hit.pending or (hit.note, hit.heading, hit.text) not in there]
+    return [
+        hit
+        for hit in hits
+        if not hit.pending or (hit.note, hit.heading, hit.text) not in there
+    ]
 
 
 def _all_details(request: Request, ids: list[int]) -> "dict[int, _Details]":
-    found = _details(request.connection, request.scope_ids, [one for one in ids if not is_waiting(one)])
+    found = _details(
+        request.connection,
+        request.scope_ids,
+        [one for one in ids if not is_waiting(one)],
+    )
     if request.waiting:
-        waiting = _details(request.waiting.connection, request.waiting.scope_ids, own_ids(ids))
+        waiting = _details(
+            request.waiting.connection, request.waiting.scope_ids, own_ids(ids)
+        )
         found |= {-one: details for one, details in waiting.items()}
     return found
 
@@ -61,7 +95,9 @@ def _all_details(request: Request, ids: list[int]) -> "dict[int, _Details]":
 _Details = tuple[str, int, int, str, str | None, str, str, str]
 
 
-def _details(connection: Connection, scope_ids: Sequence[int], ids: list[int]) -> dict[int, _Details]:
+def _details(
+    connection: Connection, scope_ids: Sequence[int], ids: list[int]
+) -> dict[int, _Details]:
     """What is told of each of these chunks, when it is in the scopes."""
     rows = connection.execute(
         "SELECT c.id, note.path, c.first_line, c.last_line, c.heading, c.date, scope.name, note.kind, c.text"
@@ -75,7 +111,11 @@ def _details(connection: Connection, scope_ids: Sequence[int], ids: list[int]) -
 
 def _why(request: Request, found: Candidates, one: Ranked) -> Why:
     place = one[1]
-    arms = {arm: ranks(scores)[place] for arm, scores in found.arms.items() if place in scores}
+    arms = {
+        arm: ranks(scores)[place]
+        for arm, scores in found.arms.items()
+        if place in scores
+    }
     return Why(fusion.explained(request, found, one), arms)
 
 
@@ -91,7 +131,8 @@ def left_out(request: Request) -> dict[str, int]:
     }
     everything = fts_search.count(request.connection, request.scope_ids, Filters())
     return {
-        name: everything - fts_search.count(request.connection, request.scope_ids, filters)
+        name: everything
+        - fts_search.count(request.connection, request.scope_ids, filters)
         for name, filters in alone.items()
         if filters
     }
@@ -99,10 +140,21 @@ def left_out(request: Request) -> dict[str, int]:
 
 def excerpt(body: str, terms: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
     """The part of a hit's text where words of the query are, and their places in it: (start, end)."""
-    patterns = [re.escape(word) if tokens.is_run(word) else rf"(?<!\w){re.escape(word)}\w*" for word in terms]
-    spans = [found.span() for found in re.finditer("|".join(patterns), body, re.IGNORECASE)] if patterns else []
+    patterns = [
+        re.escape(word) if tokens.is_run(word) else rf"(?<!\w){re.escape(word)}\w*"
+        for word in terms
+    ]
+    spans = (
+        [found.span() for found in re.finditer("|".join(patterns), body, re.IGNORECASE)]
+        if patterns
+        else []
+    )
     start = max(0, spans[0][0] - SNIPPET // 4) if spans and spans[0][1] > SNIPPET else 0
     if start:
         start = body.rfind(" ", 0, start) + 1 or start
-    inside = tuple((first - start, last - start) for first, last in spans if start <= first and last - start <= SNIPPET)
+    inside = tuple(
+        (first - start, last - start)
+        for first, last in spans
+        if start <= first and last - start <= SNIPPET
+    )
     return body[start : start + SNIPPET], inside

@@ -34,7 +34,9 @@ class PendingHits(NamedTuple):
     scope_ids: tuple[int, ...]
 
     @classmethod
-    def of(cls, index: Index | None, scopes: Sequence[str], filters: "Filters") -> "PendingHits | None":
+    def of(
+        cls, index: Index | None, scopes: Sequence[str], filters: "Filters"
+    ) -> "PendingHits | None":
         """None when nothing waits in these scopes."""
         scope_ids = tuple(index.scope_ids(scopes)) if index is not None else ()
         if index is None or not scope_ids:
@@ -42,15 +44,30 @@ class PendingHits(NamedTuple):
         filters.prepare(index.connection)
         return cls(index.connection, scope_ids)
 
-    def join(self, notes: Notes, asked: Iterable[str], filters: "Filters", matches: "Matches") -> None:
+    def join(
+        self, notes: Notes, asked: Iterable[str], filters: "Filters", matches: "Matches"
+    ) -> None:
         """Add the chunks that have any of the words to those which were found in the notes."""
-        highest = {word: max(scores.values(), default=0.0) for word, scores in matches.by_word.items()}
+        highest = {
+            word: max(scores.values(), default=0.0)
+            for word, scores in matches.by_word.items()
+        }
         rarest = max(highest.values(), default=0.0) or 1.0
         for word in asked:
-            rows = fts_search.find(self.connection, self.scope_ids, [word], filters, most=fts_search.MOST_ROWS).found
-            if not rows or not (score := highest.get(word) or _rare(notes, word, filters, rarest)):
+            rows = fts_search.find(
+                self.connection,
+                self.scope_ids,
+                [word],
+                filters,
+                most=fts_search.MOST_ROWS,
+            ).found
+            if not rows or not (
+                score := highest.get(word) or _rare(notes, word, filters, rarest)
+            ):
                 continue
-            matches.by_word.setdefault(word, {}).update(dict.fromkeys((place + BEYOND for place in rows), score))
+            matches.by_word.setdefault(word, {}).update(
+                dict.fromkeys((place + BEYOND for place in rows), score)
+            )
             for place, id_, date, who, body in rows.values():
                 matches.found[place + BEYOND] = (place + BEYOND, -id_, date, who, body)
 
@@ -58,7 +75,12 @@ class PendingHits(NamedTuple):
         """The paths of those of these notes that wait, by the ids that they have among the others."""
         first = BEYOND // scoring.ORDINALS
         own = [note - first for note in notes if note >= first]
-        return {note + first: path for note, path in fts_search.paths(self.connection, self.scope_ids, own).items()}
+        return {
+            note + first: path
+            for note, path in fts_search.paths(
+                self.connection, self.scope_ids, own
+            ).items()
+        }
 
 
 def is_waiting(chunk_id: int) -> bool:
@@ -77,5 +99,9 @@ def _rare(notes: Notes, word: str, filters: "Filters", score: float) -> float:
     Only the notes that are asked count. A word in somebody else's note must neither hide what waits
     here, nor be told by that.
     """
-    is_frequent = bool(fts_search.find(notes.connection, notes.scope_ids, [word], filters, most=1).found)
+    is_frequent = bool(
+        fts_search.find(
+            notes.connection, notes.scope_ids, [word], filters, most=1
+        ).found
+    )
     return 0.0 if is_frequent else score

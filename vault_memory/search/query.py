@@ -55,34 +55,72 @@ def search(
     conversation, whose turns are passed over as if nobody had said them. Raises UsageError.
     """
     if mode not in MODES:
-        raise UsageError(f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}", known=list(MODES))
+        raise UsageError(
+            f"there is no mode `{mode}`",
+            hint=f"the modes are {', '.join(MODES)}",
+            known=list(MODES),
+        )
     scope_ids, query = tuple(index.scope_ids(scopes)), query[-LONGEST_QUERY:]
-    filters = Filters(topic, entity, since, until, frozenset(kinds), _aliases(index, scope_ids, entity))
+    filters = Filters(
+        topic,
+        entity,
+        since,
+        until,
+        frozenset(kinds),
+        _aliases(index, scope_ids, entity),
+    )
     filters.prepare(index.connection)
     waiting = PendingHits.of(pending, scopes, filters)
-    weights, most = scoring.WEIGHTS if cues else scoring.PROSE, max(candidates.MOST, limit)
-    request = _understood(query, now, index.connection, scope_ids, filters, weights, most, waiting)
+    weights, most = (
+        scoring.WEIGHTS if cues else scoring.PROSE,
+        max(candidates.MOST, limit),
+    )
+    request = _understood(
+        query, now, index.connection, scope_ids, filters, weights, most, waiting
+    )
     if not (request.scope_ids or request.waiting) or limit < 1:
         return Answer()
-    index.connection.execute("SAVEPOINT search")  # one state of the index for all that is asked of it
+    index.connection.execute(
+        "SAVEPOINT search"
+    )  # one state of the index for all that is asked of it
     try:
         request = _without_turns(request, session)
         meaning = None if mode == "keyword" else embed
-        found = candidates.gather(request, index, query, meaning, model, matrices, words_too=mode != "semantic")
-        ranked = _worth_telling(request, found, fusion.ranked(request, found, mode), gated=gated)
+        found = candidates.gather(
+            request,
+            index,
+            query,
+            meaning,
+            model,
+            matrices,
+            words_too=mode != "semantic",
+        )
+        ranked = _worth_telling(
+            request, found, fusion.ranked(request, found, mode), gated=gated
+        )
         return hits.answer(request, found, ranked, limit=limit, why=why)
     finally:
         index.connection.execute("RELEASE search")
 
 
 def _understood(
-    query: str, now: datetime, connection: Connection, scope_ids: tuple[int, ...], filters: Filters, weights: Weights,
-    most: int, waiting: PendingHits | None,
-) -> Request:  # fmt: skip
+    query: str,
+    now: datetime,
+    connection: Connection,
+    scope_ids: tuple[int, ...],
+    filters: Filters,
+    weights: Weights,
+    most: int,
+    waiting: PendingHits | None,
+) -> Request:
     """The query, read."""
-    sentences = tuple(tuple(tokens.terms(sentence)) for sentence in tokens.sentences(query))
+    sentences = tuple(
+        tuple(tokens.terms(sentence)) for sentence in tokens.sentences(query)
+    )
     asked = saying.asked(query, date_expressions.named(query, now=now))
-    return Request(connection, scope_ids, sentences, filters, asked, weights, most, waiting)
+    return Request(
+        connection, scope_ids, sentences, filters, asked, weights, most, waiting
+    )
 
 
 def _without_turns(request: Request, session: str) -> Request:
@@ -93,19 +131,29 @@ def _without_turns(request: Request, session: str) -> Request:
     from vault_memory.rules.conversations.turn import heading_of
 
     asked = (request.connection, request.scope_ids)
-    return request._replace(without=exclusion(*asked, turns_of(*asked, heading_of(session))))
+    return request._replace(
+        without=exclusion(*asked, turns_of(*asked, heading_of(session)))
+    )
 
 
-def _worth_telling(request: Request, found: Candidates, ranked: list[Ranked], *, gated: bool) -> list[Ranked]:
+def _worth_telling(
+    request: Request, found: Candidates, ranked: list[Ranked], *, gated: bool
+) -> list[Ranked]:
     return [] if gated and not RelevanceGate(request, found).is_open(ranked) else ranked
 
 
-def _aliases(index: Index, scope_ids: Sequence[int], entity: str | None) -> tuple[str, ...]:
+def _aliases(
+    index: Index, scope_ids: Sequence[int], entity: str | None
+) -> tuple[str, ...]:
     """The other names that an entity has in these scopes."""
     if entity is None:
         return ()
     pairs = fact_rows.aliases(index.connection, scope_ids)
     wanted = tokens.folded(entity)
-    meant = {who for alias, who in pairs if wanted in (tokens.folded(alias), tokens.folded(who))}
+    meant = {
+        who
+        for alias, who in pairs
+        if wanted in (tokens.folded(alias), tokens.folded(who))
+    }
     names = {name for pair in pairs if pair[1] in meant for name in pair}
     return tuple(sorted(name for name in names if tokens.folded(name) != wanted))

@@ -36,9 +36,14 @@ class RelevanceGate:
     def __init__(self, request: Request, found: Candidates) -> None:
         self._request, self._found = request, found
         self._around = fts_search.within_scopes(request.connection, request.scope_ids)
-        chunks = term_volumes.of(request.connection, request.scope_ids).chunks - found.without.volume.chunks
+        chunks = (
+            term_volumes.of(request.connection, request.scope_ids).chunks
+            - found.without.volume.chunks
+        )
         self._unknown = chunks / (chunks + YOUNG)
-        self._sentences = [weighed for one in request.sentences if (weighed := self._weighed(one))]
+        self._sentences = [
+            weighed for one in request.sentences if (weighed := self._weighed(one))
+        ]
         self._alike = _alike(found)
 
     def is_open(self, best: Sequence[Ranked]) -> bool:
@@ -46,14 +51,26 @@ class RelevanceGate:
         return any(self._lets(place) for _, place, _ in best[:LOOKED_AT])
 
     def _lets(self, place: int) -> bool:
-        if self._request.asked.days and query_features.is_near(self._found.rows[place][2], self._request.asked.days):
+        if self._request.asked.days and query_features.is_near(
+            self._found.rows[place][2], self._request.asked.days
+        ):
             return True
-        return place in self._alike or (not self._tells_nothing(place) and self._has_words(place))
+        return place in self._alike or (
+            not self._tells_nothing(place) and self._has_words(place)
+        )
 
     def _has_words(self, place: int) -> bool:
         """Whether the chunk has enough of the words, or answers a question that has them."""
-        asked = [at for at in (place - 1, place - 2) if at in self._found.asked_before or self._tells_nothing(at)]
-        return any(self._says_enough(at, weights) for at in (place, *asked) for weights in self._sentences)
+        asked = [
+            at
+            for at in (place - 1, place - 2)
+            if at in self._found.asked_before or self._tells_nothing(at)
+        ]
+        return any(
+            self._says_enough(at, weights)
+            for at in (place, *asked)
+            for weights in self._sentences
+        )
 
     def _tells_nothing(self, place: int) -> bool:
         """Whether the chunk is a turn that only asks, or answers nothing: a prompt gains nothing by it."""
@@ -63,7 +80,9 @@ class RelevanceGate:
     def _says_enough(self, place: int, weights: Mapping[str, float]) -> bool:
         highest, total = max(weights.values()), sum(weights.values())
         by_word = self._found.by_word
-        has = sum(weight for word, weight in weights.items() if place in by_word.get(word, ()))
+        has = sum(
+            weight for word, weight in weights.items() if place in by_word.get(word, ())
+        )
         if place in self._found.arms.get("entity", ()):
             has += highest
         return has > 0 and has >= min(PART * total, ENOUGH * highest)
@@ -77,29 +96,43 @@ class RelevanceGate:
         best = {word: self._best(word) for word in said}
         known = {word: score for word, score in best.items() if score}
         highest = max(known.values(), default=1.0)
-        return {word: known[word] if word in known else self._absent(word) * highest for word in said}
+        return {
+            word: known[word] if word in known else self._absent(word) * highest
+            for word in said
+        }
 
     def _best(self, word: str) -> float:
         """The highest score of a word; a turn that repeats the prompt makes no word a known one."""
         scores, apart = self._found.by_word.get(word, {}), self._found.asked_before
-        return max((score for place, score in scores.items() if place not in apart), default=0.0)
+        return max(
+            (score for place, score in scores.items() if place not in apart),
+            default=0.0,
+        )
 
     def _absent(self, word: str) -> float:
         """Of a word that was not found: a frequent one weighs nothing, an unknown one as much as the rarest.
 
         In a young vault an unknown word weighs less.
         """
-        if fts_search.has(self._request.connection, word, self._around, self._found.without.ids):
+        if fts_search.has(
+            self._request.connection, word, self._around, self._found.without.ids
+        ):
             return 0.0
         return self._unknown * (UNKNOWN_PAIR if tokens.is_run(word) else 1.0)
 
 
 def _alike(found: Candidates) -> frozenset[int]:
     """The places whose cosine is far above that of the middle one, which follows from two of the scaled values."""
-    known = {at: found.likeness[at][0] for at in found.cosines if found.likeness.get(at, (LOWEST,))[0] > LOWEST}
+    known = {
+        at: found.likeness[at][0]
+        for at in found.cosines
+        if found.likeness.get(at, (LOWEST,))[0] > LOWEST
+    }
     if len(known) < 2:
         return frozenset()
-    ranked = sorted((value, found.cosines[place], place) for place, value in known.items())
+    ranked = sorted(
+        (value, found.cosines[place], place) for place, value in known.items()
+    )
     least, best = ranked[0][2], ranked[-1][2]
     if known[best] == known[least]:
         return frozenset()

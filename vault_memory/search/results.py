@@ -16,7 +16,10 @@ class Why:
     """which arm found it, and as which of its candidates, 1 being the best"""
 
     def as_json(self) -> dict[str, object]:
-        return {"terms": {name: round(term, 4) for name, term in self.terms.items()}, "arms": dict(self.arms)}
+        return {
+            "terms": {name: round(term, 4) for name, term in self.terms.items()},
+            "arms": dict(self.arms),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,9 @@ class SyncCalls(ConflictCalls):
                     "approve_restore": approve_restore,
                     "refuse_restore": refuse_restore,
                 }
-                whole = self._passes(aware(now), progress, sleep, once, dry_run, answers)
+                whole = self._passes(
+                    aware(now), progress, sleep, once, dry_run, answers
+                )
             except (VaultMemoryError, DatabaseError, OSError) as error:
                 waiting = self.count_waiting(aware(now))
                 self.end_exchange()
@@ -89,18 +91,33 @@ class SyncCalls(ConflictCalls):
         from vault_memory.sync.report import SyncReport, together
 
         began = time.monotonic()
-        tell = (lambda done, total: progress("syncing", done, total)) if progress else (lambda done, total: None)
+        tell = (
+            (lambda done, total: progress("syncing", done, total))
+            if progress
+            else (lambda done, total: None)
+        )
         whole = SyncReport()
         for pause in PAUSES if once and not dry_run else ():
-            if not self.exchange().is_being_saved(started + timedelta(seconds=time.monotonic() - began)):
+            if not self.exchange().is_being_saved(
+                started + timedelta(seconds=time.monotonic() - began)
+            ):
                 break
-            sleep(pause)  # what was saved just now is to be in the first pass, so that there need not be a second
+            sleep(
+                pause
+            )  # what was saved just now is to be in the first pass, so that there need not be a second
         for pause in _pauses():
             at = started + timedelta(seconds=time.monotonic() - began)
             report = self.exchange().turn(at, dry_run=dry_run, progress=tell, **answers)
             whole = together(whole, report)
             late = time.monotonic() - began > PATIENCE_SECONDS
-            if dry_run or not once or report.quiet or report.settled or late or (report.failed and not report.acted):
+            if (
+                dry_run
+                or not once
+                or report.quiet
+                or report.settled
+                or late
+                or (report.failed and not report.acted)
+            ):
                 break
             if report.waiting:
                 sleep(pause)
@@ -116,7 +133,9 @@ class SyncCalls(ConflictCalls):
             return None
         from vault_memory.sync.status import as_status, read_standing
 
-        return as_status(read_standing(self.state.path), self.config.remote.url, running=False)
+        return as_status(
+            read_standing(self.state.path), self.config.remote.url, running=False
+        )
 
     def exchange(self) -> "SyncConnection":
         """The remote and the engine, opened when first needed. Who uses it holds the lock `alone`."""
@@ -124,8 +143,13 @@ class SyncCalls(ConflictCalls):
             from vault_memory.sync.connection import SyncConnection
 
             self._exchange = SyncConnection(
-                self.config.remote, self.folder, self.layout, self.state.path, self._writing, self.environment
-            )  # fmt: skip
+                self.config.remote,
+                self.folder,
+                self.layout,
+                self.state.path,
+                self._writing,
+                self.environment,
+            )
         return self._exchange
 
     def end_exchange(self) -> None:
@@ -172,7 +196,13 @@ class SyncCalls(ConflictCalls):
             state = "stopped" if needs_a_person(error) else "waiting"
             reason = in_words(error)
             queue = {} if waiting is None else {"queue": waiting}
-            change_standing(self.state.path, state=state, reason=reason, errors=(Remark("", reason),), **queue)
+            change_standing(
+                self.state.path,
+                state=state,
+                reason=reason,
+                errors=(Remark("", reason),),
+                **queue,
+            )
 
     def _note_end(self, report: "SyncReport") -> None:
         """For `status` of whoever asks later."""

@@ -20,7 +20,14 @@ from vault_memory.sync.plan.safety_limits import OLDER
 from vault_memory.sync.report import Remark
 from vault_memory.sync.settings import Settings
 from vault_memory.sync.state_db import begin_anew
-from vault_memory.sync.status import PAUSE_SECONDS, TRIES, SyncStatus, change_standing, mark_of, read_standing
+from vault_memory.sync.status import (
+    PAUSE_SECONDS,
+    TRIES,
+    SyncStatus,
+    change_standing,
+    mark_of,
+    read_standing,
+)
 from vault_memory.sync.sync_errors import AnotherClient, NotTwoWay
 from vault_memory.vault.device_id import device_of
 from vault_memory.vault.reader import Folder
@@ -46,7 +53,9 @@ class NoRemote(ConfigError):
     """The vault has no remote to sync with."""
 
     def __init__(self) -> None:
-        super().__init__("this vault has no remote", hint="`vault-memory remote add URL` sets one up")
+        super().__init__(
+            "this vault has no remote", hint="`vault-memory remote add URL` sets one up"
+        )
 
 
 class SyncConnection:
@@ -82,7 +91,15 @@ class SyncConnection:
             return place is not None and place.kind in MUST_EXIST
 
         def open_sync() -> Sync:
-            return Sync(folder, state, self._remote, writing, settings, must_exist=must_exist, insist=remote.insist)
+            return Sync(
+                folder,
+                state,
+                self._remote,
+                writing,
+                settings,
+                must_exist=must_exist,
+                insist=remote.insist,
+            )
 
         self._open_sync = open_sync
         self._sync = open_sync()
@@ -125,8 +142,13 @@ class SyncConnection:
         if standing.refused:
             forget_refusals(self._state)
         told = dict(report.skipped)
-        failed = {**{path: told.pop(path) for path in resting if path in told}, **dict(report.failed)}
-        return replace(report, skipped=tuple(told.items()), failed=tuple(sorted(failed.items())))
+        failed = {
+            **{path: told.pop(path) for path in resting if path in told},
+            **dict(report.failed),
+        }
+        return replace(
+            report, skipped=tuple(told.items()), failed=tuple(sorted(failed.items()))
+        )
 
     def _pass(self, now: datetime, *, ask: bool, **options: Any) -> Report:
         def turn() -> Report:
@@ -175,7 +197,9 @@ class SyncConnection:
                 f"the server refused this user and password {standing.refused} times; it is not asked again with them"
             )
         if 0 <= age < PAUSE_SECONDS:
-            raise Unauthorised("the server refused this user and password; it is not asked again with them for an hour")
+            raise Unauthorised(
+                "the server refused this user and password; it is not asked again with them for an hour"
+            )
 
 
 def open_configured(remote: RemoteConfig, password: str) -> "WebDav":
@@ -200,7 +224,9 @@ def _check_authority(file: str) -> None:
 
     try:
         is_folder = os.path.isdir(file)
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(**{"capath" if is_folder else "cafile": file})
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(
+            **{"capath" if is_folder else "cafile": file}
+        )
     except (OSError, ssl.SSLError) as error:
         raise ConfigError(
             f"no certificate can be read from `{file}`: {getattr(error, 'strerror', '') or 'it holds none'}",
@@ -229,7 +255,9 @@ def alone(state: Path, *, patience: float) -> Iterator[None]:
     try:
         lock.acquire(timeout=patience)
     except filelock.Timeout:
-        raise Locked("another process syncs this vault just now", hint="try again in a moment") from None
+        raise Locked(
+            "another process syncs this vault just now", hint="try again in a moment"
+        ) from None
     try:
         yield
     finally:
@@ -248,7 +276,9 @@ def held_of(report: Report) -> tuple[Remark, ...]:
 
 def kept_back(report: Report) -> tuple[Remark, ...]:
     """What is not done because one side is only read."""
-    return tuple(Remark(path, reason) for path, reason in report.held if not _is_braked(reason))
+    return tuple(
+        Remark(path, reason) for path, reason in report.held if not _is_braked(reason)
+    )
 
 
 def _is_braked(reason: str) -> bool:
@@ -262,4 +292,8 @@ def needs_a_person(error: Exception) -> bool:
 
 def in_words(error: Exception) -> str:
     """An error in one line, for the status."""
-    return error.message if isinstance(error, VaultMemoryError) else f"{type(error).__name__}: {error}"
+    return (
+        error.message
+        if isinstance(error, VaultMemoryError)
+        else f"{type(error).__name__}: {error}"
+    )

@@ -35,7 +35,12 @@ from vault_memory.sync.apply.refused_uploads import Refusals
 from vault_memory.sync.apply.session import SyncSession, Writing
 from vault_memory.sync.observe.etag_audit import sweep
 from vault_memory.sync.observe.local_scan import BEING_SAVED, LocalScan, LocalScanner
-from vault_memory.sync.observe.remote_scan import ROOT_TAG, RemoteScan, RemoteScanner, nodes_of
+from vault_memory.sync.observe.remote_scan import (
+    ROOT_TAG,
+    RemoteScan,
+    RemoteScanner,
+    nodes_of,
+)
 from vault_memory.sync.observe.server_backup import Backups, GoneBack
 from vault_memory.sync.observe.server_identity import ServerIdentityCheck
 from vault_memory.sync.plan import safety_limits
@@ -44,13 +49,30 @@ from vault_memory.sync.plan.sync_exclusions import excluded
 from vault_memory.sync.settings import Names, Settings
 from vault_memory.sync.state_db import SyncState, open_book
 from vault_memory.sync.sync_errors import AnotherClient
-from vault_memory.sync.trees import Base, BaseFile, BaseNode, File, Node, Tree, Unknown, ancestors
+from vault_memory.sync.trees import (
+    Base,
+    BaseFile,
+    BaseNode,
+    File,
+    Node,
+    Tree,
+    Unknown,
+    ancestors,
+)
 from vault_memory.vault.reader import Folder
 
 logger = logging.getLogger(__name__)
 
 NOTHING: Mapping[str, str] = {}
-COMPLETE = (Upload, Download, MakeRemoteDir, MakeLocalDir, RecordInSync, Refresh, ForgetBase)
+COMPLETE = (
+    Upload,
+    Download,
+    MakeRemoteDir,
+    MakeLocalDir,
+    RecordInSync,
+    Refresh,
+    ForgetBase,
+)
 """Actions after which nothing is left to do for their paths"""
 TWICE_SECONDS = 3.0
 """Between the two observations that prove an absence"""
@@ -59,10 +81,13 @@ MINUTE_SECONDS = 60.0
 RENAMED_SHARE = 0.5
 """The share of its items that a note keeps when it is renamed and edited"""
 CLIENTS = (
-    (".sync_*.db", "the Nextcloud client"), ("._sync_*.db", "the Nextcloud client"),
-    (".owncloudsync.log", "the ownCloud client"), (".nextcloudsync.log", "the Nextcloud client"),
-    (".stfolder", "Syncthing"), (".dropbox", "Dropbox"),
-)  # fmt: skip
+    (".sync_*.db", "the Nextcloud client"),
+    ("._sync_*.db", "the Nextcloud client"),
+    (".owncloudsync.log", "the ownCloud client"),
+    (".nextcloudsync.log", "the Nextcloud client"),
+    (".stfolder", "Syncthing"),
+    (".dropbox", "Dropbox"),
+)
 """What other programs leave in a folder that they keep in step"""
 
 
@@ -100,7 +125,14 @@ class Report:
     @property
     def acted(self) -> int:
         """How many files were changed on either side."""
-        return self.uploaded + self.downloaded + self.merged + self.deleted_local + self.deleted_remote + self.other
+        return (
+            self.uploaded
+            + self.downloaded
+            + self.merged
+            + self.deleted_local
+            + self.deleted_remote
+            + self.other
+        )
 
     other: int = field(default=0)
     """folders, renames and records"""
@@ -136,17 +168,26 @@ class Sync:
         must_exist: Callable[[str], bool] = lambda path: False,
         insist: bool = False,
     ) -> None:
-        self._folder, self._remote, self._settings, self._writing = folder, remote, settings, writing
+        self._folder, self._remote, self._settings, self._writing = (
+            folder,
+            remote,
+            settings,
+            writing,
+        )
         self._must_exist = must_exist
         self.book: SyncState = open_book(state)
         self._local = LocalScanner(folder, self.book, largest=settings.largest)
         self._distant = RemoteScanner(remote, self.book)
-        self._sides = SyncSession(self._local, remote, self.book, writing, Disk(folder.root), settings.largest)
+        self._sides = SyncSession(
+            self._local, remote, self.book, writing, Disk(folder.root), settings.largest
+        )
         self._sides.writes_here = settings.mode != "push"
         self._acting = Executor(self._sides)
         self._refusals = Refusals(self.book)
         self._backups = Backups(self._sides)
-        self._meeting = ServerIdentityCheck(remote, self.book, settings.mode, insist=insist)
+        self._meeting = ServerIdentityCheck(
+            remote, self.book, settings.mode, insist=insist
+        )
 
     def close(self) -> None:
         """Give back the files; the remote stays open."""
@@ -155,10 +196,22 @@ class Sync:
     def count_waiting(self, now: datetime) -> int:
         """How many files differ here from what both sides last agreed on; the server is not asked."""
         nodes, base = self._local.look(now.timestamp()).nodes, self.book.base()
-        mine = {path: node for path, node in nodes.items() if not excluded(path, node, None, self._settings)}
-        gone = [path for path, was in base.items() if isinstance(was, BaseFile) and path not in nodes]
+        mine = {
+            path: node
+            for path, node in nodes.items()
+            if not excluded(path, node, None, self._settings)
+        }
+        gone = [
+            path
+            for path, was in base.items()
+            if isinstance(was, BaseFile) and path not in nodes
+        ]
         refused = self._refusals.lasting(nodes, now.timestamp())
-        return len(gone) + sum(_is_edit(node, base.get(path)) for path, node in mine.items() if path not in refused)
+        return len(gone) + sum(
+            _is_edit(node, base.get(path))
+            for path, node in mine.items()
+            if path not in refused
+        )
 
     def is_being_saved(self, now: datetime) -> bool:
         """Whether files were written here just now; the server is not asked."""
@@ -185,24 +238,42 @@ class Sync:
         """
         refuse_others(Path(self._folder.root))
         before = self._remote.traffic.requests
-        answers = Answers(approve_deletes, approve_restore, refuse_restore and not dry_run)
+        answers = Answers(
+            approve_deletes, approve_restore, refuse_restore and not dry_run
+        )
         self._begin(ask)
         done = Done()
         open_uploads = {} if dry_run else repair(self._sides, done, now)
         at = now.timestamp()
         here = self._local.look(at)
-        there = self._distant.look(again=self._doubtful()) if ask else self._distant.glance()
+        there = (
+            self._distant.look(again=self._doubtful())
+            if ask
+            else self._distant.glance()
+        )
         if ask:
-            self._sides.deliveries.observe(there.entries, self.book.base(), at, listed=there.fresh)
-        if another := self._meeting.another(at, there.entries, there.root, approved=approve_deletes):
+            self._sides.deliveries.observe(
+                there.entries, self.book.base(), at, listed=there.fresh
+            )
+        if another := self._meeting.another(
+            at, there.entries, there.root, approved=approve_deletes
+        ):
             return self._report(Plan(halted=another), done, before, here)
-        made, base, gone = self._planned(here, there, {**resting, **open_uploads}, now, answers)
+        made, base, gone = self._planned(
+            here, there, {**resting, **open_uploads}, now, answers
+        )
         if self._meeting.worth_asking(at, made):
-            if another := self._meeting.another(at, there.entries, None, approved=False):
+            if another := self._meeting.another(
+                at, there.entries, None, approved=False
+            ):
                 return self._report(Plan(halted=another), done, before, here)
-            made, base, gone = self._planned(here, there, {**resting, **open_uploads}, now, answers)
+            made, base, gone = self._planned(
+                here, there, {**resting, **open_uploads}, now, answers
+            )
         made = _with_open_uploads(made, open_uploads)
-        looks = self._second_looks(here, there, base, made)  # also proves tags that an upload of this pass rests on
+        looks = self._second_looks(
+            here, there, base, made
+        )  # also proves tags that an upload of this pass rests on
         busy = {action.path for action in (*made.actions, *looks)}
         if ask and not (dry_run or made.halted):
             looks += sweep(self.book, there, base, busy, at)
@@ -212,7 +283,9 @@ class Sync:
         self._acting.do((*made.actions, *looks), now, progress, done)
         report = self._report(made, done, before, here)
         self._note_down(made, now if ask and not report.failed else None)
-        return replace(report, moved=there.moved, settled=self._is_settled(made, done, here))
+        return replace(
+            report, moved=there.moved, settled=self._is_settled(made, done, here)
+        )
 
     def _note_down(self, made: Plan, last_good: datetime | None) -> None:
         """Remember after a pass that the server is to be listed anew, and when a whole pass went well."""
@@ -223,7 +296,12 @@ class Sync:
                 self.book.say("last_good", last_good.isoformat())
 
     def _planned(
-        self, here: LocalScan, there: RemoteScan, open_uploads: Mapping[str, str], now: datetime, answers: Answers
+        self,
+        here: LocalScan,
+        there: RemoteScan,
+        open_uploads: Mapping[str, str],
+        now: datetime,
+        answers: Answers,
     ) -> tuple[Plan, Base, GoneBack]:
         """The plan of this pass, the common texts that it starts from, and which notes went back on the server."""
         made, base, gone, local = self._attempt(here, there, open_uploads, now, answers)
@@ -233,7 +311,12 @@ class Sync:
         return made, base, gone
 
     def _attempt(
-        self, here: LocalScan, there: RemoteScan, open_uploads: Mapping[str, str], now: datetime, answers: Answers
+        self,
+        here: LocalScan,
+        there: RemoteScan,
+        open_uploads: Mapping[str, str],
+        now: datetime,
+        answers: Answers,
     ) -> tuple[Plan, Base, GoneBack, Tree]:
         at = now.timestamp()
         base = self.book.base()
@@ -242,23 +325,42 @@ class Sync:
             path: Unknown(reason) for path, reason in left_alone.items()
         }
         ours = here.nodes | self._local.put_off({*base, *theirs} - here.nodes.keys())
-        local, remote = self._tree("local", ours, base, at), self._tree("remote", theirs, base, at, there.fresh)
-        self._sides.young = frozenset(path for path, entry in there.entries.items() if not entry.confirmed)
+        local, remote = (
+            self._tree("local", ours, base, at),
+            self._tree("remote", theirs, base, at, there.fresh),
+        )
+        self._sides.young = frozenset(
+            path for path, entry in there.entries.items() if not entry.confirmed
+        )
         last = self.book.said("last_good")
         taken_over = self._settings.mode in ("both", "pull") and not answers.restore
-        gone = self._backups.look(base, local, remote, at) if taken_over else GoneBack({}, remote)
+        gone = (
+            self._backups.look(base, local, remote, at)
+            if taken_over
+            else GoneBack({}, remote)
+        )
         settings = Settings(
-            **{name: getattr(self._settings, name) for name in Settings.__dataclass_fields__}
+            **{
+                name: getattr(self._settings, name)
+                for name in Settings.__dataclass_fields__
+            }
             | {
                 "approve_deletes": answers.deletes,
                 "approve_restore": answers.restore,
                 "gone_back": frozenset(gone.texts),
                 "restored_before": gone.before,
-                "must_exist": frozenset(path for path in base if self._must_exist(path)),
+                "must_exist": frozenset(
+                    path for path in base if self._must_exist(path)
+                ),
                 "fights": safety_limits.fights(self.book.rewrites(at), at),
                 "alike": self._alike(base, here.nodes),
-                "remote_names": Names(folds_unicode=self._remote.traits.normalises_names, refuses=self._remote.refuses),
-                "stamp": safety_limits.stamp(now, datetime.fromisoformat(last) if isinstance(last, str) else None),
+                "remote_names": Names(
+                    folds_unicode=self._remote.traits.normalises_names,
+                    refuses=self._remote.refuses,
+                ),
+                "stamp": safety_limits.stamp(
+                    now, datetime.fromisoformat(last) if isinstance(last, str) else None
+                ),
             }
         )
         return plan(base, local, gone.remote, settings), base, gone, local
@@ -275,29 +377,57 @@ class Sync:
         A merge, a copy, a rename or a delete may call for more, and so does what failed or waits, and an upload of
         which the server may have kept only the first part.
         """
-        is_open = done.failed or done.again or done.merged or done.conflicts or made.waiting or here.hot
+        is_open = (
+            done.failed
+            or done.again
+            or done.merged
+            or done.conflicts
+            or made.waiting
+            or here.hot
+        )
         is_complete = all(isinstance(action, COMPLETE) for action in made.actions)
-        return not is_open and is_complete and all(map(self._sides.deliveries.is_whole, done.uploaded))
+        return (
+            not is_open
+            and is_complete
+            and all(map(self._sides.deliveries.is_whole, done.uploaded))
+        )
 
-    def _tree(self, side: str, nodes: Mapping[str, Node], base: Base, at: float, fresh: bool = True) -> Tree:
+    def _tree(
+        self,
+        side: str,
+        nodes: Mapping[str, Node],
+        base: Base,
+        at: float,
+        fresh: bool = True,
+    ) -> Tree:
         """One side, with how long what is missing has been missing; what was not looked at anew proves nothing."""
         unseen = {path for path, node in nodes.items() if isinstance(node, Unknown)}
-        missing = [path for path in base if path not in nodes and unseen.isdisjoint(("", *ancestors(path)))]
+        missing = [
+            path
+            for path in base
+            if path not in nodes and unseen.isdisjoint(("", *ancestors(path)))
+        ]
         since: dict[str, float] = {}
         if fresh:
             with self.book.writing():
                 since = self.book.absent(side, missing, at)
         return Tree(
             nodes,
-            frozenset(path for path, first in since.items() if at - first >= TWICE_SECONDS),
-            frozenset(path for path, first in since.items() if at - first >= MINUTE_SECONDS),
+            frozenset(
+                path for path, first in since.items() if at - first >= TWICE_SECONDS
+            ),
+            frozenset(
+                path for path, first in since.items() if at - first >= MINUTE_SECONDS
+            ),
         )
 
     def _doubtful(self) -> frozenset[str]:
         """Paths whose folders must be listed even if no tag says that something changed."""
         return self.book.racy() | frozenset(self.book.missed("remote"))
 
-    def _second_looks(self, here: LocalScan, there: RemoteScan, base: Base, made: Plan) -> tuple[Refetch, ...]:
+    def _second_looks(
+        self, here: LocalScan, there: RemoteScan, base: Base, made: Plan
+    ) -> tuple[Refetch, ...]:
         """Tags that were recorded so young that other bytes could hide behind them; their age is past now."""
         if not there.fresh or made.halted:
             return ()
@@ -305,11 +435,26 @@ class Sync:
         ours = self.book.made(unsigned=self._remote.traits.checksums)
         calm, looks = [], []
         for path in sorted(self.book.racy()):
-            was, entry, node = base.get(path), there.entries.get(path), here.nodes.get(path)
-            if not isinstance(was, BaseFile) or entry is None or not entry.confirmed or entry.etag != was.tag:
+            was, entry, node = (
+                base.get(path),
+                there.entries.get(path),
+                here.nodes.get(path),
+            )
+            if (
+                not isinstance(was, BaseFile)
+                or entry is None
+                or not entry.confirmed
+                or entry.etag != was.tag
+            ):
                 continue
-            same_size = isinstance(node, File) and node.hash == was.hash and node.size == entry.size
-            if entry.checksum == was.hash or (path in ours and same_size and not entry.checksum):
+            same_size = (
+                isinstance(node, File)
+                and node.hash == was.hash
+                and node.size == entry.size
+            )
+            if entry.checksum == was.hash or (
+                path in ours and same_size and not entry.checksum
+            ):
                 calm.append(path)
             elif path not in busy:
                 looks.append(Refetch(path=path, tag=entry.etag, row="racy"))
@@ -318,26 +463,59 @@ class Sync:
                 self.book.calm_all(calm)
         return tuple(looks)
 
-    def _alike(self, base: Base, nodes: Mapping[str, Node]) -> frozenset[tuple[str, str]]:
+    def _alike(
+        self, base: Base, nodes: Mapping[str, Node]
+    ) -> frozenset[tuple[str, str]]:
         """Notes that were renamed and edited at once: gone from one path, and much of them new at another."""
-        gone = [path for path, was in base.items() if isinstance(was, BaseFile) and path not in nodes]
+        gone = [
+            path
+            for path, was in base.items()
+            if isinstance(was, BaseFile) and path not in nodes
+        ]
         fresh = [
-            path for path, node in nodes.items() if isinstance(node, File) and path not in base and path.endswith(".md")
+            path
+            for path, node in nodes.items()
+            if isinstance(node, File) and path not in base and path.endswith(".md")
         ]
         if not gone or not fresh:
             return frozenset()
-        texts = {path: note.raw for path in fresh if (note := self._local.read(path)) and not isinstance(note, Unknown)}
+        texts = {
+            path: note.raw
+            for path in fresh
+            if (note := self._local.read(path)) and not isinstance(note, Unknown)
+        }
         found = set()
         with self._writing() as writer:
             for path in gone:
                 was = base[path]
-                old = writer.snapshots.bytes_of(was.hash) if isinstance(was, BaseFile) else None
+                old = (
+                    writer.snapshots.bytes_of(was.hash)
+                    if isinstance(was, BaseFile)
+                    else None
+                )
                 if old:
-                    found |= {(path, to) for to, new in texts.items() if _share(old, new) >= RENAMED_SHARE}
+                    found |= {
+                        (path, to)
+                        for to, new in texts.items()
+                        if _share(old, new) >= RENAMED_SHARE
+                    }
         return frozenset(found)
 
-    def _report(self, made: Plan, done: Done, before: int, here: LocalScan, planned: tuple[Action, ...] = ()) -> Report:
-        counted = (done.uploaded, done.downloaded, done.merged, done.deleted_local, done.deleted_remote)
+    def _report(
+        self,
+        made: Plan,
+        done: Done,
+        before: int,
+        here: LocalScan,
+        planned: tuple[Action, ...] = (),
+    ) -> Report:
+        counted = (
+            done.uploaded,
+            done.downloaded,
+            done.merged,
+            done.deleted_local,
+            done.deleted_remote,
+        )
         waiting = {**made.waiting, **here.hot, **dict.fromkeys(done.again, ANEW)}
         skipped = {
             **done.refused,
@@ -345,17 +523,25 @@ class Sync:
             **{path: why for path, why in made.unknown.items() if path not in waiting},
         }
         return Report(
-            len(done.uploaded), len(done.downloaded), len(done.merged), len(done.deleted_local),
-            len(done.deleted_remote), tuple(done.conflicts), self._remote.traffic.requests - before,
+            len(done.uploaded),
+            len(done.downloaded),
+            len(done.merged),
+            len(done.deleted_local),
+            len(done.deleted_remote),
+            tuple(done.conflicts),
+            self._remote.traffic.requests - before,
             tuple(sorted(skipped.items())),
-            tuple((one.action.path, f"{_verb(one.action)}: {one.reason}") for one in made.held),
+            tuple(
+                (one.action.path, f"{_verb(one.action)}: {one.reason}")
+                for one in made.held
+            ),
             tuple(sorted(waiting.items())),
             tuple(sorted(done.failed.items())),
             (*done.notes, *((note.path, note.text) for note in made.notes)),
             made.halted,
             tuple((action.path, _verb(action)) for action in planned),
             done.acted - sum(map(len, counted)),
-        )  # fmt: skip
+        )
 
 
 def _with_open_uploads(made: Plan, reasons: Mapping[str, str]) -> Plan:
@@ -382,7 +568,9 @@ def refuse_others(root: Path) -> None:
 def _is_edit(node: Node, was: BaseNode | None) -> bool:
     """Whether a file is not what was agreed on; one that is being saved counts, too."""
     if isinstance(node, File):
-        return node.hash is not None and (not isinstance(was, BaseFile) or was.hash != node.hash)
+        return node.hash is not None and (
+            not isinstance(was, BaseFile) or was.hash != node.hash
+        )
     return isinstance(node, Unknown) and node.reason == BEING_SAVED
 
 
@@ -394,9 +582,14 @@ def _share(old: bytes, new: bytes) -> float:
 
 def _lines(doc: SectionedDoc) -> Counter[str]:
     bodies = (doc.preamble, *(section.body for section in doc.sections))
-    lines = (line for body in bodies for line in body.decode("utf-8", "replace").splitlines())
+    lines = (
+        line for body in bodies for line in body.decode("utf-8", "replace").splitlines()
+    )
     return Counter(text for line in lines if (text := normalised(line)))
 
 
 def _verb(action: Action) -> str:
-    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in type(action).__name__).strip()
+    return "".join(
+        f" {letter.lower()}" if letter.isupper() else letter
+        for letter in type(action).__name__
+    ).strip()

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vault_memory.sync.engine import Report
 
-COUNTS = ("uploaded", "downloaded", "merged", "deleted_local", "deleted_remote", "requests")
+COUNTS = (
+    "uploaded",
+    "downloaded",
+    "merged",
+    "deleted_local",
+    "deleted_remote",
+    "requests",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,5 +80,10 @@ def as_json(report: SyncReport) -> dict[str, Any]:
     found = asdict(report)
     found["copies"] = list(report.copies)
     found["open_conflicts"] = list(report.open_conflicts)
-    found["planned"] = [{"path": one.path, "action": one.reason} for one in report.planned]
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
+    found["planned"] = [
+        {"path": one.path, "action": one.reason} for one in report.planned
+    ]
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in found.items()
+    }

@@ -11,7 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.config import remote_problems
-from vault_memory.config.remote_password import forget_password, keep_password, password_of
+from vault_memory.config.remote_password import (
+    forget_password,
+    keep_password,
+    password_of,
+)
 from vault_memory.config.sections import Remote
 from vault_memory.config.toml_edit import with_table, without_table
 from vault_memory.errors import ConfigError, UsageError
@@ -50,21 +54,42 @@ LOGIN_SECONDS = 1200.0
 LOGIN_PAUSE = 1.0
 
 WORDS = {
-    "conditional_create": ("a new file never overwrites one", "a new file may overwrite one of the same name"),
+    "conditional_create": (
+        "a new file never overwrites one",
+        "a new file may overwrite one of the same name",
+    ),
     "conditional_put": (
         "an edit never overwrites a newer one",
         "an edit may overwrite a newer one of another device unseen",
     ),
-    "conditional_delete": ("an edited file is never deleted", "a file may be deleted that was just edited"),
-    "etags": ("each version of a file has a tag of its own", "versions are told apart by size and time only"),
+    "conditional_delete": (
+        "an edited file is never deleted",
+        "a file may be deleted that was just edited",
+    ),
+    "etags": (
+        "each version of a file has a tag of its own",
+        "versions are told apart by size and time only",
+    ),
     "recursive_etags": (
         "one request tells whether anything changed",
         "each look for changes takes a request for every folder",
     ),
-    "fileids": ("files are known again after a rename", "a renamed file is told by its content"),
-    "checksums": ("checksums are kept, so equal files are not fetched", "no checksums are kept"),
-    "normalises_names": ("accented names are kept in one spelling", "names are kept as they are spelt"),
-    "infinity": ("the whole tree is listed at once", "the tree is listed folder by folder"),
+    "fileids": (
+        "files are known again after a rename",
+        "a renamed file is told by its content",
+    ),
+    "checksums": (
+        "checksums are kept, so equal files are not fetched",
+        "no checksums are kept",
+    ),
+    "normalises_names": (
+        "accented names are kept in one spelling",
+        "names are kept as they are spelt",
+    ),
+    "infinity": (
+        "the whole tree is listed at once",
+        "the tree is listed folder by folder",
+    ),
 }
 """What is so where a trait is there, and where it is not"""
 
@@ -89,9 +114,14 @@ class Tried:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "server": self.server, "kind": self.kind, "milliseconds": self.milliseconds, "created": self.created,
-            "two_way": self.traits.two_way, "traits": asdict(self.traits), "words": self.words,
-        }  # fmt: skip
+            "server": self.server,
+            "kind": self.kind,
+            "milliseconds": self.milliseconds,
+            "created": self.created,
+            "two_way": self.traits.two_way,
+            "traits": asdict(self.traits),
+            "words": self.words,
+        }
 
 
 def find_remote(url: str, remote: Remote) -> str:
@@ -135,7 +165,9 @@ def log_in(url: str, remote: Remote, show: Callable[[str], None]) -> "Granted":
         give_up = time.monotonic() + LOGIN_SECONDS
         while (granted := login.poll()) is None:
             if time.monotonic() > give_up:
-                raise UsageError("nobody said yes on that page in time", hint="begin again")
+                raise UsageError(
+                    "nobody said yes on that page in time", hint="begin again"
+                )
             time.sleep(LOGIN_PAUSE)
         return granted
     finally:
@@ -151,7 +183,10 @@ def add(memory: "SyncCalls", remote: Remote, password: str) -> Tried:
     _check(remote)
     file = memory.config_file
     if file is None:
-        raise ConfigError("there is no configuration file to write to", hint="name one with `--config`")
+        raise ConfigError(
+            "there is no configuration file to write to",
+            hint="name one with `--config`",
+        )
     secret = password or password_of(remote, memory.environment, memory.root)
     before = memory.config.remote
     with _once():
@@ -160,7 +195,9 @@ def add(memory: "SyncCalls", remote: Remote, password: str) -> Tried:
         raise NotTwoWay
     with alone(memory.state.path, patience=PATIENCE_SECONDS):
         if password:
-            remote = remote._replace(password_file=str(keep_password(password, memory.state.path)))
+            remote = remote._replace(
+                password_file=str(keep_password(password, memory.state.path))
+            )
             password_of(remote, memory.environment, memory.root)
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         _write(file, with_table(text, TABLE, _to_write(before, remote)))
@@ -181,7 +218,11 @@ def test(memory: "SyncCalls") -> Tried:
         with _once():
             tried = _try(remote, password)
     except Unauthorised:
-        note_refusal(memory.state.path, mark_of(remote.url, remote.user, password), datetime.now(UTC))
+        note_refusal(
+            memory.state.path,
+            mark_of(remote.url, remote.user, password),
+            datetime.now(UTC),
+        )
         raise
     forget_refusals(memory.state.path)
     _learn(memory, tried.traits)
@@ -207,14 +248,17 @@ def _to_write(before: Remote, remote: Remote) -> dict[str, object]:
     return {
         name: value
         for name, value in remote._asdict().items()
-        if not isinstance(value, tuple) and (value != usual[name] or old[name] != usual[name])
+        if not isinstance(value, tuple)
+        and (value != usual[name] or old[name] != usual[name])
     }
 
 
 def _check(remote: Remote) -> None:
     if problems := remote_problems(remote):
         hint = "`vault-memory remote --help` shows how"
-        if match := re.fullmatch(r"(?:(?:web)?davs?://)?([^/@\s:?#]+(?::[0-9]+)?(?:/[^\s@?#]*)?)", remote.url):
+        if match := re.fullmatch(
+            r"(?:(?:web)?davs?://)?([^/@\s:?#]+(?::[0-9]+)?(?:/[^\s@?#]*)?)", remote.url
+        ):
             hint = f"write `https://{match[1]}`"
         raise ConfigError(f"the address of the remote: {problems[0]}", hint=hint)
 
@@ -240,7 +284,9 @@ def _try(remote: Remote, password: str, *, make: bool = False) -> Tried:
             opened.look("")
             times.append(time.perf_counter() - began)
         kind = "Nextcloud" if type(opened).__name__ == "Nextcloud" else "WebDAV"
-        return Tried(remote.url, kind, round(1000 * min(times), 1), opened.probe(), created)
+        return Tried(
+            remote.url, kind, round(1000 * min(times), 1), opened.probe(), created
+        )
     finally:
         opened.close()
 
@@ -305,4 +351,6 @@ def _write(file: Path, text: str) -> None:
         os.replace(fresh, file)
     except OSError as error:
         fresh.unlink(missing_ok=True)
-        raise ConfigError(f"the configuration `{file}` cannot be written: {error.strerror}") from None
+        raise ConfigError(
+            f"the configuration `{file}` cannot be written: {error.strerror}"
+        ) from None

@@ -91,12 +91,16 @@ class SyncState:
 
     def base(self) -> dict[str, BaseNode]:
         """What both sides last held, by path."""
-        rows = self._connection.execute("SELECT path, hash, tag, local_id, remote_id FROM base")
+        rows = self._connection.execute(
+            "SELECT path, hash, tag, local_id, remote_id FROM base"
+        )
         return {path: _agreed(*row) for path, *row in rows}
 
     def agreed(self, path: str) -> BaseNode | None:
         """What both sides last held at a path."""
-        rows = self._connection.execute("SELECT hash, tag, local_id, remote_id FROM base WHERE path = ?", (path,))
+        rows = self._connection.execute(
+            "SELECT hash, tag, local_id, remote_id FROM base WHERE path = ?", (path,)
+        )
         return next((_agreed(*row) for row in rows), None)
 
     def agree(self, path: str, node: BaseNode, *, racy: int = 0) -> None:
@@ -104,7 +108,9 @@ class SyncState:
 
         `racy` (YOUNG, NEW, UNSIGNED): under a tag that other bytes may get within the same second.
         """
-        hashed, tag = (node.hash, node.tag) if isinstance(node, BaseFile) else (None, "")
+        hashed, tag = (
+            (node.hash, node.tag) if isinstance(node, BaseFile) else (None, "")
+        )
         self._connection.execute(
             "INSERT OR REPLACE INTO base VALUES (?, ?, ?, ?, ?, ?)",
             (path, hashed, tag, node.local_id, node.remote_id, int(racy)),
@@ -121,7 +127,8 @@ class SyncState:
         for was in [one for one in self.base() if within(one, path)]:
             for table in ("base", "behind"):
                 self._connection.execute(
-                    f"UPDATE OR REPLACE {table} SET path = ? WHERE path = ?", (to + was.removeprefix(path), was)
+                    f"UPDATE OR REPLACE {table} SET path = ? WHERE path = ?",
+                    (to + was.removeprefix(path), was),
                 )
             for start in ("delivery ", "unanswered "):
                 self._move_fact(start, was, to + was.removeprefix(path))
@@ -131,21 +138,35 @@ class SyncState:
         fact = self.said(start + path)
         if fact is not None:
             self.unsay(start + path)
-            self.say(start + to, {**fact, "path": to} if isinstance(fact, dict) else fact)
+            self.say(
+                start + to, {**fact, "path": to} if isinstance(fact, dict) else fact
+            )
 
     def racy(self) -> frozenset[str]:
         """Paths whose tag must be looked at once more."""
-        return frozenset(path for (path,) in self._connection.execute("SELECT path FROM base WHERE racy > 0"))
+        return frozenset(
+            path
+            for (path,) in self._connection.execute(
+                "SELECT path FROM base WHERE racy > 0"
+            )
+        )
 
     def made(self, *, unsigned: bool = False) -> frozenset[str]:
         """Of those, files that we have made: nobody but us can have known of them when they got their tag."""
         why = UNSIGNED if unsigned else NEW
-        return frozenset(path for (path,) in self._connection.execute("SELECT path FROM base WHERE racy = ?", (why,)))
+        return frozenset(
+            path
+            for (path,) in self._connection.execute(
+                "SELECT path FROM base WHERE racy = ?", (why,)
+            )
+        )
 
     def doubt_all(self, paths: Iterable[str]) -> None:
         """Other bytes may stand behind the tags of these."""
         rows = [(YOUNG, path) for path in paths]
-        self._connection.executemany("UPDATE base SET racy = ? WHERE path = ? AND racy = 0", rows)
+        self._connection.executemany(
+            "UPDATE base SET racy = ? WHERE path = ? AND racy = 0", rows
+        )
 
     def calm(self, path: str) -> None:
         """The tag was looked at again, and stood for the same bytes."""
@@ -153,47 +174,75 @@ class SyncState:
 
     def calm_all(self, paths: Iterable[str]) -> None:
         """The same for many."""
-        self._connection.executemany("UPDATE base SET racy = 0 WHERE path = ?", [(path,) for path in paths])
+        self._connection.executemany(
+            "UPDATE base SET racy = 0 WHERE path = ?", [(path,) for path in paths]
+        )
 
     # what was seen on disk
 
     def hashes(self) -> dict[str, tuple[int, int, int, int, str]]:
         """Path → size, mtime, ctime, inode and hash of files as they were last read."""
-        rows = self._connection.execute("SELECT path, size, mtime_ns, ctime_ns, ino, hash FROM hashed")
-        return {path: (size, mtime, ctime, ino, hashed) for path, size, mtime, ctime, ino, hashed in rows}
+        rows = self._connection.execute(
+            "SELECT path, size, mtime_ns, ctime_ns, ino, hash FROM hashed"
+        )
+        return {
+            path: (size, mtime, ctime, ino, hashed)
+            for path, size, mtime, ctime, ino, hashed in rows
+        }
 
     def hashed(self, rows: Iterable[tuple[str, int, int, int, int, str]]) -> None:
         """These files were read."""
-        self._connection.executemany("INSERT OR REPLACE INTO hashed VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO hashed VALUES (?, ?, ?, ?, ?, ?)", rows
+        )
 
     # what was seen on the server
 
     def entries(self) -> dict[str, Entry]:
         """The server as it was last listed."""
-        rows = self._connection.execute("SELECT path, is_folder, etag, size, modified, fileid, checksum FROM entries")
-        return {path: Entry(path, bool(is_folder), *rest) for path, is_folder, *rest in rows}
+        rows = self._connection.execute(
+            "SELECT path, is_folder, etag, size, modified, fileid, checksum FROM entries"
+        )
+        return {
+            path: Entry(path, bool(is_folder), *rest) for path, is_folder, *rest in rows
+        }
 
     def last_seen(self, path: str) -> Entry | None:
         """One of these."""
         rows = self._connection.execute(
-            "SELECT is_folder, etag, size, modified, fileid, checksum FROM entries WHERE path = ?", (path,)
+            "SELECT is_folder, etag, size, modified, fileid, checksum FROM entries WHERE path = ?",
+            (path,),
         )
-        return next((Entry(path, bool(is_folder), *rest) for is_folder, *rest in rows), None)
+        return next(
+            (Entry(path, bool(is_folder), *rest) for is_folder, *rest in rows), None
+        )
 
     def listed(self, entries: Mapping[str, Entry]) -> None:
         """The server as it is listed now."""
         known = self.entries()
         gone = [(path,) for path in known.keys() - entries.keys()]
-        fresh = [_row(entry) for path, entry in entries.items() if known.get(path) != entry]
+        fresh = [
+            _row(entry) for path, entry in entries.items() if known.get(path) != entry
+        ]
         self._connection.executemany("DELETE FROM entries WHERE path = ?", gone)
-        self._connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", fresh)
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", fresh
+        )
         # A tag that comes back later may stand for other bytes: of the same length, with the time of those before.
-        moved = [(entry.path, entry.etag) for path, entry in entries.items() if known.get(path) != entry]
-        self._connection.executemany("DELETE FROM behind WHERE path = ? AND tag != ?", moved)
+        moved = [
+            (entry.path, entry.etag)
+            for path, entry in entries.items()
+            if known.get(path) != entry
+        ]
+        self._connection.executemany(
+            "DELETE FROM behind WHERE path = ? AND tag != ?", moved
+        )
 
     def entry(self, entry: Entry) -> None:
         """One entry is known better than it was listed."""
-        self._connection.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", _row(entry))
+        self._connection.execute(
+            "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", _row(entry)
+        )
 
     def drop_entry(self, path: str) -> None:
         """Nothing is there any more."""
@@ -202,17 +251,26 @@ class SyncState:
     def wrote_below(self, path: str) -> None:
         """We wrote to a path, so the next tags of the folders above tell nothing about anybody else."""
         rows = [(folder,) for folder in ancestors(path)]
-        self._connection.executemany("UPDATE entries SET etag = '' WHERE path = ? AND is_folder", rows)
+        self._connection.executemany(
+            "UPDATE entries SET etag = '' WHERE path = ? AND is_folder", rows
+        )
 
     def behind(self) -> dict[str, tuple[str, str]]:
         """Path → a tag, and the hash of the bytes that were fetched under it."""
-        return {path: (tag, hashed) for path, tag, hashed in self._connection.execute("SELECT * FROM behind")}
+        return {
+            path: (tag, hashed)
+            for path, tag, hashed in self._connection.execute("SELECT * FROM behind")
+        }
 
     def fetched(self, path: str, tag: str, hashed: str) -> None:
         """These bytes stand behind this tag."""
-        self._connection.execute("INSERT OR REPLACE INTO behind VALUES (?, ?, ?)", (path, tag, hashed))
+        self._connection.execute(
+            "INSERT OR REPLACE INTO behind VALUES (?, ?, ?)", (path, tag, hashed)
+        )
 
-    def doubted(self, path: str, tag: str, now: datetime, *, why: str = "doubt") -> float:
+    def doubted(
+        self, path: str, tag: str, now: datetime, *, why: str = "doubt"
+    ) -> float:
         """Since when the bytes behind this tag have been in doubt: Unix seconds."""
         since = self.doubted_since(path, tag, why=why)
         if since is None:
@@ -223,30 +281,44 @@ class SyncState:
     def doubted_since(self, path: str, tag: str, *, why: str = "doubt") -> float | None:
         """The same, or None when they are not in doubt."""
         last = self.said(f"{why} {path}")
-        return float(str(last[1])) if isinstance(last, list) and last[0] == tag else None
+        return (
+            float(str(last[1])) if isinstance(last, list) and last[0] == tag else None
+        )
 
     # absence, which is believed when it was seen twice
 
     def absent(self, side: str, missing: Iterable[str], now: float) -> dict[str, float]:
         """Note which paths of the base are missing on a side; since when each is."""
-        known = dict(self._connection.execute("SELECT path, since FROM absent WHERE side = ?", (side,)))
+        known = dict(
+            self._connection.execute(
+                "SELECT path, since FROM absent WHERE side = ?", (side,)
+            )
+        )
         now_missing = set(missing)
         back = [(side, path) for path in known.keys() - now_missing]
         fresh = [(side, path, now) for path in now_missing - known.keys()]
-        self._connection.executemany("DELETE FROM absent WHERE side = ? AND path = ?", back)
+        self._connection.executemany(
+            "DELETE FROM absent WHERE side = ? AND path = ?", back
+        )
         self._connection.executemany("INSERT INTO absent VALUES (?, ?, ?)", fresh)
         return {path: min(float(known.get(path, now)), now) for path in now_missing}
 
     def missed(self, side: str) -> dict[str, float]:
         """Which paths of the base were missing on a side when it was last looked at; since when each is."""
-        return dict(self._connection.execute("SELECT path, since FROM absent WHERE side = ?", (side,)))
+        return dict(
+            self._connection.execute(
+                "SELECT path, since FROM absent WHERE side = ?", (side,)
+            )
+        )
 
     # uploads under way
 
     def send(self, uploads: Iterable[Sent]) -> None:
         """These uploads are about to begin."""
         rows = [(one.path, one.hash, one.size, one.tag) for one in uploads]
-        self._connection.executemany("INSERT OR REPLACE INTO uploads VALUES (?, ?, ?, ?)", rows)
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO uploads VALUES (?, ?, ?, ?)", rows
+        )
 
     def sent(self, path: str) -> None:
         """It is known what became of an upload."""
@@ -254,28 +326,51 @@ class SyncState:
 
     def unsettled(self) -> list[Sent]:
         """Uploads of which it is not known what became of them."""
-        return [Sent(*row) for row in self._connection.execute("SELECT path, hash, size, tag FROM uploads")]
+        return [
+            Sent(*row)
+            for row in self._connection.execute(
+                "SELECT path, hash, size, tag FROM uploads"
+            )
+        ]
 
     # who rewrites what
 
     def rewrote(self, path: str, by: str, at: float) -> None:
         """A path got other bytes."""
-        self._connection.execute("INSERT INTO rewrites VALUES (?, ?, ?)", (path, at, by))
+        self._connection.execute(
+            "INSERT INTO rewrites VALUES (?, ?, ?)", (path, at, by)
+        )
 
     def rewrites(self, now: float) -> list[Rewrite]:
         """The rewrites of the last minute; older ones are forgotten."""
-        self._connection.execute("DELETE FROM rewrites WHERE at < ? OR at > ?", (now - WITHIN, now))
-        return [Rewrite(*row) for row in self._connection.execute("SELECT path, at, by FROM rewrites ORDER BY at")]
+        self._connection.execute(
+            "DELETE FROM rewrites WHERE at < ? OR at > ?", (now - WITHIN, now)
+        )
+        return [
+            Rewrite(*row)
+            for row in self._connection.execute(
+                "SELECT path, at, by FROM rewrites ORDER BY at"
+            )
+        ]
 
     def uploaded_lately(self, path: str, now: float) -> bool:
         """Whether the last that wrote to a path, within the last minute, was us."""
-        return next((one.by == "us" for one in reversed(self.rewrites(now)) if one.path == path), False)
+        return next(
+            (
+                one.by == "us"
+                for one in reversed(self.rewrites(now))
+                if one.path == path
+            ),
+            False,
+        )
 
     # single facts
 
     def say(self, name: str, value: object) -> None:
         """Remember a fact under a name."""
-        self._connection.execute("INSERT OR REPLACE INTO info VALUES (?, ?)", (name, json.dumps(value)))
+        self._connection.execute(
+            "INSERT OR REPLACE INTO info VALUES (?, ?)", (name, json.dumps(value))
+        )
 
     def unsay(self, name: str) -> None:
         """Forget a fact."""
@@ -284,14 +379,17 @@ class SyncState:
     def facts(self, start: str) -> dict[str, dict[str, Any]]:
         """Those of several values whose names begin so, e.g. one for each of some paths."""
         rows = self._connection.execute(
-            "SELECT name, value FROM info WHERE substr(name, 1, ?) = ? ORDER BY name", (len(start), start)
+            "SELECT name, value FROM info WHERE substr(name, 1, ?) = ? ORDER BY name",
+            (len(start), start),
         )
         found = {name: json.loads(value) for name, value in rows}
         return {name: value for name, value in found.items() if isinstance(value, dict)}
 
     def said(self, name: str) -> object:
         """A fact, or None."""
-        row = self._connection.execute("SELECT value FROM info WHERE name = ?", (name,)).fetchone()
+        row = self._connection.execute(
+            "SELECT value FROM info WHERE name = ?", (name,)
+        ).fetchone()
         return json.loads(row[0]) if row else None
 
 
@@ -313,14 +411,28 @@ def begin_anew(folder: Path) -> None:
     Its rows are not salvaged: an older row would say that both sides had agreed on a text that one has replaced since.
     """
     aside = quarantine(folder / FILE)
-    logger.warning("`%s` was damaged: what both sides hold is compared again; it is kept as `%s`", FILE, aside.name)
+    logger.warning(
+        "`%s` was damaged: what both sides hold is compared again; it is kept as `%s`",
+        FILE,
+        aside.name,
+    )
 
 
 def _agreed(hashed: str | None, tag: str, local_id: str, remote_id: str) -> BaseNode:
-    return BaseDir(local_id, remote_id) if hashed is None else BaseFile(hashed, tag, local_id, remote_id)
+    return (
+        BaseDir(local_id, remote_id)
+        if hashed is None
+        else BaseFile(hashed, tag, local_id, remote_id)
+    )
 
 
 def _row(entry: Entry) -> tuple[str, int, str, int, int, str, str]:
     return (
-        entry.path, int(entry.is_folder), entry.etag, entry.size, entry.modified, entry.fileid, entry.checksum,
-    )  # fmt: skip
+        entry.path,
+        int(entry.is_folder),
+        entry.etag,
+        entry.size,
+        entry.modified,
+        entry.fileid,
+        entry.checksum,
+    )

@@ -24,7 +24,9 @@ class ErasedNames:
     compacted: bool = True
 
 
-def erase_names(state: Path, holds: Callable[[str], bool], is_here: Callable[[str], bool]) -> ErasedNames:
+def erase_names(
+    state: Path, holds: Callable[[str], bool], is_here: Callable[[str], bool]
+) -> ErasedNames:
     """Delete the rows of paths that hold a text and lead to no file here or on the server.
 
     A name that the server still has is needed to delete the file there. Raises DatabaseError, DatabaseDamaged.
@@ -37,13 +39,18 @@ def erase_names(state: Path, holds: Callable[[str], bool], is_here: Callable[[st
         with book.writing():
             distant = {path for path in book.entries() if holds(path)}
             for table in (*_CACHES, *_AGREED):
-                rows = connection.execute(f"SELECT DISTINCT path FROM {table}").fetchall()
+                rows = connection.execute(
+                    f"SELECT DISTINCT path FROM {table}"
+                ).fetchall()
                 for path in (str(path) for (path,) in rows if holds(str(path))):
                     if is_here(path) or (table in _AGREED and path in distant):
                         continue
                     connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))
                     count += 1
-            count += _erase_facts(book, lambda path: holds(path) and not is_here(path) and path not in distant)
+            count += _erase_facts(
+                book,
+                lambda path: holds(path) and not is_here(path) and path not in distant,
+            )
         return ErasedNames(count, len(distant), compact(connection))
     finally:
         book.close()
@@ -53,7 +60,9 @@ def _erase_facts(book: SyncState, is_erased: Callable[[str], bool]) -> int:
     """Delete the facts about single paths, and the paths within facts about several; how many were deleted."""
     count = 0
     for name in [name for (name,) in book.connection.execute("SELECT name FROM info")]:
-        if is_erased(name.partition(" ")[2]):  # facts about one path are called by a word and the path
+        if is_erased(
+            name.partition(" ")[2]
+        ):  # facts about one path are called by a word and the path
             book.unsay(name)
             count += 1
     if is_erased(str(book.said(etag_audit.NEXT) or "")):

@@ -46,7 +46,11 @@ def read_standing(state: Path) -> SyncStatus:
     """As last written; the empty one when there is none."""
     try:
         said = json.loads((state / FILE).read_text(encoding="utf-8"))
-        known = {field.name: said[field.name] for field in fields(SyncStatus) if field.name in said}
+        known = {
+            field.name: said[field.name]
+            for field in fields(SyncStatus)
+            if field.name in said
+        }
         for name in ("errors", "held"):
             known[name] = tuple(Remark(**one) for one in known.get(name, ()))
         return SyncStatus(**known)
@@ -67,14 +71,19 @@ def change_standing(folder: Path, **changes: Any) -> None:
 def mark_of(url: str, user: str, password: str) -> str:
     """The same for the same account and password."""
     salt = hashlib.sha256(f"vault-memory\0{url}\0{user}".encode()).digest()
-    return hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1, dklen=16).hex()
+    return hashlib.scrypt(
+        password.encode(), salt=salt, n=2**14, r=8, p=1, dklen=16
+    ).hex()
 
 
 def as_status(standing: SyncStatus, server: str, *, running: bool) -> Mapping[str, Any]:
     """`sync` in `status`."""
     state, reason = standing.state, standing.reason
     if not running and state != "stopped":
-        state, reason = "off", "no daemon: `vault-memory run` or `vault-memory sync` syncs"
+        state, reason = (
+            "off",
+            "no daemon: `vault-memory run` or `vault-memory sync` syncs",
+        )
     return {
         "state": state,
         "reason": reason,

@@ -92,7 +92,8 @@ class Tree:
     def surely_gone(self, path: str) -> bool:
         """Whether its absence was seen twice, or something else stands in its place."""
         return any(
-            step in self.confirmed or (step != path and isinstance(self.nodes.get(step), File))
+            step in self.confirmed
+            or (step != path and isinstance(self.nodes.get(step), File))
             for step in (path, *ancestors(path))
         )
 

@@ -27,7 +27,9 @@ def read_event(body: bytes) -> Said | Reacted | None:
             return _said(event)
         if kind == "Like":
             room, number = _place(event)
-            return Reacted(room, number, _actor(event["actor"]), _text(event["content"]))
+            return Reacted(
+                room, number, _actor(event["actor"]), _text(event["content"])
+            )
         if not isinstance(kind, str):
             _garbled()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -61,8 +63,12 @@ def rendered(message: str, parameters: Mapping[str, Any]) -> str:
     """The message as people see it: names for what is mentioned, and of files that come with it."""
 
     def shown(found: re.Match[str]) -> str:
-        name = _name(parameters.get(found[1])) if isinstance(parameters, Mapping) else ""
-        return f"@{name}" if name and found[1].startswith("mention-") else name or found[0]
+        name = (
+            _name(parameters.get(found[1])) if isinstance(parameters, Mapping) else ""
+        )
+        return (
+            f"@{name}" if name and found[1].startswith("mention-") else name or found[0]
+        )
 
     text = _PLACE.sub(shown, message)
     named = set(_PLACE.findall(message))

@@ -87,7 +87,9 @@ class Talk:
                     hint="it has to be one that a folder can have",
                 )
 
-    def record(self, said: Said, now: datetime | None = None) -> Literal["recorded", "known"]:
+    def record(
+        self, said: Said, now: datetime | None = None
+    ) -> Literal["recorded", "known"]:
         """Add it to the transcript of its channel, where search finds it; on the disk when this returns.
 
         Raises UsageError for a room that no channel can be named after, TurnNotRecorded, VaultUnreachable.
@@ -99,7 +101,9 @@ class Talk:
             memory.folder.check_identity(memory.indexing.marker.vault)
             seen = self._seen()
             known = seen.get(said.room, [])
-            if said.number in known or (len(known) >= REMEMBERED and said.number < known[0]):
+            if said.number in known or (
+                len(known) >= REMEMBERED and said.number < known[0]
+            ):
                 return "known"
             for added in memory.transcripts.add([turn], once=True):
                 memory._took(added, at)
@@ -110,9 +114,14 @@ class Talk:
         """Take back what a message said, when that is what the reaction means and who reacted may; whether it was."""
         if not self._sign or reacted.emoji.replace(_VARIANT, "").strip() != self._sign:
             return False
-        turn_id, scope = _turn_id(reacted.room, reacted.number), f"channel:{self._channel(reacted.room)}"
+        turn_id, scope = (
+            _turn_id(reacted.room, reacted.number),
+            f"channel:{self._channel(reacted.room)}",
+        )
         memory = self._memory
-        turn = next((one for one in memory.transcripts.of(scope) if one.id == turn_id), None)
+        turn = next(
+            (one for one in memory.transcripts.of(scope) if one.id == turn_id), None
+        )
         if turn is None or not self._may(reacted.actor, turn):
             return False
         from vault_memory.forgetting.retract_turn import TurnRetraction
@@ -125,7 +134,10 @@ class Talk:
             memory.indexing.refresh()
             sweep(memory.indexing.index())
         if found.remaining:
-            logger.warning("what a message said is not gone everywhere: %s", ", ".join(found.remaining))
+            logger.warning(
+                "what a message said is not gone everywhere: %s",
+                ", ".join(found.remaining),
+            )
         return not found.remaining
 
     def _turn(self, said: Said, at: datetime) -> "Turn":
@@ -137,9 +149,16 @@ class Talk:
         role = "tool" if said.actor.kind == BOTS else "user"
         origin = "owner" if user else "tool" if said.actor.kind == BOTS else "person"
         turn = Turn(
-            _turn_id(said.room, said.number), at.isoformat(), said.room, role, user, self._channel(said.room), text,
-            origin, "talk",
-        )  # fmt: skip
+            _turn_id(said.room, said.number),
+            at.isoformat(),
+            said.room,
+            role,
+            user,
+            self._channel(said.room),
+            text,
+            origin,
+            "talk",
+        )
         self._memory.transcripts.path_of(turn)
         return turn
 
@@ -157,7 +176,9 @@ class Talk:
         """Whoever said it, and whom the configuration names; nobody is somebody because of the name they show."""
         if actor.kind != ACCOUNTS:
             return False
-        return actor.id in self._may_forget or (turn.user != "" and turn.user == self._user(actor))
+        return actor.id in self._may_forget or (
+            turn.user != "" and turn.user == self._user(actor)
+        )
 
     def _fits(self, *, user: str = "", channel: str = "") -> bool:
         from vault_memory.edits.people import refuse_twin
@@ -165,7 +186,13 @@ class Talk:
 
         try:
             day = datetime.now(UTC).date()
-            transcript_path(self._memory.layout, user=user, channel=channel, day=day, workspace=False)
+            transcript_path(
+                self._memory.layout,
+                user=user,
+                channel=channel,
+                day=day,
+                workspace=False,
+            )
             refuse_twin(user, self._memory.root, self._memory.layout)
         except UsageError:
             return False
@@ -185,7 +212,9 @@ class Talk:
         """By room, the numbers of its last messages in their order."""
         try:
             said = json.loads(self._file.read_text(encoding="ascii"))
-            return {str(room): sorted(map(int, numbers)) for room, numbers in said.items()}
+            return {
+                str(room): sorted(map(int, numbers)) for room, numbers in said.items()
+            }
         except (OSError, ValueError, TypeError, AttributeError):
             return {}
 
@@ -196,10 +225,19 @@ class Talk:
 
 
 def _private(path: Path, text: str) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as stream:
+    with open(
+        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600),
+        "w",
+        encoding="ascii",
+    ) as stream:
         stream.write(text)
 
 
 def _turn_id(room: str, number: int) -> str:
     """The same for the same message, whenever it comes."""
-    return "talk-" + hashlib.sha256(f"{room}\0{number}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return (
+        "talk-"
+        + hashlib.sha256(
+            f"{room}\0{number}".encode("utf-8", "surrogatepass")
+        ).hexdigest()[:24]
+    )

@@ -18,7 +18,12 @@ class TransferCalls(NoteEditCalls):
     """What VaultMemory is made of besides."""
 
     def forget(
-        self, text: str, *, scopes: Sequence[str] | None = None, now: datetime | None = None, dry_run: bool = False
+        self,
+        text: str,
+        *,
+        scopes: Sequence[str] | None = None,
+        now: datetime | None = None,
+        dry_run: bool = False,
     ) -> "Forgotten":
         """Take `text` out of all that is kept, and look whether it is gone; `scopes` None means all of the vault.
 
@@ -27,7 +32,13 @@ class TransferCalls(NoteEditCalls):
         from vault_memory.forgetting.calls import forget
 
         with self._there(), self._lock:
-            return forget(cast("ConversationCalls", self), text, scopes=scopes, now=now, dry_run=dry_run)
+            return forget(
+                cast("ConversationCalls", self),
+                text,
+                scopes=scopes,
+                now=now,
+                dry_run=dry_run,
+            )
 
     def import_from(
         self,
@@ -43,9 +54,17 @@ class TransferCalls(NoteEditCalls):
         from vault_memory.transfer.importer import import_from
 
         with self._there():
-            return import_from(cast("ConversationCalls", self), Path(source), scopes=scopes, now=now, dry_run=dry_run)
+            return import_from(
+                cast("ConversationCalls", self),
+                Path(source),
+                scopes=scopes,
+                now=now,
+                dry_run=dry_run,
+            )
 
-    def export(self, target: str | Path, *, scopes: Sequence[str] | None = None) -> "Exported":
+    def export(
+        self, target: str | Path, *, scopes: Sequence[str] | None = None
+    ) -> "Exported":
         """Write all notes, transcripts and records as they are, and one dump of them in JSON Lines, into a new folder;
         into a file that ends in `.jsonl` the dump alone. `scopes` None means all of the vault. Raises UsageError.
         """

@@ -29,14 +29,19 @@ class TargetInUse(UsageError):
     """Something is there already, and an export overwrites nothing."""
 
     def __init__(self, target: Path) -> None:
-        super().__init__(f"there is something at `{target}` already", hint="name a folder or a file that is not there")
+        super().__init__(
+            f"there is something at `{target}` already",
+            hint="name a folder or a file that is not there",
+        )
 
 
 class TargetInVault(UsageError):
     """An export in the vault would be read as memory."""
 
     def __init__(self, target: Path) -> None:
-        super().__init__(f"`{target}` lies in the vault itself", hint="name a place outside of it")
+        super().__init__(
+            f"`{target}` lies in the vault itself", hint="name a place outside of it"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +66,37 @@ class Exported:
     skipped: tuple[Skipped, ...] = field(default=())
 
 
-def export(memory: "ConversationCalls", target: Path, *, scopes: Collection[str] | None) -> Exported:
+def export(
+    memory: "ConversationCalls", target: Path, *, scopes: Collection[str] | None
+) -> Exported:
     """Write the files of these scopes and the dump into a folder, or only the dump into a file that ends in `.jsonl`.
 
     Raises UsageError when something is there already.
     """
     if isinstance(scopes, str):
-        raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint="None means all of the vault")
+        raise UsageError(
+            f"`scopes` is a list of scopes, not {scopes!r}",
+            hint="None means all of the vault",
+        )
     target = Path(os.path.abspath(target))
     _check(memory, target)
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         alone = target.suffix == ".jsonl"
-        work = _Work(memory, None if scopes is None else frozenset(scopes), None if alone else beside / FILES)
+        work = _Work(
+            memory,
+            None if scopes is None else frozenset(scopes),
+            None if alone else beside / FILES,
+        )
         with open(beside / DUMP, "wb") as dump:
             for record in work.records():
-                dump.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+                dump.write(
+                    json.dumps(record, ensure_ascii=False).encode(
+                        "utf-8", "backslashreplace"
+                    )
+                    + b"\n"
+                )
                 work.lines += 1
         _check(memory, target)
         os.replace(beside / DUMP if alone else beside, target)
@@ -100,7 +119,12 @@ def _check(memory: "ConversationCalls", target: Path) -> None:
 class _Work:
     """One export: every file is read once."""
 
-    def __init__(self, memory: "ConversationCalls", scopes: frozenset[str] | None, copies: Path | None) -> None:
+    def __init__(
+        self,
+        memory: "ConversationCalls",
+        scopes: frozenset[str] | None,
+        copies: Path | None,
+    ) -> None:
         self._memory, self._scopes, self._copies = memory, scopes, copies
         self.files = self.bytes = self.lines = 0
         self.skipped: list[Skipped] = []
@@ -111,10 +135,17 @@ class _Work:
         """The lines of the dump, in the order of the paths. On the way every file is copied."""
         with self._memory.folder.held():
             listing = self._memory.folder.listing(suffixes=(".md", ".jsonl"))
-            unknown = (Skipped(path, reason) for path, reason in sorted(listing.unknown.items()))
-            self.skipped += [one for one in unknown if self._scopes is None or self._place(one.path)]
+            unknown = (
+                Skipped(path, reason)
+                for path, reason in sorted(listing.unknown.items())
+            )
+            self.skipped += [
+                one for one in unknown if self._scopes is None or self._place(one.path)
+            ]
             if listing.truncated:
-                self.skipped.append(Skipped("", f"there are more than {len(listing.entries):,} files"))
+                self.skipped.append(
+                    Skipped("", f"there are more than {len(listing.entries):,} files")
+                )
             for path in sorted(listing.entries):
                 place = self._place(path)
                 raw = self._taken(path) if place else None
@@ -124,7 +155,11 @@ class _Work:
 
     def _place(self, path: str) -> "Place | None":
         place = self._memory.layout.place(path)
-        return place if place and (self._scopes is None or place.scope in self._scopes) else None
+        return (
+            place
+            if place and (self._scopes is None or place.scope in self._scopes)
+            else None
+        )
 
     def _taken(self, path: str) -> bytes | None:
         largest = LARGEST_LOG if path.endswith(".jsonl") else LARGEST_STORED
@@ -142,10 +177,21 @@ class _Work:
         return raw
 
     def _proposals(self) -> Iterator[dict[str, Any]]:
-        for one in sorted(self._memory.curator.inbox.proposals(), key=lambda one: (one.note, one.id)):
+        for one in sorted(
+            self._memory.curator.inbox.proposals(), key=lambda one: (one.note, one.id)
+        ):
             if place := self._place(one.note):
-                said = one.as_json() | {"date": one.ts[:10] or None, "ts": one.ts, "text": str(one.op.get("line", ""))}
-                yield {"type": "proposal", "path": one.note, "scope": place.scope, "kind": place.kind} | said
+                said = one.as_json() | {
+                    "date": one.ts[:10] or None,
+                    "ts": one.ts,
+                    "text": str(one.op.get("line", "")),
+                }
+                yield {
+                    "type": "proposal",
+                    "path": one.note,
+                    "scope": place.scope,
+                    "kind": place.kind,
+                } | said
 
 
 def _told(path: str, place: "Place", raw: bytes) -> Iterator[dict[str, Any]]:
@@ -158,11 +204,20 @@ def _told(path: str, place: "Place", raw: bytes) -> Iterator[dict[str, Any]]:
     else:
         day = place.date.isoformat() if place.date else None
         text = raw.decode("utf-8", "replace")
-        yield {"type": "note", **where, "date": day, "name": place.name, "bytes": len(raw), "text": text}
+        yield {
+            "type": "note",
+            **where,
+            "date": day,
+            "name": place.name,
+            "bytes": len(raw),
+            "text": text,
+        }
         yield from _parts(where, day, place.kind, raw)
 
 
-def _parts(where: dict[str, str], day: str | None, kind: str, raw: bytes) -> Iterator[dict[str, Any]]:
+def _parts(
+    where: dict[str, str], day: str | None, kind: str, raw: bytes
+) -> Iterator[dict[str, Any]]:
     """The items of a note, or the facts of a page of facts."""
     from vault_memory.markdown.document import parse
     from vault_memory.markdown.note_items import item_id, section_items
@@ -172,19 +227,40 @@ def _parts(where: dict[str, str], day: str | None, kind: str, raw: bytes) -> Ite
     above = len(doc.preamble)
     for at, section in enumerate(doc.sections):
         above += len(section.heading)
-        facts = {fact.text: fact for fact in section_facts(section, where["scope"])} if kind == "facts" else {}
+        facts = (
+            {fact.text: fact for fact in section_facts(section, where["scope"])}
+            if kind == "facts"
+            else {}
+        )
         for item in section_items(doc, at):
-            said = {**where, "line": _line(raw, above + item.start), "heading": item.heading, "date": day}
+            said = {
+                **where,
+                "line": _line(raw, above + item.start),
+                "heading": item.heading,
+                "date": day,
+            }
             if fact := facts.get(item.text):
                 yield {"type": "fact", **said, "text": item.text} | _fact(fact)
             else:
-                yield {"type": "item", "id": item_id(where["scope"], kind, item.text), **said, "text": item.text}
+                yield {
+                    "type": "item",
+                    "id": item_id(where["scope"], kind, item.text),
+                    **said,
+                    "text": item.text,
+                }
         above += len(section.body)
 
 
 def _fact(fact: Any) -> dict[str, Any]:
-    said = {name: value for name, value in asdict(fact).items() if name not in ("scope", "text")}
-    days = {name: said[name] and said[name].isoformat() for name in ("valid_from", "valid_until")}
+    said = {
+        name: value
+        for name, value in asdict(fact).items()
+        if name not in ("scope", "text")
+    }
+    days = {
+        name: said[name] and said[name].isoformat()
+        for name in ("valid_from", "valid_until")
+    }
     return said | days | {"date": days["valid_from"]}
 
 
@@ -193,7 +269,12 @@ def _turns(where: dict[str, str], raw: bytes) -> Iterator[dict[str, Any]]:
 
     for number, line in enumerate(raw.split(b"\n"), 1):
         if turn := read_turn(line):
-            yield {"type": "turn", **where, "line": number, "date": turn.at.date().isoformat()} | turn.as_json()
+            yield {
+                "type": "turn",
+                **where,
+                "line": number,
+                "date": turn.at.date().isoformat(),
+            } | turn.as_json()
 
 
 def _records(where: dict[str, str], raw: bytes) -> Iterator[dict[str, Any]]:
@@ -202,7 +283,13 @@ def _records(where: dict[str, str], raw: bytes) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(raw.split(b"\n"), 1):
         if record := read_line(line):
             said = record.as_json()
-            yield {"type": "audit", **where, "line": number, "date": record.ts[:10], "text": record.why} | said
+            yield {
+                "type": "audit",
+                **where,
+                "line": number,
+                "date": record.ts[:10],
+                "text": record.why,
+            } | said
 
 
 def _line(raw: bytes, at: int) -> int:

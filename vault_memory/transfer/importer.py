@@ -31,7 +31,10 @@ class NoSource(UsageError):
     """What is to be imported is not there, or nothing that can be read."""
 
     def __init__(self, source: Path) -> None:
-        super().__init__(f"there is no file or folder `{source}`", hint="name a database of Istota, or a workspace")
+        super().__init__(
+            f"there is no file or folder `{source}`",
+            hint="name a database of Istota, or a workspace",
+        )
 
 
 @dataclass(slots=True)
@@ -56,28 +59,47 @@ class Imported:
 
 
 def import_from(
-    memory: "ConversationCalls", source: Path, *, scopes: Collection[str] | None, now: datetime | None, dry_run: bool
+    memory: "ConversationCalls",
+    source: Path,
+    *,
+    scopes: Collection[str] | None,
+    now: datetime | None,
+    dry_run: bool,
 ) -> Imported:
     """Take in a workspace, or the facts and chunks of a database. Raises NoSource, NoWorkspace, ForeignDatabase."""
     if isinstance(scopes, str):
-        raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}", hint="None means all of the source")
+        raise UsageError(
+            f"`scopes` is a list of scopes, not {scopes!r}",
+            hint="None means all of the source",
+        )
     from vault_memory.transfer.persona import move_compactions, own_persona
 
     if persona := own_persona(memory, source):
-        return move_compactions(memory, persona, scopes=scopes, now=moment(now), dry_run=dry_run)
+        return move_compactions(
+            memory, persona, scopes=scopes, now=moment(now), dry_run=dry_run
+        )
     if source.is_dir():
         from vault_memory.transfer.workspace import import_workspace
 
-        return import_workspace(memory, source, scopes=scopes, now=moment(now), dry_run=dry_run)
+        return import_workspace(
+            memory, source, scopes=scopes, now=moment(now), dry_run=dry_run
+        )
     if source.name == "CLAUDE.md" and source.is_file():
         from vault_memory.transfer.workspace import import_persona
 
-        return import_persona(memory, source, scopes=scopes, now=moment(now), dry_run=dry_run)
+        return import_persona(
+            memory, source, scopes=scopes, now=moment(now), dry_run=dry_run
+        )
     if not source.is_file():
         raise NoSource(source)
     work = _Work(memory, source.name, moment(now), dry_run)
     known = read_istota(source)
-    owners = sorted({*(fact.scope for fact in known.facts), *(piece.scope for piece in known.pieces)})
+    owners = sorted(
+        {
+            *(fact.scope for fact in known.facts),
+            *(piece.scope for piece in known.pieces),
+        }
+    )
     for scope in owners:
         if scopes is None or scope in scopes:
             work.take(scope, known)
@@ -87,7 +109,9 @@ def import_from(
 class _Work:
     """One import."""
 
-    def __init__(self, memory: "ConversationCalls", name: str, now: datetime, dry_run: bool) -> None:
+    def __init__(
+        self, memory: "ConversationCalls", name: str, now: datetime, dry_run: bool
+    ) -> None:
         self._memory, self._now, self._dry_run = memory, now, dry_run
         self._why = WHY.format(name=name)
         self.done = Imported()
@@ -161,7 +185,11 @@ class _Work:
             words = done.remark.split()
             took += words[:1] == [ABOUT] and words[-1] != "duplicate"
         self.done.facts += took
-        self.done.known += 0 if edit.pending else len(wishes) - took - len(edit.rejected) - len(edit.proposed)
+        self.done.known += (
+            0
+            if edit.pending
+            else len(wishes) - took - len(edit.rejected) - len(edit.proposed)
+        )
 
     def _there(self, page: str) -> "SectionedDoc | None":
         from vault_memory.markdown.document import parse
@@ -178,20 +206,34 @@ class _Work:
         from vault_memory.markdown.items import normalised
         from vault_memory.markdown.note_items import folded, items_of
 
-        raws = {path: found.raw for path in (note, places.profile) if (found := self._memory.curator.there(path))}
-        text = "\n".join(folded(raw.decode("utf-8", "replace")) for raw in raws.values())
-        said = {normalised(item.text) for raw in raws.values() for item in items_of(parse(raw))}
+        raws = {
+            path: found.raw
+            for path in (note, places.profile)
+            if (found := self._memory.curator.there(path))
+        }
+        text = "\n".join(
+            folded(raw.decode("utf-8", "replace")) for raw in raws.values()
+        )
+        said = {
+            normalised(item.text)
+            for raw in raws.values()
+            for item in items_of(parse(raw))
+        }
         lines = []
         for piece in pieces:
             line = f"{piece.text} ({piece.marks})" if piece.marks else piece.text
             key = normalised(line)
-            if key in said or (len(piece.text) >= LONG_ENOUGH and folded(piece.text) in text):
+            if key in said or (
+                len(piece.text) >= LONG_ENOUGH and folded(piece.text) in text
+            ):
                 self.done.known += 1
                 continue
             said.add(key)
             lines.append(line)
         if lines:
-            edit = self._run(note, ops=tuple(ops_for(parse(raws.get(note, b"")), HEADING, lines)))
+            edit = self._run(
+                note, ops=tuple(ops_for(parse(raws.get(note, b"")), HEADING, lines))
+            )
             self.done.items += sum(done.outcome == "applied" for done in edit.applied)
             self.done.known += sum(done.outcome != "applied" for done in edit.applied)
 
@@ -201,13 +243,24 @@ class _Work:
         edit = curator.run(run, self._now, dry_run=self._dry_run, idle=False)
         if any(done.outcome == "applied" for done in edit.applied):
             self.done.notes.append(note)
-        self.done.skipped += [Skipped(note, refused.reason) for refused in edit.rejected]
-        self.done.skipped += [Skipped(note, f"waits for your decision: {one.id}") for one in edit.proposed]
-        self.done.skipped += [Skipped(note, f"waits until the note is free: {one.reason}") for one in edit.pending[:1]]
+        self.done.skipped += [
+            Skipped(note, refused.reason) for refused in edit.rejected
+        ]
+        self.done.skipped += [
+            Skipped(note, f"waits for your decision: {one.id}") for one in edit.proposed
+        ]
+        self.done.skipped += [
+            Skipped(note, f"waits until the note is free: {one.reason}")
+            for one in edit.pending[:1]
+        ]
         return edit
 
 
 def _note_of(places: "Places", piece: Piece) -> str:
     if piece.day:
         return places.note_of(piece.day)
-    return places.profile if places.scope.startswith("channel:") else places.notes + UNDATED
+    return (
+        places.profile
+        if places.scope.startswith("channel:")
+        else places.notes + UNDATED
+    )

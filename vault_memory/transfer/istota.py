@@ -8,7 +8,13 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from vault_memory.database.read_only import ForeignDatabase, columns, open_foreign, rows, tables
+from vault_memory.database.read_only import (
+    ForeignDatabase,
+    columns,
+    open_foreign,
+    rows,
+    tables,
+)
 from vault_memory.markdown.editable_region import item_marker
 from vault_memory.rules.facts.fact import TEMPORARY, Fact, snake_case
 
@@ -51,16 +57,25 @@ def read_istota(path: Path) -> Known:
     """Raises ForeignDatabase, which says what was found and what was expected."""
     with closing(open_foreign(path)) as connection:
         found = tables(connection)
-        known = [name for name in EXPECTED if name in found and set(EXPECTED[name]) <= set(columns(connection, name))]
+        known = [
+            name
+            for name in EXPECTED
+            if name in found and set(EXPECTED[name]) <= set(columns(connection, name))
+        ]
         if not known:
             raise _unknown(path, found)
-        told, chunks = (sorted(rows(connection, name), key=_id) if name in known else [] for name in EXPECTED)
+        told, chunks = (
+            sorted(rows(connection, name), key=_id) if name in known else []
+            for name in EXPECTED
+        )
     facts = sorted((_fact(row) for row in told), key=_age)
     return Known(tuple(facts), tuple(piece for row in chunks for piece in _pieces(row)))
 
 
 def _unknown(path: Path, found: list[str]) -> ForeignDatabase:
-    expected = " or ".join(f"{name} ({', '.join(needed)})" for name, needed in EXPECTED.items())
+    expected = " or ".join(
+        f"{name} ({', '.join(needed)})" for name, needed in EXPECTED.items()
+    )
     return ForeignDatabase(
         f"`{path}` is no database of Istota: it has {', '.join(found) or 'no table at all'}; expected was {expected}",
         hint="nothing was written",
@@ -84,11 +99,17 @@ def _fact(row: Mapping[str, Any]) -> Fact:
     predicate = snake_case(_text(row, "predicate"))
     sure = row.get("confidence")
     return Fact(
-        "", _text(row, "subject"), predicate, _text(row, "object"), _day(row, "valid_from"), _day(row, "valid_until"),
+        "",
+        _text(row, "subject"),
+        predicate,
+        _text(row, "object"),
+        _day(row, "valid_from"),
+        _day(row, "valid_until"),
         bool(row.get("temporary")) or predicate in TEMPORARY,
         min(1.0, max(0.0, float(sure))) if isinstance(sure, int | float) else 1.0,
-        _word(row, "source_task_id"), scope=_scope(row),
-    )  # fmt: skip
+        _word(row, "source_task_id"),
+        scope=_scope(row),
+    )
 
 
 def _age(fact: Fact) -> date:
@@ -103,10 +124,17 @@ def _pieces(row: Mapping[str, Any]) -> Iterator[Piece]:
     day = _as_day(named[0]) if named else None
     if day is None and source in AGING:
         day = _day(row, "created_at")
-    marks = [f"ref:{_word(row, 'source_id')}" if source == SAID and _word(row, "source_id") else ""]
+    marks = [
+        f"ref:{_word(row, 'source_id')}"
+        if source == SAID and _word(row, "source_id")
+        else ""
+    ]
     marks += [f"topic:{_word(row, 'topic')}" if _word(row, "topic") else ""]
     until = _day(row, "valid_until")
-    marks += [f"until:{until}" if until else "", "origin:talk" if source == SAID else ""]
+    marks += [
+        f"until:{until}" if until else "",
+        "origin:talk" if source == SAID else "",
+    ]
     whole = Piece(scope, "", day, ", ".join(mark for mark in marks if mark))
     for text in _paragraphs(_text(row, "content")):
         yield from (replace(whole, text=part) for part in _short(text))
@@ -136,7 +164,13 @@ def _short(text: str) -> Iterator[str]:
 
 def _text(row: Mapping[str, Any], name: str) -> str:
     value = row.get(name)
-    return "" if value is None else value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return (
+        ""
+        if value is None
+        else value.decode("utf-8", "replace")
+        if isinstance(value, bytes)
+        else str(value)
+    )
 
 
 def _word(row: Mapping[str, Any], name: str) -> str:

@@ -27,11 +27,20 @@ def own_persona(memory: "ConversationCalls", source: Path) -> str:
     except (ValueError, OSError):
         return ""
     place = memory.layout.place(path)
-    return path if place is not None and place.kind == "persona" and named.is_file() else ""
+    return (
+        path
+        if place is not None and place.kind == "persona" and named.is_file()
+        else ""
+    )
 
 
 def move_compactions(
-    memory: "ConversationCalls", persona: str, *, scopes: Collection[str] | None, now: datetime, dry_run: bool
+    memory: "ConversationCalls",
+    persona: str,
+    *,
+    scopes: Collection[str] | None,
+    now: datetime,
+    dry_run: bool,
 ) -> Imported:
     """Move the sections: first they stand in both notes, then in one. Begun again, it goes on where it was."""
     from vault_memory.edits.plans.move_sections import moves_of, stands_in
@@ -42,15 +51,25 @@ def move_compactions(
     if not dry_run:
         memory.curator.tend(now)  # what a crash left without its record gets it
     place, note = memory.layout.place(persona), memory.curator.there(persona)
-    if place is None or note is None or (scopes is not None and place.scope not in scopes):
+    if (
+        place is None
+        or note is None
+        or (scopes is not None and place.scope not in scopes)
+    ):
         return done
-    target = places_of(place.scope, list(memory.folder.listing().entries), memory.layout).profile
+    target = places_of(
+        place.scope, list(memory.folder.listing().entries), memory.layout
+    ).profile
     sections = [one for one in parse(note.raw).sections if COMPACTION.match(one.name)]
     moves = moves_of(sections, persona, target)
     if moves and not _run(memory, done, target, moves, now, dry_run=dry_run).pending:
         if not dry_run:
             there = memory.curator.there(target)
-            moves = tuple(move for move in moves if there is not None and stands_in(there.raw, move))
+            moves = tuple(
+                move
+                for move in moves
+                if there is not None and stands_in(there.raw, move)
+            )
         if moves:
             left = _run(memory, done, persona, moves, now, dry_run=dry_run)
             done.moved = sum(one.outcome == "applied" for one in left.applied)
@@ -58,11 +77,18 @@ def move_compactions(
 
 
 def _run(
-    memory: "ConversationCalls", done: Imported, note: str, moves: tuple[tuple[str, str, str], ...], now: datetime, *,
+    memory: "ConversationCalls",
+    done: Imported,
+    note: str,
+    moves: tuple[tuple[str, str, str], ...],
+    now: datetime,
+    *,
     dry_run: bool,
-) -> "Edit":  # fmt: skip
+) -> "Edit":
     target = moves[0][2]
-    run = memory.curator.new_run(note, "cli", now, moves=moves, why=WHY.format(target=target))
+    run = memory.curator.new_run(
+        note, "cli", now, moves=moves, why=WHY.format(target=target)
+    )
     edit = memory.curator.run(run, now, dry_run=dry_run)
     if edit.changed:
         done.notes.append(note)
@@ -70,5 +96,8 @@ def _run(
     if note == target:
         done.known = sum(one.outcome == "noop_dup" for one in edit.applied)
     done.skipped += [Skipped(note, refused.reason) for refused in edit.rejected]
-    done.skipped += [Skipped(note, f"waits until the note is free: {one.reason}") for one in edit.pending[:1]]
+    done.skipped += [
+        Skipped(note, f"waits until the note is free: {one.reason}")
+        for one in edit.pending[:1]
+    ]
     return edit

@@ -20,7 +20,18 @@ if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
 
 TAKEN = frozenset(
-    {"user", "channel", "memory", "note", "dated", "facts", "rules", "reflection", "persona", "transcript"}
+    {
+        "user",
+        "channel",
+        "memory",
+        "note",
+        "dated",
+        "facts",
+        "rules",
+        "reflection",
+        "persona",
+        "transcript",
+    }
 )
 """Kinds of files; what was decided and changed elsewhere stays there"""
 FOLDERS = ("memory", "memories", "groups", "transcripts")
@@ -30,7 +41,14 @@ RENAMED = {
     "memory.md": "MEMORY.md",
 }
 """Where Hermes has them, and another spelling"""
-MARKS = ("MEMORY.md", "USER.md", "SOUL.md", "memory.md", "memories/MEMORY.md", "memories/USER.md")
+MARKS = (
+    "MEMORY.md",
+    "USER.md",
+    "SOUL.md",
+    "memory.md",
+    "memories/MEMORY.md",
+    "memories/USER.md",
+)
 """One of these, or a folder `memory`, is in every workspace"""
 PERSONA = "SOUL.md"
 MOST_COPIES = 100
@@ -41,18 +59,27 @@ class NoWorkspace(UsageError):
 
     def __init__(self, source: Path, why: str) -> None:
         super().__init__(
-            f"`{source}` {why}", hint="name the folder that has MEMORY.md, USER.md, SOUL.md, or the folder `memory`"
+            f"`{source}` {why}",
+            hint="name the folder that has MEMORY.md, USER.md, SOUL.md, or the folder `memory`",
         )
 
 
 def import_workspace(
-    memory: "ConversationCalls", source: Path, *, scopes: Collection[str] | None, now: datetime, dry_run: bool
+    memory: "ConversationCalls",
+    source: Path,
+    *,
+    scopes: Collection[str] | None,
+    now: datetime,
+    dry_run: bool,
 ) -> Imported:
     """Copy the files of a workspace. Raises NoWorkspace, VaultUnreachable."""
     real, root = source.resolve(), Path(memory.root).resolve()
     if real == root or root in real.parents or real in root.parents:
         raise NoWorkspace(source, "and the vault lie in one another")
-    if not any((source / name).is_file() for name in MARKS) and not (source / "memory").is_dir():
+    if (
+        not any((source / name).is_file() for name in MARKS)
+        and not (source / "memory").is_dir()
+    ):
         raise NoWorkspace(source, "is no workspace of OpenClaw or Hermes")
     done = Imported()
     folder = Folder(source)
@@ -64,21 +91,40 @@ def import_workspace(
         elif scopes is None or place.scope in scopes:
             try:
                 largest = LARGEST_LOG if path.endswith(".jsonl") else LARGEST_STORED
-                _take(memory, done, to, folder.read(path, max_bytes=largest).raw, now, dry_run=dry_run)
+                _take(
+                    memory,
+                    done,
+                    to,
+                    folder.read(path, max_bytes=largest).raw,
+                    now,
+                    dry_run=dry_run,
+                )
             except VaultError as error:
                 done.skipped.append(Skipped(path, error.message))
     return done
 
 
 def import_persona(
-    memory: "ConversationCalls", source: Path, *, scopes: Collection[str] | None, now: datetime, dry_run: bool
+    memory: "ConversationCalls",
+    source: Path,
+    *,
+    scopes: Collection[str] | None,
+    now: datetime,
+    dry_run: bool,
 ) -> Imported:
     """Copy the instructions that an older bot had to SOUL.md."""
     done = Imported()
     place = memory.layout.place(PERSONA)
     if place and (scopes is None or place.scope in scopes):
         try:
-            _take(memory, done, PERSONA, Folder(source.parent).read(source.name).raw, now, dry_run=dry_run)
+            _take(
+                memory,
+                done,
+                PERSONA,
+                Folder(source.parent).read(source.name).raw,
+                now,
+                dry_run=dry_run,
+            )
         except VaultError as error:
             done.skipped.append(Skipped(source.name, error.message))
     return done
@@ -86,18 +132,34 @@ def import_persona(
 
 def _paths(folder: Folder, done: Imported) -> Iterator[str]:
     """The files that may be memory: at the top, and in the folders that have it."""
-    names = (entry.name for entry in Path(folder.root).iterdir() if entry.suffix == ".md" and entry.is_file())
+    names = (
+        entry.name
+        for entry in Path(folder.root).iterdir()
+        if entry.suffix == ".md" and entry.is_file()
+    )
     yield from names
     for name in FOLDERS:
         listing = folder.listing(name)
-        done.skipped += [Skipped(path, reason) for path, reason in listing.unknown.items()]
+        done.skipped += [
+            Skipped(path, reason) for path, reason in listing.unknown.items()
+        ]
         done.left += listing.copies
         yield from listing.entries
 
 
-def _take(memory: "ConversationCalls", done: Imported, path: str, raw: bytes, now: datetime, *, dry_run: bool) -> None:
+def _take(
+    memory: "ConversationCalls",
+    done: Imported,
+    path: str,
+    raw: bytes,
+    now: datetime,
+    *,
+    dry_run: bool,
+) -> None:
     """One file: as it is, or beside what stands there."""
-    if memory.folder.stat(path) is None and (dry_run or add_file(memory.root, path, raw)):
+    if memory.folder.stat(path) is None and (
+        dry_run or add_file(memory.root, path, raw)
+    ):
         done.notes.append(path)
     elif _is_known(memory, path, raw):
         done.known += 1
@@ -113,20 +175,30 @@ def _is_known(memory: "ConversationCalls", path: str, raw: bytes) -> bool:
     from vault_memory.rules.paths.conflict_names import conflict_copy
 
     there = memory.folder.read(path, max_bytes=LARGEST_LOG).raw
-    if there == raw or (path.endswith(".md") and merge(None, raw, there).result == there):
+    if there == raw or (
+        path.endswith(".md") and merge(None, raw, there).result == there
+    ):
         return True
     above = path.rpartition("/")[0]
     for copy in memory.folder.listing(above).copies:
         found = conflict_copy(copy.rpartition("/")[2])
-        if found and copy.rpartition("/")[0] == above and memory.folder.read(copy).raw == raw:
+        if (
+            found
+            and copy.rpartition("/")[0] == above
+            and memory.folder.read(copy).raw == raw
+        ):
             return True
     return False
 
 
-def _beside(memory: "ConversationCalls", path: str, raw: bytes, now: datetime, *, dry_run: bool) -> str:
+def _beside(
+    memory: "ConversationCalls", path: str, raw: bytes, now: datetime, *, dry_run: bool
+) -> str:
     above, slash, name = path.rpartition("/")
     for number in range(1, MOST_COPIES):
-        copy = above + slash + copy_name(name, f"{now:%Y-%m-%d %H%M%S}", "import", number)
+        copy = (
+            above + slash + copy_name(name, f"{now:%Y-%m-%d %H%M%S}", "import", number)
+        )
         if dry_run or add_file(memory.root, copy, raw):
             return copy
     return ""

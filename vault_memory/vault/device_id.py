@@ -49,8 +49,12 @@ def _kept(file: Path) -> str:
 
 
 def _made(state: Path) -> str:
-    host = re.sub(r"[^a-z0-9]+", "-", os.uname().nodename.lower().split(".")[0])[:_LONGEST_HOST].strip("-")
-    where = "\0".join(("vault-memory", _machine(), str(os.getuid()), os.path.realpath(state)))
+    host = re.sub(r"[^a-z0-9]+", "-", os.uname().nodename.lower().split(".")[0])[
+        :_LONGEST_HOST
+    ].strip("-")
+    where = "\0".join(
+        ("vault-memory", _machine(), str(os.getuid()), os.path.realpath(state))
+    )
     return f"{host or 'device'}-{hashlib.sha256(where.encode('utf-8', 'surrogateescape')).hexdigest()[:6]}"
 
 

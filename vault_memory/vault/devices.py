@@ -35,8 +35,12 @@ class Devices:
 
     def meet(self, devices: Iterable[str]) -> None:
         """These write to this vault: remember those that are news."""
-        fresh = {name for name in devices if is_device(name)} - self.others - {self.device}
+        fresh = (
+            {name for name in devices if is_device(name)} - self.others - {self.device}
+        )
         if fresh:
             self._others = self.others | fresh
             with suppress(OSError):  # they are met again
-                (self._state / OTHERS).write_text("\n".join(sorted(self._others)) + "\n", encoding="ascii")
+                (self._state / OTHERS).write_text(
+                    "\n".join(sorted(self._others)) + "\n", encoding="ascii"
+                )

@@ -15,7 +15,14 @@ from typing import NamedTuple, Protocol
 
 from vault_memory.vault.safe_open import open_beneath
 
-_NR_RENAMEAT2 = {"x86_64": 316, "aarch64": 276, "riscv64": 276, "i686": 353, "armv7l": 382, "ppc64le": 357}
+_NR_RENAMEAT2 = {
+    "x86_64": 316,
+    "aarch64": 276,
+    "riscv64": 276,
+    "i686": 353,
+    "armv7l": 382,
+    "ppc64le": 357,
+}
 _NOREPLACE, _EXCHANGE = 1, 2
 UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTTY})
 """What a file system says that does not know a call."""
@@ -38,9 +45,16 @@ class Found(NamedTuple):
     def of(cls, found: os.stat_result) -> "Found":
         """Taken from what the system says."""
         return cls(
-            found.st_mode, found.st_uid, found.st_gid, found.st_dev, found.st_ino, found.st_nlink, found.st_size,
-            found.st_mtime_ns, found.st_ctime_ns,
-        )  # fmt: skip
+            found.st_mode,
+            found.st_uid,
+            found.st_gid,
+            found.st_dev,
+            found.st_ino,
+            found.st_nlink,
+            found.st_size,
+            found.st_mtime_ns,
+            found.st_ctime_ns,
+        )
 
     @property
     def is_file(self) -> bool:
@@ -153,7 +167,11 @@ class RealFiles:
         os.mkdir(name, dir_fd=folder)
 
     def open(self, folder: int, name: str) -> int:
-        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        return os.open(
+            name,
+            os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+            dir_fd=folder,
+        )
 
     def create(self, folder: int, name: str, *, private: bool) -> int:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -187,7 +205,9 @@ class RealFiles:
         except FileNotFoundError:
             return None
         except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:  # nothing can be there: asked about locks of notes with long names
+            if (
+                error.errno == errno.ENAMETOOLONG
+            ):  # nothing can be there: asked about locks of notes with long names
                 return None
             raise
 
@@ -237,11 +257,19 @@ class RealFiles:
         try:
             # Somebody who opens the file meanwhile is told to us by a signal, and SIGIO would end the process.
             fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
-            fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK if readers_too else fcntl.F_RDLCK)
-            undisturbed = fcntl.fcntl(fd, fcntl.F_GETLEASE) == (fcntl.F_WRLCK if readers_too else fcntl.F_RDLCK)
+            fcntl.fcntl(
+                fd, fcntl.F_SETLEASE, fcntl.F_WRLCK if readers_too else fcntl.F_RDLCK
+            )
+            undisturbed = fcntl.fcntl(fd, fcntl.F_GETLEASE) == (
+                fcntl.F_WRLCK if readers_too else fcntl.F_RDLCK
+            )
             fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
         except OSError as error:
-            return False if error.errno in (errno.EAGAIN, errno.EACCES) and _ours(fd) else None
+            return (
+                False
+                if error.errno in (errno.EAGAIN, errno.EACCES) and _ours(fd)
+                else None
+            )
         return undisturbed
 
     def free_bytes(self, fd: int) -> int:
@@ -258,9 +286,17 @@ def move_between(old_folder: int, old: str, new_folder: int, new: str) -> None:
     try:
         _exchanging.call(old_folder, old, new_folder, new, _NOREPLACE)
     except OSError as error:
-        if error.errno not in UNSUPPORTED or stat.S_ISDIR(os.lstat(old, dir_fd=old_folder).st_mode):
+        if error.errno not in UNSUPPORTED or stat.S_ISDIR(
+            os.lstat(old, dir_fd=old_folder).st_mode
+        ):
             raise
-        os.link(old, new, src_dir_fd=old_folder, dst_dir_fd=new_folder, follow_symlinks=False)
+        os.link(
+            old,
+            new,
+            src_dir_fd=old_folder,
+            dst_dir_fd=new_folder,
+            follow_symlinks=False,
+        )
         os.fsync(new_folder)
         os.unlink(old, dir_fd=old_folder)
 
@@ -275,20 +311,39 @@ class _Renameat2:
     def __init__(self) -> None:
         self._syscall: Callable[..., int] | None = None
 
-    def call(self, old_folder: int, old: str, new_folder: int, new: str, flags: int) -> None:
+    def call(
+        self, old_folder: int, old: str, new_folder: int, new: str, flags: int
+    ) -> None:
         import ctypes
 
-        number = _NR_RENAMEAT2.get(os.uname().machine) if sys.platform == "linux" else None
+        number = (
+            _NR_RENAMEAT2.get(os.uname().machine) if sys.platform == "linux" else None
+        )
         if number is None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), old, None, new)
         if self._syscall is None:
             libc = ctypes.CDLL(None, use_errno=True)
             libc.syscall.restype = ctypes.c_long
             libc.syscall.argtypes = (
-                ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint,
-            )  # fmt: skip
+                ctypes.c_long,
+                ctypes.c_int,
+                ctypes.c_char_p,
+                ctypes.c_int,
+                ctypes.c_char_p,
+                ctypes.c_uint,
+            )
             self._syscall = libc.syscall
-        if self._syscall(number, old_folder, os.fsencode(old), new_folder, os.fsencode(new), flags) < 0:
+        if (
+            self._syscall(
+                number,
+                old_folder,
+                os.fsencode(old),
+                new_folder,
+                os.fsencode(new),
+                flags,
+            )
+            < 0
+        ):
             said = ctypes.get_errno()
             raise OSError(said, os.strerror(said), old, None, new)
 

@@ -41,7 +41,9 @@ def append_record(root: str | os.PathLike[str], path: str, record: Record) -> Ap
     return append_records(root, path, (record,))
 
 
-def append_records(root: str | os.PathLike[str], path: str, records: Iterable[Record]) -> Appended:
+def append_records(
+    root: str | os.PathLike[str], path: str, records: Iterable[Record]
+) -> Appended:
     """Add records to the log, with one write and one sync for all of them."""
     inside(path)
     lines = b"".join(map(_line, records))
@@ -49,7 +51,14 @@ def append_records(root: str | os.PathLike[str], path: str, records: Iterable[Re
     folder_path, _, name = path.rpartition("/")
     folder = _folder(files, folder_path)
     try:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        flags = (
+            os.O_RDWR
+            | os.O_APPEND
+            | os.O_CREAT
+            | os.O_NOFOLLOW
+            | os.O_NONBLOCK
+            | os.O_CLOEXEC
+        )
         fd = os.open(name, flags, 0o666, dir_fd=folder)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
@@ -87,7 +96,9 @@ def _folder(files: RealFiles, path: str) -> int:
     try:
         return files.open_folder(path)
     except FileNotFoundError:
-        from vault_memory.vault.write.attempt import make_folders  # only here: most logs have their folder
+        from vault_memory.vault.write.attempt import (
+            make_folders,  # only here: most logs have their folder
+        )
 
         return make_folders(files, path)
 
@@ -126,7 +137,9 @@ def last_lines(root: str | os.PathLike[str], path: str) -> list[bytes]:
 def lines_from_end(stream: BinaryIO) -> Iterator[bytes]:
     """The lines of a log without their newlines, the last first; no more of it is read than is asked for."""
     position = stream.seek(0, os.SEEK_END)
-    pieces: list[bytes] = []  # of the line that is not read whole yet, its last piece first
+    pieces: list[
+        bytes
+    ] = []  # of the line that is not read whole yet, its last piece first
     while position:
         size = min(TAIL, position)
         position -= size
@@ -150,13 +163,20 @@ def merge_records(logs: Iterable[bytes]) -> bytes:
                 continue
             key = record.get("id") if record else None
             when = str(record.get("ts", "")) if record else ""
-            lines.setdefault(key if isinstance(key, str) else line, (when, len(lines), line))
-    return b"".join(line + b"\n" for _, _, line in sorted(lines.values(), key=lambda one: one[:2]))
+            lines.setdefault(
+                key if isinstance(key, str) else line, (when, len(lines), line)
+            )
+    return b"".join(
+        line + b"\n" for _, _, line in sorted(lines.values(), key=lambda one: one[:2])
+    )
 
 
 def _line(record: Record) -> bytes:
     try:
-        return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        return (
+            json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+            + b"\n"
+        )
     except UnicodeEncodeError:
         return json.dumps(record, separators=(",", ":")).encode() + b"\n"
 

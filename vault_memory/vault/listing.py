@@ -30,7 +30,13 @@ class Stat(NamedTuple):
     @classmethod
     def of(cls, found: os.stat_result) -> "Stat":
         """Taken from what the system says."""
-        return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_nlink)
+        return cls(
+            found.st_size,
+            found.st_mtime_ns,
+            found.st_ctime_ns,
+            found.st_ino,
+            found.st_nlink,
+        )
 
 
 class Listing:
@@ -138,7 +144,9 @@ class _Walk:
                     elif seen := self._seen(entry, prefix):
                         entries[prefix + name] = seen
                         if len(entries) >= MOST:
-                            self.listing.unknown[prefix[:-1]] = f"there are more than {MOST:,} files"
+                            self.listing.unknown[prefix[:-1]] = (
+                                f"there are more than {MOST:,} files"
+                            )
                             return
         except OSError as error:
             self.listing.unknown[prefix[:-1]] = error.strerror or str(error)
@@ -172,7 +180,13 @@ class _Walk:
         if not stat.S_ISREG(found.st_mode):
             self.listing.unknown[prefix + entry.name] = "it is no plain file"
             return None
-        return Stat(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_nlink)
+        return Stat(
+            found.st_size,
+            found.st_mtime_ns,
+            found.st_ctime_ns,
+            found.st_ino,
+            found.st_nlink,
+        )
 
     def _copy(self, path: str) -> None:
         if conflict_copy(path.rpartition("/")[2]):

@@ -9,14 +9,18 @@ from vault_memory.errors import NoVault, VaultUnreachable
 from vault_memory.vault.marker import NAME as MARKER
 
 
-def locate(named: str | Path | None, environment: Mapping[str, str], *, start: Path) -> Path:
+def locate(
+    named: str | Path | None, environment: Mapping[str, str], *, start: Path
+) -> Path:
     """The vault's folder. Raises NoVault when none is meant, VaultUnreachable when it is not there."""
     chosen = named or environment.get("VAULT_MEMORY_VAULT")
     if chosen:
         root = Path(os.path.expanduser(chosen))
         if reason := _no_folder(root):
             raise VaultUnreachable(
-                f"the vault `{root}` {reason}", hint=f"`vault-memory init {root}` makes a vault there", path=str(root)
+                f"the vault `{root}` {reason}",
+                hint=f"`vault-memory init {root}` makes a vault there",
+                path=str(root),
             )
         return root
     for folder in (start, *start.parents):

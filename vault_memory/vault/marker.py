@@ -42,15 +42,22 @@ class Marker(NamedTuple):
 def read_marker(root: str | os.PathLike[str]) -> Marker | None:
     """The marker of the vault at ``root``; None when there is none. Raises VaultUnreachable when it cannot be had."""
     try:
-        fd = os.open(os.path.join(root, NAME), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        fd = os.open(
+            os.path.join(root, NAME),
+            os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK,
+        )
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise VaultUnreachable(f"the marker of `{root}` cannot be read: {error.strerror}") from None
+        raise VaultUnreachable(
+            f"the marker of `{root}` cannot be read: {error.strerror}"
+        ) from None
     try:
         raw = os.read(fd, _LONGEST)
     except OSError as error:
-        raise VaultUnreachable(f"the marker of `{root}` cannot be read: {error.strerror}") from None
+        raise VaultUnreachable(
+            f"the marker of `{root}` cannot be read: {error.strerror}"
+        ) from None
     finally:
         os.close(fd)
     return _parsed(os.fspath(root), raw)
@@ -89,7 +96,9 @@ def ensure_marker(root: str | os.PathLike[str]) -> Marker:
     except FileExistsError:
         return ensure_marker(root)
     except FileNotFoundError:
-        raise VaultUnreachable(f"there is no folder `{root}`", hint="`vault-memory init PATH` makes one") from None
+        raise VaultUnreachable(
+            f"there is no folder `{root}`", hint="`vault-memory init PATH` makes one"
+        ) from None
     except OSError as error:
         raise VaultError(
             f"the marker `{NAME}` cannot be written to `{root}`: {error.strerror}",

@@ -89,9 +89,13 @@ class Folder:
         try:
             fd = os.open(self.root, _OPEN_FOLDER)
         except FileNotFoundError:
-            raise VaultUnreachable(f"there is no folder `{self.root}`", hint=_AWAY_HINT) from None
+            raise VaultUnreachable(
+                f"there is no folder `{self.root}`", hint=_AWAY_HINT
+            ) from None
         except OSError as error:
-            raise VaultUnreachable(f"`{self.root}` cannot be opened: {error.strerror}") from None
+            raise VaultUnreachable(
+                f"`{self.root}` cannot be opened: {error.strerror}"
+            ) from None
         try:
             found = os.fstat(fd)
             if self._seen is not None and (found.st_dev, found.st_ino) != self._seen:
@@ -111,7 +115,9 @@ class Folder:
             finally:
                 self._held.fd = before
 
-    def listing(self, subtree: str = "", *, suffixes: tuple[str, ...] = SUFFIXES) -> Listing:
+    def listing(
+        self, subtree: str = "", *, suffixes: tuple[str, ...] = SUFFIXES
+    ) -> Listing:
         """What lies in the vault, or below one of its folders. A subtree that is not there lists as empty."""
         if subtree:
             inside(subtree)
@@ -223,7 +229,9 @@ class Folder:
         try:
             found = os.stat(self.root)
         except OSError as error:
-            raise VaultUnreachable(f"`{self.root}` cannot be reached: {error.strerror}", hint=_AWAY_HINT) from None
+            raise VaultUnreachable(
+                f"`{self.root}` cannot be reached: {error.strerror}", hint=_AWAY_HINT
+            ) from None
         marker = read_marker(self.root)
         if marker is None:
             raise VaultUnreachable(
@@ -231,7 +239,9 @@ class Folder:
                 hint="mount it; if only the marker was deleted, put it back from another device or a backup",
             )
         if marker.vault != vault:
-            raise VaultUnreachable(f"another vault stands at `{self.root}`", hint="restart to use that one")
+            raise VaultUnreachable(
+                f"another vault stands at `{self.root}`", hint="restart to use that one"
+            )
         if (found.st_dev, found.st_ino) == self._seen:
             return Identity.SAME
         self._seen = (found.st_dev, found.st_ino)
@@ -261,7 +271,9 @@ def _read(fd: int, path: str, max_bytes: int) -> Note:
         raise NoteTooLarge(path, max(after.st_size, len(raw)), max_bytes)
     first, second = Stat.of(before), Stat.of(after)
     stable = first == second and len(raw) == first.size
-    from hashlib import sha256  # only here: loading it costs 4 ms, and most searches read no note
+    from hashlib import (
+        sha256,  # only here: loading it costs 4 ms, and most searches read no note
+    )
 
     return Note(path, raw, sha256(raw).hexdigest(), second, stable)
 

@@ -6,8 +6,18 @@ import sys
 
 _NR_OPENAT2 = 437
 _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
-_FLAGS = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_STEP = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_FLAGS = (
+    os.O_RDONLY
+    | os.O_CLOEXEC
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+)
+_STEP = (
+    os.O_RDONLY
+    | os.O_CLOEXEC
+    | getattr(os, "O_DIRECTORY", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+)
 
 
 def open_beneath(root: int, path: str) -> int:
@@ -21,7 +31,9 @@ def open_beneath(root: int, path: str) -> int:
         except OSError as error:
             if error.errno == errno.ENOSYS:
                 _linux.available = False
-            elif error.errno != errno.EPERM:  # what a container's filter answers for a call it does not know
+            elif (
+                error.errno != errno.EPERM
+            ):  # what a container's filter answers for a call it does not know
                 raise
     return open_stepwise(root, path)
 
@@ -55,12 +67,18 @@ class _Openat2:
         import ctypes
 
         if self._call is None:
-            self._how = (ctypes.c_uint64 * 3)(_FLAGS, 0, _BENEATH | _NO_MAGICLINKS | _NO_SYMLINKS)
+            self._how = (ctypes.c_uint64 * 3)(
+                _FLAGS, 0, _BENEATH | _NO_MAGICLINKS | _NO_SYMLINKS
+            )
             libc = ctypes.CDLL(None, use_errno=True)
             libc.syscall.restype = ctypes.c_long
             libc.syscall.argtypes = (
-                ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t,
-            )  # fmt: skip
+                ctypes.c_long,
+                ctypes.c_int,
+                ctypes.c_char_p,
+                ctypes.c_void_p,
+                ctypes.c_size_t,
+            )
             self._call = libc.syscall
         fd: int = self._call(_NR_OPENAT2, root, os.fsencode(path), self._how, 24)  # type: ignore[operator]
         if fd < 0:

@@ -53,17 +53,21 @@ class Snapshots:
         revision = revision or revision_of(raw)
         if not self.knows(revision):
             self._connection.execute(
-                "INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)", (revision, len(raw), zlib.compress(raw, LEVEL))
+                "INSERT OR IGNORE INTO blobs VALUES (?, ?, ?)",
+                (revision, len(raw), zlib.compress(raw, LEVEL)),
             )
         return revision
 
-    def add(self, path: str, revision: str, *, at: float, by: By, kept: bool = False) -> None:
+    def add(
+        self, path: str, revision: str, *, at: float, by: By, kept: bool = False
+    ) -> None:
         """Say that this revision, whose bytes are kept, stood at this path. The same again is no new link."""
         last = self.head(path)
         if last is not None and last.revision == revision:
             if kept and not last.kept:
                 self._connection.execute(
-                    "UPDATE versions SET kept = 1 WHERE id = (SELECT max(id) FROM versions WHERE path = ?)", (path,)
+                    "UPDATE versions SET kept = 1 WHERE id = (SELECT max(id) FROM versions WHERE path = ?)",
+                    (path,),
                 )
             return
         self._connection.execute(
@@ -87,7 +91,9 @@ class Snapshots:
                 self.add(path, revision, at=at, by=by)
         return revision
 
-    def record_all(self, versions: Iterable[tuple[str, bytes]], *, at: float, by: By = "person") -> None:
+    def record_all(
+        self, versions: Iterable[tuple[str, bytes]], *, at: float, by: By = "person"
+    ) -> None:
         """Many versions (path, bytes) that were seen, in one transaction."""
         with self._journal.transaction():
             for path, raw in versions:
@@ -95,7 +101,11 @@ class Snapshots:
 
     def knows(self, revision: str) -> bool:
         """Whether the bytes of this revision are kept."""
-        return bool(self._connection.execute("SELECT 1 FROM blobs WHERE revision = ?", (revision,)).fetchone())
+        return bool(
+            self._connection.execute(
+                "SELECT 1 FROM blobs WHERE revision = ?", (revision,)
+            ).fetchone()
+        )
 
     def wrote(self, revision: str) -> bool:
         """Whether a write of ours is known to have put this revision somewhere."""
@@ -104,10 +114,14 @@ class Snapshots:
 
     def bytes_of(self, revision: str | None) -> bytes | None:
         """The bytes of a revision, or None when they are not kept."""
-        row = self._connection.execute("SELECT packed FROM blobs WHERE revision = ?", (revision,)).fetchone()
+        row = self._connection.execute(
+            "SELECT packed FROM blobs WHERE revision = ?", (revision,)
+        ).fetchone()
         try:
             return zlib.decompress(row[0]) if row else None
-        except zlib.error as error:  # SQLite does not notice other bytes on the pages of a long value
+        except (
+            zlib.error
+        ) as error:  # SQLite does not notice other bytes on the pages of a long value
             self._journal.repair(f"a version cannot be unpacked: {error}")
             return None
 
@@ -137,7 +151,9 @@ class Snapshots:
     def judged(self, version: Version) -> None:
         """Whether this version was saved by somebody who knew of the bot's lines needs not be asked again."""
         with self._journal.transaction():
-            self._connection.execute("DELETE FROM unjudged WHERE version = ?", (version.id,))
+            self._connection.execute(
+                "DELETE FROM unjudged WHERE version = ?", (version.id,)
+            )
 
     def heads(self) -> Iterator[tuple[str, str]]:
         """Each path that has a chain with its newest revision, in the order of the paths."""
@@ -148,7 +164,12 @@ class Snapshots:
 
     def paths(self) -> list[str]:
         """All paths that have a chain."""
-        return [str(path) for (path,) in self._connection.execute("SELECT DISTINCT path FROM versions ORDER BY path")]
+        return [
+            str(path)
+            for (path,) in self._connection.execute(
+                "SELECT DISTINCT path FROM versions ORDER BY path"
+            )
+        ]
 
     def adopt(self, versions: Iterable[tuple[str, bytes]], *, at: float) -> None:
         """These stand at their paths now, however they came there: nothing is concluded from what they lack."""
@@ -171,15 +192,21 @@ class Snapshots:
 
     def newest(self) -> float | None:
         """When the newest of all versions was seen."""
-        at = self._connection.execute("SELECT max(at) FROM versions WHERE id > (SELECT max(id) - 50 FROM versions)")
+        at = self._connection.execute(
+            "SELECT max(at) FROM versions WHERE id > (SELECT max(id) - 50 FROM versions)"
+        )
         return next((float(seen) for (seen,) in at if seen is not None), None)
 
     def prune(self, now: float) -> int:
         """Let go of what is older than it is kept; returns how many versions went."""
-        rows = self._connection.execute("SELECT id, path, at, kept FROM versions ORDER BY path, id DESC")
+        rows = self._connection.execute(
+            "SELECT id, path, at, kept FROM versions ORDER BY path, id DESC"
+        )
         gone = _outdated(rows, now)
         with self._journal.transaction():
-            self._connection.executemany("DELETE FROM versions WHERE id = ?", [(one,) for one in gone])
+            self._connection.executemany(
+                "DELETE FROM versions WHERE id = ?", [(one,) for one in gone]
+            )
             self.drop_unused()
         return len(gone)
 
@@ -202,7 +229,8 @@ class Snapshots:
             values,
         )
         return [
-            Version(path, revision, at, by, bool(kept), size, id) for path, revision, at, by, kept, size, id in rows
+            Version(path, revision, at, by, bool(kept), size, id)
+            for path, revision, at, by, kept, size, id in rows
         ]
 
 
@@ -217,7 +245,11 @@ def _outdated(rows: Iterable[tuple[Any, ...]], now: float) -> list[int]:
         age = now - at
         first_of_its_hour = int(at // AN_HOUR) != hour
         spared = newest and conflict_copy(its_path.rpartition("/")[2]) is None
-        if spared or age <= ALL_FOR or (age <= KEPT_FOR and (kept or first_of_its_hour)):
+        if (
+            spared
+            or age <= ALL_FOR
+            or (age <= KEPT_FOR and (kept or first_of_its_hour))
+        ):
             hour = int(at // AN_HOUR) if age > ALL_FOR or newest else hour
             continue
         gone.append(one)

@@ -77,7 +77,11 @@ def state_of(root: Path, marker: Marker, environment: Mapping[str, str]) -> Stat
     known = _known_place(place)
     if known == here:
         return state
-    if known is not None and _is_live(Path(known), marker) and not os.path.samefile(known, here):
+    if (
+        known is not None
+        and _is_live(Path(known), marker)
+        and not os.path.samefile(known, here)
+    ):
         raise TwoCopies(Path(here), Path(known))
     claim(state, root)
     return state
@@ -100,7 +104,10 @@ def _was_a_vault(here: str, states: Path) -> bool:
     """Whether one of the states belongs to the folder `here`. Reads no state of a vault that never was there."""
     if not (states / PLACES / COMPLETE).exists():
         _register_all(states)
-    return any(_known_place(states / vault / "place.json") == here for vault in _vaults_at(here, states))
+    return any(
+        _known_place(states / vault / "place.json") == here
+        for vault in _vaults_at(here, states)
+    )
 
 
 def _register_all(states: Path) -> None:
@@ -135,7 +142,9 @@ def _vaults_at(here: str, states: Path) -> list[str]:
 
 def _entry(here: str, states: Path) -> Path:
     """The file that names the vaults of one folder."""
-    from hashlib import sha256  # only here: loading it costs 4 ms, and a vault that is known needs none of it
+    from hashlib import (
+        sha256,  # only here: loading it costs 4 ms, and a vault that is known needs none of it
+    )
 
     return states / PLACES / sha256(os.fsencode(here)).hexdigest()[:32]
 
@@ -145,7 +154,9 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise ConfigError(f"the state folder `{folder}` cannot be made: {error.strerror}", hint=hint) from None
+        raise ConfigError(
+            f"the state folder `{folder}` cannot be made: {error.strerror}", hint=hint
+        ) from None
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         raise ConfigError(f"the state folder `{folder}` cannot be written", hint=hint)
 

@@ -35,7 +35,9 @@ def nearest(saved: bytes, versions: Iterable[tuple[str, bytes]]) -> str | None:
     return known[far.index(min(far))][0] if far else None
 
 
-def contains_new_lines(saved: bytes, fresh: Iterable[bytes], older: Iterable[bytes]) -> bool:
+def contains_new_lines(
+    saved: bytes, fresh: Iterable[bytes], older: Iterable[bytes]
+) -> bool:
     """Whether a line was saved that stands in fresh versions alone, or was made of one: then one of them was read."""
     mine, new, old = set(_lines(saved)), _all_lines(fresh), _all_lines(older)
     only, typed, lost = new - old, mine - new - old, old - mine
@@ -49,7 +51,9 @@ def contains_new_lines(saved: bytes, fresh: Iterable[bytes], older: Iterable[byt
     return any(made_of(_text(line), [*olds, *news]) in news for line in typed)
 
 
-def _edited(gone: Sequence[bytes], came: Sequence[bytes], words: dict[bytes, Counter[str]]) -> int:
+def _edited(
+    gone: Sequence[bytes], came: Sequence[bytes], words: dict[bytes, Counter[str]]
+) -> int:
     """How many of these lines became one of those; where it is many, that is not asked."""
     if len(gone) * len(came) > MOST_PAIRS:
         return 0
@@ -62,7 +66,11 @@ def _edited(gone: Sequence[bytes], came: Sequence[bytes], words: dict[bytes, Cou
     for line in (*gone, *came):
         if line not in words:
             words[line] = words_in(_text(line))
-    likes = [(likeness(words[old], words[new]), sorted((old, new))) for old in gone for new in came]
+    likes = [
+        (likeness(words[old], words[new]), sorted((old, new)))
+        for old in gone
+        for new in came
+    ]
     paired: set[bytes] = set()
     for like, pair in sorted(likes, reverse=True):
         if like >= LIKE and paired.isdisjoint(pair):

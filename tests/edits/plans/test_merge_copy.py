@@ -44,8 +44,12 @@ def test_a_copy_whose_text_stood_under_the_name_before_is_merged_all_the_same():
     assert b"rooibos" in folded.result
 
 
-@pytest.mark.parametrize("seen", [(ROOT, OURS), (ROOT, THEIRS, OURS)], ids=["elsewhere", "here"])
-def test_once_merged_it_is_contained_and_takes_nothing_away_again(seen: tuple[bytes, ...]):
+@pytest.mark.parametrize(
+    "seen", [(ROOT, OURS), (ROOT, THEIRS, OURS)], ids=["elsewhere", "here"]
+)
+def test_once_merged_it_is_contained_and_takes_nothing_away_again(
+    seen: tuple[bytes, ...],
+):
     merged = fold(OURS, THEIRS, numbered(*seen), day=DAY).result
     assert merged is not None
 
@@ -75,7 +79,10 @@ def test_what_the_other_device_deleted_goes_from_the_note():
 
 
 def test_a_line_that_both_changed_is_for_a_person_who_may_keep_both_with_a_mark():
-    note, copy = ROOT.replace(b"black", b"black, strong"), ROOT.replace(b"black", b"black, weak")
+    note, copy = (
+        ROOT.replace(b"black", b"black, strong"),
+        ROOT.replace(b"black", b"black, weak"),
+    )
 
     folded = fold(note, copy, numbered(ROOT, note), day=DAY)
 
@@ -89,7 +96,12 @@ def test_a_line_that_both_changed_is_for_a_person_who_may_keep_both_with_a_mark(
 
 def test_without_a_common_version_nothing_is_deleted_and_lines_that_are_alike_are_for_a_person():
     apart = fold(OURS, THEIRS, numbered(OURS), day=DAY)
-    alike = fold(ROOT.replace(b"Sula", b"Sula is red"), ROOT.replace(b"Sula", b"Sula is blue"), [], day=DAY)
+    alike = fold(
+        ROOT.replace(b"Sula", b"Sula is red"),
+        ROOT.replace(b"Sula", b"Sula is blue"),
+        [],
+        day=DAY,
+    )
 
     assert (apart.state, apart.base) == ("mergeable", "")
     assert alike.state == "conflict"
@@ -106,7 +118,12 @@ def test_a_merge_that_would_take_many_lines_away_is_for_a_person():
     long = ROOT + b"".join(b"- boat %d\n" % number for number in range(12))
     copy = ROOT
 
-    folded = fold(with_line(long, "new"), copy + b"- Gannet\n", numbered(long, with_line(long, "new")), day=DAY)
+    folded = fold(
+        with_line(long, "new"),
+        copy + b"- Gannet\n",
+        numbered(long, with_line(long, "new")),
+        day=DAY,
+    )
 
     assert folded.state == "conflict"
     assert "12 lines" in folded.why or "11 lines" in folded.why
@@ -117,16 +134,24 @@ def test_the_same_bytes_are_identical_whatever_they_are():
     assert fold(b"\xff\0", b"\xff\0", [], day=DAY).state == "identical"
 
 
-lines = st.lists(st.sampled_from(["- ant", "- bee", "- cat", "- dog", "- elk", "- fox"]), max_size=6, unique=True)
+lines = st.lists(
+    st.sampled_from(["- ant", "- bee", "- cat", "- dog", "- elk", "- fox"]),
+    max_size=6,
+    unique=True,
+)
 texts = lines.map(lambda said: "\n".join(["## Tea", "", *said, ""]).encode())
 
 
 @given(texts, texts, st.lists(texts, max_size=4))
-def test_no_line_of_the_note_goes_unless_every_possible_version_had_it(note: bytes, copy: bytes, older: list[bytes]):
+def test_no_line_of_the_note_goes_unless_every_possible_version_had_it(
+    note: bytes, copy: bytes, older: list[bytes]
+):
     chain = numbered(*older, note)
     folded = fold(note, copy, chain, day=DAY)
     bases = possible_bases(note, copy, chain)
-    texts = [raw for _, raw in bases.versions] + [bases.older or b""] * (bases.older is not None)
+    texts = [raw for _, raw in bases.versions] + [bases.older or b""] * (
+        bases.older is not None
+    )
     had = set.intersection(*(set(lines_of(raw)) for raw in texts)) if texts else set()
 
     if folded.state in ("mergeable", "contained", "identical"):
@@ -135,7 +160,11 @@ def test_no_line_of_the_note_goes_unless_every_possible_version_had_it(note: byt
         assert not set(lines_of(copy)) - had - set(lines_of(result))
 
 
-@given(st.binary(max_size=60), st.binary(max_size=60), st.lists(st.binary(max_size=60), max_size=3))
+@given(
+    st.binary(max_size=60),
+    st.binary(max_size=60),
+    st.lists(st.binary(max_size=60), max_size=3),
+)
 def test_any_bytes_are_a_note_and_a_copy(note: bytes, copy: bytes, older: list[bytes]):
     folded = fold(note, copy, numbered(*older, note), day=DAY)
 
@@ -144,7 +173,10 @@ def test_any_bytes_are_a_note_and_a_copy(note: bytes, copy: bytes, older: list[b
 
 
 def records(*ids: str) -> bytes:
-    return b"".join(b'{"id": "%s", "ts": "2026-11-21T10:00:0%s"}\n' % (one.encode(), one.encode()) for one in ids)
+    return b"".join(
+        b'{"id": "%s", "ts": "2026-11-21T10:00:0%s"}\n' % (one.encode(), one.encode())
+        for one in ids
+    )
 
 
 def test_a_log_gets_the_records_that_it_lacks_and_no_other():
@@ -152,7 +184,10 @@ def test_a_log_gets_the_records_that_it_lacks_and_no_other():
 
     assert folded.state == "mergeable"
     assert folded.result == records("3", "4").rstrip()
-    assert fold_log(records("1", "2", "3", "4"), records("1", "3", "4")).state == "contained"
+    assert (
+        fold_log(records("1", "2", "3", "4"), records("1", "3", "4")).state
+        == "contained"
+    )
 
 
 def test_what_was_redacted_on_one_device_stays_so():
@@ -163,11 +198,21 @@ def test_what_was_redacted_on_one_device_stays_so():
 
 
 def test_a_record_that_says_two_things_and_a_torn_line_are_for_a_person():
-    assert fold_log(b'{"id": "1", "a": 1}\n', b'{"id": "1", "a": 2}\n').state == "conflict"
+    assert (
+        fold_log(b'{"id": "1", "a": 1}\n', b'{"id": "1", "a": 2}\n').state == "conflict"
+    )
     assert fold_log(records("1"), records("1") + b'{"id": "to').state == "conflict"
-    assert fold_log(records("1", "2"), records("1") + records("2")[:9]).state == "contained"
+    assert (
+        fold_log(records("1", "2"), records("1") + records("2")[:9]).state
+        == "contained"
+    )
 
 
 @given(st.binary(max_size=80), st.binary(max_size=80))
 def test_any_bytes_are_a_log(log: bytes, copy: bytes):
-    assert fold_log(log, copy).state in ("identical", "contained", "mergeable", "conflict")
+    assert fold_log(log, copy).state in (
+        "identical",
+        "contained",
+        "mergeable",
+        "conflict",
+    )

@@ -9,21 +9,47 @@ from hypothesis import strategies as st
 from tests.markdown.shapes import lines as shaped_lines
 from tests.markdown.shapes import random_note
 from vault_memory.markdown.blocks.incremental import reread
-from vault_memory.markdown.blocks.outline import LONG, _read_all, decode, front_matter_end, outline
+from vault_memory.markdown.blocks.outline import (
+    LONG,
+    _read_all,
+    decode,
+    front_matter_end,
+    outline,
+)
 from vault_memory.markdown.chunking.chunk_text import Chunk
 from vault_memory.markdown.chunking.chunker import _Chunker, chunk, chunk_again
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.editable_region import top_region
 
 ANCHORS = [
-    *["## x", "- a", "# y", "- b\n- c", "1. x\n2. y", "- p\n  q", "## ", "### z\n\n---\n", "```\n- no\n## no\n```"],
-    *["- **Ann**: hi (2026-01-02)", f"- {'long ' * 90}\n  - kid (2026-01-02)\n  - {'kid ' * 120}"],
+    *[
+        "## x",
+        "- a",
+        "# y",
+        "- b\n- c",
+        "1. x\n2. y",
+        "- p\n  q",
+        "## ",
+        "### z\n\n---\n",
+        "```\n- no\n## no\n```",
+    ],
+    *[
+        "- **Ann**: hi (2026-01-02)",
+        f"- {'long ' * 90}\n  - kid (2026-01-02)\n  - {'kid ' * 120}",
+    ],
 ]
 ordinary = st.sampled_from(ANCHORS)
-texts = st.lists(st.one_of(ordinary, ordinary, shaped_lines), max_size=16).map("\n".join)
+texts = st.lists(st.one_of(ordinary, ordinary, shaped_lines), max_size=16).map(
+    "\n".join
+)
 places = st.floats(0, 1)
 edits = st.lists(
-    st.tuples(places, st.integers(0, 3), st.lists(st.one_of(ordinary, shaped_lines), max_size=2)), max_size=2
+    st.tuples(
+        places,
+        st.integers(0, 3),
+        st.lists(st.one_of(ordinary, shaped_lines), max_size=2),
+    ),
+    max_size=2,
 )
 Edits = list[tuple[float, int, list[str]]]
 
@@ -63,7 +89,9 @@ def disagree(before: str, after: str) -> tuple[object, object] | None:
 @example("# a\n- a\n- b\n- c\n- d", [(0.0, 1, ["# b"])])
 @example("---\ntopic: a\n---\n- a\n- b\n- c\n- d", [(0.15, 1, ["topic: b"])])
 @example("## a\n---\n## b\n- c\n- d", [(0.6, 1, ["### c"])])
-def test_reading_in_part_says_what_reading_all_says(before: str, changes: Edits) -> None:
+def test_reading_in_part_says_what_reading_all_says(
+    before: str, changes: Edits
+) -> None:
     assert disagree(before, edited(before, changes)) is None
 
 
@@ -72,9 +100,14 @@ def test_thousands_of_random_notes_are_read_in_part_alike(seed: int) -> None:
     random = Random(seed)
 
     for _ in range(1500):
-        parts = [random.choice([random_note(random), random.choice(ANCHORS)]) for _ in range(random.randrange(2, 12))]
+        parts = [
+            random.choice([random_note(random), random.choice(ANCHORS)])
+            for _ in range(random.randrange(2, 12))
+        ]
         before = "\n".join(parts)
-        change = random.choice([random_note(random), random.choice(ANCHORS), ""]).split("\n")
+        change = random.choice([random_note(random), random.choice(ANCHORS), ""]).split(
+            "\n"
+        )
         after = edited(before, [(random.random(), random.randrange(3), change)])
         assert disagree(before, after) is None, (before, after)
 
@@ -92,10 +125,23 @@ def test_most_changes_of_a_list_are_read_in_part() -> None:
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
 def test_a_long_note_is_read_right_after_each_of_many_changes(line_end: bytes) -> None:
     random = Random(7)
-    lines = [line for number in range(LONG) for line in (b"", b"## s%d" % number, b"- a", b"- b")]
+    lines = [
+        line
+        for number in range(LONG)
+        for line in (b"", b"## s%d" % number, b"- a", b"- b")
+    ]
     for number in range(60):
         at = random.randrange(len(lines))
-        fresh = random.choice([b"- new %d" % number, b"## new %d" % number, b"", b"  text", b"# top", b"---"])
+        fresh = random.choice(
+            [
+                b"- new %d" % number,
+                b"## new %d" % number,
+                b"",
+                b"  text",
+                b"# top",
+                b"---",
+            ]
+        )
         lines[at : at + random.randrange(2)] = [fresh]
         raw = line_end.join(lines)
         found: list[Chunk] = chunk(raw)
@@ -106,7 +152,9 @@ def test_a_long_note_is_read_right_after_each_of_many_changes(line_end: bytes) -
         assert found == _Chunker(note).run()
         assert render(doc) == raw
         assert [section.name for section in doc.sections] == [
-            block.name for block in note.blocks if block.kind == "heading" and block.level == 2
+            block.name
+            for block in note.blocks
+            if block.kind == "heading" and block.level == 2
         ]
     body = b"\n".join(b"- item %d" % number for number in range(2 * LONG))
     for more in (b"", b"\n- one", b"\n- one\n  - two\n\ntext"):

@@ -21,7 +21,11 @@ from vault_memory.markdown.blocks.model import BLANKS, Block
 from vault_memory.markdown.blocks.outline import decode, front_matter_end, read_blocks
 
 VERSION = version("markdown-it-py")
-SOURCES = Path(sysconfig.get_path("data")) / "markdown-it-py" / f"markdown_it_py-{VERSION}.tar.gz"
+SOURCES = (
+    Path(sysconfig.get_path("data"))
+    / "markdown-it-py"
+    / f"markdown_it_py-{VERSION}.tar.gz"
+)
 """Where `make` puts markdown-it-py's own source distribution."""
 
 PACKAGES = Path(sysconfig.get_path("purelib"))
@@ -58,7 +62,9 @@ def asked_of_markdown_it(text: str) -> tuple[int, int]:
 @example("[a]:\nb\n'c\nd'\n## e", "\n")
 @example("- a\n  ```\n  - b\n\n  ```\n- c\n```\nd", "\n")
 def test_the_scanner_reads_what_markdown_it_reads(note: str, line_end: str) -> None:
-    assert read_blocks(decode(note.replace("\n", line_end).encode()), 0) == blocks_of(note)
+    assert read_blocks(decode(note.replace("\n", line_end).encode()), 0) == blocks_of(
+        note
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -83,21 +89,35 @@ def test_the_scanner_reads_a_million_random_notes_alike(seed: int) -> None:
 @given(ordinary_notes)
 def test_ordinary_notes_are_read_without_markdown_it(note: str) -> None:
     assert asked_of_markdown_it(note)[0] == 0
-    assert not differs(note.removeprefix("\ufeff").replace("---\ntitle: Tea\ntopic: work\n---\n", ""))
+    assert not differs(
+        note.removeprefix("\ufeff").replace("---\ntitle: Tea\ntopic: work\n---\n", "")
+    )
 
 
-def test_every_note_in_installed_packages_is_read_alike(capsys: pytest.CaptureFixture[str]) -> None:
-    texts = [path.read_bytes().decode("utf-8", "replace") for path in sorted(PACKAGES.rglob("*.md"))]
+def test_every_note_in_installed_packages_is_read_alike(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    texts = [
+        path.read_bytes().decode("utf-8", "replace")
+        for path in sorted(PACKAGES.rglob("*.md"))
+    ]
 
     assert [text[:80] for text in texts if differs(text)] == []
     assert_few_are_handed_over(texts, "installed packages", capsys)
 
 
-def test_the_examples_of_commonmark_are_read_alike(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_examples_of_commonmark_are_read_alike(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     if not SOURCES.exists():
-        pytest.skip(f"markdown-it-py's source distribution is not at {SOURCES}; `make test` fetches it")
+        pytest.skip(
+            f"markdown-it-py's source distribution is not at {SOURCES}; `make test` fetches it"
+        )
     texts = [case["markdown"] for case in json.loads(member("commonmark.json"))]
-    texts += [member(name).decode() for name in ("spec.md", "commonmark_extras.md", "issue-fixes.md", "fatal.md")]
+    texts += [
+        member(name).decode()
+        for name in ("spec.md", "commonmark_extras.md", "issue-fixes.md", "fatal.md")
+    ]
 
     assert [text for text in texts if differs(text)] == []
     print_handed_over(texts, "CommonMark's examples", capsys)
@@ -111,16 +131,22 @@ def member(name: str) -> bytes:
         return file.read()
 
 
-def assert_few_are_handed_over(texts: list[str], where: str, capsys: pytest.CaptureFixture[str]) -> None:
+def assert_few_are_handed_over(
+    texts: list[str], where: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert print_handed_over(texts, where, capsys) < 0.2
 
 
-def print_handed_over(texts: Iterable[str], where: str, capsys: pytest.CaptureFixture[str]) -> float:
+def print_handed_over(
+    texts: Iterable[str], where: str, capsys: pytest.CaptureFixture[str]
+) -> float:
     counts = [asked_of_markdown_it(text) for text in texts]
     asked, blocks = sum(count for count, _ in counts), sum(count for _, count in counts)
     some = sum(1 for count, _ in counts if count)
     with capsys.disabled():
-        print(f"\n{where}: {asked} of {blocks} blocks handed over to markdown-it-py, in {some} of {len(counts)} notes")
+        print(
+            f"\n{where}: {asked} of {blocks} blocks handed over to markdown-it-py, in {some} of {len(counts)} notes"
+        )
     return asked / blocks
 
 
@@ -136,7 +162,11 @@ def any_number_interrupts_a_paragraph(patch: pytest.MonkeyPatch) -> None:
 
 
 def items_do_not_nest(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(scan_list_module._ListReading, "_close_right_of", lambda reading, _: reading._close(0))
+    patch.setattr(
+        scan_list_module._ListReading,
+        "_close_right_of",
+        lambda reading, _: reading._close(0),
+    )
 
 
 def references_are_paragraphs(patch: pytest.MonkeyPatch) -> None:
@@ -145,7 +175,14 @@ def references_are_paragraphs(patch: pytest.MonkeyPatch) -> None:
 
 def quotes_end_with_their_marks(patch: pytest.MonkeyPatch) -> None:
     def quote(lines: list[str], line: int, blocks: list[Block]) -> int:
-        end = next((at for at in range(line, len(lines)) if not lines[at].lstrip().startswith(">")), len(lines))
+        end = next(
+            (
+                at
+                for at in range(line, len(lines))
+                if not lines[at].lstrip().startswith(">")
+            ),
+            len(lines),
+        )
         blocks.append(Block("quote", line, end))
         return end
 
@@ -153,7 +190,9 @@ def quotes_end_with_their_marks(patch: pytest.MonkeyPatch) -> None:
 
 
 def blank_lines_end_lists(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(scan_list_module._ListReading, "_blank", lambda reading: reading._close(0))
+    patch.setattr(
+        scan_list_module._ListReading, "_blank", lambda reading: reading._close(0)
+    )
 
 
 def headings_need_no_blank(patch: pytest.MonkeyPatch) -> None:
@@ -166,7 +205,10 @@ def headings_need_no_blank(patch: pytest.MonkeyPatch) -> None:
 
 def the_last_line_is_dropped(patch: pytest.MonkeyPatch) -> None:
     whole: Any = scan_module.scan
-    patch.setattr("vault_memory.markdown.blocks.outline.scan", lambda lines, *rest: whole(lines[:-1] or lines, *rest))
+    patch.setattr(
+        "vault_memory.markdown.blocks.outline.scan",
+        lambda lines, *rest: whole(lines[:-1] or lines, *rest),
+    )
 
 
 BROKEN: list[Broken] = [
@@ -182,7 +224,9 @@ BROKEN: list[Broken] = [
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
-def test_a_broken_scanner_is_found_out(broken: Broken, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_scanner_is_found_out(
+    broken: Broken, monkeypatch: pytest.MonkeyPatch
+) -> None:
     broken(monkeypatch)
     random = Random(0)
 

@@ -13,13 +13,20 @@ from tests.markdown.shapes import line_ends, notes, ordinary_notes, random_note
 from vault_memory.markdown.blocks import outline as outline_module
 from vault_memory.markdown.blocks.outline import outline
 from vault_memory.markdown.chunking import chunker as chunks_module
-from vault_memory.markdown.chunking.chunk_text import MARKER, Chunk, embed_text, identity
+from vault_memory.markdown.chunking.chunk_text import (
+    MARKER,
+    Chunk,
+    embed_text,
+    identity,
+)
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.markdown.chunking.splitter import CAP, cut
 from vault_memory.markdown.document import parse, render
 
 long_texts = st.text(st.sampled_from("ab é日。.!? \n\t-\u200d\u0301"), max_size=3000)
-long_notes = st.lists(st.one_of(notes, long_texts, ordinary_notes), max_size=3).map("\n\n".join)
+long_notes = st.lists(st.one_of(notes, long_texts, ordinary_notes), max_size=3).map(
+    "\n\n".join
+)
 
 
 def lines_to_find(raw: bytes) -> list[int]:
@@ -39,7 +46,12 @@ def lines_to_find(raw: bytes) -> list[int]:
 def breach(raw: bytes) -> str:
     """How the chunks of a note break the law, or nothing."""
     lines, chunks = outline(raw).lines, chunk(raw)
-    headings = {number for block in outline(raw).blocks if block.kind == "heading" for number in range(*block[1:3])}
+    headings = {
+        number
+        for block in outline(raw).blocks
+        if block.kind == "heading"
+        for number in range(*block[1:3])
+    }
     found: dict[int, int] = {}
     for one in chunks:
         if len(one.text) > CAP or not one.text.strip():
@@ -52,7 +64,9 @@ def breach(raw: bytes) -> str:
         return f"lines {missing} are in no chunk"
     texts = [one for one in chunks if one.first_line - 1 not in headings]
     said = "".join("".join(one.text.split()) for one in texts)
-    covered = sorted({number for one in texts for number in range(one.first_line - 1, one.last_line)})
+    covered = sorted(
+        {number for one in texts for number in range(one.first_line - 1, one.last_line)}
+    )
     stands = "".join("".join(lines[number].split()) for number in covered)
     bare = re.compile(r"[-*+]|\d{1,9}[.)]|\[[ xX-]\]")
     if said != stands and bare.sub("", said) != bare.sub("", stands):
@@ -67,7 +81,9 @@ def breach(raw: bytes) -> str:
 @example("- " + "x" * 500 + "\n  - - y", "\n")
 @example("---\ntitle: a\n---\n# T\n\n## Empty\n", "\r\n")
 @example("日本語。" * 400, "\n")
-def test_every_line_is_in_one_chunk_or_in_pieces_that_make_it_up(note: str, line_end: str) -> None:
+def test_every_line_is_in_one_chunk_or_in_pieces_that_make_it_up(
+    note: str, line_end: str
+) -> None:
     assert breach(note.replace("\n", line_end).encode()) == ""
 
 
@@ -85,7 +101,9 @@ def test_a_line_at_the_top_changes_no_other_chunk(note: str) -> None:
     before, after = chunk(note.encode()), chunk(("A new line.\n\n" + note).encode())
 
     assert [key(one) for one in after[1:]] == [key(one) for one in before]
-    assert [one.first_line for one in after[1:]] == [one.first_line + 2 for one in before]
+    assert [one.first_line for one in after[1:]] == [
+        one.first_line + 2 for one in before
+    ]
 
 
 def key(one: Chunk) -> bytes:
@@ -137,8 +155,24 @@ def test_a_note_in_chunks() -> None:
     assert chunk(NOTE.encode()) == [
         Chunk("title: Tea\ntopic: drinks", (), "", 2, 3, None, "drinks"),
         Chunk("Hello there,\nworld.", ("Notes",), "", 7, 8, None, "drinks"),
-        Chunk("- **Ann**: hi Bob ^b-1\n  how are you\n  - fine", talk, "Ann", 12, 14, None, "drinks"),
-        Chunk("- **Bob:** well (2026-01-28, ref:12, topic:health)", talk, "Bob", 15, 15, date(2026, 1, 28), "health"),
+        Chunk(
+            "- **Ann**: hi Bob ^b-1\n  how are you\n  - fine",
+            talk,
+            "Ann",
+            12,
+            14,
+            None,
+            "drinks",
+        ),
+        Chunk(
+            "- **Bob:** well (2026-01-28, ref:12, topic:health)",
+            talk,
+            "Bob",
+            15,
+            15,
+            date(2026, 1, 28),
+            "health",
+        ),
         Chunk("+ plain", talk, "", 16, 16, None, "drinks"),
         Chunk("1. one", talk, "", 18, 18, None, "drinks"),
         Chunk("2. two", talk, "", 19, 19, None, "drinks"),
@@ -157,9 +191,17 @@ def test_the_embed_text_has_heading_and_speaker_and_no_marks() -> None:
 
 def test_a_long_item_gives_up_its_children() -> None:
     child = "  - " + "child words " * 20
-    chunks = chunk(f"- **Ann**: parent (2026-02-03)\n{child}\n{child}\n\n  after\n- next\n".encode())
+    chunks = chunk(
+        f"- **Ann**: parent (2026-02-03)\n{child}\n{child}\n\n  after\n- next\n".encode()
+    )
 
-    assert [(one.first_line, one.last_line) for one in chunks] == [(1, 1), (2, 2), (3, 3), (5, 5), (6, 6)]
+    assert [(one.first_line, one.last_line) for one in chunks] == [
+        (1, 1),
+        (2, 2),
+        (3, 3),
+        (5, 5),
+        (6, 6),
+    ]
     assert {(one.who, one.date) for one in chunks[:4]} == {("Ann", date(2026, 2, 3))}
     assert (chunks[4].who, chunks[4].date) == ("", None)
 
@@ -176,13 +218,17 @@ def test_a_long_paragraph_is_cut_at_the_ends_of_sentences(text: str, ends: str) 
     pieces = [one.text for one in chunk(text.encode())]
 
     assert len(pieces) > 1
-    assert all(piece.endswith(ends) and CAP // 4 < len(piece) <= CAP for piece in pieces)
+    assert all(
+        piece.endswith(ends) and CAP // 4 < len(piece) <= CAP for piece in pieces
+    )
 
 
 def test_words_are_not_cut_where_there_are_blanks() -> None:
     words = [f"word{number}" for number in range(400)]
 
-    assert " ".join(one.text for one in chunk(" ".join(words).encode())).split() == words
+    assert (
+        " ".join(one.text for one in chunk(" ".join(words).encode())).split() == words
+    )
 
 
 def test_fences_and_tables_are_cut_between_lines() -> None:
@@ -192,22 +238,52 @@ def test_fences_and_tables_are_cut_between_lines() -> None:
     for text in (note, "```\n" + note + "\n```"):
         chunks = chunk(text.encode())
         assert "\n".join(one.text for one in chunks) == text
-        assert [one.first_line for one in chunks[1:]] == [one.last_line + 1 for one in chunks[:-1]]
+        assert [one.first_line for one in chunks[1:]] == [
+            one.last_line + 1 for one in chunks[:-1]
+        ]
 
 
 def test_a_letter_keeps_its_marks() -> None:
-    assert all(piece.text[0] != "\u0301" for piece in cut("e\u0301" * 1000, by_line=False))
+    assert all(
+        piece.text[0] != "\u0301" for piece in cut("e\u0301" * 1000, by_line=False)
+    )
 
 
 @pytest.mark.scenario("H122")
 @pytest.mark.parametrize(
     "raw",
     [
-        *[b">" * 50_000, b"> " * 300 + b"a", (b"> " * 40 + b"a\n") * 300, b"> x\ny\n\n" * 2000],
-        *[b"[" * 50_000, b"[a\n" * 5000, b"[a" + b"\nb" * 5000, b"*a_ " * 20_000, b"x" * 1_000_000],
-        *[b"- " * 5000 + b"x", b"+ " * 20_000, b"- a\n" * 20_000, b"- a\n" + b"  - b\n" * 20_000],
-        *[b"".join(b"  " * depth + b"- a\n" for depth in range(300)), b"- ```\n" * 3000, b"-\n" * 20_000],
-        *[b"\0" * 100_000, b"\r" * 100_000, b"<!--\n" * 5000, b"# " * 50_000, b"a" + b" " * 300_000 + b"b"],
+        *[
+            b">" * 50_000,
+            b"> " * 300 + b"a",
+            (b"> " * 40 + b"a\n") * 300,
+            b"> x\ny\n\n" * 2000,
+        ],
+        *[
+            b"[" * 50_000,
+            b"[a\n" * 5000,
+            b"[a" + b"\nb" * 5000,
+            b"*a_ " * 20_000,
+            b"x" * 1_000_000,
+        ],
+        *[
+            b"- " * 5000 + b"x",
+            b"+ " * 20_000,
+            b"- a\n" * 20_000,
+            b"- a\n" + b"  - b\n" * 20_000,
+        ],
+        *[
+            b"".join(b"  " * depth + b"- a\n" for depth in range(300)),
+            b"- ```\n" * 3000,
+            b"-\n" * 20_000,
+        ],
+        *[
+            b"\0" * 100_000,
+            b"\r" * 100_000,
+            b"<!--\n" * 5000,
+            b"# " * 50_000,
+            b"a" + b" " * 300_000 + b"b",
+        ],
     ],
     ids=lambda raw: f"{raw[:6]!r}-{len(raw)}",
 )
@@ -218,7 +294,12 @@ def test_hostile_notes_are_read_too(raw: bytes) -> None:
 
 def lose_the_last_line(raw: bytes) -> outline_module.Outline:
     note = outline(raw)
-    return note._replace(blocks=[block._replace(end=max(block.end - 1, block.first + 1)) for block in note.blocks])
+    return note._replace(
+        blocks=[
+            block._replace(end=max(block.end - 1, block.first + 1))
+            for block in note.blocks
+        ]
+    )
 
 
 def lose_front_matter(raw: bytes) -> outline_module.Outline:
@@ -227,7 +308,9 @@ def lose_front_matter(raw: bytes) -> outline_module.Outline:
 
 def count_lines_from_nought(raw: bytes) -> outline_module.Outline:
     note = outline(raw)
-    return note._replace(blocks=[block._replace(first=max(block.first - 1, 0)) for block in note.blocks])
+    return note._replace(
+        blocks=[block._replace(first=max(block.first - 1, 0)) for block in note.blocks]
+    )
 
 
 def see_headings_in_fences(raw: bytes) -> outline_module.Outline:
@@ -235,7 +318,13 @@ def see_headings_in_fences(raw: bytes) -> outline_module.Outline:
 
 
 @pytest.mark.parametrize(
-    "broken", [lose_the_last_line, lose_front_matter, count_lines_from_nought, see_headings_in_fences]
+    "broken",
+    [
+        lose_the_last_line,
+        lose_front_matter,
+        count_lines_from_nought,
+        see_headings_in_fences,
+    ],
 )
 def test_broken_chunks_are_found_out(
     broken: Callable[[bytes], outline_module.Outline], monkeypatch: pytest.MonkeyPatch

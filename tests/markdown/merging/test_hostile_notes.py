@@ -35,7 +35,11 @@ SHAPES: dict[str, tuple[bytes, bytes, bytes]] = {
         lines(lambda n: f"- common words here in all {n + COUNT}"),
         lines(lambda n: f"- common words here in all {n + 2 * COUNT}"),
     ),
-    "twins": (lines(lambda n: "- a"), lines(lambda n: "- a", COUNT + 1), lines(lambda n: "- a" if n else "- b")),
+    "twins": (
+        lines(lambda n: "- a"),
+        lines(lambda n: "- a", COUNT + 1),
+        lines(lambda n: "- a" if n else "- b"),
+    ),
     "sections renamed": (
         lines(lambda n: f"## A{n}\n- item {n}"),
         lines(lambda n: f"## B{n}\n- item {n}"),
@@ -61,7 +65,11 @@ SHAPES: dict[str, tuple[bytes, bytes, bytes]] = {
         b"````\n" + b"```\n" * (COUNT + 1),
         b"- a\n````\n" + b"```\n" * COUNT,
     ),
-    "comments": (b"<!-- a\n" * COUNT, b"<!-- a\n" * COUNT + b"- a\n", b"- b\n" + b"<!-- a\n" * COUNT),
+    "comments": (
+        b"<!-- a\n" * COUNT,
+        b"<!-- a\n" * COUNT + b"- a\n",
+        b"- b\n" + b"<!-- a\n" * COUNT,
+    ),
     "rules": (b"* " * 50_000, b"* " * 50_000 + b"\n- a", b"- b\n" + b"* " * 50_000),
     "brackets": (b"- [" * 50_000, b"- [" * 50_001, b"x" + b"- [" * 50_000),
     "front matter": (

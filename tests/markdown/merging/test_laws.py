@@ -19,7 +19,20 @@ DATE = "2026-11-21"
 MARK = re.compile(r" ?⚠ \(other device, 2026-11-21\)")
 
 PIECES = [
-    *[b"- a", b"- b", b"  - c", b"- [ ] a", b"- [x] a", b"1. a", b"2. b", b"* a", b"-", b"- ", b"\t- t", b"   - odd"],
+    *[
+        b"- a",
+        b"- b",
+        b"  - c",
+        b"- [ ] a",
+        b"- [x] a",
+        b"1. a",
+        b"2. b",
+        b"* a",
+        b"-",
+        b"- ",
+        b"\t- t",
+        b"   - odd",
+    ],
     *[
         b"## A",
         b"## B",
@@ -48,17 +61,34 @@ PIECES = [
         b"|---|---|",
         b"    code",
     ],
-    *[b"\xff", b"\xef\xbb\xbf", b"\0", b"- \xe6\x97\xa5\xe6\x9c\xac", b"\x0c", b"\xe2\x80\xa8"],
+    *[
+        b"\xff",
+        b"\xef\xbb\xbf",
+        b"\0",
+        b"- \xe6\x97\xa5\xe6\x9c\xac",
+        b"\x0c",
+        b"\xe2\x80\xa8",
+    ],
 ]
 shaped = st.lists(
-    st.tuples(st.sampled_from(PIECES), st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b"\r"])), max_size=9
+    st.tuples(
+        st.sampled_from(PIECES), st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b"\r"])
+    ),
+    max_size=9,
 ).map(lambda lines: b"".join(piece + end for piece, end in lines))
-anything = st.one_of(st.binary(max_size=60), shaped, shaped.map(lambda raw: raw.rstrip(b"\r\n")), notes.map(str.encode))
+anything = st.one_of(
+    st.binary(max_size=60),
+    shaped,
+    shaped.map(lambda raw: raw.rstrip(b"\r\n")),
+    notes.map(str.encode),
+)
 
 
 @given(anything, anything, st.booleans())
 @settings(max_examples=300)
-def test_what_only_one_side_changed_is_as_that_side_has_it(base: bytes, side: bytes, people: bool) -> None:
+def test_what_only_one_side_changed_is_as_that_side_has_it(
+    base: bytes, side: bytes, people: bool
+) -> None:
     assert merge(base, base, base, between_people=people) == Merged(base)
     assert merge(base, side, base, between_people=people) == Merged(side)
     assert merge(base, base, side, between_people=people) == Merged(side)
@@ -76,7 +106,9 @@ def test_a_merge_of_any_bytes_ends_and_loses_no_line(
     assert merged == merge(base, ours, theirs, between_people=people, date=DATE)
     if merged.result is not None:
         assert not lost(base or b"", ours, theirs, merged)
-        assert size(merged.result) <= size(ours) + size(theirs) + sum(80 + len(c.other) for c in merged.conflicts)
+        assert size(merged.result) <= size(ours) + size(theirs) + sum(
+            80 + len(c.other) for c in merged.conflicts
+        )
         assert b"<<<<<<<" not in merged.result
 
 
@@ -86,7 +118,8 @@ def test_any_note_edited_line_by_line_on_both_sides_loses_nothing() -> None:
     for _ in range(4000):
         base = "\n".join(random_note(random) for _ in range(2)).split("\n")
         raw, ours, theirs = (
-            "\n".join(lines).encode() for lines in (base, scribbled(base, random), scribbled(base, random))
+            "\n".join(lines).encode()
+            for lines in (base, scribbled(base, random), scribbled(base, random))
         )
         merged = merge(raw, ours, theirs)
         clean += merged.result is not None
@@ -102,10 +135,14 @@ def scribbled(lines: list[str], random: Random) -> list[str]:
         place = random.randint(0, len(changed))
         if random.random() < 0.5:
             changed.insert(
-                place, random.choice(["- new ", "text ", "## New ", "  - deep "]) + str(random.randint(0, 99))
+                place,
+                random.choice(["- new ", "text ", "## New ", "  - deep "])
+                + str(random.randint(0, 99)),
             )
         elif place < len(changed):
-            changed[place : place + 1] = [] if random.random() < 0.5 else [changed[place] + " more"]
+            changed[place : place + 1] = (
+                [] if random.random() < 0.5 else [changed[place] + " more"]
+            )
     return changed
 
 
@@ -116,7 +153,11 @@ def size(raw: bytes) -> int:
 def words(raw: bytes) -> Counter[str]:
     """The lines of a note as the words that they say."""
     lines = raw.decode("utf-8", "replace").removeprefix("\ufeff")
-    return Counter(normalised(line) for line in re.split(r"\r\n|\r|\n", MARK.sub("", lines)) if normalised(line))
+    return Counter(
+        normalised(line)
+        for line in re.split(r"\r\n|\r|\n", MARK.sub("", lines))
+        if normalised(line)
+    )
 
 
 def lost(base: bytes, ours: bytes, theirs: bytes, merged: Merged) -> list[str]:
@@ -127,7 +168,11 @@ def lost(base: bytes, ours: bytes, theirs: bytes, merged: Merged) -> list[str]:
     for conflict in merged.conflicts:
         there += words(conflict.other)
     there |= Counter(line.removeprefix("# ") for line in there)
-    written = [line for line in {*o, *t} if o[line] > b[line] or t[line] > b[line] or o[line] == b[line] == t[line]]
+    written = [
+        line
+        for line in {*o, *t}
+        if o[line] > b[line] or t[line] > b[line] or o[line] == b[line] == t[line]
+    ]
     return [line for line in written if not there[line]]
 
 
@@ -146,7 +191,12 @@ def test_between_people_it_is_all_the_same_who_is_ours(first: int) -> None:
 
 
 def everything(merged: Merged) -> set[str]:
-    return set(words((merged.result or b"") + b"".join(b"\n" + conflict.other for conflict in merged.conflicts)))
+    return set(
+        words(
+            (merged.result or b"")
+            + b"".join(b"\n" + conflict.other for conflict in merged.conflicts)
+        )
+    )
 
 
 def test_without_a_base_nothing_of_either_is_missing_or_twice() -> None:
@@ -158,12 +208,20 @@ def test_without_a_base_nothing_of_either_is_missing_or_twice() -> None:
         assert not merged.conflicts, seed
         assert set(words(merged.result)) == set(words(ours)) | set(words(theirs)), seed
         mine, yours, all_items = items(ours), items(theirs), items(merged.result)
-        assert not [item for item, count in all_items.items() if count > max(mine[item], yours[item], 1)], seed
+        assert not [
+            item
+            for item, count in all_items.items()
+            if count > max(mine[item], yours[item], 1)
+        ], seed
 
 
 def items(raw: bytes) -> Counter[bytes]:
     """The items of a generated note, each with what is below it, and without the lines in fences."""
-    return Counter(re.findall(rb"^[-*] (?!.*no item$).*(?:\n  .*)*", raw.replace(b"\r", b""), re.MULTILINE))
+    return Counter(
+        re.findall(
+            rb"^[-*] (?!.*no item$).*(?:\n  .*)*", raw.replace(b"\r", b""), re.MULTILINE
+        )
+    )
 
 
 def test_the_result_of_a_merge_merges_with_what_it_was_made_from() -> None:
@@ -201,4 +259,8 @@ def test_the_units_of_a_page_are_all_of_its_lines() -> None:
             lines += [*page.gap(number), *page.lines[unit.first : unit.end]]
         lines += page.gap(len(page.units))
         assert b"".join(lines) == raw
-        assert not any(line.strip(b" \t\r\n") for number in range(len(page.units) + 1) for line in page.gap(number))
+        assert not any(
+            line.strip(b" \t\r\n")
+            for number in range(len(page.units) + 1)
+            for line in page.gap(number)
+        )

@@ -29,20 +29,34 @@ def test_what_two_devices_wrote_in_the_same_minutes_stands_by_time() -> None:
 
     for one, other in ((laptop, phone), (phone, laptop)):
         assert lines(merge(BASE, one, other).result) == [
-            "09:00 up", "9:05 rain", "20:31 tea", "20:32 a bus", "20:33 a call", "20:33 at the stop", "[x] 21:00 home",
-        ]  # fmt: skip
+            "09:00 up",
+            "9:05 rain",
+            "20:31 tea",
+            "20:32 a bus",
+            "20:33 a call",
+            "20:33 at the stop",
+            "[x] 21:00 home",
+        ]
 
 
 @pytest.mark.scenario("G113")
 def test_what_is_no_log_keeps_the_persons_lines_first() -> None:
     merged = merge(BASE, log("20:31 tea", "and cake"), log("a walk", "20:30 rain"))
 
-    assert lines(merged.result) == ["09:00 up", "a walk", "20:30 rain", "20:31 tea", "and cake"]
+    assert lines(merged.result) == [
+        "09:00 up",
+        "a walk",
+        "20:30 rain",
+        "20:31 tea",
+        "and cake",
+    ]
 
 
 @pytest.mark.scenario("G113")
 @given(times, times)
-def test_two_logs_are_one_set_in_the_order_of_time_on_either_device(mine: list[int], its: list[int]) -> None:
+def test_two_logs_are_one_set_in_the_order_of_time_on_either_device(
+    mine: list[int], its: list[int]
+) -> None:
     laptop = log(*(f"{at // 60:02}:{at % 60:02} laptop" for at in mine))
     phone = log(*(f"{at // 60:02}:{at % 60:02} phone" for at in its))
 

@@ -8,7 +8,12 @@ THINGS = "tea coffee ink maps lamps boats chess bread rope salt kites tides stam
 PLACES = "Berlin Oslo Ghent harbour kitchen garden attic museum island office cellar 京都 Казань".split()
 SMALL = "the a in at with near for every some old new small blue quiet".split()
 NAMES = "Preferences Work People Plans Health Home Travel Notes Money Music Garden Tools".split()
-POOL = ["Drinks mint tea", "Has a dog called Rex", "Sleeps at noon", "Works from home on Fridays"]
+POOL = [
+    "Drinks mint tea",
+    "Has a dog called Rex",
+    "Sleeps at noon",
+    "Works from home on Fridays",
+]
 
 
 @dataclass
@@ -23,7 +28,14 @@ class Item:
     kids: list["Item"] = field(default_factory=list)
 
     def copy(self) -> "Item":
-        return Item(self.id, self.words, self.kind, self.box, self.tail, [kid.copy() for kid in self.kids])
+        return Item(
+            self.id,
+            self.words,
+            self.kind,
+            self.box,
+            self.tail,
+            [kid.copy() for kid in self.kids],
+        )
 
 
 @dataclass
@@ -42,14 +54,32 @@ class Note:
     marker: str = "-"
 
     def copy(self) -> "Note":
-        sections = [Section(one.id, one.name, [item.copy() for item in one.items]) for one in self.sections]
+        sections = [
+            Section(one.id, one.name, [item.copy() for item in one.items])
+            for one in self.sections
+        ]
         return replace(self, sections=sections)
 
     def item(self, id: int) -> Item | None:
-        return next((item for section in self.sections for item in section.items if item.id == id), None)
+        return next(
+            (
+                item
+                for section in self.sections
+                for item in section.items
+                if item.id == id
+            ),
+            None,
+        )
 
     def home(self, id: int) -> Section | None:
-        return next((section for section in self.sections if any(item.id == id for item in section.items)), None)
+        return next(
+            (
+                section
+                for section in self.sections
+                if any(item.id == id for item in section.items)
+            ),
+            None,
+        )
 
     def raw(self) -> bytes:
         lines: list[str] = []
@@ -72,7 +102,13 @@ class Note:
         if item.kind == "paragraph":
             return [item.words]
         if item.kind == "fence":
-            return ["```", "## " + item.words, "", "- " + item.words + " no item", "```"]
+            return [
+                "```",
+                "## " + item.words,
+                "",
+                "- " + item.words + " no item",
+                "```",
+            ]
         box = f"[{item.box}] " if item.box else ""
         lines = [f"{indent}{self.marker} {box}{item.words}{item.tail}"]
         for kid in item.kids:
@@ -97,7 +133,14 @@ class Did:
     reordered: set[int] = field(default_factory=set)
 
     def touched(self) -> set[int]:
-        return self.deleted | self.edited | self.moved | self.doubled | self.kids | self.checked
+        return (
+            self.deleted
+            | self.edited
+            | self.moved
+            | self.doubled
+            | self.kids
+            | self.checked
+        )
 
 
 @dataclass
@@ -133,15 +176,31 @@ class Author:
 
     def note(self) -> Note:
         names = self.random.sample(NAMES, self.random.randint(1, 5))
-        sections = [Section(self.id(), name, [self.item() for _ in range(self.random.randint(0, 6))]) for name in names]
+        sections = [
+            Section(
+                self.id(), name, [self.item() for _ in range(self.random.randint(0, 6))]
+            )
+            for name in names
+        ]
         if self.random.random() < 0.5:
             sections.insert(0, Section(self.id(), "", [self.item("paragraph")]))
         for section in sections[1:]:
             if self.random.random() < 0.2:
                 kind = self.random.choice(["paragraph", "fence"])
-                section.items.insert(self.random.choice([0, len(section.items)]), self.item(kind))
-        marker, newline = self.random.choice("--*"), self.random.choice(["\n", "\n", "\n", "\r\n"])
-        return Note(sections, newline, self.random.random() < 0.9, self.random.random() < 0.05, marker)
+                section.items.insert(
+                    self.random.choice([0, len(section.items)]), self.item(kind)
+                )
+        marker, newline = (
+            self.random.choice("--*"),
+            self.random.choice(["\n", "\n", "\n", "\r\n"]),
+        )
+        return Note(
+            sections,
+            newline,
+            self.random.random() < 0.9,
+            self.random.random() < 0.05,
+            marker,
+        )
 
     def item(self, kind: str = "item") -> Item:
         item = Item(self.id(), self.words(), kind)
@@ -151,13 +210,22 @@ class Author:
             if self.random.random() < 0.15:
                 item.box = self.random.choice(" x")
             if self.random.random() < 0.2:
-                item.kids = [Item(self.id(), self.words()) for _ in range(self.random.randint(1, 3))]
+                item.kids = [
+                    Item(self.id(), self.words())
+                    for _ in range(self.random.randint(1, 3))
+                ]
         return item
 
     def words(self) -> str:
         while True:
             pick = self.random.choice
-            words = [pick(VERBS).title(), pick(SMALL), pick(THINGS), pick(SMALL), pick(PLACES)]
+            words = [
+                pick(VERBS).title(),
+                pick(SMALL),
+                pick(THINGS),
+                pick(SMALL),
+                pick(PLACES),
+            ]
             words += [pick(SMALL), pick(THINGS)] if self.random.random() < 0.5 else []
             text = " ".join(words)
             if text not in self.used:
@@ -196,7 +264,9 @@ class Author:
         if self.random.random() < 0.05:
             note.bom = not base.bom
 
-    def old(self, note: Note, base: Note, did: Did, kinds: tuple[str, ...] = ("item",)) -> Item | None:
+    def old(
+        self, note: Note, base: Note, did: Did, kinds: tuple[str, ...] = ("item",)
+    ) -> Item | None:
         """An item of the base that this side has not done anything to."""
         ids = [
             item.id
@@ -217,10 +287,20 @@ class Author:
         item = self.item()
         if self.random.random() < 0.3:
             text = self.random.choice(POOL)
-            if any(other.words.lower().rstrip(".") == text.lower() for s in note.sections for other in s.items):
+            if any(
+                other.words.lower().rstrip(".") == text.lower()
+                for s in note.sections
+                for other in s.items
+            ):
                 return
-            item = Item(item.id, self.random.choice([text, text, text.lower(), text + "."]))
-        place = len(section.items) if self.random.random() < 0.7 else self.random.randint(0, len(section.items))
+            item = Item(
+                item.id, self.random.choice([text, text, text.lower(), text + "."])
+            )
+        place = (
+            len(section.items)
+            if self.random.random() < 0.7
+            else self.random.randint(0, len(section.items))
+        )
         section.items.insert(place, item)
         did.added.append(item.id)
 
@@ -261,7 +341,8 @@ class Author:
         item = self.old(note, base, did)
         if item and not item.kids and (section := note.home(item.id)):
             section.items.insert(
-                section.items.index(item) + 1, Item(self.id(), item.words, box=item.box, tail=item.tail)
+                section.items.index(item) + 1,
+                Item(self.id(), item.words, box=item.box, tail=item.tail),
             )
             did.doubled.add(item.id)
 
@@ -271,7 +352,9 @@ class Author:
             return
         kind = self.random.random()
         if kind < 0.4 or not item.kids:
-            item.kids.insert(self.random.randint(0, len(item.kids)), Item(self.id(), self.words()))
+            item.kids.insert(
+                self.random.randint(0, len(item.kids)), Item(self.id(), self.words())
+            )
         elif kind < 0.7:
             kid = self.random.choice(item.kids)
             kid.words = self.reworded(kid.words)
@@ -287,18 +370,31 @@ class Author:
 
     def rename(self, note: Note, base: Note, did: Did) -> None:
         section = self.section(note)
-        before = next((old for old in base.sections if section and old.id == section.id), None)
+        before = next(
+            (old for old in base.sections if section and old.id == section.id), None
+        )
         if section is None or before is None or not section.name or not before.items:
             return
-        left = [item for item in before.items if item in section.items and item.id not in did.touched()]
+        left = [
+            item
+            for item in before.items
+            if item in section.items and item.id not in did.touched()
+        ]
         if len(left) == len(before.items) and len(section.items) <= 2 * len(left):
             section.name = f"{self.random.choice(NAMES)} {section.id}"
             did.renamed.add(section.id)
 
     def remove(self, note: Note, base: Note, did: Did) -> None:
         section = self.section(note)
-        before = next((old for old in base.sections if section and old.id == section.id), None)
-        if section is None or before is None or not section.name or section.id in did.renamed:
+        before = next(
+            (old for old in base.sections if section and old.id == section.id), None
+        )
+        if (
+            section is None
+            or before is None
+            or not section.name
+            or section.id in did.renamed
+        ):
             return
         if [item.id for item in section.items] == [item.id for item in before.items]:
             note.sections.remove(section)
@@ -306,8 +402,12 @@ class Author:
             did.deleted |= {item.id for item in section.items}
 
     def begin(self, note: Note, base: Note, did: Did) -> None:
-        new = Section(self.id(), f"{self.random.choice(NAMES)} {self.last}", [self.item()])
-        note.sections.insert(self.random.randint(1, len(note.sections)) if note.sections else 0, new)
+        new = Section(
+            self.id(), f"{self.random.choice(NAMES)} {self.last}", [self.item()]
+        )
+        note.sections.insert(
+            self.random.randint(1, len(note.sections)) if note.sections else 0, new
+        )
         did.new_sections.add(new.id)
         did.added += [item.id for item in new.items]
 
@@ -321,8 +421,23 @@ class Author:
 
 
 EDITS = [
-    *[Author.add, Author.delete, Author.edit, Author.rewrite, Author.check, Author.move, Author.double],
-    *[Author.change_kids, Author.reorder, Author.rename, Author.remove, Author.begin, Author.move_section],
+    *[
+        Author.add,
+        Author.delete,
+        Author.edit,
+        Author.rewrite,
+        Author.check,
+        Author.move,
+        Author.double,
+    ],
+    *[
+        Author.change_kids,
+        Author.reorder,
+        Author.rename,
+        Author.remove,
+        Author.begin,
+        Author.move_section,
+    ],
 ]
 WEIGHTS = [8, 4, 6, 1, 2, 2, 1, 2, 1, 1, 1, 1, 1]
 

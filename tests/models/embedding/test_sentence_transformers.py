@@ -12,7 +12,9 @@ from vault_memory.models.embedding.embedders import available, load_embedder
 from vault_memory.models.embedding.onnx import OnnxEmbedder
 
 if not (os.environ.get("CI") or os.environ.get("WITH_TORCH")):
-    pytest.skip("torch is large: CI or WITH_TORCH=1 runs these", allow_module_level=True)
+    pytest.skip(
+        "torch is large: CI or WITH_TORCH=1 runs these", allow_module_level=True
+    )
 
 from vault_memory.models.embedding.sentence_transformers import SentenceEmbedder
 
@@ -37,13 +39,17 @@ class TestSentenceEmbedder(UnderstandingContract):
         return sentence
 
 
-def test_the_small_weights_say_what_the_full_ones_say(sentence: SentenceEmbedder, minilm: OnnxEmbedder) -> None:
+def test_the_small_weights_say_what_the_full_ones_say(
+    sentence: SentenceEmbedder, minilm: OnnxEmbedder
+) -> None:
     pairs = zip(sentence.embed(TEXTS), minilm.embed(TEXTS), strict=True)
 
     assert min(cosine(full, small) for full, small in pairs) >= 0.99
 
 
-def test_full_and_small_weights_are_two_models(sentence: SentenceEmbedder, minilm: OnnxEmbedder) -> None:
+def test_full_and_small_weights_are_two_models(
+    sentence: SentenceEmbedder, minilm: OnnxEmbedder
+) -> None:
     assert sentence.fingerprint != minilm.fingerprint
 
 

@@ -17,13 +17,24 @@ from vault_memory.models.llm.factory import brain_trouble, load_brain
 from vault_memory.rules.learning.extraction import read_answer
 from vault_memory.rules.learning.model_prompt import Excerpt, Prompt
 
-PROMPT = Prompt("extraction", "Read.", (), (Excerpt("t1", "I live in Porto.", "alice", own=True),))
+PROMPT = Prompt(
+    "extraction", "Read.", (), (Excerpt("t1", "I live in Porto.", "alice", own=True),)
+)
 GOOD = '{"memories": [{"text": "Lives in Porto", "type": "identity", "topic": "personal", "evidence": ["t1"]}]}'
-ENVIRONMENT = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "SECRET": "hidden", "WANTED": "seen"}
+ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "HOME": "/nowhere",
+    "SECRET": "hidden",
+    "WANTED": "seen",
+}
 
 
 def brain(*command: str, **more: Any) -> CommandBrain:
-    settings: dict[str, Any] = {"kind": "command", "command": command, "timeout_seconds": 20.0}
+    settings: dict[str, Any] = {
+        "kind": "command",
+        "command": command,
+        "timeout_seconds": 20.0,
+    }
     return CommandBrain(Brain(**settings | more), ENVIRONMENT)
 
 
@@ -34,24 +45,36 @@ def python(source: str, **more: Any) -> CommandBrain:
 def is_running(pid: int) -> bool:
     """Whether it is there and more than the remains of a process."""
     with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return (
+            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        )
     return False
 
 
 def test_it_gets_json_and_answers_json(tmp_path: Path) -> None:
     seen = tmp_path / "seen.json"
-    source = f"import sys; open({str(seen)!r}, 'w').write(sys.stdin.read()); print({GOOD!r})"
+    source = (
+        f"import sys; open({str(seen)!r}, 'w').write(sys.stdin.read()); print({GOOD!r})"
+    )
 
     answer = python(source).answer(PROMPT)
 
     assert answer.rung == "command"
-    assert [one.text for one in read_answer(answer.text, PROMPT.turn_ids).memories] == ["Lives in Porto"]
+    assert [one.text for one in read_answer(answer.text, PROMPT.turn_ids).memories] == [
+        "Lives in Porto"
+    ]
     asked = json.loads(seen.read_text())
     assert set(asked) == {"role", "system", "text", "schema", "turn_ids", "problem"}
-    assert (asked["role"], asked["turn_ids"], asked["problem"]) == ("extraction", ["t1"], "")
+    assert (asked["role"], asked["turn_ids"], asked["problem"]) == (
+        "extraction",
+        ["t1"],
+        "",
+    )
 
 
-def test_it_runs_in_an_empty_folder_with_the_variables_that_were_allowed(tmp_path: Path) -> None:
+def test_it_runs_in_an_empty_folder_with_the_variables_that_were_allowed(
+    tmp_path: Path,
+) -> None:
     seen = tmp_path / "seen.json"
     source = (
         "import json, os, sys; "
@@ -70,7 +93,10 @@ def test_it_runs_in_an_empty_folder_with_the_variables_that_were_allowed(tmp_pat
 def test_no_shell_reads_its_arguments() -> None:
     source = f"import sys; assert sys.argv[1:] == ['$HOME; echo no', '*'], sys.argv; print({GOOD!r})"
 
-    assert brain(sys.executable, "-c", source, "$HOME; echo no", "*").answer(PROMPT).rung == "command"
+    assert (
+        brain(sys.executable, "-c", source, "$HOME; echo no", "*").answer(PROMPT).rung
+        == "command"
+    )
 
 
 def test_a_bad_answer_is_told_once_and_mended() -> None:
@@ -124,7 +150,9 @@ def test_an_endless_answer_is_cut_off() -> None:
 
 
 def test_it_need_not_read_what_it_is_told() -> None:
-    long = Prompt("extraction", "Read.", (), (Excerpt("t1", "tea " * 200_000, "a", own=True),))
+    long = Prompt(
+        "extraction", "Read.", (), (Excerpt("t1", "tea " * 200_000, "a", own=True),)
+    )
 
     assert python(f"print({GOOD!r})").answer(long).rung == "command"
 
@@ -135,22 +163,37 @@ def test_it_need_not_read_what_it_is_told() -> None:
         (("no-such-program-anywhere",), "cannot be started"),
         ((sys.executable, "-c", "raise SystemExit(3)"), "ended with 3"),
         ((sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"), "ended with -9"),
-        ((sys.executable, "-c", "import sys; sys.stdout.buffer.write(b'\\xff\\x00')"), "cannot be used"),
+        (
+            (
+                sys.executable,
+                "-c",
+                "import sys; sys.stdout.buffer.write(b'\\xff\\x00')",
+            ),
+            "cannot be used",
+        ),
     ],
 )
-def test_what_goes_wrong_is_told_in_words_and_the_rules_stand_in(command: tuple[str, ...], words: str) -> None:
+def test_what_goes_wrong_is_told_in_words_and_the_rules_stand_in(
+    command: tuple[str, ...], words: str
+) -> None:
     with pytest.raises(BrainUnavailable, match=words):
         brain(*command).answer(PROMPT)
 
-    answer = load_brain(Brain(kind="command", command=command), "extraction", environment=ENVIRONMENT).answer(PROMPT)
+    answer = load_brain(
+        Brain(kind="command", command=command), "extraction", environment=ENVIRONMENT
+    ).answer(PROMPT)
 
     assert answer.rung == "rules"
     assert words in answer.reason
-    assert [one.text for one in read_answer(answer.text, PROMPT.turn_ids).memories] == ["I live in Porto"]
+    assert [one.text for one in read_answer(answer.text, PROMPT.turn_ids).memories] == [
+        "I live in Porto"
+    ]
 
 
 def test_a_command_that_is_not_there_is_noticed_before_the_night() -> None:
-    assert "no-such-program" in brain_trouble(Brain(kind="command", command=("no-such-program",)))
+    assert "no-such-program" in brain_trouble(
+        Brain(kind="command", command=("no-such-program",))
+    )
     assert "`brain.command` is not set" in brain_trouble(Brain(kind="command"))
     assert brain_trouble(Brain(kind="command", command=(sys.executable,))) == ""
     assert brain_trouble(Brain()) == ""

@@ -41,27 +41,39 @@ def test_a_model_that_could_never_answer_is_an_error_at_once() -> None:
 
 def test_the_configuration_names_model_roles_and_command(tmp_path: Path) -> None:
     file = tmp_path / "vault-memory.toml"
-    file.write_text('[brain]\nkind = "command"\ncommand = ["llm", "--json"]\nenvironment = ["LLM_HOME"]\n')
+    file.write_text(
+        '[brain]\nkind = "command"\ncommand = ["llm", "--json"]\nenvironment = ["LLM_HOME"]\n'
+    )
 
     brain = load(file, {"VAULT_MEMORY_BRAIN_TIMEOUT_SECONDS": "7"}).brain
 
     assert (brain.kind, brain.command, brain.environment, brain.timeout_seconds) == (
-        "command", ("llm", "--json"), ("LLM_HOME",), 7.0,
-    )  # fmt: skip
+        "command",
+        ("llm", "--json"),
+        ("LLM_HOME",),
+        7.0,
+    )
     with pytest.raises(ConfigError, match=r"brain\.kind"):
         load(None, {"VAULT_MEMORY_BRAIN_KIND": "oracle"})
 
 
-def test_a_model_that_cannot_answer_may_also_be_left_without_the_rules(model: ScriptedModel) -> None:
+def test_a_model_that_cannot_answer_may_also_be_left_without_the_rules(
+    model: ScriptedModel,
+) -> None:
     settings = Brain(kind="openai", base_url=model.url, model="small")
     model.close()
-    prompt = Prompt("extraction", "", (), (Excerpt("t1", "I live in Porto.", "a", own=True),))
+    prompt = Prompt(
+        "extraction", "", (), (Excerpt("t1", "I live in Porto.", "a", own=True),)
+    )
 
     with pytest.raises(BrainUnavailable, match="nothing listens there"):
         load_brain(settings, "extraction", backed=False).answer(prompt)
     answer = load_brain(settings, "extraction").answer(prompt)
 
-    assert (answer.rung, len(read_answer(answer.text, ("t1",)).memories)) == ("rules", 1)
+    assert (answer.rung, len(read_answer(answer.text, ("t1",)).memories)) == (
+        "rules",
+        1,
+    )
     assert "nothing listens there" in answer.reason
 
 
@@ -80,7 +92,12 @@ def test_the_instructions_can_be_replaced_by_a_file(role: Role, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("raw", "words"), [(b"", "empty"), (b"\xff\xfe", "not UTF-8"), (b"x" * (LARGEST + 1), "longer than 64 KB")]
+    ("raw", "words"),
+    [
+        (b"", "empty"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b"x" * (LARGEST + 1), "longer than 64 KB"),
+    ],
 )
 def test_instructions_that_cannot_be_used_are_an_error_and_not_passed_over(
     tmp_path: Path, raw: bytes, words: str
@@ -92,7 +109,11 @@ def test_instructions_that_cannot_be_used_are_an_error_and_not_passed_over(
 
 
 def test_the_instructions_that_come_along_are_filled_in_completely() -> None:
-    assert {page.stem for page in OURS.glob("*.md")} == {"extraction", "curation", "reflection"}
+    assert {page.stem for page in OURS.glob("*.md")} == {
+        "extraction",
+        "curation",
+        "reflection",
+    }
     values = dict.fromkeys(("who", "day", "note", "types", "topics", "predicates"), "x")
 
     for page in OURS.glob("*.md"):
@@ -119,11 +140,16 @@ def test_a_server_is_asked_for_its_models_to_see_whether_it_answers(
     assert bool(trouble) == bool(words)
 
 
-def test_doctor_tells_who_finds_what_to_remember(model: ScriptedModel, tmp_path: Path) -> None:
+def test_doctor_tells_who_finds_what_to_remember(
+    model: ScriptedModel, tmp_path: Path
+) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
 
-    environment = {"VAULT_MEMORY_STATE": str(tmp_path / "state"), "VAULT_MEMORY_CACHE": str(tmp_path / "cache")}
+    environment = {
+        "VAULT_MEMORY_STATE": str(tmp_path / "state"),
+        "VAULT_MEMORY_CACHE": str(tmp_path / "cache"),
+    }
 
     def check(brain: Brain) -> tuple[str, str]:
         config = Config(brain=brain, embedding=Embedding(kind="off"))
@@ -131,18 +157,29 @@ def test_doctor_tells_who_finds_what_to_remember(model: ScriptedModel, tmp_path:
             [found] = [one for one in memory.doctor() if one.name == "brain"]
             return found.state, found.reason
 
-    assert check(Brain()) == ("ok", "no language model: what is worth remembering is found by phrases")
-    assert check(Brain(kind="openai", base_url=model.url, model="small")) == ("ok", "openai answers")
-    state, reason = check(Brain(kind="openai", base_url="http://localhost:9", model="small"))
+    assert check(Brain()) == (
+        "ok",
+        "no language model: what is worth remembering is found by phrases",
+    )
+    assert check(Brain(kind="openai", base_url=model.url, model="small")) == (
+        "ok",
+        "openai answers",
+    )
+    state, reason = check(
+        Brain(kind="openai", base_url="http://localhost:9", model="small")
+    )
     assert state == "warn"
     assert "nothing listens there" in reason
 
 
 def test_the_scripted_model_reads_turns_as_they_are_shown(model: ScriptedModel) -> None:
-    turns = [Excerpt("t1", "I live\nin Porto.", "alice", own=True), Excerpt("b1", "Oh.", "bot", own=False)]
-    load_brain(Brain(kind="openai", base_url=model.url, model="small"), "extraction").answer(
-        Prompt("extraction", "", (), tuple(turns))
-    )
+    turns = [
+        Excerpt("t1", "I live\nin Porto.", "alice", own=True),
+        Excerpt("b1", "Oh.", "bot", own=False),
+    ]
+    load_brain(
+        Brain(kind="openai", base_url=model.url, model="small"), "extraction"
+    ).answer(Prompt("extraction", "", (), tuple(turns)))
 
     assert model.asked[0].turns == [("t1", "alice", "I live in Porto.")]
     assert [row["evidence"] for row in learned(model.asked[0])["memories"]] == [["t1"]]

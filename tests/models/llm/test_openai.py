@@ -49,7 +49,12 @@ def model() -> Iterator[ScriptedModel]:
 
 
 def settings(server: ScriptedModel, **more: Any) -> Brain:
-    told: dict[str, Any] = {"kind": "openai", "base_url": server.url, "model": "small", "timeout_seconds": 5.0}
+    told: dict[str, Any] = {
+        "kind": "openai",
+        "base_url": server.url,
+        "model": "small",
+        "timeout_seconds": 5.0,
+    }
     return Brain(**told | more)
 
 
@@ -67,18 +72,25 @@ class Clock:
 
 def brain(model: ScriptedModel, clock: Clock | None = None, **more: Any) -> OpenAIBrain:
     clock = clock or Clock()
-    return OpenAIBrain(settings(model, **more), "small", wait=clock.wait, breaker=Breaker(clock=clock))
+    return OpenAIBrain(
+        settings(model, **more), "small", wait=clock.wait, breaker=Breaker(clock=clock)
+    )
 
 
 def asking(*texts: str) -> Prompt:
-    turns = [Excerpt(f"t{number}", text, "alice", own=True) for number, text in enumerate(texts, 1)]
+    turns = [
+        Excerpt(f"t{number}", text, "alice", own=True)
+        for number, text in enumerate(texts, 1)
+    ]
     return Prompt("extraction", instructions("extraction"), (), tuple(turns))
 
 
 ONE = asking(f"Remember that {SECRET}.")
 
 
-def test_a_good_model_is_held_to_the_schema_and_chooses_evidence_among_the_persons_turns(model: ScriptedModel) -> None:
+def test_a_good_model_is_held_to_the_schema_and_chooses_evidence_among_the_persons_turns(
+    model: ScriptedModel,
+) -> None:
     answer = brain(model).answer(ONE)
 
     assert (answer.rung, answer.model, answer.reason) == ("schema", "small", "")
@@ -87,13 +99,20 @@ def test_a_good_model_is_held_to_the_schema_and_chooses_evidence_among_the_perso
     assert asked.path == "/v1/chat/completions"
     shape = asked.body["response_format"]["json_schema"]
     assert shape["strict"] is True
-    assert shape["schema"]["properties"]["memories"]["items"]["properties"]["evidence"]["items"]["enum"] == ["t1"]
+    assert shape["schema"]["properties"]["memories"]["items"]["properties"]["evidence"][
+        "items"
+    ]["enum"] == ["t1"]
     assert asked.body["temperature"] == 0
     assert "Authorization" not in asked.headers
 
 
 @pytest.mark.parametrize(
-    ("formats", "rung"), [({"json_schema", "json_object", ""}, "schema"), ({"json_object", ""}, "json"), ({""}, "text")]
+    ("formats", "rung"),
+    [
+        ({"json_schema", "json_object", ""}, "schema"),
+        ({"json_object", ""}, "json"),
+        ({""}, "text"),
+    ],
 )
 def test_a_server_is_held_to_as_much_as_it_knows_and_asked_so_at_once_the_next_time(
     model: ScriptedModel, formats: set[str], rung: str
@@ -107,15 +126,21 @@ def test_a_server_is_held_to_as_much_as_it_knows_and_asked_so_at_once_the_next_t
     assert len(model.asked) == before + 1
 
 
-def test_a_server_that_says_by_500_that_it_knows_no_schema_is_asked_without(model: ScriptedModel) -> None:
+def test_a_server_that_says_by_500_that_it_knows_no_schema_is_asked_without(
+    model: ScriptedModel,
+) -> None:
     model.script = [fails(500, "failed to parse grammar"), learns]
 
     assert brain(model).answer(ONE).rung == "json"
 
 
-def test_a_model_that_takes_no_temperature_is_asked_without(model: ScriptedModel) -> None:
+def test_a_model_that_takes_no_temperature_is_asked_without(
+    model: ScriptedModel,
+) -> None:
     def picky(asked: Asked) -> Sent:
-        refused = fails(400, "Unsupported value: 'temperature' does not support 0 with this model")
+        refused = fails(
+            400, "Unsupported value: 'temperature' does not support 0 with this model"
+        )
         return refused(asked) if "temperature" in asked.body else learns(asked)
 
     model.script = [picky]
@@ -135,10 +160,29 @@ def test_fenced_json_among_words_is_taken(model: ScriptedModel) -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [ANOTHER_SCHEMA, NONSENSE, "", None, {"memories": "tea"}, {"memories": [7]}, '{"memories": [{"te'],
-    ids=["another schema", "nonsense", "empty", "null", "no list", "no objects", "broken"],
-)  # fmt: skip
-def test_a_bad_answer_is_told_what_is_wrong_with_it_once_and_mended(model: ScriptedModel, bad: object) -> None:
+    "bad",
+    [
+        ANOTHER_SCHEMA,
+        NONSENSE,
+        "",
+        None,
+        {"memories": "tea"},
+        {"memories": [7]},
+        '{"memories": [{"te',
+    ],
+    ids=[
+        "another schema",
+        "nonsense",
+        "empty",
+        "null",
+        "no list",
+        "no objects",
+        "broken",
+    ],
+)
+def test_a_bad_answer_is_told_what_is_wrong_with_it_once_and_mended(
+    model: ScriptedModel, bad: object
+) -> None:
     model.script = [says(bad), learns]
 
     answer = brain(model).answer(ONE)
@@ -151,14 +195,26 @@ def test_a_bad_answer_is_told_what_is_wrong_with_it_once_and_mended(model: Scrip
 
 
 def test_evidence_that_is_not_there_is_told_too(model: ScriptedModel) -> None:
-    invented = {**EMPTY, "memories": [{"text": "Likes tea", "type": "preference", "topic": "", "evidence": ["t99"]}]}
+    invented = {
+        **EMPTY,
+        "memories": [
+            {
+                "text": "Likes tea",
+                "type": "preference",
+                "topic": "",
+                "evidence": ["t99"],
+            }
+        ],
+    }
     model.script = [says(invented), learns]
 
     assert brain(model).answer(ONE).rung == "repair"
     assert "cites turns that are not among" in model.asked[1].text
 
 
-def test_nonsense_twice_is_no_answer_and_the_rules_stand_in(model: ScriptedModel) -> None:
+def test_nonsense_twice_is_no_answer_and_the_rules_stand_in(
+    model: ScriptedModel,
+) -> None:
     model.script = [says(NONSENSE)]
 
     with pytest.raises(BrainUnavailable, match="cannot be used, also when asked again"):
@@ -167,10 +223,14 @@ def test_nonsense_twice_is_no_answer_and_the_rules_stand_in(model: ScriptedModel
 
     assert (answer.rung, answer.model) == ("rules", "rules")
     assert "cannot be used" in answer.reason
-    assert [one.text for one in read_answer(answer.text, ONE.turn_ids).memories] == [SECRET]
+    assert [one.text for one in read_answer(answer.text, ONE.turn_ids).memories] == [
+        SECRET
+    ]
 
 
-def test_an_answer_that_was_cut_off_is_no_answer_and_less_is_asked(model: ScriptedModel) -> None:
+def test_an_answer_that_was_cut_off_is_no_answer_and_less_is_asked(
+    model: ScriptedModel,
+) -> None:
     model.script = [writes_at_most(1)]
     prompt = asking("I live in Porto.", "I work at Acme.", "I love tea.")
 
@@ -181,7 +241,9 @@ def test_an_answer_that_was_cut_off_is_no_answer_and_less_is_asked(model: Script
     assert dict(found.topics) == dict.fromkeys(("t1", "t2", "t3"), "personal")
 
 
-def test_an_answer_that_is_always_cut_off_leaves_the_rules(model: ScriptedModel) -> None:
+def test_an_answer_that_is_always_cut_off_leaves_the_rules(
+    model: ScriptedModel,
+) -> None:
     model.script = [says('{"memories": []}', finish="length")]
 
     with pytest.raises(BrainUnavailable, match="cut off"):
@@ -189,24 +251,32 @@ def test_an_answer_that_is_always_cut_off_leaves_the_rules(model: ScriptedModel)
     assert len(model.asked) == 1
 
 
-def test_what_is_longer_than_the_model_reads_is_asked_in_halves(model: ScriptedModel) -> None:
+def test_what_is_longer_than_the_model_reads_is_asked_in_halves(
+    model: ScriptedModel,
+) -> None:
     prompt = asking(*(f"Fact number {number}: " + "tea " * 100 for number in range(8)))
     model.script = [reads_at_most(len(prompt.text) // 3)]
 
     answer = brain(model).answer(prompt)
 
     found = read_answer(answer.text, prompt.turn_ids)
-    assert {id_ for one in found.memories for id_ in one.evidence} == set(prompt.turn_ids)
+    assert {id_ for one in found.memories for id_ in one.evidence} == set(
+        prompt.turn_ids
+    )
     assert len(model.asked) == 1 + 2 + 4
 
 
-def test_what_a_server_left_out_without_a_word_is_asked_in_halves(model: ScriptedModel) -> None:
+def test_what_a_server_left_out_without_a_word_is_asked_in_halves(
+    model: ScriptedModel,
+) -> None:
     prompt = asking(*(f"Fact number {number}: " + "tea " * 125 for number in range(24)))
     model.script = [drops_beyond(3072)]
 
     found = read_answer(brain(model).answer(prompt).text, prompt.turn_ids)
 
-    assert {id_ for one in found.memories for id_ in one.evidence} == set(prompt.turn_ids)
+    assert {id_ for one in found.memories for id_ in one.evidence} == set(
+        prompt.turn_ids
+    )
     assert len(model.asked) == 1 + 2
 
 
@@ -220,7 +290,9 @@ def test_one_long_turn_is_cut_in_two_and_keeps_its_id(model: ScriptedModel) -> N
     assert len(model.asked) > 2
 
 
-def test_a_model_that_reads_nothing_at_all_is_not_asked_without_end(model: ScriptedModel) -> None:
+def test_a_model_that_reads_nothing_at_all_is_not_asked_without_end(
+    model: ScriptedModel,
+) -> None:
     model.script = [reads_at_most(1)]
 
     with pytest.raises(BrainUnavailable, match="cannot read so much"):
@@ -258,7 +330,9 @@ def test_a_slow_server_is_not_waited_for_longer_than_told(model: ScriptedModel) 
     assert len(model.asked) == 1
 
 
-def test_a_server_that_fails_again_and_again_is_left_alone_and_then_tried_once(model: ScriptedModel) -> None:
+def test_a_server_that_fails_again_and_again_is_left_alone_and_then_tried_once(
+    model: ScriptedModel,
+) -> None:
     clock = Clock()
     asker = brain(model, clock)
     model.script = [fails(503, Retry_After="999")]
@@ -306,11 +380,16 @@ def test_while_one_tries_a_server_that_failed_nobody_else_does() -> None:
         (lambda _asked: Sent(200, b"[" * 100_000), "no JSON"),
         (lambda _asked: Sent(200, b'{"choices": []}'), "cannot be used"),
         (lambda _asked: Sent(200, b'{"choices": [7]}'), "cannot be used"),
-        (lambda _asked: Sent(200, b'{"choices": [{"message": {"content": 7}}]}'), "cannot be used"),
+        (
+            lambda _asked: Sent(200, b'{"choices": [{"message": {"content": 7}}]}'),
+            "cannot be used",
+        ),
         (lambda _asked: Sent(200, b"{}", {"Content-Length": "5000"}), "broke off"),
     ],
 )
-def test_what_is_no_answer_is_told_in_words(model: ScriptedModel, reply: Reply, words: str) -> None:
+def test_what_is_no_answer_is_told_in_words(
+    model: ScriptedModel, reply: Reply, words: str
+) -> None:
     model.script = [reply]
 
     with pytest.raises(BrainUnavailable, match=words) as caught:
@@ -326,9 +405,17 @@ def test_a_model_cannot_write_into_another_users_files(model: ScriptedModel) -> 
 
     with pytest.raises(BrainUnavailable, match="names a place of its own"):
         brain(model).answer(prompt)
-    found = read_answer(json.loads(trespasses(model.asked[0]).body)["choices"][0]["message"]["content"], ("t1",))
+    found = read_answer(
+        json.loads(trespasses(model.asked[0]).body)["choices"][0]["message"]["content"],
+        ("t1",),
+    )
 
-    assert (found.memories, found.facts, found.ops, dict(found.topics)) == ((), (), (), {})
+    assert (found.memories, found.facts, found.ops, dict(found.topics)) == (
+        (),
+        (),
+        (),
+        {},
+    )
     assert {one.reason for one in found.dropped} == {
         "it names a place of its own (`path`)",
         "it names a place of its own (`user`)",
@@ -341,12 +428,18 @@ def test_a_model_cannot_write_into_another_users_files(model: ScriptedModel) -> 
 def test_a_note_is_curated_with_ops(model: ScriptedModel) -> None:
     ops = [{"op": "append", "heading": "Tea", "line": "Likes green tea"}]
     model.script = [says({"ops": ops})]
-    prompt = Prompt("curation", instructions("curation"), (("note", "## Tea\n"), ("note-of-2026-04-30", "- tea")))
+    prompt = Prompt(
+        "curation",
+        instructions("curation"),
+        (("note", "## Tea\n"), ("note-of-2026-04-30", "- tea")),
+    )
 
     answer = brain(model).answer(prompt)
 
     assert read_answer(answer.text, ()).ops == tuple(ops)
-    assert list(model.asked[0].body["response_format"]["json_schema"]["schema"]["properties"]) == ["ops"]
+    assert list(
+        model.asked[0].body["response_format"]["json_schema"]["schema"]["properties"]
+    ) == ["ops"]
     assert "<note>\n## Tea\n</note>" in model.asked[0].text
 
 
@@ -387,11 +480,16 @@ def test_a_key_does_not_travel_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv(BRAIN.variable, KEY)
 
     with pytest.raises(BrainUnavailable, match="in the clear"):
-        OpenAIBrain(Brain(kind="openai", base_url="http://models.example.org/v1", model="m"), "m")
+        OpenAIBrain(
+            Brain(kind="openai", base_url="http://models.example.org/v1", model="m"),
+            "m",
+        )
 
 
 def test_nothing_that_was_said_and_no_key_is_ever_logged(
-    model: ScriptedModel, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    model: ScriptedModel,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(BRAIN.variable, KEY)
     caplog.set_level(logging.DEBUG)
@@ -408,21 +506,37 @@ def test_nothing_that_was_said_and_no_key_is_ever_logged(
 REAL = os.environ.get("VAULT_MEMORY_TEST_LLM_URL", "")
 
 
-@pytest.mark.skipif(not REAL, reason="VAULT_MEMORY_TEST_LLM_URL names no server of a language model")
-def test_a_real_model_answers_in_shape_cites_own_turns_and_twice_the_same_turns() -> None:
+@pytest.mark.skipif(
+    not REAL, reason="VAULT_MEMORY_TEST_LLM_URL names no server of a language model"
+)
+def test_a_real_model_answers_in_shape_cites_own_turns_and_twice_the_same_turns() -> (
+    None
+):
     asker = OpenAIBrain(
         Brain(kind="openai", base_url=REAL, timeout_seconds=280),
         os.environ.get("VAULT_MEMORY_TEST_LLM_MODEL", "default"),
     )
-    said = Excerpt("t1", "I moved to Porto last week, and I am allergic to peanuts.", "alice", own=True)
-    heard = Excerpt("b1", "Peanuts are common in Porto's kitchens.", "assistant", own=False)
+    said = Excerpt(
+        "t1",
+        "I moved to Porto last week, and I am allergic to peanuts.",
+        "alice",
+        own=True,
+    )
+    heard = Excerpt(
+        "b1", "Peanuts are common in Porto's kitchens.", "assistant", own=False
+    )
     prompt = Prompt("extraction", instructions("extraction"), (), (said, heard))
 
-    first, second = (read_answer(asker.answer(prompt).text, prompt.turn_ids, others=["b1"]) for _ in range(2))
+    first, second = (
+        read_answer(asker.answer(prompt).text, prompt.turn_ids, others=["b1"])
+        for _ in range(2)
+    )
 
     for found in (first, second):
         assert found.memories or found.facts
         assert {id_ for one in found.memories for id_ in one.evidence} <= {"t1"}
         assert {id_ for fact in found.facts for id_ in fact.evidence} <= {"t1"}
         assert not found.ops
-    assert {one.evidence for one in first.memories} == {one.evidence for one in second.memories}
+    assert {one.evidence for one in first.memories} == {
+        one.evidence for one in second.memories
+    }

@@ -36,12 +36,23 @@ def told(said: str) -> str:
 
 
 def test_every_language_has_a_page_of_cases() -> None:
-    assert {page.stem for page in CASES.glob("*.md")} == {table.stem for table in FOLDER.glob("*.toml")}
-    assert {page.stem for page in CASES.glob("*.md")} >= {"de", "en", "es", "fr", "ru", "zh"}
+    assert {page.stem for page in CASES.glob("*.md")} == {
+        table.stem for table in FOLDER.glob("*.toml")
+    }
+    assert {page.stem for page in CASES.glob("*.md")} >= {
+        "de",
+        "en",
+        "es",
+        "fr",
+        "ru",
+        "zh",
+    }
 
 
 @pytest.mark.parametrize(("language", "said", "expected"), cases())
-def test_phrases_find_what_lasts_and_pass_over_the_rest(language: str, said: str, expected: str) -> None:
+def test_phrases_find_what_lasts_and_pass_over_the_rest(
+    language: str, said: str, expected: str
+) -> None:
     assert told(said) == expected
 
 
@@ -51,8 +62,12 @@ def test_only_the_persons_own_turns_are_read() -> None:
 
     found = noticed((heard, said))
 
-    assert [(one.text, one.evidence) for one in found.memories] == [("I live in Porto", ("t1",))]
-    assert [(one.subject, one.object, one.evidence) for one in found.facts] == [("alice", "Porto", ("t1",))]
+    assert [(one.text, one.evidence) for one in found.memories] == [
+        ("I live in Porto", ("t1",))
+    ]
+    assert [(one.subject, one.object, one.evidence) for one in found.facts] == [
+        ("alice", "Porto", ("t1",))
+    ]
 
 
 def test_what_was_pasted_is_not_the_persons_own() -> None:
@@ -61,20 +76,30 @@ def test_what_was_pasted_is_not_the_persons_own() -> None:
         "```\nI work at Acme.\n```\n> I prefer tea.\nOn 3 May 2026, Bob Gray wrote:\nI work at Initech.\n"
     )
 
-    assert [one.text for one in noticed((Excerpt("t1", pasted, "alice", own=True),)).memories] == ["I live in Porto"]
+    assert [
+        one.text
+        for one in noticed((Excerpt("t1", pasted, "alice", own=True),)).memories
+    ] == ["I live in Porto"]
 
 
 def test_a_sentence_at_which_an_excerpt_was_cut_is_left_alone() -> None:
     cut = "I work at Acme. I live in […] town. I love tea."
 
-    assert [one.text for one in noticed((Excerpt("t1", cut, "alice", own=True),)).memories] == [
+    assert [
+        one.text for one in noticed((Excerpt("t1", cut, "alice", own=True),)).memories
+    ] == [
         "I work at Acme",
         "I love tea",
     ]
 
 
 def test_what_is_said_twice_is_one_memory_of_two_turns() -> None:
-    prompt = Prompt("extraction", "", (), tuple(Excerpt(f"t{n}", "I live in Porto.", "a", own=True) for n in (1, 2)))
+    prompt = Prompt(
+        "extraction",
+        "",
+        (),
+        tuple(Excerpt(f"t{n}", "I live in Porto.", "a", own=True) for n in (1, 2)),
+    )
 
     answer = RulesBrain().answer(prompt)
 
@@ -87,12 +112,36 @@ def test_the_rules_suggest_no_edits_and_are_the_brain_that_needs_nothing() -> No
     brain = load_brain(Brain(), "curation")
 
     assert brain.name == "rules"
-    assert read_answer(brain.answer(Prompt("curation", "", (("note", "## Tea\n"),))).text, ()).ops == ()
+    assert (
+        read_answer(
+            brain.answer(Prompt("curation", "", (("note", "## Tea\n"),))).text, ()
+        ).ops
+        == ()
+    )
 
 
 PIECES = st.sampled_from(
     [said for _, said, _ in cases()]
-    + ['"', "“", "»", "\n", "\n\n", "```\n", "> ", ": ", ":\n", "[…]", "…", " ", "\t", "- ", "?", "Dr.", "\u2028", "，"]
+    + [
+        '"',
+        "“",
+        "»",
+        "\n",
+        "\n\n",
+        "```\n",
+        "> ",
+        ": ",
+        ":\n",
+        "[…]",
+        "…",
+        " ",
+        "\t",
+        "- ",
+        "?",
+        "Dr.",
+        "\u2028",
+        "，",
+    ]
 )
 
 
@@ -114,13 +163,29 @@ def test_every_memory_is_a_piece_of_one_of_the_persons_own_turns(said: str) -> N
 
 @given(st.text(max_size=60))
 def test_no_question_is_ever_remembered(said: str) -> None:
-    question = "Remember that " + "".join(c for c in said if c not in "\r\n.!?…。！？｡") + "?"
+    question = (
+        "Remember that " + "".join(c for c in said if c not in "\r\n.!?…。！？｡") + "?"
+    )
 
     assert noticed((Excerpt("t1", question, "alice", own=True),)).memories == ()
 
 
 @pytest.mark.parametrize(
-    "piece", ["I live in ", '"', "[…]", "[…]. ", "a. ", "b.", "my favourite ", "- ", "wrote:\n", "> x\n", "(", "我"]
+    "piece",
+    [
+        "I live in ",
+        '"',
+        "[…]",
+        "[…]. ",
+        "a. ",
+        "b.",
+        "my favourite ",
+        "- ",
+        "wrote:\n",
+        "> x\n",
+        "(",
+        "我",
+    ],
 )
 def test_long_turns_take_no_long_time(piece: str) -> None:
     turn = Excerpt("t1", (piece * 60_000)[:50_000], "alice", own=True)

@@ -49,7 +49,13 @@ class App(Protocol):
     """Answers requests."""
 
     def handle(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", *, address: str = "127.0.0.1"
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        address: str = "127.0.0.1",
     ) -> Response:
         """`path` is the target as it is sent: quoted, with its query.
 
@@ -66,13 +72,22 @@ def lowered(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> dict[str,
 
 def request_head(method: str, path: str, headers: Mapping[str, str]) -> bytes:
     """A request up to its body, as it travels."""
-    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        *(f"{name}: {value}" for name, value in headers.items()),
+        "",
+        "",
+    ]
     return "\r\n".join(lines).encode("latin-1", "replace")
 
 
 def response_head(response: Response) -> bytes:
     """An answer up to its body, as it travels."""
-    headers = {name: value for name, value in response.headers.items() if name.lower() not in _OF_THE_LINE}
+    headers = {
+        name: value
+        for name, value in response.headers.items()
+        if name.lower() not in _OF_THE_LINE
+    }
     if response.status not in (204, 304):
         headers.setdefault("Content-Length", str(len(response.body)))
     lines = [f"HTTP/1.1 {response.status} {reason(response.status)}"]

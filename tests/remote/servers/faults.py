@@ -9,7 +9,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.remote.servers.exchange import App, ConnectionLost, NoAnswer, Response, request_head, response_head
+from tests.remote.servers.exchange import (
+    App,
+    ConnectionLost,
+    NoAnswer,
+    Response,
+    request_head,
+    response_head,
+)
 
 LOGIN_PAGE = (
     b'<!DOCTYPE html>\n<html lang="en"><head><title>Log in</title></head><body><form method="post" action="/login">'
@@ -81,14 +88,28 @@ class Meanwhile:
     after: bool = False
 
 
-Fault = CutRequest | CutResponse | LoseAnswer | LoseRequest | Delay | Duplicate | Answer | Rewrite | Meanwhile
+Fault = (
+    CutRequest
+    | CutResponse
+    | LoseAnswer
+    | LoseRequest
+    | Delay
+    | Duplicate
+    | Answer
+    | Rewrite
+    | Meanwhile
+)
 
 LOGIN_WITH_200 = Answer(200, {"Content-Type": "text/html; charset=utf-8"}, LOGIN_PAGE)
 LOGIN_WITH_302 = Answer(302, {"Location": "/login", "Content-Type": "text/html"}, b"")
 NOT_FOUND = Answer(404, {"Content-Type": "text/html"}, b"<html><body>404</body></html>")
 EMPTY_200 = Answer(200)
-UNAVAILABLE = Answer(503, {"Content-Type": "text/html"}, b"<html><body>Service Unavailable</body></html>")
-BAD_GATEWAY = Answer(502, {"Content-Type": "text/html"}, b"<html><body>Bad Gateway</body></html>")
+UNAVAILABLE = Answer(
+    503, {"Content-Type": "text/html"}, b"<html><body>Service Unavailable</body></html>"
+)
+BAD_GATEWAY = Answer(
+    502, {"Content-Type": "text/html"}, b"<html><body>Bad Gateway</body></html>"
+)
 TOO_MANY = Answer(429, {"Retry-After": "7"})
 
 
@@ -96,7 +117,11 @@ def shortened(at: int) -> Rewrite:
     """An answer that ends early and does not say so: whoever cut it has put its length right."""
 
     def change(answer: Response) -> Response:
-        headers = {name: value for name, value in answer.headers.items() if name.lower() != "content-length"}
+        headers = {
+            name: value
+            for name, value in answer.headers.items()
+            if name.lower() != "content-length"
+        }
         return Response(answer.status, headers, answer.body[:at])
 
     return Rewrite(change)
@@ -107,8 +132,14 @@ def replaced(old: bytes, new: bytes) -> Rewrite:
 
     def change(answer: Response) -> Response:
         one, other = old.decode("latin-1"), new.decode("latin-1")
-        headers = {name: value.replace(one, other) for name, value in answer.headers.items()}
-        headers = {name: value for name, value in headers.items() if name.lower() != "content-length"}
+        headers = {
+            name: value.replace(one, other) for name, value in answer.headers.items()
+        }
+        headers = {
+            name: value
+            for name, value in headers.items()
+            if name.lower() != "content-length"
+        }
         return Response(answer.status, headers, answer.body.replace(old, new))
 
     return Rewrite(change)
@@ -133,7 +164,11 @@ class Rule:
 
     def takes(self, method: str, path: str) -> bool:
         """Whether this request is hit; counts."""
-        if self.times == 0 or (self.method and self.method != method) or self.path not in path:
+        if (
+            self.times == 0
+            or (self.method and self.method != method)
+            or self.path not in path
+        ):
             return False
         if self.skip:
             self.skip -= 1
@@ -153,7 +188,9 @@ class Script:
         self._lock = threading.Lock()
 
     @classmethod
-    def seeded(cls, seed: int, rate: float, faults: Sequence[Fault] | None = None) -> "Script":
+    def seeded(
+        cls, seed: int, rate: float, faults: Sequence[Fault] | None = None
+    ) -> "Script":
         """One request in 1/`rate` is hit by one of `faults`, or by any kind at a random place."""
         script, chance = cls(), random.Random(seed)
 
@@ -166,7 +203,13 @@ class Script:
         return script
 
     def add(
-        self, fault: Fault, method: str | None = None, path: str = "", *, times: int | None = 1, skip: int = 0
+        self,
+        fault: Fault,
+        method: str | None = None,
+        path: str = "",
+        *,
+        times: int | None = 1,
+        skip: int = 0,
     ) -> None:
         """One more rule."""
         self.rules.append(Rule(fault, method, path, times, skip))
@@ -180,7 +223,13 @@ class Script:
     def next(self, method: str, path: str) -> Fault | None:
         """What befalls this request."""
         with self._lock:
-            fault = next((rule.fault for rule in self.rules if rule.takes(method, path)), None) or self._draw()
+            fault = (
+                next(
+                    (rule.fault for rule in self.rules if rule.takes(method, path)),
+                    None,
+                )
+                or self._draw()
+            )
             if fault is not None:
                 self.happened.append((method, path, fault))
             return fault
@@ -210,13 +259,21 @@ def _any_fault(chance: random.Random) -> Fault:
 class Faulty:
     """An app around an app, on whose requests and answers the script's faults fall."""
 
-    def __init__(self, app: App, script: Script, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, app: App, script: Script, *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         self.app = app
         self.script = script
         self._sleep = sleep
 
     def handle(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", *, address: str = "127.0.0.1"
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        address: str = "127.0.0.1",
     ) -> Response:
         """As the app answers, or worse."""
 
@@ -227,10 +284,14 @@ class Faulty:
             case None:
                 return send()
             case CutRequest(at=at):
-                return self._cut_request(request_head(method, path, headers), body, at, send)
+                return self._cut_request(
+                    request_head(method, path, headers), body, at, send
+                )
             case CutResponse(at=at):
                 answer = send()
-                return Response(answer.status, answer.headers, answer.body, cut=_place(at, answer))
+                return Response(
+                    answer.status, answer.headers, answer.body, cut=_place(at, answer)
+                )
             case LoseAnswer(silent=silent):
                 send()
                 raise NoAnswer if silent else ConnectionLost
@@ -254,7 +315,9 @@ class Faulty:
             case Answer(status=status, headers=its, body=content):
                 return Response(status, dict(its), content)
 
-    def _cut_request(self, head: bytes, body: bytes, at: int, send: Callable[[bytes], Response]) -> Response:
+    def _cut_request(
+        self, head: bytes, body: bytes, at: int, send: Callable[[bytes], Response]
+    ) -> Response:
         if at < 0:
             at = max(0, len(head) + len(body) + at)
         if at >= len(head) and (body or at == len(head)):

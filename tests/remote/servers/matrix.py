@@ -5,7 +5,17 @@ from dataclasses import dataclass
 
 from tests.remote.servers.laboratory import Laboratory
 
-SERVERS = ("apache-digest", "apache", "apache-infinity", "lighttpd", "sabre", "nginx", "rclone", "wsgidav", "nextcloud")
+SERVERS = (
+    "apache-digest",
+    "apache",
+    "apache-infinity",
+    "lighttpd",
+    "sabre",
+    "nginx",
+    "rclone",
+    "wsgidav",
+    "nextcloud",
+)
 _APACHES = ("apache-digest", "apache", "apache-infinity")
 
 Experiment = Callable[[Laboratory], str]
@@ -27,7 +37,9 @@ class Matrix:
     def __init__(self) -> None:
         self.rows: list[Row] = []
 
-    def row(self, usual: str | None = None, **others: str | None) -> Callable[[Experiment], None]:
+    def row(
+        self, usual: str | None = None, **others: str | None
+    ) -> Callable[[Experiment], None]:
         """One more: what most answer, and those that differ (None: not asked). `apache` stands for all three."""
 
         def add(experiment: Experiment) -> None:
@@ -35,7 +47,9 @@ class Matrix:
             if "apache" in named:
                 named = {**dict.fromkeys(_APACHES, named["apache"]), **named}
             expected = {name: named.get(name, usual) for name in SERVERS}
-            known = {name: value for name, value in expected.items() if value is not None}
+            known = {
+                name: value for name, value in expected.items() if value is not None
+            }
             self.rows.append(Row(experiment.__name__.strip("_"), experiment, known))
 
         return add

@@ -19,7 +19,9 @@ def _lock_put_without_and_with_its_token_unlock(lab: Laboratory) -> str:
     if token is None:
         return str(locked.status)
     without, with_it = lab.put("a.md", b"2"), lab.put("a.md", b"3", If=f"({token})")
-    return joined(locked.status, without, with_it, lab.status("UNLOCK", "a.md", Lock_Token=token))
+    return joined(
+        locked.status, without, with_it, lab.status("UNLOCK", "a.md", Lock_Token=token)
+    )
 
 
 @matrix.row(
@@ -52,7 +54,10 @@ def _x_oc_mtime_good_early_no_number(lab: Laboratory) -> str:
     good = lab.send("PUT", "a.md", b"1", X_OC_Mtime="1700000000")
     if not good.headers.get("X-OC-MTime"):
         return "ignored"
-    early, word = lab.put("a.md", b"2", X_OC_Mtime="86400"), lab.put("a.md", b"3", X_OC_Mtime="noon")
+    early, word = (
+        lab.put("a.md", b"2", X_OC_Mtime="86400"),
+        lab.put("a.md", b"3", X_OC_Mtime="noon"),
+    )
     return joined(good.headers["X-OC-MTime"], early, word)
 
 
@@ -80,7 +85,11 @@ def _put_into_a_missing_folder(lab: Laboratory) -> str:
 
 @matrix.row("201/405/409", rclone="201/201/409")
 def _mkcol_new_existing_in_a_missing_folder(lab: Laboratory) -> str:
-    return joined(lab.status("MKCOL", "x/"), lab.status("MKCOL", "x/"), lab.status("MKCOL", "none/x/"))
+    return joined(
+        lab.status("MKCOL", "x/"),
+        lab.status("MKCOL", "x/"),
+        lab.status("MKCOL", "none/x/"),
+    )
 
 
 @matrix.row("409", apache="500", nginx="204", rclone="403")
@@ -95,7 +104,11 @@ def _get_on_a_folder(lab: Laboratory) -> str:
 
 
 @matrix.row(
-    "old/404", sabre="old/404", rclone="truncated/truncated", wsgidav="truncated/truncated", nextcloud="truncated/404"
+    "old/404",
+    sabre="old/404",
+    rclone="truncated/truncated",
+    wsgidav="truncated/truncated",
+    nextcloud="truncated/404",
 )
 def _upload_cut_off_over_a_file_and_new(lab: Laboratory) -> str:
     long = b"a line of the new text\n" * 4000
@@ -103,7 +116,9 @@ def _upload_cut_off_over_a_file_and_new(lab: Laboratory) -> str:
     for path in ("a.md", "b.md"):
         lab.put_half(path, long, 40_000)
     names = {b"old\n": "old", long: "whole", 404: "404"}
-    return joined(*(names.get(lab.read(path), "truncated") for path in ("a.md", "b.md")))
+    return joined(
+        *(names.get(lab.read(path), "truncated") for path in ("a.md", "b.md"))
+    )
 
 
 @matrix.row("2 files", nextcloud="1 file, the later text")
@@ -112,7 +127,11 @@ def _one_name_composed_and_decomposed(lab: Laboratory) -> str:
     lab.put("cafe%CC%81.md", b"decomposed\n")
     names = [name for name in lab.listed("", "1") if name]
     if len(names) == 1:
-        return "1 file, the later text" if lab.read("caf%C3%A9.md") == b"decomposed\n" else "1 file"
+        return (
+            "1 file, the later text"
+            if lab.read("caf%C3%A9.md") == b"decomposed\n"
+            else "1 file"
+        )
     return f"{len(names)} files"
 
 
@@ -123,9 +142,20 @@ def _names_that_differ_in_case(lab: Laboratory) -> str:
     return f"{len([name for name in lab.listed('', '1') if name])} files"
 
 
-@matrix.row(None, apache="201/201/201/403/201", wsgidav="201/201/201/201/201", nextcloud="400/400/400/400/400")
+@matrix.row(
+    None,
+    apache="201/201/201/403/201",
+    wsgidav="201/201/201/201/201",
+    nextcloud="400/400/400/400/400",
+)
 def _put_backslash_newline_part_htaccess_251_bytes(lab: Laboratory) -> str:
-    names = ("back%5Cslash.md", "new%0Aline.md", "x.part", ".htaccess", "n" * 248 + ".md")
+    names = (
+        "back%5Cslash.md",
+        "new%0Aline.md",
+        "x.part",
+        ".htaccess",
+        "n" * 248 + ".md",
+    )
     return joined(*(lab.put(name) for name in names))
 
 
@@ -133,10 +163,22 @@ def _put_backslash_newline_part_htaccess_251_bytes(lab: Laboratory) -> str:
 def _checksums_are_stored_unverified(lab: Laboratory) -> str:
     lab.put("a.md", OC_Checksum="SHA1:0000000000000000000000000000000000000000")
     body = b'<propfind xmlns="DAV:"><prop><checksums xmlns="http://owncloud.org/ns"/></prop></propfind>'
-    return "yes" if b"SHA1:0000" in lab.send("PROPFIND", "a.md", body, Depth="0", **XML).body else "no"
+    return (
+        "yes"
+        if b"SHA1:0000" in lab.send("PROPFIND", "a.md", body, Depth="0", **XML).body
+        else "no"
+    )
 
 
-@matrix.row("415", apache="501", lighttpd="501", nginx="405", sabre="403", rclone="400", wsgidav="405")
+@matrix.row(
+    "415",
+    apache="501",
+    lighttpd="501",
+    nginx="405",
+    sabre="403",
+    rclone="400",
+    wsgidav="405",
+)
 def _report_sync_collection(lab: Laboratory) -> str:
     body = b'<sync-collection xmlns="DAV:"><sync-token/><prop><getetag/></prop></sync-collection>'
     return str(lab.status("REPORT", "", body, Depth="1", **XML))
@@ -146,4 +188,6 @@ def _report_sync_collection(lab: Laboratory) -> str:
 def _escapes_in_hrefs(lab: Laboratory) -> str:
     lab.put("%C3%BC.md")
     listing = lab.send("PROPFIND", "", b"", Depth="1", **XML).body
-    return "lower" if b"%c3%bc" in listing else "upper" if b"%C3%BC" in listing else "raw"
+    return (
+        "lower" if b"%c3%bc" in listing else "upper" if b"%C3%BC" in listing else "raw"
+    )

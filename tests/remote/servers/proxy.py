@@ -6,7 +6,14 @@ import socket
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from tests.remote.servers.exchange import ConnectionLost, NoAnswer, Response, Seen, lowered, request_head
+from tests.remote.servers.exchange import (
+    ConnectionLost,
+    NoAnswer,
+    Response,
+    Seen,
+    lowered,
+    request_head,
+)
 from tests.remote.servers.faults import Faulty, Script
 from tests.remote.servers.front import Front
 
@@ -22,7 +29,13 @@ class Upstream:
         self._timeout = timeout
 
     def handle(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", *, address: str = "127.0.0.1"
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        address: str = "127.0.0.1",
     ) -> Response:
         """What the real server says. An incomplete body reaches it incomplete, and then the line breaks."""
         ours = self._as_its_own(headers, body)
@@ -41,9 +54,12 @@ class Upstream:
         """The request as if it had been meant for the server itself: its host, and its URLs in Destination and If."""
         mine = "http://" + lowered(headers).get("host", "")
         ours = {
-            name: value.replace(mine, self.base) if name.lower() in ("destination", "if") else value
+            name: value.replace(mine, self.base)
+            if name.lower() in ("destination", "if")
+            else value
             for name, value in headers.items()
-            if name.lower() not in ("host", "connection", "transfer-encoding", "content-length")
+            if name.lower()
+            not in ("host", "connection", "transfer-encoding", "content-length")
         }
         ours["Host"] = f"{self._host}:{self._port}"
         length = lowered(headers).get("content-length")
@@ -51,11 +67,17 @@ class Upstream:
             ours["Content-Length"] = length or str(len(body))
         return ours
 
-    def _exchange(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Response:
+    def _exchange(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> Response:
         # A line of its own for each request: a kept one may be stale, and sending twice is for the script to decide.
-        connection = http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
+        connection = http.client.HTTPConnection(
+            self._host, self._port, timeout=self._timeout
+        )
         try:
-            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            connection.putrequest(
+                method, path, skip_host=True, skip_accept_encoding=True
+            )
             for name, value in headers.items():
                 connection.putheader(name, value)
             connection.endheaders(body or None)
@@ -69,7 +91,9 @@ class Upstream:
             connection.close()
 
     def _send_part(self, raw: bytes) -> None:
-        with socket.create_connection((self._host, self._port), timeout=self._timeout) as line:
+        with socket.create_connection(
+            (self._host, self._port), timeout=self._timeout
+        ) as line:
             line.sendall(raw)
             line.shutdown(socket.SHUT_WR)
             # The server has taken in what there is once it hangs up or complains; some wait for more.

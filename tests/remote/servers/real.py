@@ -61,7 +61,10 @@ class Kind:
     @property
     def missing(self) -> str | None:
         """Why it cannot be used here, naming the Debian packages."""
-        if all(Path(need).exists() if "/" in need else _program(need) for need in self.needs):
+        if all(
+            Path(need).exists() if "/" in need else _program(need)
+            for need in self.needs
+        ):
             return None
         return f"{self.name} is not installed (Debian: {' '.join(self.packages)})"
 
@@ -79,9 +82,17 @@ class Kind:
             for folder in (base, files, run):
                 shutil.chown(folder, "www-data", "www-data")
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", guard.__file__, str(base), *command], stdin=subprocess.PIPE
+            [sys.executable, "-I", "-S", guard.__file__, str(base), *command],
+            stdin=subprocess.PIPE,
         )
-        server = Server(self.name, f"http://127.0.0.1:{port}/", files, USER, PASSWORD, lambda: _stop(process))
+        server = Server(
+            self.name,
+            f"http://127.0.0.1:{port}/",
+            files,
+            USER,
+            PASSWORD,
+            lambda: _stop(process),
+        )
         try:
             _wait_for(port, base)
         except BaseException:
@@ -91,7 +102,9 @@ class Kind:
 
 
 def _program(name: str) -> str | None:
-    return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+    return shutil.which(
+        name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
+    )
 
 
 def _sha1() -> str:
@@ -113,14 +126,25 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 def _wait_for(port: int, base: Path, seconds: float = 30) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and not (base / guard.ENDED).exists():
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection(("127.0.0.1", port), timeout=1),
+        ):
             return
         time.sleep(0.01)
-    raise AssertionError(f"the server did not start: {(base / 'output').read_text(errors='replace')}")
+    raise AssertionError(
+        f"the server did not start: {(base / 'output').read_text(errors='replace')}"
+    )
 
 
 def _configured(base: Path, port: int, template: str, name: str, **more: str) -> str:
-    values = {"BASE": str(base), "PORT": str(port), "USER": USER, "PASSWORD": PASSWORD, **more}
+    values = {
+        "BASE": str(base),
+        "PORT": str(port),
+        "USER": USER,
+        "PASSWORD": PASSWORD,
+        **more,
+    }
     path = base / name
     path.write_text(configurations.filled(template, values))
     return str(path)
@@ -132,7 +156,9 @@ def _apache(fileetag: str, infinity: str = "Off") -> Callable[[Path, int], list[
         own = {
             "FILEETAG": fileetag,
             "INFINITY": infinity,
-            "MIMETYPES": f"TypesConfig {types}" if types.exists() else "AddType text/markdown .md",
+            "MIMETYPES": f"TypesConfig {types}"
+            if types.exists()
+            else "AddType text/markdown .md",
         }
         return [
             _program("apache2") or "",
@@ -145,9 +171,18 @@ def _apache(fileetag: str, infinity: str = "Off") -> Callable[[Path, int], list[
 
 
 def _lighttpd(base: Path, port: int) -> list[str]:
-    owner = 'server.username = "www-data"\nserver.groupname = "www-data"\n' if os.getuid() == 0 else ""
+    owner = (
+        'server.username = "www-data"\nserver.groupname = "www-data"\n'
+        if os.getuid() == 0
+        else ""
+    )
     template = configurations.LIGHTTPD + owner
-    return [_program("lighttpd") or "", "-D", "-f", _configured(base, port, template, "lighttpd.conf")]
+    return [
+        _program("lighttpd") or "",
+        "-D",
+        "-f",
+        _configured(base, port, template, "lighttpd.conf"),
+    ]
 
 
 def _nginx(base: Path, port: int) -> list[str]:
@@ -158,14 +193,32 @@ def _nginx(base: Path, port: int) -> list[str]:
 
 def _sabre(base: Path, port: int) -> list[str]:
     script = _configured(base, port, configurations.SABRE, "server.php")
-    php = [_program("php") or "", "-d", "variables_order=EGPCS", "-S", f"127.0.0.1:{port}", "-t", str(base), script]
+    php = [
+        _program("php") or "",
+        "-d",
+        "variables_order=EGPCS",
+        "-S",
+        f"127.0.0.1:{port}",
+        "-t",
+        str(base),
+        script,
+    ]
     return ["env", "PHP_CLI_SERVER_WORKERS=4", *php]
 
 
 def _rclone(base: Path, port: int) -> list[str]:
     address = ["--addr", f"127.0.0.1:{port}", "--user", USER, "--pass", PASSWORD]
     cache = ["--cache-dir", str(base / "run" / "cache"), "--dir-cache-time", "0s"]
-    return [_program("rclone") or "", "--config", "/dev/null", "serve", "webdav", str(base / "files"), *address, *cache]
+    return [
+        _program("rclone") or "",
+        "--config",
+        "/dev/null",
+        "serve",
+        "webdav",
+        str(base / "files"),
+        *address,
+        *cache,
+    ]
 
 
 _APACHE = ("apache2-bin",)
@@ -176,7 +229,9 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("apache-digest", _APACHE, _APACHE_NEEDS, _apache("FileETag Digest")),
-        Kind("apache-infinity", _APACHE, _APACHE_NEEDS, _apache("FileETag Digest", "On")),
+        Kind(
+            "apache-infinity", _APACHE, _APACHE_NEEDS, _apache("FileETag Digest", "On")
+        ),
         Kind("apache", _APACHE, _APACHE_NEEDS, _apache("")),
         Kind(
             "lighttpd",
@@ -184,8 +239,18 @@ KINDS = {
             ("lighttpd", "/usr/lib/lighttpd/mod_webdav.so"),
             _lighttpd,
         ),
-        Kind("sabre", ("php-cli", "php-sabre-dav"), ("php", "/usr/share/php/Sabre/autoload.php"), _sabre),
-        Kind("nginx", ("nginx-light", "libnginx-mod-http-dav-ext"), ("nginx", _DAV_EXT), _nginx),
+        Kind(
+            "sabre",
+            ("php-cli", "php-sabre-dav"),
+            ("php", "/usr/share/php/Sabre/autoload.php"),
+            _sabre,
+        ),
+        Kind(
+            "nginx",
+            ("nginx-light", "libnginx-mod-http-dav-ext"),
+            ("nginx", _DAV_EXT),
+            _nginx,
+        ),
         Kind("rclone", ("rclone",), ("rclone",), _rclone),
     )
 }
@@ -214,7 +279,10 @@ CLIENTS = {"nextcloudcmd": "nextcloud-desktop-cmd"}
 def absent_packages() -> list[str]:
     """The Debian packages that would bring what is missing, one line for what belongs together."""
     servers = {" ".join(kind.packages) for kind in KINDS.values() if kind.missing}
-    return sorted(servers | {package for program, package in CLIENTS.items() if not _program(program)})
+    return sorted(
+        servers
+        | {package for program, package in CLIENTS.items() if not _program(program)}
+    )
 
 
 def start_wsgidav() -> Server:
@@ -229,7 +297,11 @@ def start_wsgidav() -> Server:
     settings: dict[str, Any] = {
         "provider_mapping": {"/": str(base)},
         "simple_dc": {"user_mapping": known},
-        "http_authenticator": {"accept_basic": True, "accept_digest": False, "default_to_digest": False},
+        "http_authenticator": {
+            "accept_basic": True,
+            "accept_digest": False,
+            "default_to_digest": False,
+        },
         "verbose": 0,
         "logging": {"enable": False, "enable_loggers": []},
         "property_manager": True,
@@ -246,7 +318,14 @@ def start_wsgidav() -> Server:
         thread.join(10)
         shutil.rmtree(base, ignore_errors=True)
 
-    return Server("wsgidav", f"http://127.0.0.1:{server.bind_addr[1]}/", base, USER, PASSWORD, stop)
+    return Server(
+        "wsgidav",
+        f"http://127.0.0.1:{server.bind_addr[1]}/",
+        base,
+        USER,
+        PASSWORD,
+        stop,
+    )
 
 
 if __name__ == "__main__":

@@ -20,11 +20,20 @@ class TestListings:
         cloud.other_client_put("x/a.md", b"1")
         cloud.other_client_delete("x/a.md")
 
-        listing = ElementTree.fromstring(ask(cloud, "PROPFIND", "/remote.php/dav/trashbin/mira/trash", Depth="1").body)
+        listing = ElementTree.fromstring(
+            ask(
+                cloud, "PROPFIND", "/remote.php/dav/trashbin/mira/trash", Depth="1"
+            ).body
+        )
 
-        assert listing.findtext(".//{http://nextcloud.org/ns}trashbin-original-location") == "x/a.md"
+        assert (
+            listing.findtext(".//{http://nextcloud.org/ns}trashbin-original-location")
+            == "x/a.md"
+        )
 
-    def test_a_file_can_be_left_out_of_a_listing_once(self, cloud: FakeNextcloud) -> None:
+    def test_a_file_can_be_left_out_of_a_listing_once(
+        self, cloud: FakeNextcloud
+    ) -> None:
         for name in ("a.md", "b.md"):
             cloud.other_client_put(name, b"1")
         cloud.list_omits_once("b.md")
@@ -32,14 +41,22 @@ class TestListings:
         assert names(cloud) == ["", "a.md"]
         assert names(cloud) == ["", "a.md", "b.md"]
 
-    def test_somebody_elses_home_looks_like_an_empty_folder(self, cloud: FakeNextcloud) -> None:
+    def test_somebody_elses_home_looks_like_an_empty_folder(
+        self, cloud: FakeNextcloud
+    ) -> None:
         cloud.add_user("tomas", "secret")
 
         answer = ask(cloud, "PROPFIND", "/remote.php/dav/files/tomas/", Depth="1")
 
-        assert (answer.status, answer.body.count(b"<d:response>"), b"getetag" in answer.body) == (207, 1, False)
+        assert (
+            answer.status,
+            answer.body.count(b"<d:response>"),
+            b"getetag" in answer.body,
+        ) == (207, 1, False)
 
-    def test_a_storage_that_is_gone_answers_503_and_shows_nothing_in_a_deep_listing(self, cloud: FakeNextcloud) -> None:
+    def test_a_storage_that_is_gone_answers_503_and_shows_nothing_in_a_deep_listing(
+        self, cloud: FakeNextcloud
+    ) -> None:
         cloud.other_client_put("far/a.md", b"1")
         cloud.mount("far")
         cloud.storage_gone("far")
@@ -49,7 +66,9 @@ class TestListings:
         assert ask(cloud, "GET", "far/a.md").status == 503
         assert prop(cloud, "", "permissions") == "RGDNVCK"
 
-    def test_a_revoked_share_is_gone_and_not_in_the_trash(self, cloud: FakeNextcloud) -> None:
+    def test_a_revoked_share_is_gone_and_not_in_the_trash(
+        self, cloud: FakeNextcloud
+    ) -> None:
         cloud.other_client_put("ours/a.md", b"1")
         cloud.share("ours")
         assert (prop(cloud, "ours", "permissions") or "").startswith("S")
@@ -74,9 +93,14 @@ class TestListings:
         assert cloud.tree.at("a.md").etag == tag
         assert prop(cloud, "", "data-fingerprint") != known
         clock.pass_(100)
-        assert ask(cloud, "PUT", "a.md", b"3", If_Match=f'"{tag}"').headers["ETag"] != f'"{tag}"'
+        assert (
+            ask(cloud, "PUT", "a.md", b"3", If_Match=f'"{tag}"').headers["ETag"]
+            != f'"{tag}"'
+        )
 
-    def test_names_are_stored_composed_and_404_where_a_slash_is_hidden(self, cloud: FakeNextcloud) -> None:
+    def test_names_are_stored_composed_and_404_where_a_slash_is_hidden(
+        self, cloud: FakeNextcloud
+    ) -> None:
         assert ask(cloud, "PUT", "cafe%CC%81.md", b"1").status == 201
         assert set(cloud.files()) == {"café.md"}
         assert ask(cloud, "PUT", "a%2Fb.md", b"1").status == 404
@@ -85,26 +109,38 @@ class TestListings:
 
 
 class TestTheDoor:
-    def test_wrong_passwords_shut_the_address_out_but_for_a_session_that_goes_on(self, cloud: FakeNextcloud) -> None:
+    def test_wrong_passwords_shut_the_address_out_but_for_a_session_that_goes_on(
+        self, cloud: FakeNextcloud
+    ) -> None:
         first = ask(cloud, "PROPFIND", "", Depth="0")
         cookie = first.headers["Set-Cookie"].partition(";")[0]
 
         statuses = [
-            cloud.handle("PROPFIND", f"{FILES}/", basic("mira", f"guess {number}")).status for number in range(12)
+            cloud.handle(
+                "PROPFIND", f"{FILES}/", basic("mira", f"guess {number}")
+            ).status
+            for number in range(12)
         ]
 
         assert statuses == [401] * 11 + [429]
         good = ask(cloud, "PROPFIND", "", Depth="0")
         assert (good.status, "Retry-After" in good.headers) == (429, False)
         assert ask(cloud, "PROPFIND", "", Depth="0", Cookie=cookie).status == 207
-        away = cloud.handle("PROPFIND", f"{FILES}/", basic("mira", cloud.app_password), address="192.0.2.7")
+        away = cloud.handle(
+            "PROPFIND",
+            f"{FILES}/",
+            basic("mira", cloud.app_password),
+            address="192.0.2.7",
+        )
         assert away.status == 207
 
     def test_login_password_app_password_and_bearer_let_in_and_a_revoked_one_does_not(
         self, cloud: FakeNextcloud
     ) -> None:
         def enters(headers: dict[str, str]) -> int:
-            return cloud.handle("PROPFIND", f"{FILES}/", {**headers, "Depth": "0"}).status
+            return cloud.handle(
+                "PROPFIND", f"{FILES}/", {**headers, "Depth": "0"}
+            ).status
 
         assert enters(basic("mira", cloud.password)) == 207
         assert enters(basic("mira", cloud.app_password)) == 207
@@ -113,30 +149,55 @@ class TestTheDoor:
         cloud.revoke(cloud.app_password)
         assert enters(basic("mira", cloud.app_password)) == 401
 
-    def test_a_login_flow_gives_its_app_password_once_when_it_is_granted(self, cloud: FakeNextcloud) -> None:
-        begun = json.loads(cloud.handle("POST", "/index.php/login/v2", {"Host": "cloud.example"}).body)
+    def test_a_login_flow_gives_its_app_password_once_when_it_is_granted(
+        self, cloud: FakeNextcloud
+    ) -> None:
+        begun = json.loads(
+            cloud.handle("POST", "/index.php/login/v2", {"Host": "cloud.example"}).body
+        )
         assert begun["poll"]["endpoint"] == f"{ORIGIN}/index.php/login/v2/poll"
 
         def poll() -> Response:
-            return cloud.handle("POST", "/index.php/login/v2/poll", {}, f"token={begun['poll']['token']}".encode())
+            return cloud.handle(
+                "POST",
+                "/index.php/login/v2/poll",
+                {},
+                f"token={begun['poll']['token']}".encode(),
+            )
 
         assert poll().status == 404
         cloud.grant(begun["login"])
         granted = json.loads(poll().body)
         assert poll().status == 404
         assert granted["loginName"] == "mira"
-        assert cloud.handle("PROPFIND", f"{FILES}/", basic("mira", granted["appPassword"])).status == 207
+        assert (
+            cloud.handle(
+                "PROPFIND", f"{FILES}/", basic("mira", granted["appPassword"])
+            ).status
+            == 207
+        )
         own = {**basic("mira", granted["appPassword"]), "OCS-APIRequest": "true"}
         assert cloud.handle("DELETE", "/ocs/v2.php/core/apppassword", own).status == 200
-        assert cloud.handle("PROPFIND", f"{FILES}/", basic("mira", granted["appPassword"])).status == 401
+        assert (
+            cloud.handle(
+                "PROPFIND", f"{FILES}/", basic("mira", granted["appPassword"])
+            ).status
+            == 401
+        )
 
-    def test_maintenance_says_when_to_come_back_only_outside_webdav(self, cloud: FakeNextcloud) -> None:
+    def test_maintenance_says_when_to_come_back_only_outside_webdav(
+        self, cloud: FakeNextcloud
+    ) -> None:
         cloud.maintenance()
 
         dav, page = ask(cloud, "PROPFIND", ""), cloud.handle("GET", "/index.php", {})
         known = json.loads(cloud.handle("GET", "/status.php", {}).body)
 
-        assert (dav.status, "Retry-After" in dav.headers, b"ServerMaintenanceMode" in dav.body) == (503, False, True)
+        assert (
+            dav.status,
+            "Retry-After" in dav.headers,
+            b"ServerMaintenanceMode" in dav.body,
+        ) == (503, False, True)
         assert (page.status, page.headers["Retry-After"]) == (503, "120")
         assert page.headers["X-Nextcloud-Maintenance-Mode"] == "1"
         assert known["maintenance"] is True
@@ -146,7 +207,9 @@ class TestTheDoor:
     def test_capabilities_say_how_often_to_poll(self, clock: Clock) -> None:
         cloud = FakeNextcloud(clock=clock, pollinterval=77)
 
-        said = json.loads(cloud.handle("GET", "/ocs/v2.php/cloud/capabilities?format=json", {}).body)
+        said = json.loads(
+            cloud.handle("GET", "/ocs/v2.php/cloud/capabilities?format=json", {}).body
+        )
 
         assert said["ocs"]["data"]["capabilities"]["core"]["pollinterval"] == 77
         assert said["ocs"]["data"]["capabilities"]["dav"]["bulkupload"] == "1.0"

@@ -31,14 +31,21 @@ class TestTags:
         again = ask(cloud, "PUT", "a.md", b"longer than before\n", OC_Checksum="SHA1:1")
 
         assert again.headers["ETag"] == base
-        assert ask(cloud, "PUT", "a.md", b"lost without a word\n", If_Match=base).status == 204
+        assert (
+            ask(cloud, "PUT", "a.md", b"lost without a word\n", If_Match=base).status
+            == 204
+        )
         clock.pass_(1)
         assert ask(cloud, "PUT", "a.md", b"a second later\n").headers["ETag"] != base
 
-    def test_a_tag_follows_the_time_a_client_gives_and_the_size(self, cloud: FakeNextcloud, clock: Clock) -> None:
+    def test_a_tag_follows_the_time_a_client_gives_and_the_size(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
         def put(body: bytes, mtime: int) -> str:
             clock.pass_(2)
-            return ask(cloud, "PUT", "a.md", body, X_OC_Mtime=str(mtime)).headers["ETag"]
+            return ask(cloud, "PUT", "a.md", body, X_OC_Mtime=str(mtime)).headers[
+                "ETag"
+            ]
 
         first = put(b"12345", 1_700_000_000)
 
@@ -55,9 +62,16 @@ class TestTags:
         ask(cloud, "PUT", "x/y/a.md", b"2")
         after = [cloud.tree.at(path).etag for path in ("", "x", "x/y", "x/y/a.md")]
 
-        assert [old == new for old, new in zip(before, after, strict=True)] == [False, False, False, True]
+        assert [old == new for old, new in zip(before, after, strict=True)] == [
+            False,
+            False,
+            False,
+            True,
+        ]
 
-    def test_the_id_stays_through_put_move_and_the_trash(self, cloud: FakeNextcloud) -> None:
+    def test_the_id_stays_through_put_move_and_the_trash(
+        self, cloud: FakeNextcloud
+    ) -> None:
         number = ask(cloud, "PUT", "a.md", b"1").headers["OC-FileId"]
 
         assert ask(cloud, "PUT", "a.md", b"2").headers["OC-FileId"] == number
@@ -66,27 +80,49 @@ class TestTags:
         ask(cloud, "DELETE", "b.md")
         entry = next(iter(cloud.tree.trash))
         trash = f"/remote.php/dav/trashbin/mira/trash/{entry}"
-        restored = ask(cloud, "MOVE", trash, Destination=f"{ORIGIN}/remote.php/dav/trashbin/mira/restore/{entry}")
+        restored = ask(
+            cloud,
+            "MOVE",
+            trash,
+            Destination=f"{ORIGIN}/remote.php/dav/trashbin/mira/restore/{entry}",
+        )
         assert restored.status == 201
         assert prop(cloud, "b.md", "id") == number
 
-    def test_a_file_moved_over_another_puts_it_in_the_trash_and_brings_its_own_id(self, cloud: FakeNextcloud) -> None:
+    def test_a_file_moved_over_another_puts_it_in_the_trash_and_brings_its_own_id(
+        self, cloud: FakeNextcloud
+    ) -> None:
         ask(cloud, "PUT", "note.md", b"old")
         number = ask(cloud, "PUT", "temporary.md", b"new").headers["OC-FileId"]
 
-        assert ask(cloud, "MOVE", "temporary.md", Destination=f"{ORIGIN}{FILES}/note.md").status == 204
+        assert (
+            ask(
+                cloud, "MOVE", "temporary.md", Destination=f"{ORIGIN}{FILES}/note.md"
+            ).status
+            == 204
+        )
         assert prop(cloud, "note.md", "id") == number
         assert [entry.node.name for entry in cloud.tree.trash.values()] == ["note.md"]
 
-    def test_a_folder_moves_with_the_tags_and_ids_below_it(self, cloud: FakeNextcloud) -> None:
+    def test_a_folder_moves_with_the_tags_and_ids_below_it(
+        self, cloud: FakeNextcloud
+    ) -> None:
         cloud.other_client_put("x/a.md", b"1")
-        before = [(node.id, node.etag) for node in (cloud.tree.at("x"), cloud.tree.at("x/a.md"))]
+        before = [
+            (node.id, node.etag)
+            for node in (cloud.tree.at("x"), cloud.tree.at("x/a.md"))
+        ]
 
         ask(cloud, "MOVE", "x", Destination=f"{ORIGIN}{FILES}/y")
 
-        assert [(node.id, node.etag) for node in (cloud.tree.at("y"), cloud.tree.at("y/a.md"))] == before
+        assert [
+            (node.id, node.etag)
+            for node in (cloud.tree.at("y"), cloud.tree.at("y/a.md"))
+        ] == before
 
-    def test_compression_changes_the_tag_and_only_the_other_header_can_be_used(self, clock: Clock) -> None:
+    def test_compression_changes_the_tag_and_only_the_other_header_can_be_used(
+        self, clock: Clock
+    ) -> None:
         cloud = FakeNextcloud(clock=clock, deflates=True)
         ask(cloud, "PUT", "a.md", b"text\n")
 
@@ -94,19 +130,35 @@ class TestTags:
 
         assert gzip.decompress(packed.body) == b"text\n"
         assert packed.headers["ETag"] == packed.headers["OC-ETag"][:-1] + '-gzip"'
-        assert ask(cloud, "PUT", "a.md", b"2", If_Match=packed.headers["ETag"]).status == 412
-        assert ask(cloud, "GET", "a.md", If_None_Match=packed.headers["ETag"]).status == 200
-        assert ask(cloud, "GET", "a.md", If_None_Match=packed.headers["OC-ETag"]).status == 304
-        assert ask(cloud, "GET", "a.md", Accept_Encoding="identity").headers["ETag"] == packed.headers["OC-ETag"]
+        assert (
+            ask(cloud, "PUT", "a.md", b"2", If_Match=packed.headers["ETag"]).status
+            == 412
+        )
+        assert (
+            ask(cloud, "GET", "a.md", If_None_Match=packed.headers["ETag"]).status
+            == 200
+        )
+        assert (
+            ask(cloud, "GET", "a.md", If_None_Match=packed.headers["OC-ETag"]).status
+            == 304
+        )
+        assert (
+            ask(cloud, "GET", "a.md", Accept_Encoding="identity").headers["ETag"]
+            == packed.headers["OC-ETag"]
+        )
 
-    def test_a_checksum_is_kept_as_given_until_a_put_without_one(self, cloud: FakeNextcloud) -> None:
+    def test_a_checksum_is_kept_as_given_until_a_put_without_one(
+        self, cloud: FakeNextcloud
+    ) -> None:
         ask(cloud, "PUT", "a.md", b"1", OC_Checksum="SHA1:wrong")
         assert prop(cloud, "a.md", "checksums") == "SHA1:wrong"
 
         ask(cloud, "PUT", "a.md", b"2")
         assert prop(cloud, "a.md", "checksums") is None
 
-    def test_a_change_on_the_disk_shows_when_the_file_is_read(self, cloud: FakeNextcloud, clock: Clock) -> None:
+    def test_a_change_on_the_disk_shows_when_the_file_is_read(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
         tag = ask(cloud, "PUT", "a.md", b"1").headers["ETag"]
         clock.pass_(5)
 
@@ -128,7 +180,13 @@ class TestWrites:
         cloud.kill_next_put_at(4)
 
         with pytest.raises(ConnectionLost):
-            ask(cloud, "PUT", "a.md", b"the new text, longer\n", If_Match=first.headers["ETag"])
+            ask(
+                cloud,
+                "PUT",
+                "a.md",
+                b"the new text, longer\n",
+                If_Match=first.headers["ETag"],
+            )
 
         now = ask(cloud, "GET", "a.md")
         assert now.body == b"the "
@@ -153,40 +211,80 @@ class TestWrites:
         clock.pass_(5)
 
         def upload(name: str, **headers: str) -> Response:
-            assert ask(cloud, "MKCOL", f"{UPLOADS}/{name}", Destination=target).status == 201
-            assert ask(cloud, "PUT", f"{UPLOADS}/{name}/00001", b"new ", Destination=target).status == 201
-            assert ask(cloud, "PUT", f"{UPLOADS}/{name}/00002", b"text", Destination=target).status == 201
-            return ask(cloud, "MOVE", f"{UPLOADS}/{name}/.file", b"", Destination=target, **headers)
+            assert (
+                ask(cloud, "MKCOL", f"{UPLOADS}/{name}", Destination=target).status
+                == 201
+            )
+            assert (
+                ask(
+                    cloud, "PUT", f"{UPLOADS}/{name}/00001", b"new ", Destination=target
+                ).status
+                == 201
+            )
+            assert (
+                ask(
+                    cloud, "PUT", f"{UPLOADS}/{name}/00002", b"text", Destination=target
+                ).status
+                == 201
+            )
+            return ask(
+                cloud,
+                "MOVE",
+                f"{UPLOADS}/{name}/.file",
+                b"",
+                Destination=target,
+                **headers,
+            )
 
         assert upload("one", If=f'<{target}> (["wrong"])').status == 412
         assert upload("two", If_Match=before["ETag"]).status == 412
         assert upload("three", Overwrite="F").status == 412
         assert upload("four", OC_Total_Length="7").status == 400
         assert cloud.files() == {"a.md": b"old"}
-        done = upload("five", If=f"<{target}> ([{before['ETag']}])", OC_Total_Length="8", X_OC_Mtime="1700000000")
+        done = upload(
+            "five",
+            If=f"<{target}> ([{before['ETag']}])",
+            OC_Total_Length="8",
+            X_OC_Mtime="1700000000",
+        )
         assert (done.status, done.headers["X-OC-MTime"]) == (204, "accepted")
         assert cloud.files() == {"a.md": b"new text"}
         assert done.headers["OC-FileId"] == before["OC-FileId"]
         assert prop(cloud, "a.md", "getetag", "DAV:") == done.headers["OC-ETag"]
 
-    def test_a_process_killed_over_the_chunks_truncates_as_well(self, cloud: FakeNextcloud) -> None:
+    def test_a_process_killed_over_the_chunks_truncates_as_well(
+        self, cloud: FakeNextcloud
+    ) -> None:
         cloud.other_client_put("a.md", b"old text\n")
         ask(cloud, "MKCOL", f"{UPLOADS}/u")
         ask(cloud, "PUT", f"{UPLOADS}/u/1", b"new text\n")
         cloud.kill_next_assembly_at(3)
 
         with pytest.raises(ConnectionLost):
-            ask(cloud, "MOVE", f"{UPLOADS}/u/.file", Destination=f"{ORIGIN}{FILES}/a.md")
+            ask(
+                cloud, "MOVE", f"{UPLOADS}/u/.file", Destination=f"{ORIGIN}{FILES}/a.md"
+            )
 
         assert cloud.files() == {"a.md": b"new"}
 
-    def test_bulk_upload_writes_over_whatever_is_there(self, cloud: FakeNextcloud) -> None:
+    def test_bulk_upload_writes_over_whatever_is_there(
+        self, cloud: FakeNextcloud
+    ) -> None:
         cloud.other_client_put("a.md", b"an edit nobody has seen\n")
         cloud.other_client_put("held.md", b"held\n")
         cloud.lock("held.md")
-        files = {"a.md": b"from the desktop\n", "b.md": b"", "none/c.md": b"1", "held.md": b"2"}
+        files = {
+            "a.md": b"from the desktop\n",
+            "b.md": b"",
+            "none/c.md": b"1",
+            "held.md": b"2",
+        }
 
-        answer = ask_bulk(cloud, b"".join(bulk_part(name, raw) for name, raw in files.items()) + b"--sep--\r\n")
+        answer = ask_bulk(
+            cloud,
+            b"".join(bulk_part(name, raw) for name, raw in files.items())
+            + b"--sep--\r\n",
+        )
 
         said = json.loads(answer.body)
         assert {path: one["error"] for path, one in said.items()} == {
@@ -195,16 +293,28 @@ class TestWrites:
             "/none/c.md": True,
             "/held.md": True,
         }
-        assert cloud.files() == {"a.md": b"from the desktop\n", "b.md": b"", "held.md": b"held\n"}
+        assert cloud.files() == {
+            "a.md": b"from the desktop\n",
+            "b.md": b"",
+            "held.md": b"held\n",
+        }
         assert said["/a.md"]["etag"] == cloud.tree.file("a.md").etag
-        assert list(cloud.tree.file("a.md").versions.values()) == [b"an edit nobody has seen\n"]
+        assert list(cloud.tree.file("a.md").versions.values()) == [
+            b"an edit nobody has seen\n"
+        ]
 
     def test_a_bulk_upload_ends_at_the_first_part_that_did_not_arrive_as_it_was_sent(
         self, cloud: FakeNextcloud
     ) -> None:
         damaged = bulk_part("b.md", b"whole\n").replace(b"whole", b"other")
 
-        answer = ask_bulk(cloud, bulk_part("a.md", b"1") + damaged + bulk_part("c.md", b"3") + b"--sep--\r\n")
+        answer = ask_bulk(
+            cloud,
+            bulk_part("a.md", b"1")
+            + damaged
+            + bulk_part("c.md", b"3")
+            + b"--sep--\r\n",
+        )
 
         assert (answer.status, list(json.loads(answer.body))) == (400, ["/a.md"])
         assert cloud.files() == {"a.md": b"1"}
@@ -223,7 +333,9 @@ class TestWrites:
         assert cloud.files() == {"a.md": b"the ", "b.md": b"a new note\n"}
         assert prop(cloud, "a.md", "getetag", "DAV:") == answer.headers["OC-ETag"]
 
-    def test_an_unusable_time_is_found_after_the_bytes_are_stored(self, cloud: FakeNextcloud) -> None:
+    def test_an_unusable_time_is_found_after_the_bytes_are_stored(
+        self, cloud: FakeNextcloud
+    ) -> None:
         assert ask(cloud, "PUT", "a.md", b"1", X_OC_Mtime="0").status == 500
         assert cloud.files() == {"a.md": b"1"}
 
@@ -236,11 +348,15 @@ class TestWrites:
         assert (refused.status, error(refused)) == (507, "InsufficientStorage")
         assert ask(cloud, "PUT", "b.md", b"123").status == 201
 
-    def test_a_locked_file_answers_423_and_never_when_to_come_back(self, cloud: FakeNextcloud, clock: Clock) -> None:
+    def test_a_locked_file_answers_423_and_never_when_to_come_back(
+        self, cloud: FakeNextcloud, clock: Clock
+    ) -> None:
         cloud.other_client_put("x/a.md", b"1")
         cloud.lock("x/a.md", 3588)
 
-        answers = [ask(cloud, method, "x/a.md", b"2") for method in ("GET", "PUT", "DELETE")]
+        answers = [
+            ask(cloud, method, "x/a.md", b"2") for method in ("GET", "PUT", "DELETE")
+        ]
         answers.append(ask(cloud, "DELETE", "x"))
 
         assert {answer.status for answer in answers} == {423}
@@ -253,7 +369,9 @@ class TestWrites:
         self, cloud: FakeNextcloud, clock: Clock
     ) -> None:
         for text in (b"1", b"22", b"333"):
-            number = int(ask(cloud, "PUT", "a.md", text).headers["OC-FileId"].partition("oc")[0])
+            number = int(
+                ask(cloud, "PUT", "a.md", text).headers["OC-FileId"].partition("oc")[0]
+            )
             clock.pass_(1)
 
         entries = version_entries(cloud, number)
@@ -273,12 +391,19 @@ class TestWrites:
         ask(cloud, "PUT", "a.md", b"first")
         clock.pass_(1)
         ask(cloud, "PUT", "a.md", b"second")
-        number = int(ask(cloud, "PUT", "a.md", b"the third").headers["OC-FileId"].partition("oc")[0])
+        number = int(
+            ask(cloud, "PUT", "a.md", b"the third")
+            .headers["OC-FileId"]
+            .partition("oc")[0]
+        )
 
         entries = version_entries(cloud, number)
 
         assert [size for _, size in entries] == [len(b"the third"), len(b"first")]
-        assert [ask(cloud, "GET", href).body for href, _ in entries] == [b"second", b"first"]
+        assert [ask(cloud, "GET", href).body for href, _ in entries] == [
+            b"second",
+            b"first",
+        ]
 
 
 def version_entries(cloud: FakeNextcloud, number: int) -> list[tuple[str, int]]:
@@ -287,7 +412,11 @@ def version_entries(cloud: FakeNextcloud, number: int) -> list[tuple[str, int]]:
     listing = ElementTree.fromstring(ask(cloud, "PROPFIND", folder, Depth="1").body)
     lines = list(listing.iter("{DAV:}response"))[1:]
     return [
-        (line.findtext("{DAV:}href") or "", int(line.findtext(".//{DAV:}getcontentlength") or -1)) for line in lines
+        (
+            line.findtext("{DAV:}href") or "",
+            int(line.findtext(".//{DAV:}getcontentlength") or -1),
+        )
+        for line in lines
     ]
 
 
@@ -298,7 +427,13 @@ def bulk_part(name: str, raw: bytes) -> bytes:
 
 
 def ask_bulk(cloud: FakeNextcloud, body: bytes) -> Response:
-    return ask(cloud, "POST", "/remote.php/dav/bulk", body, Content_Type="multipart/related; boundary=sep")
+    return ask(
+        cloud,
+        "POST",
+        "/remote.php/dav/bulk",
+        body,
+        Content_Type="multipart/related; boundary=sep",
+    )
 
 
 @pytest.mark.parametrize("condition", ["If-Match", "If-None-Match"])
@@ -314,7 +449,12 @@ def test_of_writers_with_the_same_condition_one_wins(
 
     def write(number: int) -> int:
         headers = {condition: value, **basic("mira", nextcloud.app_password)}
-        return requests.put(f"{nextcloud_url}a.md", data=b"text %d" % number, headers=headers, timeout=10).status_code
+        return requests.put(
+            f"{nextcloud_url}a.md",
+            data=b"text %d" % number,
+            headers=headers,
+            timeout=10,
+        ).status_code
 
     with ThreadPoolExecutor(8) as pool:
         statuses = sorted(pool.map(write, range(8)))
@@ -327,7 +467,11 @@ def test_the_same_requests_get_the_same_answers_byte_for_byte() -> None:
     def run() -> list[tuple[int, dict[str, str], bytes]]:
         cloud = FakeNextcloud(clock=Clock(), seed="7")
         cloud.other_client_put("x/a.md", b"1")
-        answers = [ask(cloud, "PUT", "b.md", b"2"), ask(cloud, "DELETE", "x"), ask(cloud, "PROPFIND", "", Depth="1")]
+        answers = [
+            ask(cloud, "PUT", "b.md", b"2"),
+            ask(cloud, "DELETE", "x"),
+            ask(cloud, "PROPFIND", "", Depth="1"),
+        ]
         return [(answer.status, answer.headers, answer.body) for answer in answers]
 
     assert run() == run()

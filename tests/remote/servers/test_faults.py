@@ -38,10 +38,17 @@ class Line:
     session: requests.Session
     base: str
 
-    def send(self, method: str, name: str = "", body: bytes = b"", **headers: str) -> requests.Response:
+    def send(
+        self, method: str, name: str = "", body: bytes = b"", **headers: str
+    ) -> requests.Response:
         named = {key.replace("_", "-"): value for key, value in headers.items()}
         return self.session.request(
-            method, self.base + name, data=body, headers=named, timeout=0.5, allow_redirects=False
+            method,
+            self.base + name,
+            data=body,
+            headers=named,
+            timeout=0.5,
+            allow_redirects=False,
         )
 
 
@@ -52,10 +59,15 @@ def line(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Line]:
         session.trust_env = False
         session.auth = (cloud.user, cloud.app_password)
         if request.param == "in process":
-            session.mount("http://", DirectAdapter(Faulty(cloud, script, sleep=lambda _: None)))
+            session.mount(
+                "http://", DirectAdapter(Faulty(cloud, script, sleep=lambda _: None))
+            )
             yield Line(cloud, script, session, ORIGIN + cloud.dav_path)
         else:
-            with Front(cloud) as front, FaultProxy(front.url + cloud.dav_path, script) as proxy:
+            with (
+                Front(cloud) as front,
+                FaultProxy(front.url + cloud.dav_path, script) as proxy,
+            ):
                 yield Line(cloud, script, session, proxy.url)
 
 
@@ -69,12 +81,24 @@ def test_without_faults_everything_passes(line: Line) -> None:
     assert line.cloud.files() == {}
 
 
-def test_a_condition_on_the_target_passes_with_the_servers_own_address(line: Line, clock: Clock) -> None:
+def test_a_condition_on_the_target_passes_with_the_servers_own_address(
+    line: Line, clock: Clock
+) -> None:
     tag = line.send("PUT", "a.md", b"old").headers["OC-ETag"]
     line.send("PUT", "b.md", b"new")
 
-    wrong = line.send("MOVE", "b.md", Destination=f"{line.base}a.md", If=f'<{line.base}a.md> (["wrong"])')
-    right = line.send("MOVE", "b.md", Destination=f"{line.base}a.md", If=f"<{line.base}a.md> ([{tag}])")
+    wrong = line.send(
+        "MOVE",
+        "b.md",
+        Destination=f"{line.base}a.md",
+        If=f'<{line.base}a.md> (["wrong"])',
+    )
+    right = line.send(
+        "MOVE",
+        "b.md",
+        Destination=f"{line.base}a.md",
+        If=f"<{line.base}a.md> ([{tag}])",
+    )
 
     assert (wrong.status_code, right.status_code) == (412, 204)
 
@@ -88,7 +112,9 @@ def test_a_request_cut_in_its_head_never_arrives(line: Line) -> None:
     assert line.cloud.log == []
 
 
-def test_a_request_cut_in_its_body_truncates_what_is_written_over(line: Line, clock: Clock) -> None:
+def test_a_request_cut_in_its_body_truncates_what_is_written_over(
+    line: Line, clock: Clock
+) -> None:
     line.send("PUT", "a.md", b"old text\n")
     line.script.add(CutRequest(-3), "PUT")
 
@@ -125,7 +151,9 @@ def test_a_request_lost_before_the_work(line: Line) -> None:
 
 
 @pytest.mark.parametrize("at", [0, 1, 11, -30, -1])
-def test_an_answer_cut_anywhere_is_an_error_and_the_work_is_done(line: Line, at: int) -> None:
+def test_an_answer_cut_anywhere_is_an_error_and_the_work_is_done(
+    line: Line, at: int
+) -> None:
     line.send("PUT", "a.md", b"text, of some length, so that most cuts fall into it\n")
     line.script.add(CutResponse(at), "GET")
 
@@ -141,7 +169,11 @@ def test_half_a_head_looks_like_an_empty_file_of_unknown_length(line: Line) -> N
 
     answer = line.send("GET", "a.md")
 
-    assert (answer.status_code, answer.content, "Content-Length" in answer.headers) == (200, b"", False)
+    assert (answer.status_code, answer.content, "Content-Length" in answer.headers) == (
+        200,
+        b"",
+        False,
+    )
 
 
 def test_a_request_sent_twice_is_answered_for_the_second_time(line: Line) -> None:
@@ -164,12 +196,18 @@ def test_a_request_sent_twice_is_answered_for_the_second_time(line: Line) -> Non
         (faults.TOO_MANY, 429, ("Retry-After", "7")),
     ],
 )
-def test_somebody_on_the_way_answers(line: Line, fault: faults.Answer, status: int, header: tuple[str, str]) -> None:
+def test_somebody_on_the_way_answers(
+    line: Line, fault: faults.Answer, status: int, header: tuple[str, str]
+) -> None:
     line.script.add(fault)
 
     answer = line.send("PUT", "a.md", b"text\n")
 
-    assert (answer.status_code, answer.headers[header[0]], answer.content) == (status, header[1], fault.body)
+    assert (answer.status_code, answer.headers[header[0]], answer.content) == (
+        status,
+        header[1],
+        fault.body,
+    )
     assert line.cloud.log == []
 
 
@@ -187,8 +225,12 @@ def test_an_answer_is_changed_on_its_way(line: Line) -> None:
 def test_somebody_else_comes_between(line: Line, clock: Clock) -> None:
     base = line.send("PUT", "a.md", b"old\n").headers["ETag"]
     clock.pass_(5)
-    line.script.add(Meanwhile(lambda: line.cloud.other_client_put("a.md", b"theirs\n")), "PUT")
-    line.script.add(Meanwhile(lambda: line.cloud.other_client_delete("a.md"), after=True), "GET")
+    line.script.add(
+        Meanwhile(lambda: line.cloud.other_client_put("a.md", b"theirs\n")), "PUT"
+    )
+    line.script.add(
+        Meanwhile(lambda: line.cloud.other_client_delete("a.md"), after=True), "GET"
+    )
 
     assert line.send("PUT", "a.md", b"ours\n", If_Match=base).status_code == 412
     assert line.send("GET", "a.md").content == b"theirs\n"
@@ -200,7 +242,10 @@ def test_a_rule_lets_some_pass_and_hits_as_often_as_it_says(line: Line) -> None:
     line.send("PUT", "a.md", b"1")
     line.send("PUT", "b.md", b"1")
 
-    statuses = [line.send("GET", name).status_code for name in ("a.md", "b.md", "a.md", "a.md", "a.md")]
+    statuses = [
+        line.send("GET", name).status_code
+        for name in ("a.md", "b.md", "a.md", "a.md", "a.md")
+    ]
 
     assert statuses == [200, 200, 404, 404, 200]
     assert len(line.script.happened) == 2
@@ -225,7 +270,9 @@ def test_the_same_seed_brings_the_same_faults() -> None:
     assert len({type(fault) for fault in hit}) == 6
 
 
-def test_wherever_an_answer_is_cut_the_transport_without_sockets_never_passes_it_for_whole() -> None:
+def test_wherever_an_answer_is_cut_the_transport_without_sockets_never_passes_it_for_whole() -> (
+    None
+):
     class One:
         def handle(self, *_: object, **__: object) -> Response:
             return answer
@@ -242,17 +289,27 @@ def test_wherever_an_answer_is_cut_the_transport_without_sockets_never_passes_it
             except requests.RequestException:
                 assert cut < length
             else:
-                assert (got.content == answer.body) == (cut >= length) == bool(got.headers.get("Content-Length"))
+                assert (
+                    (got.content == answer.body)
+                    == (cut >= length)
+                    == bool(got.headers.get("Content-Length"))
+                )
 
 
 def test_a_cookie_of_the_fake_is_kept_by_the_session(
     nextcloud: FakeNextcloud, nextcloud_session: requests.Session
 ) -> None:
     url = ORIGIN + nextcloud.dav_path
-    assert nextcloud_session.request("PROPFIND", url, headers={"Depth": "0"}).status_code == 207
+    assert (
+        nextcloud_session.request("PROPFIND", url, headers={"Depth": "0"}).status_code
+        == 207
+    )
     nextcloud.door.app_passwords.clear()
 
-    assert nextcloud_session.request("PROPFIND", url, headers={"Depth": "0"}).status_code == 207
+    assert (
+        nextcloud_session.request("PROPFIND", url, headers={"Depth": "0"}).status_code
+        == 207
+    )
     assert "cookie" in nextcloud.log[-1].headers
 
 
@@ -266,16 +323,25 @@ def test_a_file_is_locked_for_others_while_its_new_content_comes_in(
 
         def slowly() -> Iterator[bytes]:
             yield b"new "
-            wait_until(lambda: session.get(f"{nextcloud_url}a.md", timeout=5).status_code == 423)
+            wait_until(
+                lambda: (
+                    session.get(f"{nextcloud_url}a.md", timeout=5).status_code == 423
+                )
+            )
             yield b"text\n"
 
         with requests.Session() as writer:
             writer.auth = session.auth
-            assert writer.put(f"{nextcloud_url}a.md", data=slowly(), timeout=5).status_code == 204
+            assert (
+                writer.put(f"{nextcloud_url}a.md", data=slowly(), timeout=5).status_code
+                == 204
+            )
         assert session.get(f"{proxy.url}a.md", timeout=5).content == b"new text\n"
 
 
-def test_the_proxy_stands_in_front_of_a_real_server(server_named: Callable[[str], Server]) -> None:
+def test_the_proxy_stands_in_front_of_a_real_server(
+    server_named: Callable[[str], Server],
+) -> None:
     server = server_named("apache-digest")
     folder = server.make_folder("proxied")
     script = Script()
@@ -287,7 +353,9 @@ def test_the_proxy_stands_in_front_of_a_real_server(server_named: Callable[[str]
             session.put(f"{proxy.url}a.md", data=b"new text, longer\n")
 
         assert session.get(f"{proxy.url}a.md").content == b"old text\n"
-        moved = session.request("MOVE", f"{proxy.url}a.md", headers={"Destination": f"{proxy.url}b.md"})
+        moved = session.request(
+            "MOVE", f"{proxy.url}a.md", headers={"Destination": f"{proxy.url}b.md"}
+        )
         assert moved.status_code == 201
         assert [seen.method for seen in proxy.log] == ["PUT", "PUT", "GET", "MOVE"]
 
@@ -297,7 +365,11 @@ def test_an_app_that_breaks_is_not_taken_for_a_broken_line() -> None:
         def handle(self, *_: object, **__: object) -> Response:
             raise KeyError("a bug")
 
-    with pytest.raises(KeyError, match="a bug"), Front(Broken()) as front, pytest.raises(requests.ConnectionError):
+    with (
+        pytest.raises(KeyError, match="a bug"),
+        Front(Broken()) as front,
+        pytest.raises(requests.ConnectionError),
+    ):
         requests.get(front.url, timeout=5)
 
 

@@ -9,9 +9,15 @@ from tests.remote.servers.laboratory import Laboratory
 from tests.remote.servers.matrix import Row
 
 ROWS = [*matrix_conditions.matrix.rows, *matrix_verbs.matrix.rows]
-CASES = [pytest.param(server, row, id=f"{server}-{row.name}") for row in ROWS for server in sorted(row.expected)]
+CASES = [
+    pytest.param(server, row, id=f"{server}-{row.name}")
+    for row in ROWS
+    for server in sorted(row.expected)
+]
 
 
 @pytest.mark.parametrize(("server", "row"), CASES)
-def test_the_server_does_what_the_table_says(server: str, row: Row, laboratory: Callable[[str], Laboratory]) -> None:
+def test_the_server_does_what_the_table_says(
+    server: str, row: Row, laboratory: Callable[[str], Laboratory]
+) -> None:
     assert row.experiment(laboratory(server)) == row.expected[server]

@@ -17,25 +17,36 @@ from tests.remote.servers.real import Kind, Server
 
 
 @pytest.mark.parametrize("name", [*real.KINDS, "wsgidav"])
-def test_each_server_lets_in_only_who_knows_the_password(name: str, server_named: Callable[[str], Server]) -> None:
+def test_each_server_lets_in_only_who_knows_the_password(
+    name: str, server_named: Callable[[str], Server]
+) -> None:
     server = server_named(name)
     folder = server.make_folder("door")
 
     assert requests.put(f"{folder}a.md", data=b"text\n", timeout=10).status_code == 401
-    good = requests.put(f"{folder}a.md", data=b"text\n", auth=(server.user, server.password), timeout=10)
+    good = requests.put(
+        f"{folder}a.md", data=b"text\n", auth=(server.user, server.password), timeout=10
+    )
 
     assert good.status_code == 201
     assert (server.root_dir / "door" / "a.md").read_bytes() == b"text\n"
 
 
 def test_an_absent_server_names_the_packages_that_bring_it() -> None:
-    kind = Kind("hiawatha", ("hiawatha", "hiawatha-dav"), ("no-such-program",), lambda base, port: [])
+    kind = Kind(
+        "hiawatha",
+        ("hiawatha", "hiawatha-dav"),
+        ("no-such-program",),
+        lambda base, port: [],
+    )
 
     assert kind.missing == "hiawatha is not installed (Debian: hiawatha hiawatha-dav)"
 
 
 def test_a_server_that_cannot_start_says_why_and_leaves_nothing() -> None:
-    kind = Kind("broken", (), (), lambda base, port: ["sh", "-c", "echo no such option; exit 1"])
+    kind = Kind(
+        "broken", (), (), lambda base, port: ["sh", "-c", "echo no such option; exit 1"]
+    )
 
     with pytest.raises(AssertionError, match="no such option"):
         kind.start()
@@ -49,7 +60,13 @@ def test_a_server_ends_when_the_tests_are_killed(project: Path) -> None:
         "print(server.url, server.root_dir, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
 
-    killed = subprocess.run([sys.executable, "-c", program], cwd=project, capture_output=True, text=True, timeout=60)
+    killed = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     url, folder = killed.stdout.split()
 
     deadline = time.monotonic() + 15
@@ -71,6 +88,9 @@ def test_a_stopped_server_is_gone_with_its_folder() -> None:
 
 def answers(url: str) -> bool:
     host, _, port = url.removeprefix("http://").rstrip("/").partition(":")
-    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+    with (
+        contextlib.suppress(OSError),
+        socket.create_connection((host, int(port)), timeout=1),
+    ):
         return True
     return False

@@ -69,19 +69,28 @@ def test_an_answer_that_tells_something_is_not_empty(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I don't know how to swim.", "Ann has no idea of boats.", "Ich weiß nicht, wo Bo wohnt."]
+    "text",
+    [
+        "I don't know how to swim.",
+        "Ann has no idea of boats.",
+        "Ich weiß nicht, wo Bo wohnt.",
+    ],
 )
 def test_what_a_person_does_not_know_is_no_empty_answer(text: str) -> None:
     assert statements.empty_part(text, "ann") == 0.0
 
 
-@pytest.mark.parametrize("text", ["I don't know.", "No idea", "Keine Ahnung!", "我不知道。"])
+@pytest.mark.parametrize(
+    "text", ["I don't know.", "No idea", "Keine Ahnung!", "我不知道。"]
+)
 def test_a_person_who_says_nothing_else_gives_an_empty_answer(text: str) -> None:
     assert statements.empty_part(text, "ann") == 1.0
 
 
 def test_an_answer_is_empty_as_far_as_its_sentences_are() -> None:
-    part = statements.empty_part("I don't know the code. The boat lies at the quay.", "assistant")
+    part = statements.empty_part(
+        "I don't know the code. The boat lies at the quay.", "assistant"
+    )
 
     assert 0.3 < part < 0.6
 

@@ -25,7 +25,9 @@ from vault_memory.rules.paths.layout import Layout
 
 NOON = datetime(2026, 4, 6, 12, 0, tzinfo=UTC)
 LAYOUT = Layout()
-TEXTS = st.text(st.characters(exclude_categories=()), min_size=1).filter(lambda text: text.replace("\0", "").strip())
+TEXTS = st.text(st.characters(exclude_categories=()), min_size=1).filter(
+    lambda text: text.replace("\0", "").strip()
+)
 
 
 def turn(text: str = "the lamp is lit", **said: Any) -> Turn:
@@ -64,13 +66,21 @@ def test_no_bytes_make_reading_fail(raw):
 
 
 def test_bad_lines_are_passed_over_and_the_others_keep_their_numbers():
-    raw = line(turn("one")) + b"torn {\n\n" + line(turn("one again")) + line(turn("two", id="t2"))
+    raw = (
+        line(turn("one"))
+        + b"torn {\n\n"
+        + line(turn("one again"))
+        + line(turn("two", id="t2"))
+    )
 
     assert [one.text for one in read_turns(raw)] == ["one", "two"]
     assert [part.chunk.first_line for part in turn_chunks(raw, "user:mira")] == [1, 5]
 
 
-@pytest.mark.parametrize("wrong", [{"ts": "noon"}, {"ts": None}, {"role": "king"}, {"text": " "}, {"text": 1}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"ts": "noon"}, {"ts": None}, {"role": "king"}, {"text": " "}, {"text": 1}],
+)
 def test_a_line_without_time_role_or_text_is_no_turn(wrong):
     assert read_turn(json.dumps({**turn().as_json(), **wrong})) is None
 
@@ -94,7 +104,11 @@ def test_a_long_turn_is_found_in_pieces_that_all_say_who_spoke(text):
     for part in parts:
         assert part.chunk.text.startswith("**mira**: ")
         assert len(part.chunk.text) <= CAP + len("**mira**: ")
-        assert (part.chunk.who, part.chunk.date, part.chunk.heading) == ("mira", date(2026, 4, 6), ("s",))
+        assert (part.chunk.who, part.chunk.date, part.chunk.heading) == (
+            "mira",
+            date(2026, 4, 6),
+            ("s",),
+        )
         part.chunk.text.encode()
 
 
@@ -109,7 +123,9 @@ def test_a_long_turn_is_found_in_pieces_that_all_say_who_spoke(text):
         ({"user": "tomas"}, "user:mira", ""),
     ],
 )
-def test_only_what_a_person_says_outside_of_her_own_folder_is_also_hers(said, scope, also):
+def test_only_what_a_person_says_outside_of_her_own_folder_is_also_hers(
+    said, scope, also
+):
     [part] = turn_chunks(line(turn(**said)), scope)
 
     assert part.also == also
@@ -125,13 +141,19 @@ def test_only_what_a_person_says_outside_of_her_own_folder_is_also_hers(said, sc
         ("mira", "", True, "Users/mira/transcripts/2026-04-06.jsonl"),
     ],
 )
-def test_a_turn_stands_in_its_channel_else_with_its_person(user, channel, workspace, path):
-    found = transcript_path(LAYOUT, user=user, channel=channel, day=NOON.date(), workspace=workspace)
+def test_a_turn_stands_in_its_channel_else_with_its_person(
+    user, channel, workspace, path
+):
+    found = transcript_path(
+        LAYOUT, user=user, channel=channel, day=NOON.date(), workspace=workspace
+    )
 
     assert found == path
 
 
-@pytest.mark.parametrize("name", ["../tomas", "a/b", "..", ".hidden", "a\x00b", "a\nb", "\ud800", "a\\b"])
+@pytest.mark.parametrize(
+    "name", ["../tomas", "a/b", "..", ".hidden", "a\x00b", "a\nb", "\ud800", "a\\b"]
+)
 @pytest.mark.parametrize("kind", ["user", "channel"])
 def test_no_name_leads_out_of_its_folder(kind, name):
     names = {"user": "mira", "channel": "", kind: name}
@@ -142,7 +164,14 @@ def test_no_name_leads_out_of_its_folder(kind, name):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"role": "king"}, {"origin": "god"}, {"source": ""}, {"source": "A B"}, {"text": "  "}, {"session": ""}],
+    [
+        {"role": "king"},
+        {"origin": "god"},
+        {"source": ""},
+        {"source": "A B"},
+        {"text": "  "},
+        {"session": ""},
+    ],
 )
 def test_what_cannot_be_recorded_is_refused_with_what_is_known(wrong):
     with pytest.raises(UsageError) as error:
@@ -152,7 +181,10 @@ def test_what_cannot_be_recorded_is_refused_with_what_is_known(wrong):
 
 
 def test_ids_sort_by_time_and_are_never_the_same():
-    ids = [new_id(NOON + timedelta(seconds=number // 10), number * 7919) for number in range(1000)]
+    ids = [
+        new_id(NOON + timedelta(seconds=number // 10), number * 7919)
+        for number in range(1000)
+    ]
 
     assert len(set(ids)) == 1000
     assert [one[:8] for one in ids] == sorted(one[:8] for one in ids)
@@ -160,7 +192,10 @@ def test_ids_sort_by_time_and_are_never_the_same():
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 3)), max_size=20))
 def test_the_union_has_each_turn_once_in_the_order_of_time(pairs):
-    lines = [line(turn(id=id_, ts=(NOON + timedelta(hours=hour)).isoformat())) for id_, hour in pairs]
+    lines = [
+        line(turn(id=id_, ts=(NOON + timedelta(hours=hour)).isoformat()))
+        for id_, hour in pairs
+    ]
     found = union_of_turns(iter([b"".join(lines[::2]), b"".join(lines[1::2])]))
 
     assert len(found) == len({id_ for id_, _ in pairs})
@@ -175,10 +210,19 @@ def test_the_union_has_each_turn_once_in_the_order_of_time(pairs):
         (b'{"role": "user", "text": "x", "user": "mira"}', "`source`"),
         (b'{"source": "email", "text": "x", "user": "mira"}', "`role`"),
         (b'{"source": "email", "role": "user", "text": "x"}', "`user`"),
-        (b'{"source": "email", "role": "user", "text": "x", "user": "mira", "id": "../x"}', "`id`"),
-        (b'{"source": "email", "role": "user", "text": "x", "user": "mira", "ts": "soon"}', "`ts`"),
+        (
+            b'{"source": "email", "role": "user", "text": "x", "user": "mira", "id": "../x"}',
+            "`id`",
+        ),
+        (
+            b'{"source": "email", "role": "user", "text": "x", "user": "mira", "ts": "soon"}',
+            "`ts`",
+        ),
         (b'{"source": 3, "role": "user", "text": "x", "user": "mira"}', "`source`"),
-        (b'{"source": "email", "role": "user", "text": "x", "user": "mira", "silent": 1}', "`silent`"),
+        (
+            b'{"source": "email", "role": "user", "text": "x", "user": "mira", "silent": 1}',
+            "`silent`",
+        ),
     ],
 )
 def test_a_dropped_line_that_is_no_turn_is_refused_with_the_reason(said, reason):
@@ -190,9 +234,16 @@ def test_a_dropped_line_that_is_no_turn_is_refused_with_the_reason(said, reason)
 
 @pytest.mark.parametrize(
     ("source", "automated"),
-    [("talk", False), ("cron", True), ("cron-morning", True), ("job-coach", False), ("cli-tool", False),
-     ("tool", True), ("cronos", False)],
-)  # fmt: skip
+    [
+        ("talk", False),
+        ("cron", True),
+        ("cron-morning", True),
+        ("job-coach", False),
+        ("cli-tool", False),
+        ("tool", True),
+        ("cronos", False),
+    ],
+)
 def test_a_source_of_jobs_is_known_by_its_words(source, automated):
     assert turn("hello", source=source).is_automated is automated
 

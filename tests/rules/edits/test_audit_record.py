@@ -29,9 +29,17 @@ def run(raw, *ops, source="nightly", id="1", ts="2026-11-21T03:00:00+01:00"):
     outcome = apply_ops(parse(raw), ops)
     after = render(outcome.doc)
     return after, record_run(
-        id=id, ts=ts, user_id="mira", source=source, note="Users/mira/bot/config/USER.md", before=raw, after=after,
-        applied=outcome.applied, rejected=outcome.rejected, why="said on Monday",
-    )  # fmt: skip
+        id=id,
+        ts=ts,
+        user_id="mira",
+        source=source,
+        note="Users/mira/bot/config/USER.md",
+        before=raw,
+        after=after,
+        applied=outcome.applied,
+        rejected=outcome.rejected,
+        why="said on Monday",
+    )
 
 
 def append(line, heading="A"):
@@ -50,7 +58,9 @@ NOTE = b"## A\n- one\n- two\n"
 
 
 def test_a_record_says_what_was_done_and_refused():
-    _, record = run(NOTE, append("three"), remove("two"), append("x", "B"), 7, append("ONE"))
+    _, record = run(
+        NOTE, append("three"), remove("two"), append("x", "B"), 7, append("ONE")
+    )
     said = record.as_json()
 
     assert said["applied"] == [
@@ -62,23 +72,47 @@ def test_a_record_says_what_was_done_and_refused():
         {"op": append("x", "B"), "reason": "heading_missing", "headings": ["A"]},
         {"op": 7, "reason": "wrong_type"},
     ]
-    assert said["diff"].splitlines()[2:] == ["@@ -1,3 +1,3 @@", " ## A", " - one", "-- two", "+- three"]
+    assert said["diff"].splitlines()[2:] == [
+        "@@ -1,3 +1,3 @@",
+        " ## A",
+        " - one",
+        "-- two",
+        "+- three",
+    ]
     assert {len(said["before"]), len(said["after"])} == {64}
     assert said["user_id"] == "mira"
 
 
 def test_the_summary_is_one_line():
     _, record = run(
-        NOTE, append("x"), append("y"), remove("one"), {"op": "add_heading", "heading": "B", "lines": ["a"]}
+        NOTE,
+        append("x"),
+        append("y"),
+        remove("one"),
+        {"op": "add_heading", "heading": "B", "lines": ["a"]},
     )
 
-    assert summary(record.note, record) == "USER.md curated: +2 appended, -1 removed, +1 new heading"
-    assert summary("USER.md", apply_ops(parse(NOTE), [append("one")]), proposed=1) == "USER.md curated: 1 proposed"
-    assert summary("USER.md", apply_ops(parse(NOTE), [])) == "USER.md curated: no change"
+    assert (
+        summary(record.note, record)
+        == "USER.md curated: +2 appended, -1 removed, +1 new heading"
+    )
+    assert (
+        summary("USER.md", apply_ops(parse(NOTE), [append("one")]), proposed=1)
+        == "USER.md curated: 1 proposed"
+    )
+    assert (
+        summary("USER.md", apply_ops(parse(NOTE), [])) == "USER.md curated: no change"
+    )
 
 
 def test_a_record_holds_whatever_was_sent_as_an_op():
-    odd = ["\ud800" * 3000, float("nan"), 10**5000, {"op": b"\xff", 1: object()}, [[[[[[[[[["deep"]]]]]]]]]]]
+    odd = [
+        "\ud800" * 3000,
+        float("nan"),
+        10**5000,
+        {"op": b"\xff", 1: object()},
+        [[[[[[[[[["deep"]]]]]]]]]],
+    ]
     _, record = run(NOTE, *odd)
 
     line = json.dumps(record.as_json(), ensure_ascii=False).encode()
@@ -95,7 +129,10 @@ json_values = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(KEYS) | st.text(max_size=3),
-            inner | st.sampled_from(["append", "undo", "applied", "open", "nightly", "A", "2026-01-01"]),
+            inner
+            | st.sampled_from(
+                ["append", "undo", "applied", "open", "nightly", "A", "2026-01-01"]
+            ),
             max_size=8,
         )
     ),
@@ -104,13 +141,32 @@ json_values = st.recursive(
 
 
 @settings(max_examples=200)
-@given(json_values.map(lambda value: {"id": "1", **value} if isinstance(value, dict) else value))
-@example({"id": "1", "diff": {"base64": "é"}, "applied": [{"op": {"op": "undo", "of": {"heading": "A"}}}]})
-@example({"ts": "2026", "applied": [{"op": "append", "heading": "A", "line": "x", "outcome": "applied"}]})
+@given(
+    json_values.map(
+        lambda value: {"id": "1", **value} if isinstance(value, dict) else value
+    )
+)
+@example(
+    {
+        "id": "1",
+        "diff": {"base64": "é"},
+        "applied": [{"op": {"op": "undo", "of": {"heading": "A"}}}],
+    }
+)
+@example(
+    {
+        "ts": "2026",
+        "applied": [
+            {"op": "append", "heading": "A", "line": "x", "outcome": "applied"}
+        ],
+    }
+)
 def test_any_json_is_read_as_a_record_or_none(value):
     record = read_record(value)
     if record is not None:
-        assert read_line(json.dumps(record.as_json()).encode()) == read_record(record.as_json())
+        assert read_line(json.dumps(record.as_json()).encode()) == read_record(
+            record.as_json()
+        )
         replay([record])
         proposals_of([record])
         union([record], [record])
@@ -156,11 +212,18 @@ def test_files_of_several_devices_are_one_audit_in_the_order_of_time():
 @pytest.mark.scenario("B50")
 def test_what_one_device_wrote_keeps_its_order_although_its_clock_went_back():
     hours = ("2026-11-21T03", "2036-11-21T03", "2025-11-21T03", "2026-11-21T04")
-    mine = [Record(f"m{at}", f"{hour}:00:00Z", "", "nightly", "n.md", device="me") for at, hour in enumerate(hours)]
+    mine = [
+        Record(f"m{at}", f"{hour}:00:00Z", "", "nightly", "n.md", device="me")
+        for at, hour in enumerate(hours)
+    ]
     other = Record("o", "2026-11-21T03:30:00Z", "", "nightly", "n.md", device="other")
 
     assert union(mine, [other]) == (mine[0], other, *mine[1:])
-    assert union([mine[0], mine[1], other, mine[2], mine[3]]) == (mine[0], other, *mine[1:])
+    assert union([mine[0], mine[1], other, mine[2], mine[3]]) == (
+        mine[0],
+        other,
+        *mine[1:],
+    )
 
 
 def test_what_one_device_redacted_stays_redacted():
@@ -173,23 +236,48 @@ def test_what_one_device_redacted_stays_redacted():
 def test_the_last_word_on_a_proposal_counts():
     first = propose("n.md", Append("A", "x"), "why", suspicious=True)
     records = [
-        record_run(id="1", ts="2026-01-01T00:00:00Z", user_id="", source="proposal", note="n.md", before=b"", after=b"",
-                   proposed=[first]),
-        read_record({"id": "2", "ts": "2026-01-02T00:00:00Z",
-                     "proposed": [{"id": first.id, "state": "rejected"}, {"id": "?"}]}),
-    ]  # fmt: skip
+        record_run(
+            id="1",
+            ts="2026-01-01T00:00:00Z",
+            user_id="",
+            source="proposal",
+            note="n.md",
+            before=b"",
+            after=b"",
+            proposed=[first],
+        ),
+        read_record(
+            {
+                "id": "2",
+                "ts": "2026-01-02T00:00:00Z",
+                "proposed": [{"id": first.id, "state": "rejected"}, {"id": "?"}],
+            }
+        ),
+    ]
 
     assert proposals_of(records) == {
-        first.id: Proposal(first.id, "n.md", first.op, "why", "rejected", "2026-01-02T00:00:00Z", suspicious=True)
+        first.id: Proposal(
+            first.id,
+            "n.md",
+            first.op,
+            "why",
+            "rejected",
+            "2026-01-02T00:00:00Z",
+            suspicious=True,
+        )
     }
 
 
 def owned(records, raw):
-    return [(item.heading, item.text) for item in replay(records).bots_items(parse(raw))]
+    return [
+        (item.heading, item.text) for item in replay(records).bots_items(parse(raw))
+    ]
 
 
 def test_what_the_bot_wrote_is_the_bots_and_all_else_is_a_persons():
-    after, record = run(NOTE, append("three (2026-11-21, ref:1)"), replace("one", "eins"), append("two"))
+    after, record = run(
+        NOTE, append("three (2026-11-21, ref:1)"), replace("one", "eins"), append("two")
+    )
 
     assert owned([record], after) == [("A", "eins"), ("A", "three (2026-11-21, ref:1)")]
     assert owned([record], after.replace(b"three", b"four")) == [("A", "eins")]
@@ -240,8 +328,16 @@ def test_what_the_bot_took_away_itself_is_no_tombstone():
 @pytest.mark.scenario("A9")
 def test_a_deletion_is_remembered_once_the_bot_was_refused():
     _, first = run(NOTE, append("three"))
-    refused = record_run(id="2", ts="", user_id="", source="nightly", note="n.md", before=NOTE, after=NOTE,
-                         rejected=[Rejected(Append("A", "three"), "deleted_by_person")])  # fmt: skip
+    refused = record_run(
+        id="2",
+        ts="",
+        user_id="",
+        source="nightly",
+        note="n.md",
+        before=NOTE,
+        after=NOTE,
+        rejected=[Rejected(Append("A", "three"), "deleted_by_person")],
+    )
     ownership = replay([first, read_line(json.dumps(refused.as_json()).encode())])
 
     assert ownership.deleted(parse(NOTE), "A", "three")
@@ -251,7 +347,13 @@ def test_a_deletion_is_remembered_once_the_bot_was_refused():
 def test_a_refused_section_says_nothing_of_its_other_items():
     raw, first = run(NOTE, append("three"), append("four"))
     section = {"op": "add_heading", "heading": "B", "lines": ["three", "four"]}
-    refused = read_record({"id": "2", "source": "tool", "rejected": [{"op": section, "reason": "deleted_by_person"}]})
+    refused = read_record(
+        {
+            "id": "2",
+            "source": "tool",
+            "rejected": [{"op": section, "reason": "deleted_by_person"}],
+        }
+    )
 
     assert owned([first, refused], raw) == [("A", "three"), ("A", "four")]
 
@@ -259,8 +361,16 @@ def test_a_refused_section_says_nothing_of_its_other_items():
 @pytest.mark.scenario("A10", "A11")
 def test_a_line_that_went_to_the_inbox_leaves_no_tombstone():
     _, first = run(NOTE, append("three"))
-    back = record_run(id="2", ts="", user_id="", source="proposal", note="n.md", before=NOTE, after=NOTE,
-                      proposed=[propose("n.md", Append("A", "three"), "an older version came back")])  # fmt: skip
+    back = record_run(
+        id="2",
+        ts="",
+        user_id="",
+        source="proposal",
+        note="n.md",
+        before=NOTE,
+        after=NOTE,
+        proposed=[propose("n.md", Append("A", "three"), "an older version came back")],
+    )
 
     assert not replay([first, back]).tombstones(parse(NOTE))
 
@@ -278,15 +388,29 @@ def test_a_moved_item_is_the_persons_and_is_not_written_again_where_it_was():
 WORDS = ["w0", "w1", "w2", "w3"]
 steps = st.lists(
     st.one_of(
-        st.tuples(st.just("bot"), st.lists(st.one_of(
-            st.builds(append, st.sampled_from(WORDS), st.sampled_from("AB")),
-            st.builds(remove, st.sampled_from(WORDS), st.sampled_from("AB")),
-            st.builds(replace, st.sampled_from(WORDS), st.sampled_from(WORDS), st.sampled_from("AB")),
-        ), min_size=1, max_size=3)),
-        st.tuples(st.sampled_from(["writes", "deletes", "changes", "cli"]), st.integers(0, 9)),
+        st.tuples(
+            st.just("bot"),
+            st.lists(
+                st.one_of(
+                    st.builds(append, st.sampled_from(WORDS), st.sampled_from("AB")),
+                    st.builds(remove, st.sampled_from(WORDS), st.sampled_from("AB")),
+                    st.builds(
+                        replace,
+                        st.sampled_from(WORDS),
+                        st.sampled_from(WORDS),
+                        st.sampled_from("AB"),
+                    ),
+                ),
+                min_size=1,
+                max_size=3,
+            ),
+        ),
+        st.tuples(
+            st.sampled_from(["writes", "deletes", "changes", "cli"]), st.integers(0, 9)
+        ),
     ),
     max_size=12,
-)  # fmt: skip
+)
 
 
 def the_person(raw, act, number, fresh):
@@ -317,7 +441,14 @@ def follow(model, ops_applied, wrote):
 
 @settings(max_examples=150)
 @given(steps)
-@example([("bot", [append("w0"), append("w1")]), ("deletes", 0), ("bot", [append("w0")]), ("changes", 0)])
+@example(
+    [
+        ("bot", [append("w0"), append("w1")]),
+        ("deletes", 0),
+        ("bot", [append("w0")]),
+        ("changes", 0),
+    ]
+)
 def test_replay_finds_exactly_the_bots_items_however_runs_and_edits_interleave(steps):
     raw, records, model = b"## A\n- mine\n\n## B\n", [], {}
     for number, (who, what) in enumerate(steps):
@@ -325,7 +456,12 @@ def test_replay_finds_exactly_the_bots_items_however_runs_and_edits_interleave(s
         if who in ("bot", "cli"):
             ops = what if who == "bot" else [append(WORDS[what % 4])]
             outcome = apply_ops(parse(raw), ops)
-            raw, record = run(raw, *ops, source="nightly" if who == "bot" else "cli", id=f"{number:03}")
+            raw, record = run(
+                raw,
+                *ops,
+                source="nightly" if who == "bot" else "cli",
+                id=f"{number:03}",
+            )
             records.append(read_line(json.dumps(record.as_json()).encode()))
             follow(model, outcome.applied, who)
         else:
@@ -335,9 +471,13 @@ def test_replay_finds_exactly_the_bots_items_however_runs_and_edits_interleave(s
         model = {key: by for key, by in model.items() if key not in gone or by == "bot"}
 
     here = [(item.heading, item.text) for item in items_of(parse(raw))]
-    expected = sorted(key for key, by in model.items() if by == "bot" and here.count(key) == 1)
+    expected = sorted(
+        key for key, by in model.items() if by == "bot" and here.count(key) == 1
+    )
     assert sorted(owned(records, raw)) == expected
-    vanished = {text for (_, text), by in model.items() if by == "bot"} - {text for _, text in here}
+    vanished = {text for (_, text), by in model.items() if by == "bot"} - {
+        text for _, text in here
+    }
     assert replay(records).tombstones(parse(raw)) == vanished
 
 
@@ -369,7 +509,10 @@ def test_the_beginning_of_an_id_is_enough_and_an_ambiguous_one_lists_the_candida
 
     assert resolve("7C1E", ids).id == "7c1e90ab12"
     assert resolve("7c1", ids) == resolve(" 7c1 ", reversed(ids))
-    assert (resolve("7c1", ids).id, resolve("7c1", ids).candidates) == ("", ("7c1e90ab12", "7c1f000000"))
+    assert (resolve("7c1", ids).id, resolve("7c1", ids).candidates) == (
+        "",
+        ("7c1e90ab12", "7c1f000000"),
+    )
     assert resolve("", ids).candidates == resolve("9", ids).candidates == ()
     assert resolve("0000000000", [*ids, "00000000001"]).id == "0000000000"
 
@@ -378,7 +521,10 @@ def test_the_beginning_of_an_id_is_enough_and_an_ambiguous_one_lists_the_candida
 @given(steps)
 def test_a_long_audit_that_grew_or_was_changed_is_replayed_as_a_new_one(steps):
     raw = b"## A\n\n## B\n"
-    records = [run(b"## B\n", append(f"line {at}", heading="B"), id=f"0{at:03}")[1] for at in range(MANY)]
+    records = [
+        run(b"## B\n", append(f"line {at}", heading="B"), id=f"0{at:03}")[1]
+        for at in range(MANY)
+    ]
     for number, (who, what) in enumerate(steps):
         if who == "bot":
             raw, record = run(raw, *what, id=f"{number:03}")
@@ -388,11 +534,21 @@ def test_a_long_audit_that_grew_or_was_changed_is_replayed_as_a_new_one(steps):
     assert replay(tuple(records[:-1])) == replay(records[:-1])
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.booleans()), max_size=8))
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.booleans()), max_size=8)
+)
 @example([(1, 0, False), (2, 3, True), (1, 1, True), (2, 2, False)])
 def test_the_records_of_one_device_in_one_file_are_as_they_stand_there(said):
     records = [
-        Record(f"{number}", f"202{year}-01-01T00:00:00Z", "", "nightly", "n.md", redacted=redacted, device="me")
+        Record(
+            f"{number}",
+            f"202{year}-01-01T00:00:00Z",
+            "",
+            "nightly",
+            "n.md",
+            redacted=redacted,
+            device="me",
+        )
         for number, year, redacted in said
     ]
 

@@ -22,7 +22,9 @@ from vault_memory.rules.edits.inbox_page import (
 from vault_memory.rules.edits.ops import AddHeading, Append, Remove, Replace
 
 FIRST = propose(
-    "Users/mira/bot/config/USER.md", Remove("Preferences", "Likes morning briefings at 7am"), "said (ref:1402)"
+    "Users/mira/bot/config/USER.md",
+    Remove("Preferences", "Likes morning briefings at 7am"),
+    "said (ref:1402)",
 )
 SECOND = propose("USER.md", Append("Work", "Leads the platform team"), "")
 THIRD = propose("USER.md", Replace("Work", "old", "new"), "it is so now")
@@ -42,20 +44,31 @@ def test_a_proposal_is_two_lines_in_words():
         '- [ ] remove from USER.md › Preferences: "Likes morning briefings at 7am"',
         f"      why: said (ref:1402) · id {FIRST.id}",
     )
-    assert lines_for(SECOND)[0] == '- [ ] add to USER.md › Work: "Leads the platform team"'
+    assert (
+        lines_for(SECOND)[0] == '- [ ] add to USER.md › Work: "Leads the platform team"'
+    )
     assert lines_for(THIRD)[0] == '- [ ] change in USER.md › Work: "old" to "new"'
     section = propose("MEMORY.md", AddHeading("Pets", ("a cat", "a dog")), "")
-    assert lines_for(section)[0] == '- [ ] add a section to MEMORY.md: Pets, with "a cat", "a dog"'
+    assert (
+        lines_for(section)[0]
+        == '- [ ] add a section to MEMORY.md: Pets, with "a cat", "a dog"'
+    )
 
 
 def test_what_looks_like_an_instruction_is_marked():
     marked = changed(FIRST, suspicious=True)
 
-    assert lines_for(marked)[1].startswith("      why: looks like an instruction to the bot; said")
+    assert lines_for(marked)[1].startswith(
+        "      why: looks like an instruction to the bot; said"
+    )
 
 
 def test_hidden_letters_pictures_and_markup_are_shown_and_not_obeyed():
-    hostile = propose("USER.md", Append("A", "x\u202e ![](http://example.org/a.png) <img src=x> 1 < 2"), "a\nb\tc")
+    hostile = propose(
+        "USER.md",
+        Append("A", "x\u202e ![](http://example.org/a.png) <img src=x> 1 < 2"),
+        "a\nb\tc",
+    )
 
     assert lines_for(hostile) == (
         '- [ ] add to USER.md › A: "x� !\\[](http://example.org/a.png) \\<img src=x> 1 < 2"',
@@ -76,14 +89,22 @@ def test_proposals_are_added_once_and_after_what_a_person_wrote():
     assert once.startswith(raw + b"\r\n")
     assert once.count(b"\r\n") == once.count(b"\n")
     assert add_to_inbox(once, ALL[:2]) == once
-    assert add_to_inbox(once, ALL) == once + "\r\n".join((*lines_for(THIRD), "")).encode()
+    assert (
+        add_to_inbox(once, ALL) == once + "\r\n".join((*lines_for(THIRD), "")).encode()
+    )
 
 
 @pytest.mark.parametrize("mark", [b"[x]", b"[X]"])
 def test_a_tick_approves_a_dash_or_a_deleted_line_rejects(mark):
     lines = PAGE.splitlines(keepends=True)
-    ticked = page(PAGE, (b"[ ] remove", mark + b" remove"), (b"[ ] change", b"[-] change"))
-    deleted = b"".join(line for line in lines if b"Leads" not in line and SECOND.id.encode() not in line)
+    ticked = page(
+        PAGE, (b"[ ] remove", mark + b" remove"), (b"[ ] change", b"[-] change")
+    )
+    deleted = b"".join(
+        line
+        for line in lines
+        if b"Leads" not in line and SECOND.id.encode() not in line
+    )
 
     assert read_inbox(PAGE, ALL).undecided == tuple(one.id for one in ALL)
     assert read_inbox(ticked, ALL).approved == (FIRST.id,)
@@ -98,9 +119,14 @@ def test_who_deletes_the_line_with_the_box_says_no_to_that_and_to_nothing_else()
 
     assert read_inbox(ticked, ALL).approved == (FIRST.id,)
     assert read_inbox(ticked, ALL).rejected == (SECOND.id,)
-    assert read_inbox(page(PAGE, (first, b""), (third, b"")), ALL).rejected == (FIRST.id, THIRD.id)
+    assert read_inbox(page(PAGE, (first, b""), (third, b"")), ALL).rejected == (
+        FIRST.id,
+        THIRD.id,
+    )
     assert read_inbox(page(ticked, (why, b"")), ALL).approved == ()
-    assert drop_from_inbox(ticked, [SECOND.id]) == page(ticked, (lines_for(SECOND)[1].encode() + b"\n", b""))
+    assert drop_from_inbox(ticked, [SECOND.id]) == page(
+        ticked, (lines_for(SECOND)[1].encode() + b"\n", b"")
+    )
     assert lines_for(SECOND)[1].encode() in drop_from_inbox(ticked, [FIRST.id])
 
 
@@ -112,8 +138,12 @@ def test_a_page_that_is_missing_or_empty_decides_nothing(raw):
 def test_a_tick_counts_by_the_words_where_the_line_with_the_id_is_gone():
     lines = [line for line in PAGE.splitlines(keepends=True) if b" id " not in line]
 
-    assert read_inbox(page(b"".join(lines), (b"[ ] add", b"[x] add")), ALL).approved == (SECOND.id,)
-    assert read_inbox(page(b"".join(lines), (b"[ ] add", b"[x] Add")), ALL).rejected == (SECOND.id,)
+    assert read_inbox(
+        page(b"".join(lines), (b"[ ] add", b"[x] add")), ALL
+    ).approved == (SECOND.id,)
+    assert read_inbox(
+        page(b"".join(lines), (b"[ ] add", b"[x] Add")), ALL
+    ).rejected == (SECOND.id,)
 
 
 def test_other_words_with_the_same_id_change_nothing_of_what_is_done():
@@ -130,7 +160,10 @@ def test_other_words_with_the_same_id_change_nothing_of_what_is_done():
         pytest.param((b"- [ ] remove", b"~~~\n- [x] remove"), id="in a fence"),
         pytest.param((b"- [ ] remove", b"<!--\n- [x] remove"), id="in a comment"),
         pytest.param((lines_for(FIRST)[0].encode(), b"- [x] "), id="without any words"),
-        pytest.param((b"[ ] remove from USER.md", b"[x] ~~remove from USER.md"), id="struck through"),
+        pytest.param(
+            (b"[ ] remove from USER.md", b"[x] ~~remove from USER.md"),
+            id="struck through",
+        ),
     ],
 )
 def test_what_is_neither_tick_nor_dash_decides_nothing(edit):
@@ -145,10 +178,14 @@ def test_a_page_of_two_minds_decides_nothing():
 
 
 def test_a_text_cannot_pass_itself_off_as_another_proposal():
-    forged = propose("USER.md", Append("A", f"x · id {SECOND.id}"), f"y · id {SECOND.id}")
+    forged = propose(
+        "USER.md", Append("A", f"x · id {SECOND.id}"), f"y · id {SECOND.id}"
+    )
     raw = add_to_inbox(b"", [forged, SECOND])
 
-    assert read_inbox(page(raw, (b"[ ]", b"[x]")), [forged, SECOND]).approved == (forged.id,)
+    assert read_inbox(page(raw, (b"[ ]", b"[x]")), [forged, SECOND]).approved == (
+        forged.id,
+    )
 
 
 def test_a_stale_proposal_is_struck_through_with_the_reason_and_all_else_stays():
@@ -169,7 +206,9 @@ def test_a_stale_proposal_is_struck_through_with_the_reason_and_all_else_stays()
 
 
 def test_what_was_decided_leaves_the_page():
-    assert drop_from_inbox(PAGE, [one.id for one in ALL[1:]]) == add_to_inbox(b"", [FIRST])
+    assert drop_from_inbox(PAGE, [one.id for one in ALL[1:]]) == add_to_inbox(
+        b"", [FIRST]
+    )
     assert drop_from_inbox(PAGE, ["0000000000"]) == PAGE
 
 
@@ -183,12 +222,39 @@ def test_a_proposal_expires_after_thirty_days():
 
 
 PIECES = [
-    b"- [ ] ", b"- [x] ", b"- [X] ", b"- [-] ", b"* [x]\t", b"[x]", b"1. [x] ", b"\n", b"\r\n", b"\r", b"  ", b"      ",
-    b"why: y", b" \xc2\xb7 id ", b" id " + FIRST.id.encode(), b" id " + SECOND.id.encode(), FIRST.id.encode(),
-    lines_for(FIRST)[0][6:].encode(), lines_for(SECOND)[0][6:].encode(), b"~~", b"~~~", b"```", b"<!--", b"-->",
-    b"\xff", b"## A", b"\xef\xbb\xbf", b"\0", *(line.encode() for line in lines_for(FIRST)),
-]  # fmt: skip
-pages = st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join) | st.binary(max_size=60)
+    b"- [ ] ",
+    b"- [x] ",
+    b"- [X] ",
+    b"- [-] ",
+    b"* [x]\t",
+    b"[x]",
+    b"1. [x] ",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"  ",
+    b"      ",
+    b"why: y",
+    b" \xc2\xb7 id ",
+    b" id " + FIRST.id.encode(),
+    b" id " + SECOND.id.encode(),
+    FIRST.id.encode(),
+    lines_for(FIRST)[0][6:].encode(),
+    lines_for(SECOND)[0][6:].encode(),
+    b"~~",
+    b"~~~",
+    b"```",
+    b"<!--",
+    b"-->",
+    b"\xff",
+    b"## A",
+    b"\xef\xbb\xbf",
+    b"\0",
+    *(line.encode() for line in lines_for(FIRST)),
+]
+pages = st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join) | st.binary(
+    max_size=60
+)
 
 
 @settings(max_examples=400)
@@ -199,7 +265,9 @@ pages = st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join) | st.binary
 def test_any_bytes_are_read_and_nothing_is_approved_that_is_not_ticked(raw):
     found = read_inbox(raw, ALL)
 
-    assert sorted(found.approved + found.rejected + found.undecided) == sorted(one.id for one in ALL)
+    assert sorted(found.approved + found.rejected + found.undecided) == sorted(
+        one.id for one in ALL
+    )
     for proposal in ALL:
         words = (proposal.id.encode(), lines_for(proposal)[0][6:].encode())
         ticked = re.search(rb"\[[xX]\][ \t]", raw)
@@ -207,12 +275,18 @@ def test_any_bytes_are_read_and_nothing_is_approved_that_is_not_ticked(raw):
             assert ticked
             assert any(word in raw for word in words)
         if proposal.id in found.rejected:
-            rest = re.sub(rb"[ \t]why: [^\r\n]*" + words[0], b"", raw)  # whose first line was deleted
+            rest = re.sub(
+                rb"[ \t]why: [^\r\n]*" + words[0], b"", raw
+            )  # whose first line was deleted
             assert b"[-]" in raw or not any(word in rest for word in words)
     reasons = dict.fromkeys([FIRST.id, SECOND.id], "gone")
-    assert set(read_inbox(strike_in_inbox(raw, reasons), ALL).approved) <= set(found.approved)
+    assert set(read_inbox(strike_in_inbox(raw, reasons), ALL).approved) <= set(
+        found.approved
+    )
     assert not {FIRST.id} & set(
-        read_inbox(drop_from_inbox(add_to_inbox(raw, [FIRST]), [FIRST.id]), [FIRST]).approved
+        read_inbox(
+            drop_from_inbox(add_to_inbox(raw, [FIRST]), [FIRST.id]), [FIRST]
+        ).approved
     ) or (lines_for(FIRST)[0][6:].encode() in raw)
 
 
@@ -226,4 +300,6 @@ def test_what_is_ticked_is_approved_and_nothing_else(shown, ticks):
         line = lines_for(proposal)[0].encode()
         raw = raw.replace(line, line.replace(b"[ ]", b"[x]")) if tick else raw
 
-    assert read_inbox(raw, shown).approved == tuple(one.id for one, tick in zip(shown, ticks, strict=False) if tick)
+    assert read_inbox(raw, shown).approved == tuple(
+        one.id for one, tick in zip(shown, ticks, strict=False) if tick
+    )

@@ -28,14 +28,21 @@ def verdicts(outcome, ops):
     """What became of each op, in the order of the ops."""
     applied, rejected = iter(outcome.applied), iter(outcome.rejected)
     refused = [id(one.op) for one in outcome.rejected]
-    return [next(rejected).reason if id(op) in refused else next(applied).outcome for op in ops]
+    return [
+        next(rejected).reason if id(op) in refused else next(applied).outcome
+        for op in ops
+    ]
 
 
 def test_all_cases_of_the_document_are_found():
-    assert len(CASES) == (Path(__file__).parent / "ops_cases.md").read_text().count("```note")
+    assert len(CASES) == (Path(__file__).parent / "ops_cases.md").read_text().count(
+        "```note"
+    )
 
 
-@pytest.mark.parametrize(("title", "note", "ops", "after", "became"), CASES, ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    ("title", "note", "ops", "after", "became"), CASES, ids=[case[0] for case in CASES]
+)
 def test_case(title, note, ops, after, became):
     said = json.loads(ops)
     outcome = apply_ops(parse(raw_of(note)), said)
@@ -45,45 +52,107 @@ def test_case(title, note, ops, after, became):
 
 
 def test_a_missing_heading_is_answered_with_those_that_there_are():
-    outcome = apply_ops(parse(b"## A\n## B\n## A\n"), [{"op": "append", "heading": "C", "line": "x"}])
+    outcome = apply_ops(
+        parse(b"## A\n## B\n## A\n"), [{"op": "append", "heading": "C", "line": "x"}]
+    )
 
     assert outcome.rejected[0].headings == ("A", "B")
 
 
 def test_the_bytes_that_an_op_took_away_are_kept_for_the_audit():
-    outcome = apply_ops(parse(b"## A\n- one\n  - two\n"), [{"op": "remove", "heading": "A", "match": "one"}])
+    outcome = apply_ops(
+        parse(b"## A\n- one\n  - two\n"),
+        [{"op": "remove", "heading": "A", "match": "one"}],
+    )
 
     assert outcome.applied[0].removed == b"- one\n  - two\n"
 
 
 LINES = [
-    b"## A\n", b"## B\r\n", b"### C\n", b"# T\n", b"- one\n", b"* two\n", b"  - child\n", b"  goes on\n", b"1. first\n",
-    b"prose\n", b"\n", b"```\n", b"~~~\n", b"<!-- note\n", b"-->\n", b"| a | b |\n", b"---\n", b"- [ ] task\n",
-    b"- tea (2026-01-02, ref:1)\n", b"    code\n", b"> quote\n", b"B\n---\n", b"\xff\n", b"- \xe6\x97\xa5\n", b"-\n",
-    b"\xef\xbb\xbf## A\n", b"\t- tab\n", b"[x]: y\n",
-]  # fmt: skip
-notes = st.lists(st.sampled_from(LINES), max_size=14).map(b"".join) | st.binary(max_size=40)
+    b"## A\n",
+    b"## B\r\n",
+    b"### C\n",
+    b"# T\n",
+    b"- one\n",
+    b"* two\n",
+    b"  - child\n",
+    b"  goes on\n",
+    b"1. first\n",
+    b"prose\n",
+    b"\n",
+    b"```\n",
+    b"~~~\n",
+    b"<!-- note\n",
+    b"-->\n",
+    b"| a | b |\n",
+    b"---\n",
+    b"- [ ] task\n",
+    b"- tea (2026-01-02, ref:1)\n",
+    b"    code\n",
+    b"> quote\n",
+    b"B\n---\n",
+    b"\xff\n",
+    b"- \xe6\x97\xa5\n",
+    b"-\n",
+    b"\xef\xbb\xbf## A\n",
+    b"\t- tab\n",
+    b"[x]: y\n",
+]
+notes = st.lists(st.sampled_from(LINES), max_size=14).map(b"".join) | st.binary(
+    max_size=40
+)
 headings = st.sampled_from(["A", "B", "C", "T", "", "#", "## A", "新"])
 texts = st.sampled_from(
-    ["one", "two", "tea", "- tea", "# no", "", "x\ny", "goes", "日", "1. x", "```", "---", "| a |"]
+    [
+        "one",
+        "two",
+        "tea",
+        "- tea",
+        "# no",
+        "",
+        "x\ny",
+        "goes",
+        "日",
+        "1. x",
+        "```",
+        "---",
+        "| a |",
+    ]
 ) | st.text(max_size=12)
 json_values = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["op", "heading", "line", "x"]), inner),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["op", "heading", "line", "x"]), inner)
+    ),
     max_leaves=6,
 )
 shaped = st.one_of(
-    st.fixed_dictionaries({"op": st.just("append"), "heading": headings, "line": texts}),
-    st.fixed_dictionaries({"op": st.just("add_heading"), "heading": headings, "lines": st.lists(texts, max_size=3)}),
-    st.fixed_dictionaries({"op": st.just("remove"), "heading": headings, "match": texts}),
-    st.fixed_dictionaries({"op": st.just("replace"), "heading": headings, "match": texts, "line": texts}),
+    st.fixed_dictionaries(
+        {"op": st.just("append"), "heading": headings, "line": texts}
+    ),
+    st.fixed_dictionaries(
+        {
+            "op": st.just("add_heading"),
+            "heading": headings,
+            "lines": st.lists(texts, max_size=3),
+        }
+    ),
+    st.fixed_dictionaries(
+        {"op": st.just("remove"), "heading": headings, "match": texts}
+    ),
+    st.fixed_dictionaries(
+        {"op": st.just("replace"), "heading": headings, "match": texts, "line": texts}
+    ),
 )
 
 
 @settings(max_examples=600)
 @given(notes, st.lists(shaped | json_values, max_size=4))
 @example(b"## A", [{"op": "append", "heading": "A", "line": "x"}])
-@example(b"## A\n- \n", [{"op": "replace", "heading": "A", "match": "one", "line": "x"}])
+@example(
+    b"## A\n- \n", [{"op": "replace", "heading": "A", "match": "one", "line": "x"}]
+)
 @example(b"", [{"op": "append", "heading": "A", "line": "\ud800"}])
 def test_any_json_on_any_bytes_ends_in_a_verdict_for_each_op(raw, ops):
     doc = parse(raw)
@@ -96,31 +165,59 @@ def test_any_json_on_any_bytes_ends_in_a_verdict_for_each_op(raw, ops):
         assert outcome.doc == doc
 
 
-appends = st.fixed_dictionaries({"op": st.just("append"), "heading": st.sampled_from("AAAB"), "line": texts})
+appends = st.fixed_dictionaries(
+    {"op": st.just("append"), "heading": st.sampled_from("AAAB"), "line": texts}
+)
 
 
 @settings(max_examples=400)
 @given(notes, st.lists(appends, min_size=2, max_size=6))
-@example(b"## A\na\n---\n", [{"op": "append", "heading": "A", "line": line} for line in ("a", "[a]: b")])
-@example(b"## A\n8. x\n\n   ### B\n", [{"op": "append", "heading": "A", "line": line} for line in "abcd"])
-@example(b"## A\n- x", [{"op": "append", "heading": "A", "line": line} for line in ("a", "- -", "A", "b")])
+@example(
+    b"## A\na\n---\n",
+    [{"op": "append", "heading": "A", "line": line} for line in ("a", "[a]: b")],
+)
+@example(
+    b"## A\n8. x\n\n   ### B\n",
+    [{"op": "append", "heading": "A", "line": line} for line in "abcd"],
+)
+@example(
+    b"## A\n- x",
+    [{"op": "append", "heading": "A", "line": line} for line in ("a", "- -", "A", "b")],
+)
 def test_lines_that_are_appended_together_are_appended_as_one_by_one(raw, ops):
     together = apply_ops(parse(raw), ops)
 
     doc, applied, rejected = parse(raw), (), ()
     for op in ops:
         outcome = apply_ops(doc, [op])
-        doc, applied, rejected = outcome.doc, applied + outcome.applied, rejected + outcome.rejected
-    assert (together.doc, together.applied, together.rejected) == (doc, applied, rejected)
+        doc, applied, rejected = (
+            outcome.doc,
+            applied + outcome.applied,
+            rejected + outcome.rejected,
+        )
+    assert (together.doc, together.applied, together.rejected) == (
+        doc,
+        applied,
+        rejected,
+    )
 
 
 def others(doc, name):
     """Everything but the first section of this name, and what stands below the top region of that."""
-    at = next((at for at, section in enumerate(doc.sections) if section.name == name), None)
-    rest = [(section.name, section.heading.rstrip(), section.body) for section in doc.sections]
+    at = next(
+        (at for at, section in enumerate(doc.sections) if section.name == name), None
+    )
+    rest = [
+        (section.name, section.heading.rstrip(), section.body)
+        for section in doc.sections
+    ]
     if at is not None:
         body = doc.sections[at].body
-        rest[at] = (name, doc.sections[at].heading.rstrip(), body[top_region(body).text_end :].strip())
+        rest[at] = (
+            name,
+            doc.sections[at].heading.rstrip(),
+            body[top_region(body).text_end :].strip(),
+        )
     return doc.preamble, rest
 
 
@@ -132,7 +229,9 @@ def test_what_an_op_does_not_name_stays_byte_for_byte(raw, op):
     outcome = apply_ops(doc, [op])
 
     if isinstance(op["heading"], str):
-        assert others(doc, op["heading"].strip()) == others(outcome.doc, op["heading"].strip())
+        assert others(doc, op["heading"].strip()) == others(
+            outcome.doc, op["heading"].strip()
+        )
 
 
 @settings(max_examples=400)
@@ -152,19 +251,29 @@ def test_twice_is_once(raw, op):
 def test_removing_what_was_added_gives_back_the_note(raw, heading, line):
     doc = parse(raw)
     added = apply_ops(doc, [{"op": "append", "heading": heading, "line": line}])
-    if not added.applied or added.applied[0].outcome != "applied" or not raw.endswith(b"\n"):
+    if (
+        not added.applied
+        or added.applied[0].outcome != "applied"
+        or not raw.endswith(b"\n")
+    ):
         return
-    removed = apply_ops(added.doc, [{"op": "remove", "heading": heading, "match": added.applied[0].op.line}])
+    removed = apply_ops(
+        added.doc,
+        [{"op": "remove", "heading": heading, "match": added.applied[0].op.line}],
+    )
     if removed.applied and removed.applied[0].outcome == "applied":
-        assert render(removed.doc).replace(b"\r", b"").replace(b"\n", b"") == raw.replace(b"\r", b"").replace(
+        assert render(removed.doc).replace(b"\r", b"").replace(
             b"\n", b""
-        )
+        ) == raw.replace(b"\r", b"").replace(b"\n", b"")
 
 
 @given(shaped)
 def test_an_op_is_read_again_as_it_was_written(said):
     outcome = apply_ops(parse(b""), [said])
-    if not any(isinstance(one, Rejected) and one.reason != "heading_missing" for one in outcome.rejected):
+    if not any(
+        isinstance(one, Rejected) and one.reason != "heading_missing"
+        for one in outcome.rejected
+    ):
         assert read_op(as_json(read_op(said))) == read_op(said)
 
 
@@ -174,7 +283,8 @@ def test_an_op_may_be_given_as_a_value():
 
 def test_many_items_cost_little_for_one_op():
     raw = b"## A\n" + b"".join(
-        b"- item number %d about one thing and another, told at some length here\n" % n for n in range(10_000)
+        b"- item number %d about one thing and another, told at some length here\n" % n
+        for n in range(10_000)
     )
 
     assert render(apply_ops(parse(raw), [Append("A", "x")]).doc) == raw + b"- x\n"

@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
 from vault_memory.rules.edits.ownership import Ownership, replay
-from vault_memory.rules.edits.stale_save import SeenVersion, classify_revert, classify_save, propose_missing
+from vault_memory.rules.edits.stale_save import (
+    SeenVersion,
+    classify_revert,
+    classify_save,
+    propose_missing,
+)
 
 WORDS = st.integers(0, 10**6)
 
@@ -16,7 +21,10 @@ def note(*items: str) -> bytes:
 
 
 def wrote(*items: str) -> tuple[Record, ...]:
-    dones = tuple(RecordedOp({"op": "append", "heading": "Tea", "line": item}, "applied") for item in items)
+    dones = tuple(
+        RecordedOp({"op": "append", "heading": "Tea", "line": item}, "applied")
+        for item in items
+    )
     return (Record("1", "2026-04-01T09:00:00+00:00", "", "tool", "USER.md", dones),)
 
 
@@ -37,13 +45,19 @@ def test_who_had_not_seen_the_bots_lines_never_counts_as_having_deleted_them(
     before: list[int], bot: list[int], typed: list[int]
 ):
     persons, bots, fresh = named("p", before), named("b", bot), named("n", typed)
-    since = [SeenVersion(note(*persons, *bots), True), SeenVersion(note(*persons), False)]
+    since = [
+        SeenVersion(note(*persons, *bots), True),
+        SeenVersion(note(*persons), False),
+    ]
 
     verdict = classify_save(note(*persons, *fresh), since, owned(bots), older=False)
 
     assert verdict.kind == "undecided"
     assert [item.text for item in verdict.missing] == bots
-    assert classify_save(note(*persons, *fresh), since, owned(bots), older=True).kind == "stale"
+    assert (
+        classify_save(note(*persons, *fresh), since, owned(bots), older=True).kind
+        == "stale"
+    )
 
 
 @given(before=many, bot=some, typed=many, kept=st.integers(0, 5))
@@ -51,7 +65,10 @@ def test_who_keeps_one_of_the_bots_lines_has_seen_them_all(
     before: list[int], bot: list[int], typed: list[int], kept: int
 ):
     persons, bots, fresh = named("p", before), named("b", bot), named("n", typed)
-    since = [SeenVersion(note(*persons, *bots), True), SeenVersion(note(*persons), False)]
+    since = [
+        SeenVersion(note(*persons, *bots), True),
+        SeenVersion(note(*persons), False),
+    ]
     saved = note(*persons, bots[kept % len(bots)], *fresh)
 
     assert classify_save(saved, since, owned(bots), older=False).kind == "accepted"
@@ -59,15 +76,28 @@ def test_who_keeps_one_of_the_bots_lines_has_seen_them_all(
 
 def test_who_writes_on_in_what_was_loaded_has_not_reworded_what_the_bot_wrote_since():
     likes = "likes cheese and clay pots"
-    since = [SeenVersion(note(likes, "likes clay and cheese cake"), True), SeenVersion(note(likes), False)]
+    since = [
+        SeenVersion(note(likes, "likes clay and cheese cake"), True),
+        SeenVersion(note(likes), False),
+    ]
     bots = owned(["likes clay and cheese cake"])
 
-    assert classify_save(note(f"{likes} a lot"), since, bots, older=False).kind == "undecided"
-    assert classify_save(note(likes, "likes clay and cheese pies"), since, bots, older=False).kind == "accepted"
+    assert (
+        classify_save(note(f"{likes} a lot"), since, bots, older=False).kind
+        == "undecided"
+    )
+    assert (
+        classify_save(
+            note(likes, "likes clay and cheese pies"), since, bots, older=False
+        ).kind
+        == "accepted"
+    )
 
 
 @given(before=many, bot=some, typed=some)
-def test_who_saved_the_bots_lines_once_may_delete_them(before: list[int], bot: list[int], typed: list[int]):
+def test_who_saved_the_bots_lines_once_may_delete_them(
+    before: list[int], bot: list[int], typed: list[int]
+):
     persons, bots, fresh = named("p", before), named("b", bot), named("n", typed)
     with_bots = note(*persons, *bots)
     since = [
@@ -76,25 +106,38 @@ def test_who_saved_the_bots_lines_once_may_delete_them(before: list[int], bot: l
         SeenVersion(note(*persons), False),
     ]
 
-    assert classify_save(note(*persons, *fresh), since, owned(bots), older=False).kind == "accepted"
+    assert (
+        classify_save(note(*persons, *fresh), since, owned(bots), older=False).kind
+        == "accepted"
+    )
 
 
 @given(before=many, bot=some, other=some, typed=many)
 def test_who_had_not_seen_what_another_device_saved_had_an_old_buffer(
     before: list[int], bot: list[int], other: list[int], typed: list[int]
 ):
-    persons, bots, theirs, fresh = named("p", before), named("b", bot), named("o", other), named("n", typed)
+    persons, bots, theirs, fresh = (
+        named("p", before),
+        named("b", bot),
+        named("o", other),
+        named("n", typed),
+    )
     since = [
         SeenVersion(note(*persons, *bots, *theirs), False),
         SeenVersion(note(*persons, *bots), True),
         SeenVersion(note(*persons), False),
     ]
 
-    assert classify_save(note(*persons, *fresh), since, owned(bots), older=False).kind == "stale"
+    assert (
+        classify_save(note(*persons, *fresh), since, owned(bots), older=False).kind
+        == "stale"
+    )
 
 
 @given(before=many, bot=some, now=many)
-def test_all_that_is_missing_is_offered_once(before: list[int], bot: list[int], now: list[int]):
+def test_all_that_is_missing_is_offered_once(
+    before: list[int], bot: list[int], now: list[int]
+):
     persons, bots = named("p", before), named("b", bot)
     verdict = classify_revert(note(*persons), note(*persons, *bots), owned(bots))
     live = note(*persons, *named("n", now))
@@ -102,8 +145,12 @@ def test_all_that_is_missing_is_offered_once(before: list[int], bot: list[int], 
     proposed = propose_missing("USER.md", verdict.missing, live, wrote(*bots))
 
     assert [one.op["line"] for one in proposed] == bots
-    record = Record("2", "2026-04-01T10:00:00+00:00", "", "proposal", "USER.md", proposed=proposed)
-    assert propose_missing("USER.md", verdict.missing, live, (*wrote(*bots), record)) == ()
+    record = Record(
+        "2", "2026-04-01T10:00:00+00:00", "", "proposal", "USER.md", proposed=proposed
+    )
+    assert (
+        propose_missing("USER.md", verdict.missing, live, (*wrote(*bots), record)) == ()
+    )
     assert not any(replay((*wrote(*bots), record)).tombstones(_doc(live)))
 
 

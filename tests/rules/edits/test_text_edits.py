@@ -14,14 +14,20 @@ TEXTS = st.text(st.sampled_from("ab -#\n\r\t\u2028é"), max_size=40)
 
 @given(TEXTS, TEXTS, TEXTS)
 @example("a\r\nb\r\n", "a\nb", "c\nd")
-def test_a_replacement_puts_the_one_text_for_the_other(before: str, old: str, new: str) -> None:
+def test_a_replacement_puts_the_one_text_for_the_other(
+    before: str, old: str, new: str
+) -> None:
     assume("\r" not in old + new)
-    made = edit_text({"op": "str_replace", "old_str": old, "new_str": new}, before.encode())
+    made = edit_text(
+        {"op": "str_replace", "old_str": old, "new_str": new}, before.encode()
+    )
 
     if isinstance(made, Edited):
         ends = {new, new.replace("\n", "\r\n"), new.replace("\n", "\r")}
         olds = {old, old.replace("\n", "\r\n")}
-        assert made.after in {before.replace(one, other).encode() for one in olds for other in ends}
+        assert made.after in {
+            before.replace(one, other).encode() for one in olds for other in ends
+        }
     else:
         assert made.reason in ("no_match", "several")
         assert before.count(old) != 1 or not old
@@ -29,7 +35,9 @@ def test_a_replacement_puts_the_one_text_for_the_other(before: str, old: str, ne
 
 @given(TEXTS, st.integers(-2, 12), st.text(st.sampled_from("xy z\n"), max_size=8))
 @example("\ufeffa\nb", 0, "x")
-def test_an_insertion_adds_its_lines_and_keeps_every_other(before: str, line: int, text: str) -> None:
+def test_an_insertion_adds_its_lines_and_keeps_every_other(
+    before: str, line: int, text: str
+) -> None:
     raw = before.encode()
     made = edit_text({"op": "insert", "insert_line": line, "insert_text": text}, raw)
     count = before.count("\n") + (not before.endswith("\n") and before != "")
@@ -42,7 +50,9 @@ def test_an_insertion_adds_its_lines_and_keeps_every_other(before: str, line: in
     head = "\n".join(lines[:line]) + ("\n" if 0 < line < len(lines) else "")
     assert made.after is not None
     assert made.after.startswith(head.encode())
-    assert made.after.endswith(raw[len(head.encode()) :].removeprefix("\ufeff".encode()))
+    assert made.after.endswith(
+        raw[len(head.encode()) :].removeprefix("\ufeff".encode())
+    )
     assert len(made.after) > len(raw)
 
 
@@ -64,11 +74,21 @@ def record(before: bytes, after: bytes, source: str) -> Record:
     return Record("1", "", "", source, "n.md", diff=unified(before, after, "n.md"))
 
 
-LINES = st.lists(st.sampled_from([b"one", b"two", b"three", b"  two", b""]), max_size=6).map(b"\n".join)
+LINES = st.lists(
+    st.sampled_from([b"one", b"two", b"three", b"  two", b""]), max_size=6
+).map(b"\n".join)
 
 
-@given(st.lists(st.tuples(st.sampled_from(["tool", "nightly", "cli", "undo"]), LINES), max_size=5), LINES)
-def test_a_line_is_the_bots_only_when_a_record_of_the_bot_brought_it(history: list[tuple[str, bytes]], now: bytes):
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["tool", "nightly", "cli", "undo"]), LINES),
+        max_size=5,
+    ),
+    LINES,
+)
+def test_a_line_is_the_bots_only_when_a_record_of_the_bot_brought_it(
+    history: list[tuple[str, bytes]], now: bytes
+):
     records, before, ever = [], b"", set[bytes]()
     for source, text in history:
         records.append(record(before, text, source))
@@ -84,7 +104,9 @@ def test_a_line_is_the_bots_only_when_a_record_of_the_bot_brought_it(history: li
 def test_a_persons_last_line_stays_theirs_when_the_bot_writes_after_it() -> None:
     after = b"theirs\nours\n"
 
-    assert of_people(after, bots_lines([record(b"theirs", after, "tool")])) == {b"theirs"}
+    assert of_people(after, bots_lines([record(b"theirs", after, "tool")])) == {
+        b"theirs"
+    }
 
 
 def test_a_line_that_only_moved_was_not_taken_away() -> None:
@@ -93,7 +115,14 @@ def test_a_line_that_only_moved_was_not_taken_away() -> None:
 
 
 def test_a_name_is_shown_as_the_model_wrote_it() -> None:
-    for name in ("notes.txt", "a/b.xml", "plan.md", "2026-05-01.md", "Dr.Who.md", "a.b/c.md"):
+    for name in (
+        "notes.txt",
+        "a/b.xml",
+        "plan.md",
+        "2026-05-01.md",
+        "Dr.Who.md",
+        "a.b/c.md",
+    ):
         assert shown_name(note_name(name)) == name
         assert relative(f"/memories/{name}") == name
     assert note_name("plan") == "plan.md" == shown_name("plan.md")

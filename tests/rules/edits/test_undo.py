@@ -22,9 +22,16 @@ def run(raw, *ops, source="nightly", id="1"):
     outcome = apply_ops(parse(raw), ops)
     after = render(outcome.doc)
     record = record_run(
-        id=id, ts="2026-11-21T03:00:00+01:00", user_id="mira", source=source, note="USER.md",
-        before=raw, after=after, applied=outcome.applied, rejected=outcome.rejected,
-    )  # fmt: skip
+        id=id,
+        ts="2026-11-21T03:00:00+01:00",
+        user_id="mira",
+        source=source,
+        note="USER.md",
+        before=raw,
+        after=after,
+        applied=outcome.applied,
+        rejected=outcome.rejected,
+    )
     return after, through_the_file(record)
 
 
@@ -69,7 +76,13 @@ NOTE = b"# Mira\r\n\n## Work\n- one\n* two\n  goes on\n  - nested\n\n- three\n##
 
 
 def test_an_unchanged_note_becomes_what_it_was_byte_for_byte():
-    after, record = run(NOTE, append("six"), remove("two"), replace("three", "3"), add_heading("New", "a", "b"))
+    after, record = run(
+        NOTE,
+        append("six"),
+        remove("two"),
+        replace("three", "3"),
+        add_heading("New", "a", "b"),
+    )
 
     undone = undo(record, after)
 
@@ -88,7 +101,15 @@ def test_undo_of_an_undo_gives_the_note_back():
 def test_bytes_that_are_no_text_are_taken_back_too():
     raw, after = b"## Work\n- \xff\n- one\n", b"## Work\n- one\n"
     record = through_the_file(
-        record_run(id="1", ts="", user_id="", source="retention", note="n.md", before=raw, after=after)
+        record_run(
+            id="1",
+            ts="",
+            user_id="",
+            source="retention",
+            note="n.md",
+            before=raw,
+            after=after,
+        )
     )
 
     assert undo(record, after).raw == raw
@@ -98,15 +119,23 @@ def test_bytes_that_are_no_text_are_taken_back_too():
     ("ops", "person", "left"),
     [
         pytest.param(
-            [append("six")], (b"- one", b"- eins"), NOTE.replace(b"- one", b"- eins"), id="an item that was added goes"
+            [append("six")],
+            (b"- one", b"- eins"),
+            NOTE.replace(b"- one", b"- eins"),
+            id="an item that was added goes",
         ),
         pytest.param(
-            [remove("two")], (b"- one", b"- new\n- one"), NOTE.replace(b"- one", b"- new\n- one"), id="between others"
+            [remove("two")],
+            (b"- one", b"- new\n- one"),
+            NOTE.replace(b"- one", b"- new\n- one"),
+            id="between others",
         ),
         pytest.param(
             [remove("two"), remove("three")],
             (b"## Home", b"## House"),
-            NOTE.replace(b"## Home", b"## House").replace(b"\n\n- three\n", b"\n- three\n\n"),
+            NOTE.replace(b"## Home", b"## House").replace(
+                b"\n\n- three\n", b"\n- three\n\n"
+            ),
             id="two that stood together come back in order",
         ),
         pytest.param(
@@ -116,10 +145,16 @@ def test_bytes_that_are_no_text_are_taken_back_too():
             id="the old words come back over what a person nested",
         ),
         pytest.param(
-            [add_heading("New", "a")], (b"- one\n", b""), NOTE.replace(b"- one\n", b"") + b"\n", id="a section goes"
+            [add_heading("New", "a")],
+            (b"- one\n", b""),
+            NOTE.replace(b"- one\n", b"") + b"\n",
+            id="a section goes",
         ),
         pytest.param(
-            [append("six")], (b"## Work", b"## Job"), NOTE.replace(b"## Work", b"## Job"), id="under a new name"
+            [append("six")],
+            (b"## Work", b"## Job"),
+            NOTE.replace(b"## Work", b"## Job"),
+            id="under a new name",
         ),
     ],
 )
@@ -136,18 +171,30 @@ def test_in_a_note_that_changed_each_op_is_taken_back_by_itself(ops, person, lef
 def test_an_item_whose_neighbours_are_all_gone_comes_back_at_the_end_of_the_section():
     _, record = run(b"## Work\n- one\n- two\n- three\n", remove("two"))
 
-    assert undo(record, b"## Work\nA text.\n\n## Home\n").raw == b"## Work\nA text.\n\n- two\n\n## Home\n"
+    assert (
+        undo(record, b"## Work\nA text.\n\n## Home\n").raw
+        == b"## Work\nA text.\n\n- two\n\n## Home\n"
+    )
 
 
 def test_an_item_is_never_put_between_another_and_what_is_nested_in_it():
     _, record = run(b"## Work\n- one\n- two\n", remove("two"))
 
-    assert undo(record, b"## Work\n- one\n  - nested\n- x\n").raw == b"## Work\n- one\n  - nested\n- two\n- x\n"
+    assert (
+        undo(record, b"## Work\n- one\n  - nested\n- x\n").raw
+        == b"## Work\n- one\n  - nested\n- two\n- x\n"
+    )
 
 
 def test_what_a_person_changed_stays_and_what_cannot_be_done_is_proposed():
-    after, record = run(NOTE, append("six"), replace("one", "eins"), remove("five", "Home"))
-    now = after.replace(b"six", b"seven").replace(b"eins", b"1").replace(b"## Home\n", b"")
+    after, record = run(
+        NOTE, append("six"), replace("one", "eins"), remove("five", "Home")
+    )
+    now = (
+        after.replace(b"six", b"seven")
+        .replace(b"eins", b"1")
+        .replace(b"## Home\n", b"")
+    )
 
     undone = undo(record, now)
 
@@ -183,11 +230,19 @@ def test_a_section_keeps_what_a_person_added_to_it():
 
 
 def test_an_undo_in_a_changed_note_can_be_taken_back_in_a_note_that_changed_again():
-    after, record = run(NOTE, append("six"), remove("two"), replace("three", "3"), add_heading("New", "a"))
+    after, record = run(
+        NOTE,
+        append("six"),
+        remove("two"),
+        replace("three", "3"),
+        add_heading("New", "a"),
+    )
     changed = after.replace(b"- five", b"- fifth")
     undone = undo(record, changed)
 
-    again = undo(record_of(undone, changed, record), undone.raw.replace(b"- fifth", b"- cinq"))
+    again = undo(
+        record_of(undone, changed, record), undone.raw.replace(b"- fifth", b"- cinq")
+    )
 
     assert sorted(item.text for item in items_of(parse(again.raw))) == sorted(
         item.text for item in items_of(parse(changed.replace(b"- fifth", b"- cinq")))
@@ -220,12 +275,32 @@ def test_a_diff_that_somebody_edited_is_not_trusted():
 
 
 LINES = [
-    b"## Work\n", b"## Home\r\n", b"### Deep\n", b"- one\n", b"* two\n", b"  - child\n", b"  goes on\n", b"1. first\n",
-    b"prose\n", b"\n", b"```\n", b"- tea (2026-01-02, ref:1)\n", b"> quote\n", b"    code\n", b"- [ ] task\n",
-    b"-\n", b"\t- tab\n", b"@@ -1 +1 @@\n", b"\\ none\n", b"last", b"- last",
-]  # fmt: skip
+    b"## Work\n",
+    b"## Home\r\n",
+    b"### Deep\n",
+    b"- one\n",
+    b"* two\n",
+    b"  - child\n",
+    b"  goes on\n",
+    b"1. first\n",
+    b"prose\n",
+    b"\n",
+    b"```\n",
+    b"- tea (2026-01-02, ref:1)\n",
+    b"> quote\n",
+    b"    code\n",
+    b"- [ ] task\n",
+    b"-\n",
+    b"\t- tab\n",
+    b"@@ -1 +1 @@\n",
+    b"\\ none\n",
+    b"last",
+    b"- last",
+]
 notes = st.lists(st.sampled_from(LINES), max_size=14).map(b"".join)
-words = st.sampled_from(["one", "two", "child", "tea", "first", "task", "last", "six", "seven (2026-01-02)"])
+words = st.sampled_from(
+    ["one", "two", "child", "tea", "first", "task", "last", "six", "seven (2026-01-02)"]
+)
 headings = st.sampled_from(["Work", "Home"])
 ops = st.lists(
     st.one_of(
@@ -247,7 +322,9 @@ def test_a_diff_taken_back_gives_the_older_text(before, after):
     assert taken_back(after, unified(before, after, "n.md")) == before
 
 
-@given(st.binary(max_size=60) | notes.map(lambda raw: b"@@ -1,3 +1,2 @@\n" + raw), notes)
+@given(
+    st.binary(max_size=60) | notes.map(lambda raw: b"@@ -1,3 +1,2 @@\n" + raw), notes
+)
 def test_any_bytes_as_a_diff_are_read(diff, now):
     taken_back(now, diff)
 
@@ -286,17 +363,24 @@ def test_undo_in_a_note_with_a_person_s_new_section_takes_back_just_the_ops(raw,
 
 @settings(max_examples=200)
 @given(notes, ops, notes)
-def test_undo_in_any_other_note_never_fails_and_keeps_what_the_record_does_not_name(raw, said, now):
+def test_undo_in_any_other_note_never_fails_and_keeps_what_the_record_does_not_name(
+    raw, said, now
+):
     after, record = run(raw, *said)
     if after == raw:
         return
     undone = undo(record, now)
 
-    named = set(texts(raw)) | {line for done in record.applied for line in json.dumps(dict(done.op)).split('"')}
+    named = set(texts(raw)) | {
+        line for done in record.applied for line in json.dumps(dict(done.op)).split('"')
+    }
     assert [text for text in texts(undone.raw) if text not in named] == [
         text for text in texts(now) if text not in named
     ]
 
 
 def test_a_proposal_has_the_same_id_every_night():
-    assert propose("USER.md", Append("Work", "x"), "a").id == propose("USER.md", Append("Work", "x"), "b").id
+    assert (
+        propose("USER.md", Append("Work", "x"), "a").id
+        == propose("USER.md", Append("Work", "x"), "b").id
+    )

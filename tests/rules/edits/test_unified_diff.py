@@ -9,12 +9,22 @@ from hypothesis import strategies as st
 from vault_memory.rules.edits.unified_diff import CONTEXT, lines_of, taken_back, unified
 
 lines = st.lists(st.sampled_from([b"", b"a", b"b", b"aa"]), max_size=24)
-edits = st.lists(st.tuples(st.integers(0, 24), st.integers(0, 3), lines.map(lambda few: few[:3])), max_size=3)
+edits = st.lists(
+    st.tuples(st.integers(0, 24), st.integers(0, 3), lines.map(lambda few: few[:3])),
+    max_size=3,
+)
 ends = st.sampled_from([b"", b"\n"])
 
 
 def shared(one: Sequence[bytes], other: Sequence[bytes]) -> int:
-    return next((at for at, (mine, theirs) in enumerate(zip(one, other, strict=False)) if mine != theirs), 1 << 30)
+    return next(
+        (
+            at
+            for at, (mine, theirs) in enumerate(zip(one, other, strict=False))
+            if mine != theirs
+        ),
+        1 << 30,
+    )
 
 
 def window(before: bytes, after: bytes) -> tuple[int, list[bytes], list[bytes]]:
@@ -44,7 +54,10 @@ def by_all_lines(before: bytes, after: bytes) -> list[bytes]:
 @example([b"a", b"a"], [(0, 0, [b"a"])], b"", b"\n")
 @example([b"a"], [(1, 0, [b""])], b"\n", b"")
 def test_a_diff_shows_the_same_places_as_one_of_all_lines_and_can_be_taken_back(
-    text: list[bytes], changes: list[tuple[int, int, list[bytes]]], old_end: bytes, new_end: bytes
+    text: list[bytes],
+    changes: list[tuple[int, int, list[bytes]]],
+    old_end: bytes,
+    new_end: bytes,
 ) -> None:
     edited = list(text)
     for at, gone, more in changes:

@@ -8,9 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vault_memory.markdown.document import parse
-from vault_memory.rules.facts.entities import TYPES, Entities, Mention, extract, type_of, without_overlaps
+from vault_memory.rules.facts.entities import (
+    TYPES,
+    Entities,
+    Mention,
+    extract,
+    type_of,
+    without_overlaps,
+)
 from vault_memory.rules.facts.fact import Fact, read_facts
-from vault_memory.rules.facts.inference import INVERSE, RELATIONSHIPS, strength, strengths, with_inverse
+from vault_memory.rules.facts.inference import (
+    INVERSE,
+    RELATIONSHIPS,
+    strength,
+    strengths,
+    with_inverse,
+)
 from vault_memory.rules.facts.relevance import relevant
 
 PAGE = b"""## acme corp
@@ -36,7 +49,10 @@ KNOWN = Entities.of(FACTS)
         ("#tea-time and C# and #42", [("tea-time", "concept")]),
         ("mail ann@example.org now", [("ann@example.org", "email")]),
         ("see https://example.org/a?b=1.", [("https://example.org/a?b=1", "url")]),
-        ("on 2026-05-01 and 3 May 2026", [("2026-05-01", "event"), ("3 May 2026", "event")]),
+        (
+            "on 2026-05-01 and 3 May 2026",
+            [("2026-05-01", "event"), ("3 May 2026", "event")],
+        ),
         ("Acme pays Alice", [("acme corp", "organization"), ("alice", "person")]),
         ("acmes and malice", []),
         ("https://example.org/#tag @", [("https://example.org/#tag", "url")]),
@@ -77,10 +93,16 @@ def test_mentions_lie_in_the_text_and_apart(text):
         ("@alice", "", "alice"),
     ],
 )
-def test_a_name_means_the_one_who_has_it_else_an_alias_else_somebody_new(name, type_, expected):
+def test_a_name_means_the_one_who_has_it_else_an_alias_else_somebody_new(
+    name, type_, expected
+):
     found = KNOWN.resolve(name, type_)
 
-    assert found.name + ("" if found in (one for [one] in KNOWN.by_name.values()) else " new") == expected
+    assert (
+        found.name
+        + ("" if found in (one for [one] in KNOWN.by_name.values()) else " new")
+        == expected
+    )
 
 
 def test_types_are_told_from_is_a():
@@ -97,21 +119,38 @@ def test_edges_are_read_the_other_way_round():
     there = {(one.subject, one.predicate, one.object) for one in with_inverse(FACTS)}
 
     assert {("Bob", "reports_to", "alice"), ("Bob", "friend_of", "alice")} <= there
-    assert len(with_inverse(with_inverse(FACTS))) == len(with_inverse(FACTS)) == len(FACTS) + 2
+    assert (
+        len(with_inverse(with_inverse(FACTS)))
+        == len(with_inverse(FACTS))
+        == len(FACTS) + 2
+    )
     assert all(INVERSE[INVERSE[predicate]] == predicate for predicate in INVERSE)
     assert set(INVERSE) <= set(RELATIONSHIPS)
 
 
 def test_strength_grows_with_count_and_fades_with_days():
     assert strength(1, 0, 1.0) == pytest.approx(0.4 * 0.5 + 0.3 + 0.3)
-    assert strength(3, 10, 0.5) == pytest.approx(0.4 * 0.75 + 0.3 / (1 + math.log(11)) + 0.15)
+    assert strength(3, 10, 0.5) == pytest.approx(
+        0.4 * 0.75 + 0.3 / (1 + math.log(11)) + 0.15
+    )
     told = strengths(FACTS, date(2026, 2, 1))
-    assert {one.predicate for one in told} == {"works_at", "manages", "lives_in", "friend_of"}
+    assert {one.predicate for one in told} == {
+        "works_at",
+        "manages",
+        "lives_in",
+        "friend_of",
+    }
     assert told == sorted(told, key=lambda one: -one.strength)
 
 
 def test_at_most_so_many_and_ones_own_first():
-    facts = [Fact("", name, "likes", str(number)) for number in range(4) for name in ("zed", "alice")]
+    facts = [
+        Fact("", name, "likes", str(number))
+        for number in range(4)
+        for name in ("zed", "alice")
+    ]
 
-    assert [fact.subject for fact in relevant(facts, "alice", 5)] == ["alice"] * 4 + ["zed"]
+    assert [fact.subject for fact in relevant(facts, "alice", 5)] == ["alice"] * 4 + [
+        "zed"
+    ]
     assert len(relevant(facts, "alice")) == 8

@@ -36,20 +36,35 @@ TODAY = date(2026, 6, 1)
 RULES = FactRules(TODAY)
 
 
-def fact(subject: str, predicate: str, said: str, since: str = "", until: str = "", **more: object) -> Fact:
+def fact(
+    subject: str,
+    predicate: str,
+    said: str,
+    since: str = "",
+    until: str = "",
+    **more: object,
+) -> Fact:
     first = date.fromisoformat(since) if since else None
     last = date.fromisoformat(until) if until else None
-    return identified(Fact("", subject, predicate, said, first, last, scope="user:alice", **more))  # type: ignore[arg-type]
+    return identified(
+        Fact("", subject, predicate, said, first, last, scope="user:alice", **more)
+    )  # type: ignore[arg-type]
 
 
 def done(page: bytes, change: Change) -> bytes:
     """The page after a change, every op of which is JSON that ops accept."""
     outcome = apply_ops(parse(page), [as_json(op) for op in change.ops])
     assert not outcome.rejected, outcome.rejected
-    return render(outcome.doc) if any(one.outcome == "applied" for one in outcome.applied) else page
+    return (
+        render(outcome.doc)
+        if any(one.outcome == "applied" for one in outcome.applied)
+        else page
+    )
 
 
-def told(page: bytes, *facts: Fact, rules: FactRules = RULES) -> tuple[bytes, list[str]]:
+def told(
+    page: bytes, *facts: Fact, rules: FactRules = RULES
+) -> tuple[bytes, list[str]]:
     outcomes = []
     for one in facts:
         change = add_fact(parse(page), one, rules)
@@ -63,20 +78,33 @@ def facts_of(page: bytes) -> list[Fact]:
 
 
 def lines(page: bytes) -> list[str]:
-    return [line.removeprefix("- ") for line in page.decode().splitlines() if line.startswith("- ")]
+    return [
+        line.removeprefix("- ")
+        for line in page.decode().splitlines()
+        if line.startswith("- ")
+    ]
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 READ = [
-    ("works_at: Acme Corp (since 2026-01-28, ref:1234)", ("works_at", "Acme Corp", "2026-01-28", None, False)),
+    (
+        "works_at: Acme Corp (since 2026-01-28, ref:1234)",
+        ("works_at", "Acme Corp", "2026-01-28", None, False),
+    ),
     ("allergic_to: peanuts", ("allergic_to", "peanuts", None, None, False)),
     (
         "visiting: Lisbon (2026-05-01 to 2026-05-09, temporary)",
         ("visiting", "Lisbon", "2026-05-01", "2026-05-09", False),
     ),
-    ("~~works_at: Initech~~ (2024-03-01 to 2026-01-28)", ("works_at", "Initech", "2024-03-01", "2026-01-28", True)),
-    ("~~works_at: Initech (since 2024-03-01)~~", ("works_at", "Initech", "2024-03-01", None, True)),
+    (
+        "~~works_at: Initech~~ (2024-03-01 to 2026-01-28)",
+        ("works_at", "Initech", "2024-03-01", "2026-01-28", True),
+    ),
+    (
+        "~~works_at: Initech (since 2024-03-01)~~",
+        ("works_at", "Initech", "2024-03-01", None, True),
+    ),
     (
         "~~works_at: Initech (since 2024-03-01)~~ (until 2025-01-01)",
         ("works_at", "Initech", "2024-03-01", "2025-01-01", True),
@@ -84,8 +112,14 @@ READ = [
     ("works_at: Acme (since 2019)", ("works_at", "Acme", "2019-01-01", None, False)),
     ("works_at: Acme (until 2020-02)", ("works_at", "Acme", None, "2020-02-29", False)),
     ("likes: tea (the green one)", ("likes", "tea (the green one)", None, None, False)),
-    ("likes: tea (the green one, since 2020-01-01)", ("likes", "tea (the green one)", "2020-01-01", None, False)),
-    ("likes: tea (ref:7, perhaps)", ("likes", "tea (ref:7, perhaps)", None, None, False)),
+    (
+        "likes: tea (the green one, since 2020-01-01)",
+        ("likes", "tea (the green one)", "2020-01-01", None, False),
+    ),
+    (
+        "likes: tea (ref:7, perhaps)",
+        ("likes", "tea (ref:7, perhaps)", None, None, False),
+    ),
     (
         "generator_hours: 17:00 to 23:00 (since 2026-04-01)",
         ("generator_hours", "17:00 to 23:00", "2026-04-01", None, False),
@@ -93,8 +127,14 @@ READ = [
     ("住在：北京 (since 2026-01-28)", ("住在", "北京", "2026-01-28", None, False)),
     ("работает_в: Заря", ("работает_в", "Заря", None, None, False)),
     ("Works_At: Acme", ("works_at", "Acme", None, None, False)),
-    ("works_at: Acme (2026-02-30)", ("works_at", "Acme (2026-02-30)", None, None, False)),
-    ("works_at: Acme (2026-02-03 to 2025-02-03)", ("works_at", "Acme (2026-02-03 to 2025-02-03)", None, None, False)),
+    (
+        "works_at: Acme (2026-02-30)",
+        ("works_at", "Acme (2026-02-30)", None, None, False),
+    ),
+    (
+        "works_at: Acme (2026-02-03 to 2025-02-03)",
+        ("works_at", "Acme (2026-02-03 to 2025-02-03)", None, None, False),
+    ),
 ]
 
 
@@ -107,7 +147,16 @@ def test_a_line_states_a_fact(line, expected):
 
 
 @pytest.mark.parametrize(
-    "line", ["she likes tea", "https://example.org/a", "17:00 tea", "~~all of it~~", ": tea", "tea:", "[ ] call: ~~x"]
+    "line",
+    [
+        "she likes tea",
+        "https://example.org/a",
+        "17:00 tea",
+        "~~all of it~~",
+        ": tea",
+        "tea:",
+        "[ ] call: ~~x",
+    ],
 )
 def test_any_other_line_is_kept_and_listed(line):
     page = f"# Facts\n\nsome words\n\n## alice\n- {line}\n- likes: tea\n".encode()
@@ -130,7 +179,9 @@ def test_any_bytes_are_a_page(raw):
     unread_lines(parse(raw))
 
 
-words = st.text(st.sampled_from("abcß (),:~#^-东京都яё.0123456789"), min_size=1, max_size=14)
+words = st.text(
+    st.sampled_from("abcß (),:~#^-东京都яё.0123456789"), min_size=1, max_size=14
+)
 days = st.none() | st.dates(date(2020, 1, 1), date(2030, 1, 1))
 predicates = st.sampled_from([*sorted(SINGLE), "likes", "visiting", "uses", "住在"])
 
@@ -144,10 +195,18 @@ def stated(draw, subjects=SUBJECTS):
     if first and last and first > last:
         first, last = last, first
     made = Fact(
-        "", draw(subjects), draw(predicates), " ".join(draw(words).split()), first, last,
-        draw(st.booleans()), scope="user:alice",
-    )  # fmt: skip
-    return identified(replace(made, temporary=made.temporary or made.predicate == "visiting"))
+        "",
+        draw(subjects),
+        draw(predicates),
+        " ".join(draw(words).split()),
+        first,
+        last,
+        draw(st.booleans()),
+        scope="user:alice",
+    )
+    return identified(
+        replace(made, temporary=made.temporary or made.predicate == "visiting")
+    )
 
 
 @given(stated(st.just("alice")))
@@ -166,22 +225,34 @@ def test_the_id_stays_when_case_blanks_and_marks_change():
     )
 
     assert first[0].id == second[0].id
-    assert first[0].id != read_facts(parse(b"## alice\n- likes: green tea\n"), "user:bob")[0].id
+    assert (
+        first[0].id
+        != read_facts(parse(b"## alice\n- likes: green tea\n"), "user:bob")[0].id
+    )
 
 
 # ---- stating --------------------------------------------------------------------------------------------------------
 
 
 def test_a_first_fact_makes_the_page_and_the_next_ones_join_it():
-    page, outcomes = told(b"", fact("alice", "works at", "Acme", "2026-01-28"), fact("Alice", "allergic_to", "peanuts"))
+    page, outcomes = told(
+        b"",
+        fact("alice", "works at", "Acme", "2026-01-28"),
+        fact("Alice", "allergic_to", "peanuts"),
+    )
 
     assert outcomes == ["added", "added"]
-    assert page == b"## alice\n\n- works_at: Acme (since 2026-01-28)\n- allergic_to: peanuts\n"
+    assert (
+        page
+        == b"## alice\n\n- works_at: Acme (since 2026-01-28)\n- allergic_to: peanuts\n"
+    )
 
 
 def test_a_new_value_ends_the_old_one_on_its_day():
     page, outcomes = told(
-        b"", fact("alice", "works_at", "Initech", "2024-03-01"), fact("alice", "works_at", "Acme Corp", "2026-01-28")
+        b"",
+        fact("alice", "works_at", "Initech", "2024-03-01"),
+        fact("alice", "works_at", "Acme Corp", "2026-01-28"),
     )
 
     old, new = facts_of(page)
@@ -195,16 +266,23 @@ def test_a_new_value_ends_the_old_one_on_its_day():
 
 def test_an_older_fact_never_ends_a_newer_one():
     page, outcomes = told(
-        b"", fact("alice", "lives_in", "Lima", "2026-01-01"), fact("alice", "lives_in", "Oslo", "2020-05-01")
+        b"",
+        fact("alice", "lives_in", "Lima", "2026-01-01"),
+        fact("alice", "lives_in", "Oslo", "2020-05-01"),
     )
 
     assert outcomes == ["added", "added"]
-    assert lines(page) == ["lives_in: Lima (since 2026-01-01)", "~~lives_in: Oslo~~ (2020-05-01 to 2026-01-01)"]
+    assert lines(page) == [
+        "lives_in: Lima (since 2026-01-01)",
+        "~~lives_in: Oslo~~ (2020-05-01 to 2026-01-01)",
+    ]
 
 
 def test_a_value_that_is_to_come_leaves_the_old_one_until_then():
     page, _ = told(
-        b"", fact("alice", "lives_in", "Lima", "2025-01-01"), fact("alice", "lives_in", "Oslo", "2027-01-01")
+        b"",
+        fact("alice", "lives_in", "Lima", "2025-01-01"),
+        fact("alice", "lives_in", "Oslo", "2027-01-01"),
     )
     found = facts_of(page)
 
@@ -222,7 +300,11 @@ def test_what_is_temporary_stands_beside_what_is_not():
     )
 
     assert outcomes == ["added"] * 3
-    assert {one.object for one in current(facts_of(page), TODAY)} == {"Lima", "Oslo", "Rome"}
+    assert {one.object for one in current(facts_of(page), TODAY)} == {
+        "Lima",
+        "Oslo",
+        "Rome",
+    }
 
 
 @pytest.mark.parametrize(
@@ -232,7 +314,11 @@ def test_what_is_temporary_stands_beside_what_is_not():
         ("python", "python 3", "refined"),
         ("acme corp", "acme", "duplicate"),
         ("Acme Corp.", "acme corp", "duplicate"),
-        ("the green tea from the corner shop", "green tea from the corner shop", "duplicate"),
+        (
+            "the green tea from the corner shop",
+            "green tea from the corner shop",
+            "duplicate",
+        ),
         ("the old house by the sea", "the old house near the sea", "duplicate"),
         ("depth 3.4 metres at low water", "depth 3.5 metres at low water", "added"),
         ("C", "C++", "added"),
@@ -242,10 +328,16 @@ def test_what_is_temporary_stands_beside_what_is_not():
     ],
 )
 def test_the_same_in_other_words_and_more_words(before, after, outcome):
-    page, outcomes = told(b"", fact("alice", "uses", before, ref="1"), fact("alice", "uses", after, ref="2"))
+    page, outcomes = told(
+        b"",
+        fact("alice", "uses", before, ref="1"),
+        fact("alice", "uses", after, ref="2"),
+    )
 
     assert outcomes == ["added", outcome]
-    assert lines(page)[-1].startswith(f"uses: {before if outcome == 'duplicate' else after} (ref:")
+    assert lines(page)[-1].startswith(
+        f"uses: {before if outcome == 'duplicate' else after} (ref:"
+    )
     assert len(facts_of(page)) == 1 + (outcome == "added")
 
 
@@ -260,26 +352,39 @@ def test_an_alias_leads_to_the_section_of_whom_it_names():
 def test_a_fact_that_ended_and_is_so_again_is_a_new_one():
     page = b"## alice\n- ~~lives_in: Oslo~~ (2010-01-01 to 2019-01-01)\n- lives_in: Lima (since 2019-01-01)\n"
 
-    after, outcomes = told(page, fact("alice", "lives_in", "Oslo"), fact("alice", "lives_in", "Oslo"))
+    after, outcomes = told(
+        page, fact("alice", "lives_in", "Oslo"), fact("alice", "lives_in", "Oslo")
+    )
 
     assert outcomes == ["superseded", "duplicate"]
     assert [one.object for one in current(facts_of(after), TODAY)] == ["Oslo"]
-    assert told(page, fact("alice", "lives_in", "Oslo", "2010-01-01"))[1] == ["duplicate"]
+    assert told(page, fact("alice", "lives_in", "Oslo", "2010-01-01"))[1] == [
+        "duplicate"
+    ]
 
 
-@pytest.mark.parametrize("conflicts", ["temporal", "keep_existing", "use_new", "merge", "ask"])
+@pytest.mark.parametrize(
+    "conflicts", ["temporal", "keep_existing", "use_new", "merge", "ask"]
+)
 def test_two_statements_about_one_thing(conflicts):
     rules = FactRules(TODAY, conflicts=conflicts)
     first = b"## alice\n\n- lives_in: Lima (since 2025-01-01)\n"
 
-    change = add_fact(parse(first), fact("alice", "lives_in", "Oslo", "2026-01-01"), rules)
+    change = add_fact(
+        parse(first), fact("alice", "lives_in", "Oslo", "2026-01-01"), rules
+    )
     page = done(first, change)
 
     holds = {one.object: one.confidence for one in current(facts_of(page), TODAY)}
-    assert holds == {"keep_existing": {"Lima": 1}, "merge": {"Lima, Oslo": 1}}.get(conflicts, {"Oslo": 1})
+    assert holds == {"keep_existing": {"Lima": 1}, "merge": {"Lima, Oslo": 1}}.get(
+        conflicts, {"Oslo": 1}
+    )
     assert len(change.asks) == (conflicts == "ask")
     assert {one.confidence for one in facts_of(page) if one.struck} <= {0.3}
-    assert told(page, fact("alice", "lives_in", "Oslo", "2026-01-01"), rules=rules) == (page, ["duplicate"])
+    assert told(page, fact("alice", "lives_in", "Oslo", "2026-01-01"), rules=rules) == (
+        page,
+        ["duplicate"],
+    )
 
 
 # ---- by id ----------------------------------------------------------------------------------------------------------
@@ -300,16 +405,21 @@ def test_invalidate_strikes_one_line_through_and_nothing_else():
     after = done(PAGE, invalidate_fact(parse(PAGE), TEA, "user:alice", TODAY))
 
     assert after == PAGE.replace(
-        b"likes: tea (since 2020-01-01, ref:1)", b"~~likes: tea~~ (2020-01-01 to 2026-06-01, ref:1)"
+        b"likes: tea (since 2020-01-01, ref:1)",
+        b"~~likes: tea~~ (2020-01-01 to 2026-06-01, ref:1)",
     )
-    assert invalidate_fact(parse(after), TEA, "user:alice", TODAY).outcome == "duplicate"
+    assert (
+        invalidate_fact(parse(after), TEA, "user:alice", TODAY).outcome == "duplicate"
+    )
     assert facts_of(after)[0].id == TEA
 
 
 def test_delete_takes_one_line_out():
     after = done(PAGE, delete_fact(parse(PAGE), TEA, "user:alice"))
 
-    assert after == PAGE.replace(b"- likes: tea (since 2020-01-01, ref:1) ^b-1\r\n", b"")
+    assert after == PAGE.replace(
+        b"- likes: tea (since 2020-01-01, ref:1) ^b-1\r\n", b""
+    )
 
 
 def test_confirm_marks_the_line():
@@ -324,7 +434,10 @@ def test_correct_writes_what_is_right_in_its_place():
     after = done(PAGE, correct_fact(parse(PAGE), TEA, right, RULES))
 
     assert after == PAGE.replace(b"likes: tea (", b"likes: coffee (")
-    moved = done(after, correct_fact(parse(after), right.id, replace(right, subject="bob"), RULES))
+    moved = done(
+        after,
+        correct_fact(parse(after), right.id, replace(right, subject="bob"), RULES),
+    )
     assert b"coffee" in moved.split(b"## bob")[1]
 
 
@@ -333,7 +446,12 @@ def test_an_id_of_another_scope_or_of_nobody_changes_nothing():
         invalidate_fact(parse(PAGE), TEA, "user:alices", TODAY),
         delete_fact(parse(PAGE), TEA, "user:Alice"),
         confirm_fact(parse(PAGE), "0" * 10, "user:alice"),
-        correct_fact(parse(PAGE), TEA, replace(fact("alice", "likes", "x"), scope="channel:alice"), RULES),
+        correct_fact(
+            parse(PAGE),
+            TEA,
+            replace(fact("alice", "likes", "x"), scope="channel:alice"),
+            RULES,
+        ),
     ):
         assert (found.outcome, found.ops) == ("unknown", ())
 
@@ -347,7 +465,10 @@ def writable(facts):
 
 @settings(max_examples=150)
 @given(st.lists(stated(), max_size=8), days)
-@example([fact("alice", "lives_in", "a", "2021-01-01"), fact("alice", "lives_in", "b")], date(2025, 1, 1))
+@example(
+    [fact("alice", "lives_in", "a", "2021-01-01"), fact("alice", "lives_in", "b")],
+    date(2025, 1, 1),
+)
 def test_a_predicate_with_one_value_has_one_on_any_day(facts, day):
     page, _ = told(b"", *writable(facts))
     seen = [
@@ -387,21 +508,43 @@ def test_no_fact_is_ended_by_an_older_one(facts, new):
         assert since is not None
         assert before[ended].valid_from is None or before[ended].valid_from <= since
     for one in after:
-        assert one.valid_from is None or one.valid_until is None or one.valid_from <= one.valid_until
+        assert (
+            one.valid_from is None
+            or one.valid_until is None
+            or one.valid_from <= one.valid_until
+        )
         assert one.id in before or one.id == change.id
     assert change.outcome == "refined" or set(before) <= {one.id for one in after}
 
 
 @settings(max_examples=100)
-@given(st.lists(stated(), min_size=1, max_size=5), stated(), st.sampled_from([b"\n", b"\r\n"]))
+@given(
+    st.lists(stated(), min_size=1, max_size=5),
+    stated(),
+    st.sampled_from([b"\n", b"\r\n"]),
+)
 def test_lines_that_a_change_does_not_name_stay_as_they_are(facts, new, end):
     made, _ = told(b"", *writable(facts))
-    page = b"\xef\xbb\xbf# Top" + end + end + made.replace(b"\n", end) + b"## zed" + end + b"* odd \t" + end + b"words"
+    page = (
+        b"\xef\xbb\xbf# Top"
+        + end
+        + end
+        + made.replace(b"\n", end)
+        + b"## zed"
+        + end
+        + b"* odd \t"
+        + end
+        + b"words"
+    )
     if not new.object or not is_writable(new):
         return
     change = add_fact(parse(page), new, RULES)
     touched = {op.match for op in change.ops if hasattr(op, "match")}
-    kept = [line for line in page.split(end) if not any(text.encode() in line for text in touched)]
+    kept = [
+        line
+        for line in page.split(end)
+        if not any(text.encode() in line for text in touched)
+    ]
 
     after = done(page, change).split(end)
 
@@ -411,7 +554,11 @@ def test_lines_that_a_change_does_not_name_stay_as_they_are(facts, new, end):
 
 @settings(max_examples=150)
 @given(st.lists(stated(), max_size=6), stated(), st.dates(date(2020, 1, 1), TODAY))
-@example([fact("alice", "lives_in", "Bergen")], fact("alice", "lives_in", "Oslo", "2026-05-01"), date(2026, 4, 30))
+@example(
+    [fact("alice", "lives_in", "Bergen")],
+    fact("alice", "lives_in", "Oslo", "2026-05-01"),
+    date(2026, 4, 30),
+)
 def test_a_new_value_changes_nothing_of_what_held_before_it(facts, new, day):
     page, _ = told(b"", *writable(facts))
     if not new.object or not is_writable(new):
@@ -423,7 +570,11 @@ def test_a_new_value_changes_nothing_of_what_held_before_it(facts, new, day):
         return
 
     def said(facts):
-        return {(one.subject, one.predicate, one.object) for one in facts if one.id != change.id}
+        return {
+            (one.subject, one.predicate, one.object)
+            for one in facts
+            if one.id != change.id
+        }
 
     assert said(current(after, day)) == said(current(facts_of(page), day))
     assert said(valid_on(after, day)) == said(valid_on(facts_of(page), day))
@@ -448,7 +599,9 @@ HOUSES = b"""## alice
     ],
 )
 def test_what_held_on_a_past_day_is_known_from_the_days_on_the_page(day, held):
-    assert [one.object for one in valid_on(facts_of(HOUSES), date.fromisoformat(day))] == held
+    assert [
+        one.object for one in valid_on(facts_of(HOUSES), date.fromisoformat(day))
+    ] == held
 
 
 def test_a_visit_that_a_person_struck_through_does_not_come_back():

@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from tests.scenarios.spellings import reads, spellings
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.forgetting.matcher import TextMatcher, TextTooShort
-from vault_memory.rules.forgetting.redact_notes import cut_audit, cut_note, cut_transcript
+from vault_memory.rules.forgetting.redact_notes import (
+    cut_audit,
+    cut_note,
+    cut_transcript,
+)
 
 LANTERN = TextMatcher.of("Green Lantern")
 
@@ -56,7 +60,10 @@ def test_lines_that_come_to_stand_together_and_say_it_go_too():
 def test_facts_go_with_their_subject_and_those_of_another_stay():
     page = "## alice\n\n- likes: tea\n\n## green lantern\n\n- is_a: lamp\n\n## bob\n\n- owns: a boat\n"
 
-    assert cut(page, facts=True) == "## alice\n\n- likes: tea\n\n## bob\n\n- owns: a boat\n"
+    assert (
+        cut(page, facts=True)
+        == "## alice\n\n- likes: tea\n\n## bob\n\n- owns: a boat\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +87,9 @@ def test_case_blanks_and_unicode_forms_do_not_count(wanted: str, there: str):
     assert TextMatcher.of(wanted).hides(f"x {there} y"[start:end])
 
 
-@pytest.mark.parametrize("text", ["", "  ", "ab", "...", "- [ ]", "é!", "a b"[:2], "键"])
+@pytest.mark.parametrize(
+    "text", ["", "  ", "ab", "...", "- [ ]", "é!", "a b"[:2], "键"]
+)
 def test_too_little_is_refused_and_not_repeated(text: str):
     with pytest.raises(TextTooShort) as refused:
         TextMatcher.of(text)
@@ -94,11 +103,33 @@ def test_two_letters_of_a_script_without_blanks_are_enough():
 
 LINES = st.sampled_from(
     [
-        "- tea", "  - nested", "* star", "green", "lantern", "- Green Lantern", "  green lantern", "a green\tlantern b",
-        "## A", "### green lantern", "green lantern\n---", "", "", "  ", "```", "```green lantern", "> green",
-        "> lantern", "---", "| green lantern |", "<div>", "1. one", "2) gre\u0301en", "last\x0cpage", "<!-- green",
+        "- tea",
+        "  - nested",
+        "* star",
+        "green",
+        "lantern",
+        "- Green Lantern",
+        "  green lantern",
+        "a green\tlantern b",
+        "## A",
+        "### green lantern",
+        "green lantern\n---",
+        "",
+        "",
+        "  ",
+        "```",
+        "```green lantern",
+        "> green",
+        "> lantern",
+        "---",
+        "| green lantern |",
+        "<div>",
+        "1. one",
+        "2) gre\u0301en",
+        "last\x0cpage",
+        "<!-- green",
     ]
-)  # fmt: skip
+)
 
 
 @given(
@@ -119,12 +150,20 @@ def test_what_is_left_are_lines_of_the_note_as_they_were_and_none_says_it(
     rest = iter(raw.splitlines(keepends=True))
     for line in done.raw.splitlines(keepends=True):
         bare = line.strip()
-        assert bare.startswith((b"```", "…".encode(), "### …".encode())) or line in rest, (line, done.raw)
+        assert (
+            bare.startswith((b"```", "…".encode(), "### …".encode())) or line in rest
+        ), (line, done.raw)
     assert cut_note(done.raw, LANTERN, facts=facts).raw == done.raw
 
 
 def test_a_turn_that_said_it_stays_without_its_text():
-    said = {"id": "7", "ts": "2026-01-01T10:00:00+00:00", "role": "user", "text": "my green\nlantern", "source": "talk"}
+    said = {
+        "id": "7",
+        "ts": "2026-01-01T10:00:00+00:00",
+        "role": "user",
+        "text": "my green\nlantern",
+        "source": "talk",
+    }
     other = '{"id":"8","text":"hello",  "role":"bot"}'
     raw = f"{json.dumps(said)}\n{other}\ntorn green lantern\n".encode()
 
@@ -138,32 +177,65 @@ def test_a_turn_that_said_it_stays_without_its_text():
 def test_an_audit_tells_that_something_was_done_and_not_what():
     old, new = "a" * 64, "b" * 64
     line = {
-        "id": "01", "ts": "2026-01-01T10:00:00+00:00", "user_id": "main", "source": "tool", "note": "USER.md",
-        "applied": [{"op": {"op": "append", "heading": "Tea", "line": "green lantern"}, "outcome": "applied"},
-                    {"op": {"op": "append", "heading": "Tea", "line": "oolong"}, "outcome": "applied"}],
-        "rejected": [], "before": old, "after": new, "diff": "@@ @@\n+- green lantern\n+- oolong\n", "why": "",
-    }  # fmt: skip
-    untouched = '{"id":"02","ts":"2026-01-02T10:00:00+00:00","note":"USER.md","after":"' + old + '","applied":[]}'
+        "id": "01",
+        "ts": "2026-01-01T10:00:00+00:00",
+        "user_id": "main",
+        "source": "tool",
+        "note": "USER.md",
+        "applied": [
+            {
+                "op": {"op": "append", "heading": "Tea", "line": "green lantern"},
+                "outcome": "applied",
+            },
+            {
+                "op": {"op": "append", "heading": "Tea", "line": "oolong"},
+                "outcome": "applied",
+            },
+        ],
+        "rejected": [],
+        "before": old,
+        "after": new,
+        "diff": "@@ @@\n+- green lantern\n+- oolong\n",
+        "why": "",
+    }
+    untouched = (
+        '{"id":"02","ts":"2026-01-02T10:00:00+00:00","note":"USER.md","after":"'
+        + old
+        + '","applied":[]}'
+    )
 
-    done = cut_audit(f"{json.dumps(line)}\n{untouched}\n".encode(), LANTERN, {old: "c" * 64})
+    done = cut_audit(
+        f"{json.dumps(line)}\n{untouched}\n".encode(), LANTERN, {old: "c" * 64}
+    )
 
     first, second, _ = done.raw.split(b"\n")
     record = read_line(first)
     assert record is not None
     assert record.redacted
     assert [dict(one.op) for one in record.applied] == [
-        {"op": "append"}, {"op": "append", "heading": "Tea", "line": "oolong"},
-    ]  # fmt: skip
+        {"op": "append"},
+        {"op": "append", "heading": "Tea", "line": "oolong"},
+    ]
     assert (record.before, record.after, record.diff) == ("c" * 64, new, b"")
     assert second == untouched.replace(old, "c" * 64).encode()
 
 
 def test_a_text_that_goes_on_in_the_next_line_of_a_diff_is_found():
     line = {
-        "id": "01", "ts": "2026-01-01T10:00:00+00:00", "source": "cli", "note": "USER.md", "before": "", "after": "",
-        "applied": [{"op": {"op": "append", "heading": "Tea", "line": "oolong"}, "outcome": "applied"}],
+        "id": "01",
+        "ts": "2026-01-01T10:00:00+00:00",
+        "source": "cli",
+        "note": "USER.md",
+        "before": "",
+        "after": "",
+        "applied": [
+            {
+                "op": {"op": "append", "heading": "Tea", "line": "oolong"},
+                "outcome": "applied",
+            }
+        ],
         "diff": "@@ @@\n - green\n   lantern\n+- oolong\n",
-    }  # fmt: skip
+    }
 
     done = cut_audit(json.dumps(line).encode(), LANTERN, {})
 
@@ -183,13 +255,23 @@ SPELLED = "Zephyrine Ölkanne"
 def test_a_text_goes_however_it_is_written(spelled: str):
     sought = TextMatcher.of(SPELLED)
     note = f"# A\n\n- first\n- the {spelled} of old\n- last\n\n## B\n\nOne.\n\nThe {spelled}, once.\n\nTwo.\n"
-    turn = json.dumps({"id": "7", "role": "user", "text": f"where is the {spelled}?"}) + "\n"
+    turn = (
+        json.dumps({"id": "7", "role": "user", "text": f"where is the {spelled}?"})
+        + "\n"
+    )
 
     left = cut_note(note.encode(), sought).raw.decode()
     said = cut_transcript(turn.encode(), sought).raw.decode()
 
     assert SPELLED.casefold() not in reads(left)
-    assert [line for line in left.splitlines() if line] == ["# A", "- first", "- last", "## B", "One.", "Two."]
+    assert [line for line in left.splitlines() if line] == [
+        "# A",
+        "- first",
+        "- last",
+        "## B",
+        "One.",
+        "Two.",
+    ]
     assert json.loads(said)["text"] == ""
 
 
@@ -203,14 +285,25 @@ def test_what_is_found_is_found_where_it_stands(before: str, spelled: str, after
 
     assert bool(spans) == sought.stands_in(text)
     assert all(0 <= start < end <= len(text) for start, end in spans)
-    assert all(sought.hides(text[start:end]) for start, end in spans if "\n" not in text[start:end])
+    assert all(
+        sought.hides(text[start:end])
+        for start, end in spans
+        if "\n" not in text[start:end]
+    )
 
 
 @pytest.mark.parametrize(
     "text",
-    ["Zephyrine-Ölkanne", "ZephyrineÖlkanne", "Zephyrine Olkanne", "Zеphyrinе Ölkanne", "Zéphyrine Ölkanne",
-     "Zephyrine, Ölkanne", "Zephyrine\n\nÖlkanne"],
-)  # fmt: skip
+    [
+        "Zephyrine-Ölkanne",
+        "ZephyrineÖlkanne",
+        "Zephyrine Olkanne",
+        "Zеphyrinе Ölkanne",
+        "Zéphyrine Ölkanne",
+        "Zephyrine, Ölkanne",
+        "Zephyrine\n\nÖlkanne",
+    ],
+)
 def test_what_only_reads_alike_is_named_and_stays(text: str):
     sought = TextMatcher.of(SPELLED)
 
@@ -221,7 +314,13 @@ def test_what_only_reads_alike_is_named_and_stays(text: str):
 
 def test_a_name_loses_the_text_and_stays_a_name():
     sought = TextMatcher.of(SPELLED)
-    line = {"id": "7", "session": f"{SPELLED} 3", "role": "user", "user": "ann", "text": "hello"}
+    line = {
+        "id": "7",
+        "session": f"{SPELLED} 3",
+        "role": "user",
+        "user": "ann",
+        "text": "hello",
+    }
 
     left = json.loads(cut_transcript(json.dumps(line).encode(), sought).raw)
 

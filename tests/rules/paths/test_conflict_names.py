@@ -10,7 +10,11 @@ from vault_memory.vault.write.copy_file import copy_name
 
 NAMES = [
     ("a (conflicted copy 2026-11-21 203312).md", "Nextcloud", "2026-11-21 20:33:12"),
-    ("a (conflicted copy ann 2026-11-21 203312).md", "Nextcloud", "2026-11-21 20:33:12"),
+    (
+        "a (conflicted copy ann 2026-11-21 203312).md",
+        "Nextcloud",
+        "2026-11-21 20:33:12",
+    ),
     ("a_conflict-20261121-203312.md", "ownCloud", "2026-11-21 20:33:12"),
     ("a_conflict-ann-20261121-203312.md", "ownCloud", "2026-11-21 20:33:12"),
     ("a (Ann's conflicted copy 2026-11-21).md", "Dropbox", "2026-11-21"),
@@ -20,20 +24,35 @@ NAMES = [
     ("a (conflict #2).md", "Unison", ""),
     ("a.conflict1.md", "rclone", ""),
     ("a (SFConflict ann@example.org 2026-11-21-20-33-12).md", "Seafile", "2026-11-21"),
-    ("a (Conflicted copy pixel 202611212033).md", "Obsidian Sync", "2026-11-21 20:33:00"),
+    (
+        "a (Conflicted copy pixel 202611212033).md",
+        "Obsidian Sync",
+        "2026-11-21 20:33:00",
+    ),
     ("a (memory copy 2026-11-21 203312 bot).md", "vault-memory", "2026-11-21 20:33:12"),
-    ("a (memory copy 2026-11-21 203312 laptop 2).md", "vault-memory", "2026-11-21 20:33:12"),
+    (
+        "a (memory copy 2026-11-21 203312 laptop 2).md",
+        "vault-memory",
+        "2026-11-21 20:33:12",
+    ),
     ("a (conflict copy).md", "a sync program", ""),
 ]
 
 
 @pytest.mark.scenario("D70", "D79")
 @pytest.mark.parametrize(("name", "program", "stamp"), NAMES)
-def test_each_program_is_told_by_the_names_it_gives(name: str, program: str, stamp: str):
+def test_each_program_is_told_by_the_names_it_gives(
+    name: str, program: str, stamp: str
+):
     found = copy_of(name)
 
     assert found is not None
-    assert (found.original, found.program, found.kind, found.stamp) == ("a.md", program, "conflict", stamp)
+    assert (found.original, found.program, found.kind, found.stamp) == (
+        "a.md",
+        program,
+        "conflict",
+        stamp,
+    )
     assert conflict_copy(name) == "a.md"
     assert ignored(name)
 
@@ -41,14 +60,20 @@ def test_each_program_is_told_by_the_names_it_gives(name: str, program: str, sta
 @pytest.mark.scenario("D71")
 @pytest.mark.parametrize("outer", [name for name, _, _ in NAMES])
 @pytest.mark.parametrize("inner", [name for name, _, _ in NAMES])
-def test_a_copy_of_a_copy_is_one_of_the_first_note_by_whoever_came_last(inner: str, outer: str):
+def test_a_copy_of_a_copy_is_one_of_the_first_note_by_whoever_came_last(
+    inner: str, outer: str
+):
     nested = inner.removesuffix(".md") + outer.removeprefix("a")
 
     found, last = copy_of(nested), copy_of(outer)
 
     assert found is not None
     assert last is not None
-    assert (found.original, found.program, found.stamp) == ("a.md", last.program, last.stamp)
+    assert (found.original, found.program, found.stamp) == (
+        "a.md",
+        last.program,
+        last.stamp,
+    )
 
 
 @pytest.mark.scenario("D71")
@@ -57,8 +82,13 @@ def test_a_number_behind_the_mark_belongs_to_the_copy(number: str):
     assert conflict_copy(f"a (conflicted copy 2026-11-21 203312){number}.md") == "a.md"
 
 
-@pytest.mark.parametrize(("name", "program"), [("a 2.md", "iCloud"), ("a (1).md", "Drive"), ("a(1).md", "Drive")])
-def test_a_number_alone_tells_a_copy_only_where_its_original_is(name: str, program: str):
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [("a 2.md", "iCloud"), ("a (1).md", "Drive"), ("a(1).md", "Drive")],
+)
+def test_a_number_alone_tells_a_copy_only_where_its_original_is(
+    name: str, program: str
+):
     found = copy_of(name, {"a.md"})
 
     assert copy_of(name) is None
@@ -68,7 +98,10 @@ def test_a_number_alone_tells_a_copy_only_where_its_original_is(name: str, progr
     assert not ignored(name), "it stays a note until a person says otherwise"
 
 
-@pytest.mark.parametrize("name", ["tee (case clash 1).md", "tee (unicode conflict).md", "tee (Case Conflict 2).md"])
+@pytest.mark.parametrize(
+    "name",
+    ["tee (case clash 1).md", "tee (unicode conflict).md", "tee (Case Conflict 2).md"],
+)
 def test_a_clash_of_names_is_kept_apart_and_is_no_conflict(name: str):
     found = copy_of(name)
 
@@ -103,7 +136,11 @@ def test_other_names_are_no_copies(name: str):
     assert conflict_copy(name) is None
 
 
-@given(st.text(max_size=300), st.text(max_size=40), st.sets(st.text(max_size=10), max_size=3))
+@given(
+    st.text(max_size=300),
+    st.text(max_size=40),
+    st.sets(st.text(max_size=10), max_size=3),
+)
 @example("(" * 2000 + "conflicted copy" + ")" * 2000, ".md", set())
 @example("a" + " (conflict copy)" * 300, ".md", set())
 @example("_conflict-" * 500, ".md", set())
@@ -115,7 +152,13 @@ def test_no_name_is_too_odd(stem: str, ending: str, beside: set[str]):
     assert found is None or len(found.original) < len(stem + ending)
 
 
-@given(st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=120))
+@given(
+    st.text(
+        st.characters(exclude_characters="/\0", exclude_categories=["Cs"]),
+        min_size=1,
+        max_size=120,
+    )
+)
 @example("字" * 80)
 @example("é" * 120)
 def test_our_own_copies_are_always_known_as_such(stem: str):

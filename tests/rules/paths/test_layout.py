@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from vault_memory.errors import BadPath, ConfigError
 from vault_memory.rules.paths.conflict_names import conflict_copy
-from vault_memory.rules.paths.filenames import awkward, clash_key, clashes, ignored, inside
+from vault_memory.rules.paths.filenames import (
+    awkward,
+    clash_key,
+    clashes,
+    ignored,
+    inside,
+)
 from vault_memory.rules.paths.layout import KINDS, Layout, Pattern, Place, bots
 
 LAYOUT = Layout()
@@ -19,25 +25,103 @@ TABLE = [
     ("Users/alice/istota/config/RULES.md", "rules", "user:alice", None, "RULES"),
     ("Users/alice/istota/config/FACTS.md", "facts", "user:alice", None, "FACTS"),
     ("Users/alice/istota/config/INBOX.md", "inbox", "user:alice", None, "INBOX"),
-    ("Users/alice/istota/config/USER.md.audit.jsonl", "audit", "user:alice", None, "USER"),
-    ("Users/alice/istota/config/USER.md.audit.phone.jsonl", "audit", "user:alice", None, "USER"),
+    (
+        "Users/alice/istota/config/USER.md.audit.jsonl",
+        "audit",
+        "user:alice",
+        None,
+        "USER",
+    ),
+    (
+        "Users/alice/istota/config/USER.md.audit.phone.jsonl",
+        "audit",
+        "user:alice",
+        None,
+        "USER",
+    ),
     ("Users/alice/memories/garden.md", "note", "user:alice", None, "garden"),
-    ("Users/alice/memories/trips/2025/lisbon.md", "note", "user:alice", None, "trips/2025/lisbon"),
-    ("Users/alice/memories/2026-01-28.md", "dated", "user:alice", date(2026, 1, 28), "2026-01-28"),
-    ("Users/alice/memories/2026-01-28-standup.md", "dated", "user:alice", date(2026, 1, 28), "standup"),
-    ("Users/alice/memories/2026-01-28_stand up.md", "dated", "user:alice", date(2026, 1, 28), "stand up"),
+    (
+        "Users/alice/memories/trips/2025/lisbon.md",
+        "note",
+        "user:alice",
+        None,
+        "trips/2025/lisbon",
+    ),
+    (
+        "Users/alice/memories/2026-01-28.md",
+        "dated",
+        "user:alice",
+        date(2026, 1, 28),
+        "2026-01-28",
+    ),
+    (
+        "Users/alice/memories/2026-01-28-standup.md",
+        "dated",
+        "user:alice",
+        date(2026, 1, 28),
+        "standup",
+    ),
+    (
+        "Users/alice/memories/2026-01-28_stand up.md",
+        "dated",
+        "user:alice",
+        date(2026, 1, 28),
+        "stand up",
+    ),
     ("Users/alice/memories/2026-02-30.md", "note", "user:alice", None, "2026-02-30"),
-    ("Users/alice/memories/old/2026-01-28.md", "note", "user:alice", None, "old/2026-01-28"),
-    ("Users/alice/memories/reflections/2026-W05.md", "reflection", "user:alice", date(2026, 1, 26), "2026-W05"),
-    ("Users/alice/memories/reflections/2026-W60.md", "note", "user:alice", None, "reflections/2026-W60"),
+    (
+        "Users/alice/memories/old/2026-01-28.md",
+        "note",
+        "user:alice",
+        None,
+        "old/2026-01-28",
+    ),
+    (
+        "Users/alice/memories/reflections/2026-W05.md",
+        "reflection",
+        "user:alice",
+        date(2026, 1, 26),
+        "2026-W05",
+    ),
+    (
+        "Users/alice/memories/reflections/2026-W60.md",
+        "note",
+        "user:alice",
+        None,
+        "reflections/2026-W60",
+    ),
     ("Users/alice/memories/config/USER.md", "note", "user:alice", None, "config/USER"),
-    ("Users/alice/transcripts/2026-01-28.jsonl", "transcript", "user:alice", date(2026, 1, 28), "2026-01-28"),
-    ("Users/alice/transcripts/2026-01-28.pi4.jsonl", "transcript", "user:alice", date(2026, 1, 28), "2026-01-28.pi4"),
+    (
+        "Users/alice/transcripts/2026-01-28.jsonl",
+        "transcript",
+        "user:alice",
+        date(2026, 1, 28),
+        "2026-01-28",
+    ),
+    (
+        "Users/alice/transcripts/2026-01-28.pi4.jsonl",
+        "transcript",
+        "user:alice",
+        date(2026, 1, 28),
+        "2026-01-28.pi4",
+    ),
     ("Channels/eng/CHANNEL.md", "channel", "channel:eng", None, "CHANNEL"),
     ("Channels/eng/FACTS.md", "facts", "channel:eng", None, "FACTS"),
     ("Channels/eng/INBOX.md", "inbox", "channel:eng", None, "INBOX"),
-    ("Channels/eng/memories/2026-01-28.md", "dated", "channel:eng", date(2026, 1, 28), "2026-01-28"),
-    ("Channels/eng/transcripts/2026-01-28.jsonl", "transcript", "channel:eng", date(2026, 1, 28), "2026-01-28"),
+    (
+        "Channels/eng/memories/2026-01-28.md",
+        "dated",
+        "channel:eng",
+        date(2026, 1, 28),
+        "2026-01-28",
+    ),
+    (
+        "Channels/eng/transcripts/2026-01-28.jsonl",
+        "transcript",
+        "channel:eng",
+        date(2026, 1, 28),
+        "2026-01-28",
+    ),
     # the workspace
     ("USER.md", "user", "user:main", None, "USER"),
     ("RULES.md", "rules", "user:main", None, "RULES"),
@@ -52,19 +136,39 @@ TABLE = [
     ("memory/projects/boat.md", "note", "group:main", None, "projects/boat"),
     ("memory/2026-01-28.md", "dated", "group:main", date(2026, 1, 28), "2026-01-28"),
     ("memory/2026-01-28-boat.md", "dated", "group:main", date(2026, 1, 28), "boat"),
-    ("memory/reflections/2026-W01.md", "reflection", "group:main", date(2025, 12, 29), "2026-W01"),
+    (
+        "memory/reflections/2026-W01.md",
+        "reflection",
+        "group:main",
+        date(2025, 12, 29),
+        "2026-W01",
+    ),
     ("memory/日記.md", "note", "group:main", None, "日記"),
-    ("transcripts/2026-01-28.jsonl", "transcript", "group:main", date(2026, 1, 28), "2026-01-28"),
+    (
+        "transcripts/2026-01-28.jsonl",
+        "transcript",
+        "group:main",
+        date(2026, 1, 28),
+        "2026-01-28",
+    ),
     ("groups/crew/MEMORY.md", "memory", "group:crew", None, "MEMORY"),
     ("groups/global/MEMORY.md", "memory", "group:global", None, "MEMORY"),
     ("groups/crew/FACTS.md", "facts", "group:crew", None, "FACTS"),
     ("groups/crew/INBOX.md", "inbox", "group:crew", None, "INBOX"),
     ("groups/crew/memory/knots.md", "note", "group:crew", None, "knots"),
-    ("groups/crew/memory/2026-01-28.md", "dated", "group:crew", date(2026, 1, 28), "2026-01-28"),
+    (
+        "groups/crew/memory/2026-01-28.md",
+        "dated",
+        "group:crew",
+        date(2026, 1, 28),
+        "2026-01-28",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("path", "kind", "scope", "day", "name"), TABLE, ids=[row[0] for row in TABLE])
+@pytest.mark.parametrize(
+    ("path", "kind", "scope", "day", "name"), TABLE, ids=[row[0] for row in TABLE]
+)
 def test_each_row_of_the_format_has_its_kind_and_scope(path, kind, scope, day, name):
     indexed = kind not in ("persona", "inbox", "audit")
 
@@ -124,10 +228,18 @@ def test_the_workspace_belongs_to_the_configured_person():
 
 
 def test_of_several_bots_only_the_configured_one_is_read():
-    paths = ["Users/ann/istota/config/USER.md", "Users/ann/other/config/USER.md", "Users/ann/memories/config/USER.md"]
+    paths = [
+        "Users/ann/istota/config/USER.md",
+        "Users/ann/other/config/USER.md",
+        "Users/ann/memories/config/USER.md",
+    ]
 
     assert bots(paths) == {"istota", "other"}
-    assert [Layout(bot="istota").place(path) is not None for path in paths] == [True, False, True]
+    assert [Layout(bot="istota").place(path) is not None for path in paths] == [
+        True,
+        False,
+        True,
+    ]
     assert Layout(bot="ISTOTA").place(paths[0]) is None
 
 
@@ -145,8 +257,12 @@ def test_configured_patterns_claim_more_paths_and_a_date_wins_over_a_name():
         "dated", "user:ann", date(2026, 1, 28), "2026-01-28", True
     )
     assert layout.place("Journal/ann/2026-01-28-boat.md").name == "boat"
-    assert layout.place("Journal/ann/boats/gull.md") == Place("note", "user:ann", None, "boats/gull", True)
-    assert layout.place("sea/log/2026-01-28 tide.md") == Place("dated", "channel:sea", date(2026, 1, 28), "tide", True)
+    assert layout.place("Journal/ann/boats/gull.md") == Place(
+        "note", "user:ann", None, "boats/gull", True
+    )
+    assert layout.place("sea/log/2026-01-28 tide.md") == Place(
+        "dated", "channel:sea", date(2026, 1, 28), "tide", True
+    )
     assert layout.place("memory/log/2026-01-28 tide.md").scope == "channel:memory"
     assert layout.place("wiki/a/b.md").scope == "group:global"
     assert layout.place("wiki/a/b.md.audit.jsonl").kind == "audit"
@@ -212,17 +328,43 @@ def test_no_path_is_too_odd_for_an_answer(path):
 
 @given(
     segments,
-    st.sampled_from(["Users/{}/memories/x.md", "Users/{}/bot/config/USER.md", "Users/{}/transcripts/2026-01-01.jsonl"]),
+    st.sampled_from(
+        [
+            "Users/{}/memories/x.md",
+            "Users/{}/bot/config/USER.md",
+            "Users/{}/transcripts/2026-01-01.jsonl",
+        ]
+    ),
 )
 def test_a_scope_is_exactly_one_segment_of_the_path(name, template):
     place = LAYOUT.place(template.format(name))
 
-    assert place is None or (place.scope == f"user:{name}" and "/" not in name and name not in (".", ".."))
+    assert place is None or (
+        place.scope == f"user:{name}" and "/" not in name and name not in (".", "..")
+    )
 
 
-@given(st.sampled_from(["alice", "Alice", "ALICE", "élan", "e\u0301lan", "alice ", "alice\u2215bob", "ali"]), st.data())
-def test_names_that_merely_look_alike_are_two_scopes_and_a_clash_if_they_fold(one, data):
-    other = data.draw(st.sampled_from(["alice", "Alice", "élan", "e\u0301lan", "alices", "bob"]))
+@given(
+    st.sampled_from(
+        [
+            "alice",
+            "Alice",
+            "ALICE",
+            "élan",
+            "e\u0301lan",
+            "alice ",
+            "alice\u2215bob",
+            "ali",
+        ]
+    ),
+    st.data(),
+)
+def test_names_that_merely_look_alike_are_two_scopes_and_a_clash_if_they_fold(
+    one, data
+):
+    other = data.draw(
+        st.sampled_from(["alice", "Alice", "élan", "e\u0301lan", "alices", "bob"])
+    )
     paths = [f"Users/{name}/memories/x.md" for name in (one, other)]
 
     scopes = {LAYOUT.place(path).scope for path in paths}
@@ -323,7 +465,10 @@ COPIES = [
     ("tee (unicode clash 1).md", "tee.md"),
     ("tee (case conflict).md", "tee.md"),
     ("n (conflicted copy A) (conflicted copy B).md", "n.md"),
-    ("n.sync-conflict-20260128-101112-ABCDEF7.sync-conflict-20260129-101112-ABCDEF7.md", "n.md"),
+    (
+        "n.sync-conflict-20260128-101112-ABCDEF7.sync-conflict-20260129-101112-ABCDEF7.md",
+        "n.md",
+    ),
 ]
 
 
@@ -389,7 +534,17 @@ def test_a_name_that_cannot_travel_says_why(name, said):
 
 @pytest.mark.scenario("F109")
 @pytest.mark.parametrize(
-    "name", ["a.md", "🌊.md", "日記.md", "CONTACTS.md", "con man.md", "a b.md", ".hidden", "x" * 252 + ".md"]
+    "name",
+    [
+        "a.md",
+        "🌊.md",
+        "日記.md",
+        "CONTACTS.md",
+        "con man.md",
+        "a b.md",
+        ".hidden",
+        "x" * 252 + ".md",
+    ],
 )
 def test_a_name_that_can_travel_is_fine(name):
     assert awkward(name) is None
@@ -472,7 +627,10 @@ def test_a_name_of_another_origin_or_folder_is_refused(href):
 
 
 def test_an_encoded_name_is_decoded_once():
-    assert inside(f"{BASE}/Meeting%20notes/%E6%97%A5%E8%A8%98.md", base=BASE, encoded=True) == "Meeting notes/日記.md"
+    assert (
+        inside(f"{BASE}/Meeting%20notes/%E6%97%A5%E8%A8%98.md", base=BASE, encoded=True)
+        == "Meeting notes/日記.md"
+    )
     assert inside(f"{BASE}/100%25.md", base=BASE + "/", encoded=True) == "100%.md"
     assert inside("100%25 sure.md") == "100%25 sure.md"
 

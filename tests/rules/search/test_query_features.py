@@ -62,20 +62,42 @@ def test_any_text_names_days_or_none(text):
 
 @pytest.mark.parametrize(
     "query",
-    ["When did it rain?", "Wann war das?", "Quand ?", "¿Cuándo?", "Когда?", "塔是什么时候建的", "いつですか", "언제"],
+    [
+        "When did it rain?",
+        "Wann war das?",
+        "Quand ?",
+        "¿Cuándo?",
+        "Когда?",
+        "塔是什么时候建的",
+        "いつですか",
+        "언제",
+    ],
 )
 def test_a_question_for_a_time_is_known(query):
     assert query_features.asks_when(query)
     assert not query_features.asks_when("Who has the key? Whenever")
 
 
-@pytest.mark.parametrize("query", ["How many cats?", "Wie viele Katzen?", "Combien ?", "Сколько?", "有多少只猫", "กี่คน"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "How many cats?",
+        "Wie viele Katzen?",
+        "Combien ?",
+        "Сколько?",
+        "有多少只猫",
+        "กี่คน",
+    ],
+)
 def test_a_question_for_a_number_is_known(query):
     assert query_features.asks_how_many(query)
     assert not query_features.asks_how_many("Who has the key?")
 
 
-@pytest.mark.parametrize("text", ["I went there last Friday", "seit 2019", "im Januar", "昨天下雨了", "вчера"])
+@pytest.mark.parametrize(
+    "text",
+    ["I went there last Friday", "seit 2019", "im Januar", "昨天下雨了", "вчера"],
+)
 def test_a_text_places_itself_in_time(text):
     assert query_features.has_time_word(text)
     assert not query_features.has_time_word("I like tea")
@@ -84,9 +106,13 @@ def test_a_text_places_itself_in_time(text):
 def test_a_number_in_a_block_id_is_no_number_of_the_text():
     asked = query_features.asked("How many cats?", ())
 
-    assert query_features.of_text("- three cats ^D1-3", asked, scoring.WEIGHTS) == {"number": scoring.WEIGHTS.number}
+    assert query_features.of_text("- three cats ^D1-3", asked, scoring.WEIGHTS) == {
+        "number": scoring.WEIGHTS.number
+    }
     assert query_features.of_text("- some cats ^D1-3", asked, scoring.WEIGHTS) == {}
-    assert query_features.of_text("- dogs? ^D1-3", asked, scoring.WEIGHTS) == {"question": scoring.WEIGHTS.question}
+    assert query_features.of_text("- dogs? ^D1-3", asked, scoring.WEIGHTS) == {
+        "question": scoring.WEIGHTS.question
+    }
 
 
 def test_a_speaker_is_named_by_a_part_of_the_name():
@@ -123,6 +149,8 @@ def test_a_question_that_asks_the_query_again_counts_for_less():
     asked = query_features.asked("ladder", ())
     weights = scoring.WEIGHTS
 
-    again = query_features.of_text("- **Ann**: Where is the ladder? ^b1", asked, weights)
+    again = query_features.of_text(
+        "- **Ann**: Where is the ladder? ^b1", asked, weights
+    )
 
     assert again == {"question": weights.question + weights.asked_again}

@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 
 from vault_memory.rules.search import scoring
 
-scores = st.dictionaries(st.integers(0, 30).map(lambda at: scoring.place(at // 10, at % 10)), st.floats(0.01, 20))
+scores = st.dictionaries(
+    st.integers(0, 30).map(lambda at: scoring.place(at // 10, at % 10)),
+    st.floats(0.01, 20),
+)
 
 
 @given(st.integers(0, 2**31), st.integers(0, 100_000))
@@ -35,13 +38,20 @@ def test_what_the_words_say_is_what_each_says_by_itself_and_to_those_beside_it(b
                 wanted[at + step] = wanted.get(at + step, 0.0) + score * part * again
 
     highest = max(wanted.values(), default=1.0)
-    assert scoring.said(by_word).text == pytest.approx({at: score / highest for at, score in wanted.items()})
+    assert scoring.said(by_word).text == pytest.approx(
+        {at: score / highest for at, score in wanted.items()}
+    )
 
 
 def test_a_chunk_beside_the_words_is_found_too_and_one_of_another_note_is_not():
     text = scoring.said([{scoring.place(1, 0): 3.0}]).text
 
-    assert text[scoring.place(1, 0)] > text[scoring.place(1, 1)] > text[scoring.place(1, 2)] > 0
+    assert (
+        text[scoring.place(1, 0)]
+        > text[scoring.place(1, 1)]
+        > text[scoring.place(1, 2)]
+        > 0
+    )
     assert not {note for note, _ in map(scoring.split, text)} - {1}
 
 
@@ -53,7 +63,12 @@ def test_different_words_beside_count_more_than_the_same_word_again():
 
 
 def test_a_note_with_more_of_the_words_is_more_about_them():
-    said = scoring.said([{scoring.place(1, 0): 1.0, scoring.place(2, 0): 1.0}, {scoring.place(1, 9): 1.0}])
+    said = scoring.said(
+        [
+            {scoring.place(1, 0): 1.0, scoring.place(2, 0): 1.0},
+            {scoring.place(1, 9): 1.0},
+        ]
+    )
 
     assert said.note[1] > said.note[2]
 
@@ -77,6 +92,13 @@ def test_cosines_are_brought_to_one_scale(values):
 
 
 def test_what_stands_beside_counts_half_in_the_mean():
-    places = [scoring.place(1, 0), scoring.place(1, 1), scoring.place(1, 3), scoring.place(2, 0)]
+    places = [
+        scoring.place(1, 0),
+        scoring.place(1, 1),
+        scoring.place(1, 3),
+        scoring.place(2, 0),
+    ]
 
-    assert scoring.means_beside(places, [0.9, 0.3, 0.5, 0.1]) == pytest.approx([0.7, 0.5, 0.5, 0.1])
+    assert scoring.means_beside(places, [0.9, 0.3, 0.5, 0.1]) == pytest.approx(
+        [0.7, 0.5, 0.5, 0.1]
+    )

@@ -41,7 +41,10 @@ def test_words_of_hindi_are_not_broken_at_their_vowel_signs():
 @pytest.mark.parametrize(
     ("sentence", "kept"),
     [
-        ("When did Caroline go to the support group?", ["caroline", "support", "group"]),
+        (
+            "When did Caroline go to the support group?",
+            ["caroline", "support", "group"],
+        ),
         ("Wann hat die Gruppe das Haus verkauft?", ["gruppe", "haus", "verkauft"]),
         ("Где была построена башня?", ["построена", "башня"]),
         ("who is it?", ["who", "is", "it"]),
@@ -63,7 +66,10 @@ def test_the_stop_words_of_one_language_are_words_of_another():
 def test_of_a_long_prompt_the_questions_are_asked():
     prompt = "I had a long day. My boss called. Where did I leave the keys? It rained. And who has the car?"
 
-    assert tokens.sentences(prompt) == ["Where did I leave the keys?", "And who has the car?"]
+    assert tokens.sentences(prompt) == [
+        "Where did I leave the keys?",
+        "And who has the car?",
+    ]
 
 
 def test_of_a_prompt_without_a_question_the_last_two_sentences_are_asked():
@@ -72,7 +78,10 @@ def test_of_a_prompt_without_a_question_the_last_two_sentences_are_asked():
 
 
 def test_terms_are_bounded():
-    assert len(tokens.terms(" ".join(f"word{number}" for number in range(10_000)))) == tokens.MOST_TERMS
+    assert (
+        len(tokens.terms(" ".join(f"word{number}" for number in range(10_000))))
+        == tokens.MOST_TERMS
+    )
     assert len(tokens.sentences("what? " * 10_000)) == tokens.MOST_SENTENCES
 
 
@@ -82,7 +91,12 @@ def test_terms_are_bounded():
 @example("ก\u0e33")
 @example("İ")
 def test_any_text_has_words_that_can_be_stored(text):
-    for found in (tokens.words(text), tokens.terms(text), tokens.sentences(text), [tokens.normalise(text)]):
+    for found in (
+        tokens.words(text),
+        tokens.terms(text),
+        tokens.sentences(text),
+        [tokens.normalise(text)],
+    ):
         for word in found:
             word.encode("utf-8")
             assert "\x00" not in word
@@ -92,7 +106,9 @@ def test_any_text_has_words_that_can_be_stored(text):
 def test_words_stay_what_they_are_when_normalised_again(text):
     single = [word for word in tokens.words(text) if not tokens.is_run(word)]
 
-    assert tokens.words(" ".join(single)) == single or any(not word.isascii() for word in single)
+    assert tokens.words(" ".join(single)) == single or any(
+        not word.isascii() for word in single
+    )
 
 
 @pytest.mark.parametrize(

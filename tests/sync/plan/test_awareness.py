@@ -38,14 +38,21 @@ def note(lines: set[bytes]) -> bytes:
 
 def steps_of(texts: list[set[bytes]]) -> list[Step]:
     steps = [
-        Step(note(text), note(before), frozenset[bytes]().union(*texts[: at + 1]), by_us=True)
+        Step(
+            note(text),
+            note(before),
+            frozenset[bytes]().union(*texts[: at + 1]),
+            by_us=True,
+        )
         for at, (before, text) in enumerate(pairwise(texts))
     ]
     return steps[::-1]
 
 
 @given(histories())
-def test_no_line_counts_as_taken_out_that_its_author_had_not_read(history: tuple[list[set[bytes]], int, set[bytes]]):
+def test_no_line_counts_as_taken_out_that_its_author_had_not_read(
+    history: tuple[list[set[bytes]], int, set[bytes]],
+):
     texts, at, its = history
 
     if has_read(note(its), steps_of(texts)):
@@ -53,7 +60,9 @@ def test_no_line_counts_as_taken_out_that_its_author_had_not_read(history: tuple
 
 
 @given(histories())
-def test_whoever_keeps_the_newest_line_has_read_all(history: tuple[list[set[bytes]], int, set[bytes]]):
+def test_whoever_keeps_the_newest_line_has_read_all(
+    history: tuple[list[set[bytes]], int, set[bytes]],
+):
     texts, _, its = history
     newest = b"the newest"
 
@@ -61,14 +70,18 @@ def test_whoever_keeps_the_newest_line_has_read_all(history: tuple[list[set[byte
 
 
 def test_of_a_text_that_others_wrote_all_new_lines_have_to_be_known():
-    step = Step(b"- one\n- two\n- three\n", b"- one\n", frozenset({b"- one"}), by_us=False)
+    step = Step(
+        b"- one\n- two\n- three\n", b"- one\n", frozenset({b"- one"}), by_us=False
+    )
 
     assert not has_read(b"- one\n- two\n", [step])
     assert has_read(b"- two\n- three\n", [step])
 
 
 def test_a_line_that_was_joined_in_from_elsewhere_proves_nothing():
-    step = Step(b"- one\n- its\n", b"- one\n", frozenset({b"- one", b"- its"}), by_us=True)
+    step = Step(
+        b"- one\n- its\n", b"- one\n", frozenset({b"- one", b"- its"}), by_us=True
+    )
 
     assert not has_read(b"- its\n", [step])
 
@@ -80,18 +93,29 @@ def test_headings_tell_nothing():
 def test_the_first_part_of_a_line_goes_where_the_whole_line_stands():
     whole = b"- tea\n- green and black\n"
 
-    assert without_torn(b"- tea\n- green an\n- its\n", whole, [b"- tea\n"]) == b"- tea\n- its\n"
+    assert (
+        without_torn(b"- tea\n- green an\n- its\n", whole, [b"- tea\n"])
+        == b"- tea\n- its\n"
+    )
     assert without_torn(b"- green\n", whole, [b"- green\n"]) == b"- green\n"
 
 
 def test_half_a_record_goes_where_the_whole_one_stands():
-    joined = join_records([b'{"id": "1"}\n{"id": "22"}\n', b'{"id": "1"}\n{"id": "2\n{"id": "3"}\n'])
+    joined = join_records(
+        [b'{"id": "1"}\n{"id": "22"}\n', b'{"id": "1"}\n{"id": "2\n{"id": "3"}\n']
+    )
 
-    assert sorted(joined.splitlines()) == [b'{"id": "1"}', b'{"id": "22"}', b'{"id": "3"}']
+    assert sorted(joined.splitlines()) == [
+        b'{"id": "1"}',
+        b'{"id": "22"}',
+        b'{"id": "3"}',
+    ]
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, unique=True), st.data())
-def test_the_first_part_of_an_upload_says_no_line_that_the_whole_upload_does_not_say(numbers: list[int], data):
+def test_the_first_part_of_an_upload_says_no_line_that_the_whole_upload_does_not_say(
+    numbers: list[int], data
+):
     whole = b"".join(b"- line%dx\n" % number for number in numbers)
     half = whole[: data.draw(st.integers(0, len(whole)))]
 

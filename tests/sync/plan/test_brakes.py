@@ -20,20 +20,33 @@ from vault_memory.sync.settings import Settings
 from vault_memory.sync.trees import Base, BaseDir, BaseFile, Dir, File, Tree
 
 
-def vault(files: int, folder: str = "") -> tuple[Base, dict[str, File | Dir], dict[str, File | Dir]]:
+def vault(
+    files: int, folder: str = ""
+) -> tuple[Base, dict[str, File | Dir], dict[str, File | Dir]]:
     """So many notes that are in step, in a folder when one is named, and nothing else."""
     prefix = folder and folder + "/"
     names = [f"{prefix}{number}.md" for number in range(files)]
-    base: dict[str, BaseFile | BaseDir] = {name: BaseFile(name, f"t{name}", f"l{name}", f"r{name}") for name in names}
+    base: dict[str, BaseFile | BaseDir] = {
+        name: BaseFile(name, f"t{name}", f"l{name}", f"r{name}") for name in names
+    }
     here: dict[str, File | Dir] = {name: File(name, id=f"l{name}") for name in names}
-    there: dict[str, File | Dir] = {name: File(None, f"t{name}", f"r{name}") for name in names}
+    there: dict[str, File | Dir] = {
+        name: File(None, f"t{name}", f"r{name}") for name in names
+    }
     if folder:
-        base[folder], here[folder], there[folder] = BaseDir("ld", "rd"), Dir("ld"), Dir("rd")
+        base[folder], here[folder], there[folder] = (
+            BaseDir("ld", "rd"),
+            Dir("ld"),
+            Dir("rd"),
+        )
     return base, here, there
 
 
 def without(nodes: dict[str, File | Dir], *gone: str) -> Tree:
-    return Tree({path: node for path, node in nodes.items() if path not in gone}, frozenset(gone))
+    return Tree(
+        {path: node for path, node in nodes.items() if path not in gone},
+        frozenset(gone),
+    )
 
 
 def kinds(actions: tuple[Action, ...]) -> set[type]:
@@ -42,13 +55,21 @@ def kinds(actions: tuple[Action, ...]) -> set[type]:
 
 def removed_here(files: int, gone: int, settings: Settings | None = None) -> Plan:
     base, here, there = vault(files)
-    return plan(base, without(here, *(f"{number}.md" for number in range(gone))), Tree(there), settings)
+    return plan(
+        base,
+        without(here, *(f"{number}.md" for number in range(gone))),
+        Tree(there),
+        settings,
+    )
 
 
 @pytest.mark.parametrize(
-    ("files", "gone", "brakes"), [(30, 10, False), (30, 11, True), (100, 20, False), (100, 21, True)]
+    ("files", "gone", "brakes"),
+    [(30, 10, False), (30, 11, True), (100, 20, False), (100, 21, True)],
 )
-def test_b1_more_than_ten_deletes_and_a_fifth_of_all_are_asked_about(files: int, gone: int, brakes: bool) -> None:
+def test_b1_more_than_ten_deletes_and_a_fifth_of_all_are_asked_about(
+    files: int, gone: int, brakes: bool
+) -> None:
     made = removed_here(files, gone)
 
     assert bool(made.braked) == brakes
@@ -80,10 +101,15 @@ def test_b1_all_files_of_a_top_folder_are_asked_about_however_few() -> None:
     other_base, other_here, other_there = vault(60)
     gone = ["memory", *(f"memory/{number}.md" for number in range(5))]
 
-    made = plan(base | other_base, without(here | other_here, *gone), Tree(there | other_there))  # type: ignore[operator]
+    made = plan(
+        base | other_base, without(here | other_here, *gone), Tree(there | other_there)
+    )  # type: ignore[operator]
 
     assert "memory" in made.braked
-    assert kinds(tuple(held.action for held in made.held)) == {DeleteRemote, RemoveRemoteDir}
+    assert kinds(tuple(held.action for held in made.held)) == {
+        DeleteRemote,
+        RemoveRemoteDir,
+    }
     assert not made.actions
 
 
@@ -95,7 +121,12 @@ def gone_back(back: int, new: int = 0, vanished: int = 0, **settings: bool) -> P
     changed = {name: File(None, "other", f"r{name}") for name in names[: back + new]}
     missing_there = names[29 : 29 - vanished : -1] if vanished else []
     remote = without(there | changed, *missing_there)
-    return plan(base, Tree(here), remote, Settings(gone_back=frozenset(names[:back]), **settings))
+    return plan(
+        base,
+        Tree(here),
+        remote,
+        Settings(gone_back=frozenset(names[:back]), **settings),
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,17 +168,34 @@ def test_b9_goes_on_holding_what_is_left_until_a_person_answers() -> None:
 
 def test_b9_holds_a_picture_too_of_which_no_earlier_version_is_kept() -> None:
     base, here, there = vault(4)
-    base["tea.png"], here["tea.png"] = BaseFile("p", "tp", "lp", "rp"), File("p", id="lp")
-    there |= {f"{number}.md": File(None, "other", f"r{number}.md") for number in range(3)}
+    base["tea.png"], here["tea.png"] = (
+        BaseFile("p", "tp", "lp", "rp"),
+        File("p", id="lp"),
+    )
+    there |= {
+        f"{number}.md": File(None, "other", f"r{number}.md") for number in range(3)
+    }
     there["tea.png"] = File(None, "other", "rp")
 
-    made = plan(base, Tree(here), Tree(there), Settings(gone_back=frozenset(["0.md", "1.md", "2.md"])))
+    made = plan(
+        base,
+        Tree(here),
+        Tree(there),
+        Settings(gone_back=frozenset(["0.md", "1.md", "2.md"])),
+    )
 
-    assert {held.action.path for held in made.held} == {"0.md", "1.md", "2.md", "tea.png"}
+    assert {held.action.path for held in made.held} == {
+        "0.md",
+        "1.md",
+        "2.md",
+        "tea.png",
+    }
 
 
 def test_no_deletes_are_made_against_a_server_that_was_restored() -> None:
-    made = removed_here(30, 1, Settings(no_deletes="the server was restored", approve_deletes=True))
+    made = removed_here(
+        30, 1, Settings(no_deletes="the server was restored", approve_deletes=True)
+    )
 
     assert not made.actions
     assert [held.reason for held in made.held] == ["the server was restored"]
@@ -159,20 +207,26 @@ def test_b2_one_side_that_is_empty_halts_everything(empty: str) -> None:
     base, here, there = vault(3)
     nothing = Tree({".vault-memory": File("marker", "m")}, frozenset(base))
 
-    made = plan(base, *((nothing, Tree(there)) if empty == "local" else (Tree(here), nothing)))
+    made = plan(
+        base, *((nothing, Tree(there)) if empty == "local" else (Tree(here), nothing))
+    )
 
     assert made.halted
     assert not made.actions
 
 
-def test_b2_does_not_mind_a_first_sync_nor_two_empty_sides_nor_what_a_person_approves() -> None:
+def test_b2_does_not_mind_a_first_sync_nor_two_empty_sides_nor_what_a_person_approves() -> (
+    None
+):
     base, here, there = vault(3)
     gone = frozenset(base)
 
     assert kinds(plan({}, Tree({}), Tree(there)).actions) == {Download}
     assert kinds(plan({}, Tree(here), Tree({})).actions) == {Upload}
     assert not plan(base, Tree({}, gone), Tree({}, gone)).halted
-    assert kinds(plan(base, Tree({}, gone), Tree(there), Settings(approve_deletes=True)).actions) == {DeleteRemote}
+    assert kinds(
+        plan(base, Tree({}, gone), Tree(there), Settings(approve_deletes=True)).actions
+    ) == {DeleteRemote}
 
 
 @pytest.mark.scenario("E90")
@@ -181,7 +235,10 @@ def test_b3_tags_that_all_moved_are_looked_behind_before_anything_is_moved() -> 
     retagged = {path: File(None, f"new{path}", f"r{path}") for path in there}
     looked = {path: File(path, f"new{path}", f"r{path}") for path in there}
 
-    first, second = plan(base, Tree(here), Tree(retagged)), plan(base, Tree(here), Tree(looked))
+    first, second = (
+        plan(base, Tree(here), Tree(retagged)),
+        plan(base, Tree(here), Tree(looked)),
+    )
 
     assert kinds(first.actions) == {Refetch}
     assert len(first.actions) == 20
@@ -189,7 +246,9 @@ def test_b3_tags_that_all_moved_are_looked_behind_before_anything_is_moved() -> 
 
 
 def test_b4_a_note_that_must_exist_is_missing_only_after_a_minute() -> None:
-    base = {name: BaseFile(name, f"t{name}", name, name) for name in ("USER.md", "keep.md")}
+    base = {
+        name: BaseFile(name, f"t{name}", name, name) for name in ("USER.md", "keep.md")
+    }
     here = {"keep.md": File("keep.md", id="keep.md")}
     there = Tree({name: File(None, f"t{name}", name) for name in base})
     gone, settings = frozenset({"USER.md"}), Settings(must_exist=frozenset({"USER.md"}))
@@ -205,13 +264,23 @@ def test_b4_a_note_that_must_exist_is_missing_only_after_a_minute() -> None:
 
 @pytest.mark.scenario("D80")
 def test_b6_a_note_that_two_writers_keep_rewriting_is_left_alone() -> None:
-    turns = [Rewrite("USER.md", second, ("us", "them")[second % 2]) for second in range(7)]
+    turns = [
+        Rewrite("USER.md", second, ("us", "them")[second % 2]) for second in range(7)
+    ]
     alone = [Rewrite("log.md", second, "them") for second in range(50)]
-    slow = [Rewrite("slow.md", 20.0 * number, ("us", "them")[number % 2]) for number in range(7)]
+    slow = [
+        Rewrite("slow.md", 20.0 * number, ("us", "them")[number % 2])
+        for number in range(7)
+    ]
 
     found = fights([*turns, *alone, *slow], now=121.0 - 60.0)
     base, here, there = vault(3)
-    made = plan(base, Tree(here | {"0.md": File("x", id="l0.md")}), Tree(there), Settings(fights=frozenset({"0.md"})))
+    made = plan(
+        base,
+        Tree(here | {"0.md": File("x", id="l0.md")}),
+        Tree(there),
+        Settings(fights=frozenset({"0.md"})),
+    )
 
     assert found == frozenset()
     assert fights([*turns, *alone, *slow], now=10.0) == {"USER.md"}
@@ -232,7 +301,10 @@ def test_a_delete_waits_for_the_second_sighting_and_is_reported_meanwhile() -> N
     base, here, there = vault(3)
     fewer = {path: node for path, node in there.items() if path != "0.md"}
 
-    once, twice = plan(base, Tree(here), Tree(fewer)), plan(base, Tree(here), Tree(fewer, frozenset({"0.md"})))
+    once, twice = (
+        plan(base, Tree(here), Tree(fewer)),
+        plan(base, Tree(here), Tree(fewer, frozenset({"0.md"}))),
+    )
 
     assert not once.actions
     assert set(once.waiting) == {"0.md"}

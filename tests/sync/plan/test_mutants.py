@@ -34,7 +34,12 @@ def altering(change: Callable[[Action], Action | None]) -> Planner:
 
     def planner(*trees: object) -> Plan:
         made = plan(*trees)  # type: ignore[arg-type]
-        return replace(made, actions=tuple(each for action in made.actions if (each := change(action)) is not None))
+        return replace(
+            made,
+            actions=tuple(
+                each for action in made.actions if (each := change(action)) is not None
+            ),
+        )
 
     return planner
 
@@ -48,11 +53,19 @@ def delete_beats_edit(action: Action) -> Action | None:
 
 
 def last_writer_wins(action: Action) -> Action | None:
-    return Upload(path=action.path, hash=action.hash, tag=action.tag) if isinstance(action, Merge) else action
+    return (
+        Upload(path=action.path, hash=action.hash, tag=action.tag)
+        if isinstance(action, Merge)
+        else action
+    )
 
 
 def server_wins(action: Action) -> Action | None:
-    return Download(path=action.path, hash=action.hash, tag=action.tag) if isinstance(action, Merge) else action
+    return (
+        Download(path=action.path, hash=action.hash, tag=action.tag)
+        if isinstance(action, Merge)
+        else action
+    )
 
 
 def keeps_one(action: Action) -> Action | None:
@@ -68,7 +81,11 @@ def without(*kinds: type) -> Callable[[Action], Action | None]:
 
 
 def no_record_of_moves(action: Action) -> Action | None:
-    return replace(action, record="") if isinstance(action, MoveLocal | MoveRemote) else action
+    return (
+        replace(action, record="")
+        if isinstance(action, MoveLocal | MoveRemote)
+        else action
+    )
 
 
 PLANNERS: dict[str, Callable[[Action], Action | None]] = {
@@ -98,11 +115,16 @@ def seeds_until_caught(tries: Iterable[Callable[[int], object]]) -> int | None:
 def test_a_broken_planner_is_caught_by_random_histories(mutant: str) -> None:
     broken = altering(PLANNERS[mutant])
 
-    assert seeds_until_caught([lambda seed: try_random(seed, broken, failing=0.0)]) is not None
+    assert (
+        seeds_until_caught([lambda seed: try_random(seed, broken, failing=0.0)])
+        is not None
+    )
 
 
 def test_an_engine_that_does_not_look_again_before_it_acts_is_caught() -> None:
-    assert seeds_until_caught([lambda seed: try_racing(seed, careless=True)]) is not None
+    assert (
+        seeds_until_caught([lambda seed: try_racing(seed, careless=True)]) is not None
+    )
 
 
 WRONG: list[tuple[str, tuple[str, str], Outcome]] = [
@@ -136,13 +158,19 @@ def test_a_wrong_cell_is_caught_by_random_histories(
     assert seeds_until_caught([lambda seed: try_random(seed, failing=0.0)]) is not None
 
 
-def test_a_planner_that_believes_tags_too_much_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(per_path, "unchanged", lambda was, node: node.hash in (None, was.hash))
+def test_a_planner_that_believes_tags_too_much_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        per_path, "unchanged", lambda was, node: node.hash in (None, was.hash)
+    )
 
     assert seeds_until_caught([lambda seed: try_random(seed, failing=0.0)]) is not None
 
 
-def test_a_planner_that_moves_onto_what_is_there_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planner_that_moves_onto_what_is_there_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(renames, "_onto_nothing", lambda found, view: found)
     monkeypatch.setattr(renames, "_room", lambda *_: True)
 

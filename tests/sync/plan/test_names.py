@@ -16,15 +16,25 @@ from vault_memory.sync.trees import File, Tree
 
 STAMP = "2026-11-21 203312"
 NFC, NFD = "K\u00f6ln.md", "Ko\u0308ln.md"
-FOLDING = Settings(remote_names=Names(folds_case=True, folds_unicode=True), stamp=STAMP, device="laptop")
+FOLDING = Settings(
+    remote_names=Names(folds_case=True, folds_unicode=True),
+    stamp=STAMP,
+    device="laptop",
+)
 
 
 def notes(world: World) -> dict[str, set[str]]:
-    return {path: set(text or ()) for path, text in world.local.shape().items() if path != "keep.md"}
+    return {
+        path: set(text or ())
+        for path, text in world.local.shape().items()
+        if path != "keep.md"
+    }
 
 
 @pytest.mark.scenario("F108")
-def test_two_names_that_differ_in_case_are_both_kept_where_the_server_folds_it() -> None:
+def test_two_names_that_differ_in_case_are_both_kept_where_the_server_folds_it() -> (
+    None
+):
     world = World.of({"keep.md": "k", "Tee.md": "one"})
     write(world.local, "tee.md", "two")
     before = world.copy()
@@ -32,11 +42,16 @@ def test_two_names_that_differ_in_case_are_both_kept_where_the_server_folds_it()
     settle(world, FOLDING)
 
     check(before, world)
-    assert notes(world) == {"Tee.md": {"one"}, f"tee (case clash {STAMP} laptop).md": {"two"}}
+    assert notes(world) == {
+        "Tee.md": {"one"},
+        f"tee (case clash {STAMP} laptop).md": {"two"},
+    }
 
 
 @pytest.mark.scenario("F108")
-def test_two_names_that_differ_in_case_are_nothing_special_where_both_sides_can_hold_them() -> None:
+def test_two_names_that_differ_in_case_are_nothing_special_where_both_sides_can_hold_them() -> (
+    None
+):
     world = World.of({"keep.md": "k", "Tee.md": "one"})
     write(world.local, "tee.md", "two")
 
@@ -47,7 +62,10 @@ def test_two_names_that_differ_in_case_are_nothing_special_where_both_sides_can_
 
 @pytest.mark.scenario("F108")
 def test_names_that_clash_across_the_sides_are_both_kept() -> None:
-    for names in ({"remote_names": Names(folds_case=True)}, {"local_names": Names(folds_case=True)}):
+    for names in (
+        {"remote_names": Names(folds_case=True)},
+        {"local_names": Names(folds_case=True)},
+    ):
         world = World.of({"keep.md": "k"})
         write(world.local, "Tee.md", "here")
         write(world.remote, "tee.md", "there")
@@ -60,7 +78,9 @@ def test_names_that_clash_across_the_sides_are_both_kept() -> None:
 
 
 @pytest.mark.scenario("F108")
-def test_two_forms_of_a_name_with_other_texts_are_both_kept_where_the_server_composes_names() -> None:
+def test_two_forms_of_a_name_with_other_texts_are_both_kept_where_the_server_composes_names() -> (
+    None
+):
     world = World.of({"keep.md": "k", NFC: "one"})
     write(world.local, NFD, "two")
     before = world.copy()
@@ -85,7 +105,9 @@ def test_one_note_in_another_form_of_its_name_gets_the_form_it_had(side: str) ->
     assert settled.passes == 1
 
 
-def test_a_new_note_is_composed_before_it_goes_to_a_server_that_composes_names() -> None:
+def test_a_new_note_is_composed_before_it_goes_to_a_server_that_composes_names() -> (
+    None
+):
     world = World.of({"keep.md": "k"})
     write(world.local, NFD, "new")
 
@@ -95,7 +117,9 @@ def test_a_new_note_is_composed_before_it_goes_to_a_server_that_composes_names()
 
 
 @pytest.mark.scenario("F108")
-def test_a_note_deleted_and_made_anew_in_other_case_waits_for_the_old_one_to_be_gone() -> None:
+def test_a_note_deleted_and_made_anew_in_other_case_waits_for_the_old_one_to_be_gone() -> (
+    None
+):
     world = World.of({"keep.md": "k", "Tee.md": "one"})
     del world.local.things["Tee.md"]
     write(world.local, "tee.md", "two")
@@ -105,7 +129,16 @@ def test_a_note_deleted_and_made_anew_in_other_case_waits_for_the_old_one_to_be_
     assert notes(world) == {"tee.md": {"two"}}
 
 
-AWKWARD = ["CON.md", "a:b.md", "end. ", "what?.md", "x" * 256, "tab\there.md", "line\nbreak.md", "back\\slash.md"]
+AWKWARD = [
+    "CON.md",
+    "a:b.md",
+    "end. ",
+    "what?.md",
+    "x" * 256,
+    "tab\there.md",
+    "line\nbreak.md",
+    "back\\slash.md",
+]
 
 
 @pytest.mark.scenario("F109")
@@ -120,7 +153,9 @@ def test_a_name_the_server_cannot_hold_stays_here_and_is_reported(name: str) -> 
 
 
 @pytest.mark.scenario("F109")
-@pytest.mark.parametrize("name", ["🌊 tide.md", "a:b.md", "CON.md", "ü.md", "x" * 252 + ".md"])
+@pytest.mark.parametrize(
+    "name", ["🌊 tide.md", "a:b.md", "CON.md", "ü.md", "x" * 252 + ".md"]
+)
 def test_a_name_that_both_sides_can_hold_travels_as_it_is(name: str) -> None:
     made = plan({}, Tree({name: File("x", id="1")}), Tree({}))
 
@@ -136,7 +171,10 @@ def test_the_name_of_a_copy_fits_is_recognised_and_does_not_grow() -> None:
     cut = copy_of(long, settings, set())
 
     assert first == "a (memory copy 2026-11-21 203312 laptop).md"
-    assert copy_of("a.md", settings, {first}) == "a (memory copy 2026-11-21 203312 laptop 2).md"
+    assert (
+        copy_of("a.md", settings, {first})
+        == "a (memory copy 2026-11-21 203312 laptop 2).md"
+    )
     assert len(cut.partition("/")[2].encode()) <= 255
     for copy in (first, beside("a.md", f"case clash {STAMP} laptop", set())):
         assert conflict_copy(copy) == "a.md"
@@ -149,6 +187,13 @@ def test_a_copy_of_a_copy_has_a_name_no_longer_than_the_first() -> None:
     copy = "a (memory copy 2026-11-20 080000 laptop).txt"
     here, there = File("mine", id="1"), File("theirs", "t", "1")
 
-    made = plan({}, Tree({copy: here}), Tree({copy: there}), Settings(stamp=STAMP, device="laptop"))
+    made = plan(
+        {},
+        Tree({copy: here}),
+        Tree({copy: there}),
+        Settings(stamp=STAMP, device="laptop"),
+    )
 
-    assert [getattr(action, "copy", "") for action in made.actions] == [f"a (memory copy {STAMP} laptop).txt"]
+    assert [getattr(action, "copy", "") for action in made.actions] == [
+        f"a (memory copy {STAMP} laptop).txt"
+    ]

@@ -10,13 +10,20 @@ PARTS = 4
 
 @pytest.mark.scenario("F105")
 @pytest.mark.parametrize("part", range(PARTS))
-def test_random_changes_come_together_whatever_fails_and_in_whatever_order(part: int) -> None:
+def test_random_changes_come_together_whatever_fails_and_in_whatever_order(
+    part: int,
+) -> None:
     for seed in range(part, EACH_DAY, PARTS):
         assert try_random(seed).passes <= 100
 
 
 def test_where_nothing_fails_five_passes_are_enough() -> None:
-    assert max(try_random(seed, failing=0.0).passes for seed in range(1_000_000, 1_002_000)) <= 5
+    assert (
+        max(
+            try_random(seed, failing=0.0).passes for seed in range(1_000_000, 1_002_000)
+        )
+        <= 5
+    )
 
 
 @pytest.mark.deep

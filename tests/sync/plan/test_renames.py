@@ -30,7 +30,11 @@ def settled(world: World, settings: Settings = ALL_MEANT) -> tuple[Settled, list
 
 
 def texts(world: World) -> dict[str, set[str]]:
-    return {path: set(text) for path, text in world.local.shape().items() if text is not None and path != "keep.md"}
+    return {
+        path: set(text)
+        for path, text in world.local.shape().items()
+        if text is not None and path != "keep.md"
+    }
 
 
 @pytest.mark.scenario("F105")
@@ -49,7 +53,9 @@ def test_a_note_renamed_on_the_server_is_renamed_here_and_not_fetched_again() ->
     assert settled(world)[1] == ["MoveLocal"]
 
 
-def test_a_note_renamed_here_and_edited_there_gets_the_edit_under_its_new_name() -> None:
+def test_a_note_renamed_here_and_edited_there_gets_the_edit_under_its_new_name() -> (
+    None
+):
     world = world_of("a.md")
     rename(world.local, "a.md", "b.md")
     write(world.remote, "a.md", "edit")
@@ -69,12 +75,19 @@ def test_a_note_renamed_and_edited_here_is_moved_and_then_sent() -> None:
 
 
 def test_an_inode_that_was_used_again_for_other_text_is_no_rename() -> None:
-    base = {"a.md": BaseFile("a", "t1", "inode", "1"), "keep.md": BaseFile("k", "t0", "0", "0")}
+    base = {
+        "a.md": BaseFile("a", "t1", "inode", "1"),
+        "keep.md": BaseFile("k", "t0", "0", "0"),
+    }
     kept_here, kept_there = File("k", id="0"), File("k", "t0", "0")
-    here = Tree({"b.md": File("other", id="inode"), "keep.md": kept_here}, frozenset({"a.md"}))
+    here = Tree(
+        {"b.md": File("other", id="inode"), "keep.md": kept_here}, frozenset({"a.md"})
+    )
     there = Tree({"a.md": File(None, "t1", "1"), "keep.md": kept_there})
 
-    kinds = [type(action).__name__ for action in plan(base, here, there, ALL_MEANT).actions]
+    kinds = [
+        type(action).__name__ for action in plan(base, here, there, ALL_MEANT).actions
+    ]
 
     assert kinds == ["Upload", "DeleteRemote"]
 
@@ -101,7 +114,9 @@ def test_a_note_renamed_alike_on_both_sides_only_has_its_record_moved() -> None:
 
 
 @pytest.mark.scenario("E100")
-def test_a_name_that_somebody_took_on_the_server_meanwhile_is_shared_and_nothing_is_lost() -> None:
+def test_a_name_that_somebody_took_on_the_server_meanwhile_is_shared_and_nothing_is_lost() -> (
+    None
+):
     world = world_of("a.md")
     rename(world.local, "a.md", "b.md")
     write(world.remote, "b.md", "theirs")
@@ -176,7 +191,11 @@ def test_what_an_editor_saves_again_under_the_old_folder_is_a_new_note() -> None
 
     settled(world)
 
-    assert texts(world) == {"new/x.md": {"old/x.md"}, "new/y.md": {"old/y.md"}, "old/x.md": {"saved again"}}
+    assert texts(world) == {
+        "new/x.md": {"old/x.md"},
+        "new/y.md": {"old/y.md"},
+        "old/x.md": {"saved again"},
+    }
 
 
 @pytest.mark.scenario("F105")
@@ -214,7 +233,10 @@ def test_a_note_put_over_another_is_a_change_of_that_one() -> None:
 
 
 def test_a_note_whose_name_is_its_role_is_not_followed() -> None:
-    base = {"USER.md": BaseFile("u", "t", "i", "1"), "keep.md": BaseFile("k", "t0", "0", "0")}
+    base = {
+        "USER.md": BaseFile("u", "t", "i", "1"),
+        "keep.md": BaseFile("k", "t0", "0", "0"),
+    }
     here = {"ME.md": File("u", id="i"), "keep.md": File("k", id="0")}
     there = Tree({"USER.md": File(None, "t", "1"), "keep.md": File("k", "t0", "0")})
     gone = frozenset({"USER.md"})
@@ -225,22 +247,35 @@ def test_a_note_whose_name_is_its_role_is_not_followed() -> None:
 
     assert [type(action).__name__ for action in early.actions] == ["Upload"]
     assert "USER.md" in early.unknown
-    assert [type(action).__name__ for action in late.actions] == ["Upload", "DeleteRemote"]
+    assert [type(action).__name__ for action in late.actions] == [
+        "Upload",
+        "DeleteRemote",
+    ]
     assert late.actions[1].note
 
 
-def test_a_note_renamed_to_a_name_that_is_not_synced_is_deleted_like_any_other() -> None:
-    base = {"a.md": BaseFile("a", "t", "i", "1"), "keep.md": BaseFile("k", "t0", "0", "0")}
+def test_a_note_renamed_to_a_name_that_is_not_synced_is_deleted_like_any_other() -> (
+    None
+):
+    base = {
+        "a.md": BaseFile("a", "t", "i", "1"),
+        "keep.md": BaseFile("k", "t0", "0", "0"),
+    }
     here = {"a.md~": File("a", id="i"), "keep.md": File("k", id="0")}
     there = Tree({"a.md": File(None, "t", "1"), "keep.md": File("k", "t0", "0")})
 
-    first, second = plan(base, Tree(here), there), plan(base, Tree(here, frozenset({"a.md"})), there)
+    first, second = (
+        plan(base, Tree(here), there),
+        plan(base, Tree(here, frozenset({"a.md"})), there),
+    )
 
     assert not first.actions
     assert [type(action).__name__ for action in second.actions] == ["DeleteRemote"]
 
 
-def test_a_case_only_rename_goes_through_a_name_in_between_where_case_is_folded() -> None:
+def test_a_case_only_rename_goes_through_a_name_in_between_where_case_is_folded() -> (
+    None
+):
     world = world_of("Tee.md")
     rename(world.local, "Tee.md", "tee.md")
 
@@ -251,8 +286,14 @@ def test_a_case_only_rename_goes_through_a_name_in_between_where_case_is_folded(
 
 
 def test_a_folder_is_no_note_that_was_renamed() -> None:
-    base = {"a.md": BaseFile("a", "t", "i", "1"), "keep.md": BaseFile("k", "t0", "0", "0")}
+    base = {
+        "a.md": BaseFile("a", "t", "i", "1"),
+        "keep.md": BaseFile("k", "t0", "0", "0"),
+    }
     here = Tree({"d": Dir("i"), "keep.md": File("k", id="0")})
     there = Tree({"a.md": File(None, "t", "1"), "keep.md": File("k", "t0", "0")})
 
-    assert not any(isinstance(action, MoveRemote | MoveLocal) for action in plan(base, here, there).actions)
+    assert not any(
+        isinstance(action, MoveRemote | MoveLocal)
+        for action in plan(base, here, there).actions
+    )

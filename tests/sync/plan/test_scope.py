@@ -9,7 +9,16 @@ from vault_memory.sync.actions import Download, ForgetBase, Merge, changes
 from vault_memory.sync.plan.planner import plan
 from vault_memory.sync.plan.sync_exclusions import matches
 from vault_memory.sync.settings import Mode, Settings
-from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Link, Node, Tree, Unknown
+from vault_memory.sync.trees import (
+    BaseDir,
+    BaseFile,
+    Dir,
+    File,
+    Link,
+    Node,
+    Tree,
+    Unknown,
+)
 
 KEEP = {"keep.md": BaseFile("k", "t0", "0", "0")}
 KEPT_HERE: dict[str, Node] = {"keep.md": File("k", id="0")}
@@ -44,7 +53,10 @@ def test_a_note_that_becomes_excluded_is_forgotten_and_deleted_nowhere() -> None
     gone = frozenset({"a.md"})
 
     made = plan(
-        base, Tree(KEPT_HERE, gone), Tree(KEPT_THERE | {"a.md": File(None, "t", "1")}), Settings(exclude=("a.*",))
+        base,
+        Tree(KEPT_HERE, gone),
+        Tree(KEPT_THERE | {"a.md": File(None, "t", "1")}),
+        Settings(exclude=("a.*",)),
     )
 
     assert [type(action) for action in made.actions] == [ForgetBase]
@@ -52,7 +64,9 @@ def test_a_note_that_becomes_excluded_is_forgotten_and_deleted_nowhere() -> None
 
 
 @pytest.mark.scenario("F112")
-def test_a_note_that_grew_too_large_stays_as_it_is_on_both_sides_and_in_the_record() -> None:
+def test_a_note_that_grew_too_large_stays_as_it_is_on_both_sides_and_in_the_record() -> (
+    None
+):
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
     large = File("b", id="1", size=8 * 1024 * 1024 + 1)
 
@@ -63,7 +77,9 @@ def test_a_note_that_grew_too_large_stays_as_it_is_on_both_sides_and_in_the_reco
 
 
 @pytest.mark.scenario("F111")
-def test_a_file_that_is_not_synced_keeps_its_folder_when_the_server_deletes_it() -> None:
+def test_a_file_that_is_not_synced_keeps_its_folder_when_the_server_deletes_it() -> (
+    None
+):
     world = World.of({"keep.md": "k", "d": None, "d/a.md": "a"})
     world.local.put("d/.a.md.swp", frozenset({"unsaved"}))
     remove(world.remote, "d", "")
@@ -76,9 +92,17 @@ def test_a_file_that_is_not_synced_keeps_its_folder_when_the_server_deletes_it()
 
 
 def test_only_what_is_included_travels_with_the_folders_on_its_way() -> None:
-    here = {"d": Dir("1"), "d/a.md": File("a"), "d/b.png": File("b"), "e": Dir("2"), "e/c.png": File("c")}
+    here = {
+        "d": Dir("1"),
+        "d/a.md": File("a"),
+        "d/b.png": File("b"),
+        "e": Dir("2"),
+        "e/c.png": File("c"),
+    }
 
-    made = plan({}, Tree(here), Tree({}), Settings(include=("*.md",), exclude=("secret/",)))
+    made = plan(
+        {}, Tree(here), Tree({}), Settings(include=("*.md",), exclude=("secret/",))
+    )
 
     assert [action.path for action in made.actions] == ["d", "d/a.md"]
     assert set(made.skipped) == {"d/b.png", "e/c.png"}
@@ -87,7 +111,11 @@ def test_only_what_is_included_travels_with_the_folders_on_its_way() -> None:
 @pytest.mark.scenario("E85")
 def test_nothing_below_what_could_not_be_seen_is_touched_and_the_rest_goes_on() -> None:
     base = KEEP | {"d": BaseDir("1", "1"), "d/a.md": BaseFile("a", "t", "2", "2")}
-    here: dict[str, Node] = KEPT_HERE | {"d": Dir("1"), "d/a.md": File("changed", id="2"), "new.md": File("n")}
+    here: dict[str, Node] = KEPT_HERE | {
+        "d": Dir("1"),
+        "d/a.md": File("changed", id="2"),
+        "new.md": File("n"),
+    }
     gone = frozenset({"d/a.md"})
 
     made = plan(base, Tree(here), Tree(KEPT_THERE | {"d": Unknown("503")}, gone))
@@ -101,7 +129,9 @@ def test_a_side_that_could_not_be_seen_at_all_stops_everything() -> None:
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
     everything = frozenset(base)
 
-    made = plan(base, Tree(KEPT_HERE), Tree({"": Unknown("the root answers 404")}, everything))
+    made = plan(
+        base, Tree(KEPT_HERE), Tree({"": Unknown("the root answers 404")}, everything)
+    )
 
     assert not made.actions
     assert made.unknown[""]
@@ -118,7 +148,11 @@ def test_a_file_that_is_listed_without_a_tag_is_unknown() -> None:
 def test_a_link_in_place_of_a_note_is_told_and_neither_followed_nor_replaced() -> None:
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
 
-    made = plan(base, Tree(KEPT_HERE | {"a.md": Link()}), Tree(KEPT_THERE | {"a.md": File("new", "t2", "1")}))
+    made = plan(
+        base,
+        Tree(KEPT_HERE | {"a.md": Link()}),
+        Tree(KEPT_THERE | {"a.md": File("new", "t2", "1")}),
+    )
 
     assert not made.actions
     assert [note.path for note in made.notes] == ["a.md"]
@@ -148,7 +182,9 @@ def test_a_wide_tree_is_planned_without_a_step_that_grows_with_its_square() -> N
 
 @pytest.mark.parametrize("mode", ["pull", "push", "read-only"])
 def test_a_one_way_mode_writes_to_no_other_side_and_comes_to_rest(mode: Mode) -> None:
-    world = World.of({name: name for name in ("a.md", "b.md", "c.md", "d.md", "e.md", "f.md")})
+    world = World.of(
+        {name: name for name in ("a.md", "b.md", "c.md", "d.md", "e.md", "f.md")}
+    )
     for side in (world.local, world.remote):
         write(side, "a.md", f"both {side.name}")
         write(side, f"new {side.name}.md", "new")
@@ -169,12 +205,17 @@ def test_a_one_way_mode_writes_to_no_other_side_and_comes_to_rest(mode: Mode) ->
     if mode == "pull":
         assert {"both L", "both R", "theirs", "new", "mine"} <= world.local.live()
     if mode == "push":
-        assert {"both R", "mine"} <= world.remote.live(), "an edit there is not written over"
+        assert {"both R", "mine"} <= world.remote.live(), (
+            "an edit there is not written over"
+        )
 
 
 def test_a_merge_where_the_server_is_only_read_is_not_sent() -> None:
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
-    here, there = Tree(KEPT_HERE | {"a.md": File("x", id="1")}), Tree(KEPT_THERE | {"a.md": File("y", "t2", "1")})
+    here, there = (
+        Tree(KEPT_HERE | {"a.md": File("x", id="1")}),
+        Tree(KEPT_THERE | {"a.md": File("y", "t2", "1")}),
+    )
 
     (merge,) = plan(base, here, there, Settings(mode="pull")).actions
 
@@ -187,7 +228,9 @@ def test_other_bytes_under_the_same_tag_are_a_change() -> None:
     base = KEEP | {"a.md": BaseFile("a", "t", "1", "1")}
 
     (action,) = plan(
-        base, Tree(KEPT_HERE | {"a.md": File("a", id="1")}), Tree(KEPT_THERE | {"a.md": File("b", "t", "1")})
+        base,
+        Tree(KEPT_HERE | {"a.md": File("a", id="1")}),
+        Tree(KEPT_THERE | {"a.md": File("b", "t", "1")}),
     ).actions
 
     assert isinstance(action, Download)

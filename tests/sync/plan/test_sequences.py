@@ -9,11 +9,26 @@ from tests.sync.histories import History, every, pairs_of, try_all
 from tests.sync.pretend import World
 
 FLAT = ({"keep.md": "k", "a.md": "a", "b.md": "b"}, ["a.md", "b.md", "c.md"])
-FOLDER = ({"keep.md": "k", "a.md": "a", "d": None, "d/b.md": "b"}, ["a.md", "d", "d/b.md"])
-TWO_FOLDERS = ({"keep.md": "k", "d": None, "d/a.md": "b", "e": None}, ["d", "e", "d/a.md", "e/a.md"])
-NESTED = ({"keep.md": "k", "d": None, "d/a.md": "b", "e": None}, ["d", "e", "d/e", "e/d"])
+FOLDER = (
+    {"keep.md": "k", "a.md": "a", "d": None, "d/b.md": "b"},
+    ["a.md", "d", "d/b.md"],
+)
+TWO_FOLDERS = (
+    {"keep.md": "k", "d": None, "d/a.md": "b", "e": None},
+    ["d", "e", "d/a.md", "e/a.md"],
+)
+NESTED = (
+    {"keep.md": "k", "d": None, "d/a.md": "b", "e": None},
+    ["d", "e", "d/e", "e/d"],
+)
 EMPTY = ({"keep.md": "k"}, ["a.md", "d", "d/a.md"])
-UNIVERSES = {"flat": FLAT, "folder": FOLDER, "two folders": TWO_FOLDERS, "nested": NESTED, "empty": EMPTY}
+UNIVERSES = {
+    "flat": FLAT,
+    "folder": FOLDER,
+    "two folders": TWO_FOLDERS,
+    "nested": NESTED,
+    "empty": EMPTY,
+}
 
 
 def world_of(universe: str, *, ids: bool) -> World:
@@ -23,9 +38,15 @@ def world_of(universe: str, *, ids: bool) -> World:
 @pytest.mark.scenario("F104", "F105", "F106", "F107")
 @pytest.mark.parametrize("ids", [True, False], ids=["with file ids", "without"])
 @pytest.mark.parametrize("universe", UNIVERSES)
-@pytest.mark.parametrize(("here", "there"), [(3, 1), (1, 3)], ids=["3 here 1 there", "1 here 3 there"])
-def test_every_history_comes_together_without_a_loss(universe: str, ids: bool, here: int, there: int) -> None:
-    histories, worlds = pairs_of(world_of(universe, ids=ids), UNIVERSES[universe][1], here, there)
+@pytest.mark.parametrize(
+    ("here", "there"), [(3, 1), (1, 3)], ids=["3 here 1 there", "1 here 3 there"]
+)
+def test_every_history_comes_together_without_a_loss(
+    universe: str, ids: bool, here: int, there: int
+) -> None:
+    histories, worlds = pairs_of(
+        world_of(universe, ids=ids), UNIVERSES[universe][1], here, there
+    )
 
     number, most = try_all(worlds)
 
@@ -42,7 +63,9 @@ def test_the_histories_are_all_there_are() -> None:
     removes, renames = ("remove", "a.md", ""), ("rename", "a.md", "d")
     first = [writes, makes, ("write", "d", ""), ("make", "d", "")]
     assert {history[0] for history in found if history} == set(first)
-    assert {history[1] for history in found if len(history) == 2 and history[0] == writes} == {
+    assert {
+        history[1] for history in found if len(history) == 2 and history[0] == writes
+    } == {
         writes,
         removes,
         renames,

@@ -9,7 +9,18 @@ from vault_memory.sync.actions import Action, KeepBoth
 from vault_memory.sync.plan.decision_table import Now, Was, cell
 from vault_memory.sync.plan.planner import plan
 from vault_memory.sync.settings import Settings
-from vault_memory.sync.trees import Base, BaseDir, BaseFile, Dir, File, Link, Node, Special, Tree, Unknown
+from vault_memory.sync.trees import (
+    Base,
+    BaseDir,
+    BaseFile,
+    Dir,
+    File,
+    Link,
+    Node,
+    Special,
+    Tree,
+    Unknown,
+)
 
 NOTE = "p.md"
 LETTERS: dict[Was, str] = {"file": "=≠-DL?", "none": "-FDL?", "dir": "=≠-FL?"}
@@ -58,7 +69,11 @@ dir  ≠ F 34a | KeepBoth(remote)
 dir  F F 34b | ForgetBase/c Merge
 dir  - - 35 | ForgetBase ForgetBase/c
 """
-EQUAL = {"file": ("4", "Adopt"), "none": ("23", "Adopt"), "dir": ("34b", "Adopt ForgetBase/c")}
+EQUAL = {
+    "file": ("4", "Adopt"),
+    "none": ("23", "Adopt"),
+    "dir": ("34b", "Adopt ForgetBase/c"),
+}
 
 
 def cells() -> Iterator[tuple[Was, Now, Now, bool]]:
@@ -66,7 +81,12 @@ def cells() -> Iterator[tuple[Was, Now, Now, bool]]:
         for local in letters:
             for remote in letters:
                 yield was, local, remote, False  # type: ignore[misc]
-        yield was, ("≠" if was == "file" else "F"), ("≠" if was == "file" else "F"), True
+        yield (
+            was,
+            ("≠" if was == "file" else "F"),
+            ("≠" if was == "file" else "F"),
+            True,
+        )
 
 
 def book() -> dict[tuple[str, str, str], tuple[str, str]]:
@@ -93,18 +113,27 @@ def one_side(was: Was, now: Now, *, remote: bool, equal: bool) -> dict[str, Node
     elif now == "D" or (was == "dir" and now in "=≠"):
         nodes[NOTE] = Dir("d")
         child = "n.md" if now == "D" else "c.md"
-        nodes[f"{NOTE}/{child}"] = file("old", "t") if now == "=" else file("theirs" if remote else "mine", "t2")
+        nodes[f"{NOTE}/{child}"] = (
+            file("old", "t")
+            if now == "="
+            else file("theirs" if remote else "mine", "t2")
+        )
     elif now != "-":
         nodes[NOTE] = file("old", "t") if now == "=" else file(mine, "t3")
     return nodes
 
 
-def three_trees(was: Was, local: Now, remote: Now, equal: bool) -> tuple[Base, Tree, Tree]:
+def three_trees(
+    was: Was, local: Now, remote: Now, equal: bool
+) -> tuple[Base, Tree, Tree]:
     base: dict[str, BaseFile | BaseDir] = {"keep.md": BaseFile("keep", "k", "k", "k")}
     if was == "file":
         base[NOTE] = BaseFile("old", "t", "t", "t")
     elif was == "dir":
-        base |= {NOTE: BaseDir("d", "d"), f"{NOTE}/c.md": BaseFile("old", "t", "t", "t")}
+        base |= {
+            NOTE: BaseDir("d", "d"),
+            f"{NOTE}/c.md": BaseFile("old", "t", "t", "t"),
+        }
     here = one_side(was, local, remote=False, equal=equal)
     there = one_side(was, remote, remote=True, equal=equal)
     every = frozenset({NOTE, f"{NOTE}/c.md", f"{NOTE}/n.md"})
@@ -113,19 +142,27 @@ def three_trees(was: Was, local: Now, remote: Now, equal: bool) -> tuple[Base, T
 
 def said(action: Action) -> str:
     child = action.path.removeprefix(NOTE).removesuffix(".md")
-    return type(action).__name__ + (f"({action.side})" if isinstance(action, KeepBoth) else "") + child
+    return (
+        type(action).__name__
+        + (f"({action.side})" if isinstance(action, KeepBoth) else "")
+        + child
+    )
 
 
 def test_there_are_ninety_nine_cells() -> None:
     asked_for_equal_bytes = {(was, equal) for was, _, _, equal in cells() if equal}
 
     assert len(list(cells())) == 6 * 6 + 5 * 5 + 6 * 6 + 3
-    assert len(asked_for_equal_bytes) == 3, "the third is a directory that is a file on both sides: rows 23 and 24"
+    assert len(asked_for_equal_bytes) == 3, (
+        "the third is a directory that is a file on both sides: rows 23 and 24"
+    )
 
 
 @pytest.mark.scenario("F104")
 @pytest.mark.parametrize(("was", "local", "remote", "equal"), cells())
-def test_a_cell_has_the_row_of_the_book_and_does_what_it_says(was: Was, local: Now, remote: Now, equal: bool) -> None:
+def test_a_cell_has_the_row_of_the_book_and_does_what_it_says(
+    was: Was, local: Now, remote: Now, equal: bool
+) -> None:
     if local == "L":
         row, does = "20", ""
     elif "?" in (local, remote) or remote == "L":
@@ -144,7 +181,8 @@ def test_a_cell_has_the_row_of_the_book_and_does_what_it_says(was: Was, local: N
 
 @pytest.mark.scenario("F104", "F106", "F107")
 @pytest.mark.parametrize(
-    ("was", "local", "remote", "equal"), [each for each in cells() if not {"L", "?"}.intersection(each[1:3])]
+    ("was", "local", "remote", "equal"),
+    [each for each in cells() if not {"L", "?"}.intersection(each[1:3])],
 )
 def test_from_each_cell_both_sides_come_together_and_then_nothing_is_done(
     was: Was, local: Now, remote: Now, equal: bool
@@ -167,7 +205,9 @@ def test_from_each_cell_both_sides_come_together_and_then_nothing_is_done(
 def fill(side: Side, tree: Tree) -> None:
     for path, node in tree.nodes.items():
         text = frozenset({node.hash or ""}) if isinstance(node, File) else None
-        side.things[path] = Thing(text, getattr(node, "id", ""), getattr(node, "tag", ""))
+        side.things[path] = Thing(
+            text, getattr(node, "id", ""), getattr(node, "tag", "")
+        )
 
 
 @pytest.mark.parametrize("was", LETTERS)
@@ -198,7 +238,11 @@ def test_a_note_changed_in_a_removed_folder_survives_and_the_others_go() -> None
 @pytest.mark.parametrize("directory_on_server", [True, False])
 def test_a_file_against_a_folder_is_kept_beside_it(directory_on_server: bool) -> None:
     world = World.of({"keep.md": "k"})
-    folder, note = (world.remote, world.local) if directory_on_server else (world.local, world.remote)
+    folder, note = (
+        (world.remote, world.local)
+        if directory_on_server
+        else (world.local, world.remote)
+    )
     folder.mkdir("p.md")
     folder.put("p.md/in.md", frozenset({"inside"}))
     note.put("p.md", frozenset({"text"}))

@@ -9,18 +9,32 @@ from hypothesis import strategies as st
 
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import Note
-from vault_memory.vault.watch.debounce import APART, CAP, HOLD, QUIET, DebounceDecision, DebounceTable, Settled
+from vault_memory.vault.watch.debounce import (
+    APART,
+    CAP,
+    HOLD,
+    QUIET,
+    DebounceDecision,
+    DebounceTable,
+    Settled,
+)
 
 OLD = b"# Ann\n\n- likes tea\n- sails the Gull\n- lives in Lisbon\n"
 NEW = OLD + b"- plays the cello\n"
 
 
 def note_of(raw: bytes, *, stable: bool = True) -> Note:
-    return Note("n.md", raw, hashlib.sha256(raw).hexdigest(), Stat(len(raw), 0, 0, 1, 1), stable)
+    return Note(
+        "n.md", raw, hashlib.sha256(raw).hexdigest(), Stat(len(raw), 0, 0, 1, 1), stable
+    )
 
 
 def settled_of(raw: bytes | None) -> Settled | None:
-    return None if raw is None else Settled(hashlib.sha256(raw).hexdigest(), len(raw), raw.startswith)
+    return (
+        None
+        if raw is None
+        else Settled(hashlib.sha256(raw).hexdigest(), len(raw), raw.startswith)
+    )
 
 
 @dataclass
@@ -48,8 +62,14 @@ class World:
         self.now = end
 
     def look(self) -> DebounceDecision:
-        note = None if self.content is None else note_of(self.content, stable=not self.torn)
-        verdict = self.settling.looked("n.md", note, settled_of(self.settled), now=self.now)
+        note = (
+            None
+            if self.content is None
+            else note_of(self.content, stable=not self.torn)
+        )
+        verdict = self.settling.looked(
+            "n.md", note, settled_of(self.settled), now=self.now
+        )
         self.seen.append((self.now, verdict))
         if verdict in (DebounceDecision.INDEX, DebounceDecision.SETTLED):
             self.indexed = self.content
@@ -74,7 +94,10 @@ def test_a_closed_save_is_indexed_at_once_and_settled_after_a_quiet_moment():
     assert world.settling.pending() == {"n.md"}
 
     world.pass_time(0.02)
-    assert (world.verdicts(), world.settled) == ([DebounceDecision.INDEX, DebounceDecision.SETTLED], NEW)
+    assert (world.verdicts(), world.settled) == (
+        [DebounceDecision.INDEX, DebounceDecision.SETTLED],
+        NEW,
+    )
     assert not world.settling.pending()
     assert world.settling.next_due() is None
 
@@ -137,7 +160,10 @@ def test_a_change_that_nobody_hinted_at_is_seen_by_the_second_look_and_settles_f
     world.content = other = OLD + b"- has a dog\n"
 
     world.pass_time(QUIET + 0.01)
-    assert (world.verdicts(), world.indexed) == ([DebounceDecision.INDEX, DebounceDecision.INDEX], other)
+    assert (world.verdicts(), world.indexed) == (
+        [DebounceDecision.INDEX, DebounceDecision.INDEX],
+        other,
+    )
     world.pass_time(QUIET - 0.02)
     assert world.settled == OLD
     world.pass_time(0.02)
@@ -146,7 +172,9 @@ def test_a_change_that_nobody_hinted_at_is_seen_by_the_second_look_and_settles_f
 
 @pytest.mark.scenario("A3")
 @pytest.mark.parametrize("content", [None, b""], ids=["absent", "empty"])
-def test_an_absent_or_emptied_note_keeps_its_old_text_for_three_seconds_and_is_then_believed(content):
+def test_an_absent_or_emptied_note_keeps_its_old_text_for_three_seconds_and_is_then_believed(
+    content,
+):
     world = World()
     world.save(content)
 
@@ -155,7 +183,9 @@ def test_an_absent_or_emptied_note_keeps_its_old_text_for_three_seconds_and_is_t
     assert (world.indexed, world.settled) == (OLD, OLD)
 
     world.pass_time(0.02)
-    assert world.verdicts()[-1] is (DebounceDecision.GONE if content is None else DebounceDecision.SETTLED)
+    assert world.verdicts()[-1] is (
+        DebounceDecision.GONE if content is None else DebounceDecision.SETTLED
+    )
     assert world.indexed == content
 
 
@@ -169,9 +199,18 @@ def test_an_absent_or_emptied_note_keeps_its_old_text_for_three_seconds_and_is_t
         OLD + "日".encode()[:2],
         OLD + "🌊".encode()[:3],
     ],
-    ids=["true beginning", "first third", "less than half", "half of å", "two thirds of 日", "three quarters of 🌊"],
+    ids=[
+        "true beginning",
+        "first third",
+        "less than half",
+        "half of å",
+        "two thirds of 日",
+        "three quarters of 🌊",
+    ],
 )
-def test_what_looks_cut_off_is_indexed_at_once_and_believed_after_three_seconds(content):
+def test_what_looks_cut_off_is_indexed_at_once_and_believed_after_three_seconds(
+    content,
+):
     world = World()
     world.save(content)
 
@@ -183,7 +222,9 @@ def test_what_looks_cut_off_is_indexed_at_once_and_believed_after_three_seconds(
     assert world.settled == content
 
 
-@pytest.mark.parametrize("content", [NEW, OLD[10:], OLD + "日".encode(), OLD + b"\x80\x80", OLD + b"\xff"])
+@pytest.mark.parametrize(
+    "content", [NEW, OLD[10:], OLD + "日".encode(), OLD + b"\x80\x80", OLD + b"\xff"]
+)
 def test_what_is_whole_is_not_held(content):
     world = World()
     world.save(content)
@@ -218,7 +259,11 @@ def test_vim_makes_the_name_absent_then_empty_then_growing_and_no_delete_is_seen
     world.save(NEW)
     world.pass_time(QUIET + 0.2)
 
-    assert set(world.verdicts()) <= {DebounceDecision.KEEP, DebounceDecision.INDEX, DebounceDecision.SETTLED}
+    assert set(world.verdicts()) <= {
+        DebounceDecision.KEEP,
+        DebounceDecision.INDEX,
+        DebounceDecision.SETTLED,
+    }
     assert world.settled == NEW
 
 
@@ -264,10 +309,19 @@ def test_a_note_that_was_left_alone_for_long_is_believed_at_the_first_look():
     settling = DebounceTable()
     for path, raw in [("whole.md", NEW), ("cut.md", OLD[:5]), ("empty.md", b"")]:
         settling.hint(path, now=0.0, closed=True)
-        assert settling.looked(path, note_of(raw), settled_of(OLD), now=0.0, quiet=3600.0) is DebounceDecision.SETTLED
+        assert (
+            settling.looked(path, note_of(raw), settled_of(OLD), now=0.0, quiet=3600.0)
+            is DebounceDecision.SETTLED
+        )
     settling.hint("gone.md", now=0.0, closed=True)
-    assert settling.looked("gone.md", None, settled_of(OLD), now=0.0, quiet=3600.0) is DebounceDecision.KEEP
-    assert settling.looked("recent.md", note_of(NEW), None, now=0.0, quiet=0.1) is DebounceDecision.INDEX
+    assert (
+        settling.looked("gone.md", None, settled_of(OLD), now=0.0, quiet=3600.0)
+        is DebounceDecision.KEEP
+    )
+    assert (
+        settling.looked("recent.md", note_of(NEW), None, now=0.0, quiet=0.1)
+        is DebounceDecision.INDEX
+    )
 
 
 def test_a_note_that_cannot_be_read_is_tried_again_ever_more_seldom_and_never_gone():
@@ -280,7 +334,10 @@ def test_a_note_that_cannot_be_read_is_tried_again_ever_more_seldom_and_never_go
         settling.unreadable("n.md", now=now)
 
     assert tries == [0, 5, 15, 35, 75, 135, 195, 255]
-    assert settling.looked("n.md", None, settled_of(OLD), now=300.0) is DebounceDecision.KEEP
+    assert (
+        settling.looked("n.md", None, settled_of(OLD), now=300.0)
+        is DebounceDecision.KEEP
+    )
 
 
 def test_a_note_that_is_dropped_is_not_pending():
@@ -293,9 +350,13 @@ def test_a_note_that_is_dropped_is_not_pending():
     assert settling.due(10.0) == []
 
 
-contents = st.sampled_from([None, b"", OLD, NEW, OLD[:30], b"quite different", OLD + "å".encode()[:1]])
+contents = st.sampled_from(
+    [None, b"", OLD, NEW, OLD[:30], b"quite different", OLD + "å".encode()[:1]]
+)
 steps = st.tuples(
-    contents, st.booleans(), st.sampled_from([0.0, 0.001, 0.019, 0.021, 0.1, 0.299, 0.301, 1.0, 2.9, 3.1, 6.0])
+    contents,
+    st.booleans(),
+    st.sampled_from([0.0, 0.001, 0.019, 0.021, 0.1, 0.299, 0.301, 1.0, 2.9, 3.1, 6.0]),
 )
 
 
@@ -303,7 +364,9 @@ steps = st.tuples(
 @given(st.lists(steps, min_size=1, max_size=12), st.sampled_from([OLD, None, b""]))
 @example([(None, True, 2.9), (OLD, True, 0.0), (None, True, 0.5)], OLD)
 @example([(b"", False, 3.1), (NEW, False, 0.0)], OLD)
-def test_whatever_the_saves_the_last_content_is_what_is_concluded_in_bounded_time(saves, known):
+def test_whatever_the_saves_the_last_content_is_what_is_concluded_in_bounded_time(
+    saves, known
+):
     world = World(settled=known, content=known, indexed=known)
     for content, closed, pause in saves:
         world.save(content, closed=closed)
@@ -315,12 +378,16 @@ def test_whatever_the_saves_the_last_content_is_what_is_concluded_in_bounded_tim
     assert world.settled == world.indexed == world.content
     if world.seen:
         assert world.seen[-1][0] <= last + HOLD + QUIET
-        assert (world.verdicts()[-1] is DebounceDecision.GONE) == (world.content is None)
+        assert (world.verdicts()[-1] is DebounceDecision.GONE) == (
+            world.content is None
+        )
 
 
 @settings(max_examples=200)
 @given(st.lists(steps, min_size=1, max_size=12))
-def test_a_delete_is_concluded_only_after_two_looks_three_seconds_apart_with_no_other_between(saves):
+def test_a_delete_is_concluded_only_after_two_looks_three_seconds_apart_with_no_other_between(
+    saves,
+):
     world = World()
     looks: list[tuple[float, bool]] = []
     look = world.look

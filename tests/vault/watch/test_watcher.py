@@ -39,7 +39,9 @@ def watching() -> Iterator[Callable[..., Watcher]]:
         watcher.stop()
 
 
-def hints_until(watcher: Watcher, wanted: Callable[[ChangeQueue], bool]) -> list[ChangeQueue]:
+def hints_until(
+    watcher: Watcher, wanted: Callable[[ChangeQueue], bool]
+) -> list[ChangeQueue]:
     """All hints up to those that were wanted."""
     end = time.monotonic() + PATIENCE
     found = []
@@ -84,8 +86,15 @@ def test_all_is_to_be_listed_after_the_start(vault):
     watcher = Watcher(vault)
     watcher.start()
     try:
-        assert watcher.take(PATIENCE) == ChangeQueue(rescan=True, reason="the watch began")
-        assert (watcher.mode, watcher.healthy, watcher.reason, watcher.folders) == ("inotify", True, "", 3)
+        assert watcher.take(PATIENCE) == ChangeQueue(
+            rescan=True, reason="the watch began"
+        )
+        assert (watcher.mode, watcher.healthy, watcher.reason, watcher.folders) == (
+            "inotify",
+            True,
+            "",
+            3,
+        )
         assert not watcher.take(0)
     finally:
         watcher.stop()
@@ -125,7 +134,14 @@ def test_changed_rights_do_not_hide_that_a_save_is_done(vault, watching):
 
 def test_junk_and_other_files_give_no_hint(vault, watching):
     watcher = watching(vault)
-    for name in (".USER.md.~1", ".USER.md.swp", "4913", "USER.md~", "picture.png", "n.md.part"):
+    for name in (
+        ".USER.md.~1",
+        ".USER.md.swp",
+        "4913",
+        "USER.md~",
+        "picture.png",
+        "n.md.part",
+    ):
         (vault / name).write_bytes(b"x")
     (vault / ".obsidian").mkdir()
     (vault / ".obsidian/workspace.md").write_bytes(b"x")
@@ -133,7 +149,9 @@ def test_junk_and_other_files_give_no_hint(vault, watching):
 
     found = hints_until(watcher, lambda hints: "USER.md" in hints.closed)
 
-    assert {path for hints in found for path in (*hints.paths, *hints.subtrees)} == {"USER.md"}
+    assert {path for hints in found for path in (*hints.paths, *hints.subtrees)} == {
+        "USER.md"
+    }
 
 
 def test_reading_a_vault_gives_no_hint(vault, watching):
@@ -154,15 +172,22 @@ def test_a_removed_note_is_hinted(vault, watching):
 
 
 @pytest.mark.scenario("C52")
-def test_when_the_queue_runs_over_everything_is_listed_again_and_new_folders_are_watched(large_vault, watching):
+def test_when_the_queue_runs_over_everything_is_listed_again_and_new_folders_are_watched(
+    large_vault, watching
+):
     watcher = watching(large_vault)
-    with watcher._inbox._ready:  # the thread that reads cannot put its hints away, and so reads no further
+    with (
+        watcher._inbox._ready
+    ):  # the thread that reads cannot put its hints away, and so reads no further
         for number in range(6000):
             (large_vault / f"memory/{number}.md").write_bytes(b"x")
         (large_vault / "memory/late").mkdir()
         (large_vault / "memory/late/x.md").write_bytes(b"x")
 
-    found = hints_until(watcher, lambda hints: a_rescan(hints) and "more happened at once" in hints.reason)
+    found = hints_until(
+        watcher,
+        lambda hints: a_rescan(hints) and "more happened at once" in hints.reason,
+    )
 
     assert len(look(large_vault, found[-1])) == 6004
     assert (watcher.mode, watcher.healthy, watcher.folders) == ("inotify", True, 4)
@@ -178,14 +203,25 @@ def test_forty_thousand_notes_in_a_burst_are_all_found(large_vault, watching):
         for number in range(40_000):
             (large_vault / f"memory/{number}.md").write_bytes(b"x")
 
-    found_until(large_vault, watcher, {f"memory/{number}.md" for number in range(40_000)})
+    found_until(
+        large_vault, watcher, {f"memory/{number}.md" for number in range(40_000)}
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_all_that_happened_before_a_mark_is_hinted_before_it_or_with_it(large_vault, watching, seed):
-    chance, watcher, wanted, found = random.Random(seed), watching(large_vault), set(), set()
+def test_all_that_happened_before_a_mark_is_hinted_before_it_or_with_it(
+    large_vault, watching, seed
+):
+    chance, watcher, wanted, found = (
+        random.Random(seed),
+        watching(large_vault),
+        set(),
+        set(),
+    )
     for number in range(200):
-        folder = large_vault / "memory" / chance.choice(("a", "b/c", f"new/{number // 20}"))
+        folder = (
+            large_vault / "memory" / chance.choice(("a", "b/c", f"new/{number // 20}"))
+        )
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{number}.md").write_bytes(b"x")
         wanted.add((folder / f"{number}.md").relative_to(large_vault).as_posix())
@@ -247,7 +283,14 @@ LIMITED = """
 def in_a_namespace(project: Path, script: str, *args: object) -> list[str]:
     """Run a script where the limits on inotify and the mounts are the test's own."""
     done = subprocess.run(
-        ["unshare", "-Urm", sys.executable, "-c", textwrap.dedent(script), *map(str, args)],
+        [
+            "unshare",
+            "-Urm",
+            sys.executable,
+            "-c",
+            textwrap.dedent(script),
+            *map(str, args),
+        ],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": str(project)},
@@ -265,16 +308,22 @@ def in_a_namespace(project: Path, script: str, *args: object) -> list[str]:
 def test_without_watches_left_it_polls_and_says_so_and_recovers(vault, project, limit):
     said = in_a_namespace(project, LIMITED, vault, "max_inotify_watches", limit)
 
-    reason = "the system's limit of inotify watches is reached (fs.inotify.max_user_watches)"
+    reason = (
+        "the system's limit of inotify watches is reached (fs.inotify.max_user_watches)"
+    )
     assert f"True polling False {reason}" in said
     assert said[-2:] == ["True True", "True events can be had again inotify True "]
 
 
 @pytest.mark.scenario("C65")
-def test_without_inotify_instances_left_it_polls_and_says_so_and_recovers(vault, project):
+def test_without_inotify_instances_left_it_polls_and_says_so_and_recovers(
+    vault, project
+):
     said = in_a_namespace(project, LIMITED, vault, "max_inotify_instances", 0)
 
-    assert said[0].startswith("True polling False the limit of open files or inotify instances is reached")
+    assert said[0].startswith(
+        "True polling False the limit of open files or inotify instances is reached"
+    )
     assert said[-1] == "True events can be had again inotify True "
 
 
@@ -295,7 +344,9 @@ COVERED = """
 
 @pytest.mark.scenario("C56")
 def test_a_disk_mounted_over_the_vault_is_noticed_though_no_event_tells(vault, project):
-    assert in_a_namespace(project, COVERED, vault) == ["the vault's folder was replaced inotify"]
+    assert in_a_namespace(project, COVERED, vault) == [
+        "the vault's folder was replaced inotify"
+    ]
 
 
 @pytest.mark.scenario("C54")
@@ -329,7 +380,9 @@ def test_folders_made_removed_and_made_again_are_watched_in_the_end(vault, watch
 
 
 @pytest.mark.scenario("C55")
-def test_a_folder_moved_in_within_and_out_is_listed_and_only_watched_inside(vault, tmp_path, watching):
+def test_a_folder_moved_in_within_and_out_is_listed_and_only_watched_inside(
+    vault, tmp_path, watching
+):
     watcher = watching(vault)
     (tmp_path / "trip/log").mkdir(parents=True)
     shutil.copy(vault / "memory/boat.md", tmp_path / "trip/log")
@@ -359,18 +412,26 @@ def test_a_replaced_vault_is_watched_anew(vault, tmp_path, watching):
     (vault / "memory/new.md").write_bytes(b"x")
     found_until(vault, watcher, {"memory/new.md"})
     (vault / "memory/new.md").write_bytes(b"y")
-    hints_until(watcher, lambda hints: watcher.mode == "inotify" and "memory/new.md" in hints.closed)
+    hints_until(
+        watcher,
+        lambda hints: watcher.mode == "inotify" and "memory/new.md" in hints.closed,
+    )
     (tmp_path / "old/USER.md").write_bytes(b"x")
     assert "USER.md" not in watcher.take(0.05).paths
 
 
 @pytest.mark.scenario("C56", "C57")
-def test_while_the_vault_is_away_it_says_so_and_comes_back_with_it(vault, tmp_path, watching):
+def test_while_the_vault_is_away_it_says_so_and_comes_back_with_it(
+    vault, tmp_path, watching
+):
     watcher = watching(vault, poll_seconds=0.05)
     vault.rename(tmp_path / "old")
 
     hints_until(watcher, lambda hints: hints.rescan and watcher.mode == "polling")
-    assert (watcher.healthy, watcher.reason) == (False, "the vault's folder is not there")
+    assert (watcher.healthy, watcher.reason) == (
+        False,
+        "the vault's folder is not there",
+    )
     with pytest.raises(FileNotFoundError):
         os.stat(vault)
 
@@ -382,7 +443,9 @@ def test_while_the_vault_is_away_it_says_so_and_comes_back_with_it(vault, tmp_pa
 
 
 @pytest.mark.scenario("C56")
-def test_a_marker_that_goes_or_changes_asks_for_a_look_at_the_whole_vault(vault, watching):
+def test_a_marker_that_goes_or_changes_asks_for_a_look_at_the_whole_vault(
+    vault, watching
+):
     Folder(vault).ensure_marker()
     watcher = watching(vault)
 
@@ -401,7 +464,11 @@ def test_a_thread_that_died_is_replaced(vault, watching, monkeypatch):
         def fail(_self: InotifyFD, _buffer: bytes) -> None:
             raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "watchdog stumbled")
 
-        patched.setattr(InotifyFD, "_parse_event_buffer", staticmethod(lambda _buffer: fail(None, b"")))
+        patched.setattr(
+            InotifyFD,
+            "_parse_event_buffer",
+            staticmethod(lambda _buffer: fail(None, b"")),
+        )
         (vault / "USER.md").write_bytes(b"x")
         watcher._events.join(PATIENCE)
 
@@ -465,22 +532,32 @@ def test_changes_without_events_are_found_by_the_sweep_and_after_the_third_it_po
     known = Folder(vault).listing().entries
     rearmed = []
     for step in range(3):
-        with open(vault / "memory/boat.md", "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+        with (
+            open(vault / "memory/boat.md", "r+b") as file,
+            mmap.mmap(file.fileno(), 0) as memory,
+        ):
             memory[0:1] = str(step).encode()
             memory.flush()
-        assert Folder(vault).listing().entries["memory/boat.md"] != known["memory/boat.md"]
+        assert (
+            Folder(vault).listing().entries["memory/boat.md"] != known["memory/boat.md"]
+        )
         hints_until(watcher, lambda hints: hints.sweep)
         compare(vault, watcher, known)
         rearmed.append(hints_until(watcher, a_rescan)[-1].reason)
 
     assert rearmed == ["`memory/boat.md` changed without an event"] * 3
     assert (watcher.mode, watcher.healthy) == ("polling", False)
-    assert watcher.reason == "3 times changes came without an event, last of `memory/boat.md`"
+    assert (
+        watcher.reason
+        == "3 times changes came without an event, last of `memory/boat.md`"
+    )
     assert [watcher.take(PATIENCE).rescan for _ in range(3)] == [True] * 3
     assert sorted(path.name for path in vault.iterdir()) == ["USER.md", "memory"]
 
 
-def test_an_event_that_comes_before_or_after_the_sweep_is_no_sign_of_deafness(vault, watching, monkeypatch):
+def test_an_event_that_comes_before_or_after_the_sweep_is_no_sign_of_deafness(
+    vault, watching, monkeypatch
+):
     monkeypatch.setattr("vault_memory.vault.watch.watcher._PATIENCE", 0.05)
     watcher = watching(vault, sweep_seconds=0.2)
     hints_until(watcher, lambda hints: hints.sweep)
@@ -497,7 +574,9 @@ def test_an_event_that_comes_before_or_after_the_sweep_is_no_sign_of_deafness(va
     assert (watcher.mode, watcher.healthy) == ("inotify", True)
 
 
-def test_what_a_rescan_was_asked_for_is_not_missed_when_the_next_sweep_finds_it(vault, watching, monkeypatch):
+def test_what_a_rescan_was_asked_for_is_not_missed_when_the_next_sweep_finds_it(
+    vault, watching, monkeypatch
+):
     monkeypatch.setattr("vault_memory.vault.watch.watcher._PATIENCE", 0.05)
     watcher = watching(vault)
 
@@ -528,7 +607,9 @@ def test_after_a_sleep_everything_is_listed_again(vault, watching):
     assert not watcher.take(0)
 
     slept[0] = 3 * 86400
-    assert watcher.take(0) == ChangeQueue(rescan=True, reason="the computer slept, or its clock was set")
+    assert watcher.take(0) == ChangeQueue(
+        rescan=True, reason="the computer slept, or its clock was set"
+    )
     assert not watcher.take(0)
     slept[0] = 0
     assert watcher.take(0).rescan
@@ -570,31 +651,46 @@ def test_network_mounts_are_known_by_their_type(tmp_path, path, kind, heard):
 
 
 @pytest.mark.scenario("C63")
-def test_on_a_network_mount_it_polls_from_the_start_and_finds_changes(vault, tmp_path, watching):
+def test_on_a_network_mount_it_polls_from_the_start_and_finds_changes(
+    vault, tmp_path, watching
+):
     mounts = tmp_path / "mounts"
-    mounts.write_text(f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n")
+    mounts.write_text(
+        f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n"
+    )
     watcher = watching(vault, poll_seconds=0.05, mounts=str(mounts))
 
     assert (watcher.mode, watcher.healthy, watcher.folders) == ("polling", True, 0)
-    assert watcher.reason == "it lies on a file system (nfs4) that does not tell of all changes"
+    assert (
+        watcher.reason
+        == "it lies on a file system (nfs4) that does not tell of all changes"
+    )
     (vault / "memory/new.md").write_bytes(b"x")
     found_until(vault, watcher, {"memory/new.md"})
 
 
-def test_who_polls_looks_at_everything_before_it_says_how_far_it_is(vault, tmp_path, watching):
+def test_who_polls_looks_at_everything_before_it_says_how_far_it_is(
+    vault, tmp_path, watching
+):
     mounts = tmp_path / "mounts"
-    mounts.write_text(f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n")
+    mounts.write_text(
+        f"22 1 0:40 / {os.path.realpath(tmp_path)} rw - nfs4 server:/vault rw\n"
+    )
     watcher = watching(vault, poll_seconds=60, mounts=str(mounts))
     mark = watcher.mark()
 
-    assert watcher.take(PATIENCE) == ChangeQueue(rescan=True, reason="somebody asks", marks=(mark,))
+    assert watcher.take(PATIENCE) == ChangeQueue(
+        rescan=True, reason="somebody asks", marks=(mark,)
+    )
 
 
 def test_the_place_where_the_tests_run_can_be_watched(vault):
     assert watchable(vault) is None
 
 
-def test_a_waiting_taker_can_be_woken_and_a_stopped_watcher_starts_again(vault, watching):
+def test_a_waiting_taker_can_be_woken_and_a_stopped_watcher_starts_again(
+    vault, watching
+):
     watcher = watching(vault)
     taken = []
     taker = threading.Thread(target=lambda: taken.append(watcher.take(60)))
@@ -604,7 +700,11 @@ def test_a_waiting_taker_can_be_woken_and_a_stopped_watcher_starts_again(vault, 
     assert taken == [ChangeQueue()]
 
     watcher.stop()
-    assert (watcher.mode, watcher.healthy, watcher.reason) == ("polling", False, "stopped")
+    assert (watcher.mode, watcher.healthy, watcher.reason) == (
+        "polling",
+        False,
+        "stopped",
+    )
     watcher.start()
     assert watcher.take(PATIENCE).rescan
     assert watcher.healthy
@@ -621,7 +721,9 @@ def test_stopping_gives_back_all_that_was_opened(vault):
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_vault_of_ten_thousand_folders_is_watched_without_echoes_and_nothing_is_missed(large_vault, watching, capsys):
+def test_a_vault_of_ten_thousand_folders_is_watched_without_echoes_and_nothing_is_missed(
+    large_vault, watching, capsys
+):
     folders = 10_000
     for number in range(folders):
         os.makedirs(large_vault / f"memory/{number % 100}/{number}")
@@ -635,7 +737,9 @@ def test_a_vault_of_ten_thousand_folders_is_watched_without_echoes_and_nothing_i
         (large_vault / f"memory/{number % 100}/{number}/x.md").write_bytes(b"x")
         wanted.add(f"memory/{number % 100}/{number}/x.md")
     found: set[str] = set()
-    hints_until(watcher, lambda hints: bool(found.update(hints.closed)) or found >= wanted)
+    hints_until(
+        watcher, lambda hints: bool(found.update(hints.closed)) or found >= wanted
+    )
     busy = time.process_time() - cpu
 
     idle_from, wall = time.process_time(), time.monotonic()
@@ -643,7 +747,9 @@ def test_a_vault_of_ten_thousand_folders_is_watched_without_echoes_and_nothing_i
     idle = (time.process_time() - idle_from) / (time.monotonic() - wall)
 
     with capsys.disabled():
-        print(f"\n{watcher.folders} folders: armed in {armed:.2f} s, {busy:.2f} CPU s in all, idle {idle:.2%} CPU")
+        print(
+            f"\n{watcher.folders} folders: armed in {armed:.2f} s, {busy:.2f} CPU s in all, idle {idle:.2%} CPU"
+        )
     assert found == wanted
     assert idle < 0.05
 
@@ -654,5 +760,7 @@ def test_a_case_only_rename_on_macos_is_told_by_lstat(): ...
 
 
 @pytest.mark.scenario("C67")
-@pytest.mark.skip(reason="needs Windows: ReadDirectoryChangesW with an empty completion")
+@pytest.mark.skip(
+    reason="needs Windows: ReadDirectoryChangesW with an empty completion"
+)
 def test_an_empty_completion_on_windows_asks_for_a_rescan(): ...

@@ -63,20 +63,40 @@ def backed_up(path: Path, line: bytes) -> None:
 def vim(path: Path, line: bytes) -> None:
     """The real one. It refuses to save what changed since it was loaded; then the person loads it anew."""
     text = line.decode().rstrip()
-    command = ["vim", "-Nu", "NONE", "-i", "NONE", "-n", "-es", "--cmd", "set backupskip= writebackup"]
+    command = [
+        "vim",
+        "-Nu",
+        "NONE",
+        "-i",
+        "NONE",
+        "-n",
+        "-es",
+        "--cmd",
+        "set backupskip= writebackup",
+    ]
     # Asked whether it should overwrite what changed, vim reads no answer here and ends with 0; 7 means that it saved.
     for step in (f"call append('$', '{text}')", "autocmd BufWritePost * cquit 7", "w"):
         command += ["-c", step]
     while (
-        subprocess.run([*command, str(path)], stdin=subprocess.DEVNULL, capture_output=True, timeout=30).returncode != 7
+        subprocess.run(
+            [*command, str(path)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=30,
+        ).returncode
+        != 7
     ):
         pass
 
 
 STYLES: dict[str, Callable[[Path, bytes], None]] = {
-    "rename": by_rename, "in place": in_place, "two parts": in_two_parts, "append": by_append, "backup": backed_up,
+    "rename": by_rename,
+    "in place": in_place,
+    "two parts": in_two_parts,
+    "append": by_append,
+    "backup": backed_up,
     "vim": vim,
-}  # fmt: skip
+}
 
 
 def main(path: Path, style: str, count: int, seed: int) -> None:

@@ -104,7 +104,9 @@ def _conflict(world: World) -> None:
 def _trash(world: World) -> None:
     from vault_memory.vault.snapshots import revision_of
 
-    world.writer.trash(NOTE, expected=revision_of(OLD), now=world.now, op_id="op", record=b"trash")
+    world.writer.trash(
+        NOTE, expected=revision_of(OLD), now=world.now, op_id="op", record=b"trash"
+    )
 
 
 _BOTH = frozenset({"a", "b", "bot"})
@@ -114,39 +116,96 @@ _MERGED = note("a", "b", "ann", "bot")
 
 TEMPLATES = (
     Template("write", write, frozenset({OLD, NEW}), _BOTH),
-    Template("create", _create, frozenset({None, NEW}), _BOTH, path="notes/deep/new.md"),
+    Template(
+        "create", _create, frozenset({None, NEW}), _BOTH, path="notes/deep/new.md"
+    ),
     Template("stale", write, frozenset({_ANN, _MERGED}), _WITH_ANN, set_up=_stale),
-    Template("twice", _twice, frozenset({OLD, NEW, note("a", "b", "bot", "again")}), _BOTH | {"again"}, records=2),
+    Template(
+        "twice",
+        _twice,
+        frozenset({OLD, NEW, note("a", "b", "bot", "again")}),
+        _BOTH | {"again"},
+        records=2,
+    ),
     Template("pending", _pending, frozenset({OLD, NEW}), _BOTH),
     Template(
-        "saved in the window", write, frozenset({OLD, NEW, _ANN, _MERGED}), _WITH_ANN, human_at="exchange",
-        human=_saves("a", "b", "ann"), alone=_BOTH,
+        "saved in the window",
+        write,
+        frozenset({OLD, NEW, _ANN, _MERGED}),
+        _WITH_ANN,
+        human_at="exchange",
+        human=_saves("a", "b", "ann"),
+        alone=_BOTH,
     ),
     Template(
-        "saved after the swap", write, frozenset({OLD, NEW, note("a", "b", "bot", "ann")}), _WITH_ANN,
-        human_at="alone", human=_saves("a", "b", "bot", "ann"), alone=_BOTH,
+        "saved after the swap",
+        write,
+        frozenset({OLD, NEW, note("a", "b", "bot", "ann")}),
+        _WITH_ANN,
+        human_at="alone",
+        human=_saves("a", "b", "bot", "ann"),
+        alone=_BOTH,
     ),
     Template(
-        "deleted after the swap", write, frozenset({OLD, NEW, OLD}), frozenset({"a", "b"}),
-        human_at="alone", human=_saves("a", "b"), alone=_BOTH,
+        "deleted after the swap",
+        write,
+        frozenset({OLD, NEW, OLD}),
+        frozenset({"a", "b"}),
+        human_at="alone",
+        human=_saves("a", "b"),
+        alone=_BOTH,
     ),
     Template(
-        "written late", _late, frozenset({OLD, NEW, note("a", "b", "late", "bot"), note("a", "b", "bot", "late"),
-        note("a", "b", "late")}), _BOTH | {"late"}, set_up=_held, alone=_BOTH,
+        "written late",
+        _late,
+        frozenset(
+            {
+                OLD,
+                NEW,
+                note("a", "b", "late", "bot"),
+                note("a", "b", "bot", "late"),
+                note("a", "b", "late"),
+            }
+        ),
+        _BOTH | {"late"},
+        set_up=_held,
+        alone=_BOTH,
     ),
-    Template("no exchange", write, frozenset({OLD, NEW, None}), _BOTH, set_up=_no_exchange),
-    Template("only links", write, frozenset({OLD, NEW, None}), _BOTH, set_up=_nothing_new),
     Template(
-        "no exchange, a new note in the gap", write, frozenset({OLD, NEW, None, _ANN, _MERGED}), _WITH_ANN,
-        set_up=_no_exchange, human_at="rename_new", human=_saves("a", "b", "ann"), alone=_BOTH,
+        "no exchange", write, frozenset({OLD, NEW, None}), _BOTH, set_up=_no_exchange
     ),
     Template(
-        "no exchange, saved before it was taken", write, frozenset({OLD, NEW, None, _ANN, _MERGED}), _WITH_ANN,
-        set_up=_no_exchange, human_at="rename .", human=_saves("a", "b", "ann"), alone=_BOTH,
+        "only links", write, frozenset({OLD, NEW, None}), _BOTH, set_up=_nothing_new
     ),
-    Template("conflict", write, frozenset({note("a", "CONFLICT")}), frozenset({"a", "CONFLICT"}), set_up=_conflict),
+    Template(
+        "no exchange, a new note in the gap",
+        write,
+        frozenset({OLD, NEW, None, _ANN, _MERGED}),
+        _WITH_ANN,
+        set_up=_no_exchange,
+        human_at="rename_new",
+        human=_saves("a", "b", "ann"),
+        alone=_BOTH,
+    ),
+    Template(
+        "no exchange, saved before it was taken",
+        write,
+        frozenset({OLD, NEW, None, _ANN, _MERGED}),
+        _WITH_ANN,
+        set_up=_no_exchange,
+        human_at="rename .",
+        human=_saves("a", "b", "ann"),
+        alone=_BOTH,
+    ),
+    Template(
+        "conflict",
+        write,
+        frozenset({note("a", "CONFLICT")}),
+        frozenset({"a", "CONFLICT"}),
+        set_up=_conflict,
+    ),
     Template("trash", _trash, frozenset({OLD, None}), frozenset()),
-)  # fmt: skip
+)
 
 
 def begin(template: Template) -> World:

@@ -47,14 +47,24 @@ class Bot:
 
     def put(self, op_id: str, line: bytes) -> None:
         raw = self.read()
-        done = self.writer.write(NOTE, raw + line, expected=revision_of(raw), now=now(), op_id=op_id, quiet=0.0)
+        done = self.writer.write(
+            NOTE,
+            raw + line,
+            expected=revision_of(raw),
+            now=now(),
+            op_id=op_id,
+            quiet=0.0,
+        )
         if line:
             self.written.append(done)
 
     def kept(self) -> set[str]:
         """All lines of all versions that are kept."""
         snapshots = self.writer.snapshots
-        raws = [snapshots.bytes_of(version.revision) or b"" for version in snapshots.chain(NOTE)]
+        raws = [
+            snapshots.bytes_of(version.revision) or b""
+            for version in snapshots.chain(NOTE)
+        ]
         return {line for raw in raws for line in raw.decode().splitlines()}
 
     def settle(self) -> None:
@@ -75,7 +85,15 @@ def contend(tmp_path: Path, style: str, saves: int, seed: int) -> Bot:
     root.mkdir()
     (root / NOTE).write_bytes(b"- first\n")
     bot = Bot(root, tmp_path / "state")
-    command = [sys.executable, "-m", "tests.vault.write.people", str(root / NOTE), style, str(saves), str(seed)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.vault.write.people",
+        str(root / NOTE),
+        style,
+        str(saves),
+        str(seed),
+    ]
     with subprocess.Popen(command, cwd=PROJECT) as person:
         number = 0
         while person.poll() is None or number < saves:
@@ -93,9 +111,13 @@ def check(bot: Bot, style: str, saves: int) -> None:
     written = [one for one in bot.written if one.outcome != "pending"]
     ours = {f"- bot {one.op_id.removeprefix('op-')}" for one in bot.written}
     unseen = ours - set(lines)
-    assert not unseen - bot.kept()  # taken away by a save from a buffer that had not seen them; judged in curate
+    assert (
+        not unseen - bot.kept()
+    )  # taken away by a save from a buffer that had not seen them; judged in curate
     assert len(lines) == len(set(lines))
-    left = [path.name for path in bot.path.parent.iterdir() if not path.name.endswith("~")]  # vim's own backups
+    left = [
+        path.name for path in bot.path.parent.iterdir() if not path.name.endswith("~")
+    ]  # vim's own backups
     assert left == [NOTE]
     print(
         f"{style}: {saves} saves, {len(written)} of {len(bot.written)} writes at once, "

@@ -41,7 +41,11 @@ def finish(template: Template, world: World) -> None:
 
 def check(template: Template, world: World) -> None:
     lines = (world.files.text(template.path) or b"").decode().split()
-    wanted = template.lines if template.alone is None or world.files.person_wrote else template.alone
+    wanted = (
+        template.lines
+        if template.alone is None or world.files.person_wrote
+        else template.alone
+    )
     assert sorted(lines) == sorted(wanted), "each line once"
     assert world.strays() == []
     assert world.writer.displaced() == []
@@ -50,12 +54,25 @@ def check(template: Template, world: World) -> None:
     assert len(world.writer.finished()) == template.records
 
 
-LOOKING = ("open", "open_folder", "read", "stat", "look", "link_target", "attributes", "alone", "free_bytes", "close")
+LOOKING = (
+    "open",
+    "open_folder",
+    "read",
+    "stat",
+    "look",
+    "link_target",
+    "attributes",
+    "alone",
+    "free_bytes",
+    "close",
+)
 
 
 def moments(trace: list[str]) -> list[int]:
     """The calls before which a crash is different from one before a later call, and the end."""
-    changing = [at for at, what in enumerate(trace, 1) if what.split()[0] not in LOOKING]
+    changing = [
+        at for at, what in enumerate(trace, 1) if what.split()[0] not in LOOKING
+    ]
     return [*changing, len(trace) + 1]
 
 
@@ -68,7 +85,9 @@ def states(template: Template, model: Model, seen: set[object]) -> Iterator[Worl
 
 @pytest.mark.scenario("B33", "B34", "B35", "B36", "B37", "B38", "A31")
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_a_crash_at_any_call_leaves_the_note_old_or_new_and_is_recovered(template: Template) -> None:
+def test_a_crash_at_any_call_leaves_the_note_old_or_new_and_is_recovered(
+    template: Template,
+) -> None:
     seen: set[object] = set()
     for model in MODELS:
         for world in states(template, model, seen):
@@ -87,7 +106,9 @@ def test_a_crash_at_any_call_of_the_recovery_is_recovered(template: Template) ->
 @pytest.mark.deep
 @pytest.mark.scenario("B48")
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_a_crash_at_any_call_of_the_recovery_is_recovered_under_every_model(template: Template) -> None:
+def test_a_crash_at_any_call_of_the_recovery_is_recovered_under_every_model(
+    template: Template,
+) -> None:
     for model in MODELS:
         crash_twice(template, model)
 

@@ -5,7 +5,16 @@ import errno
 import pytest
 
 from tests.simulated.files import Crash, SimulatedFiles
-from tests.vault.write.templates import NEW, NOTE, OLD, TEMPLATES, Template, begin, plan_human, write
+from tests.vault.write.templates import (
+    NEW,
+    NOTE,
+    OLD,
+    TEMPLATES,
+    Template,
+    begin,
+    plan_human,
+    write,
+)
 from tests.vault.write.test_crashes import check, trace_of
 from tests.vault.write.world import World
 from vault_memory.vault.write.journal import JournalUnavailable
@@ -15,9 +24,13 @@ NEVER_FAIL = ("close", "commit", "alone")
 
 
 @pytest.mark.scenario("B39", "B40", "B41")
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EACCES], ids=errno.errorcode.get)
+@pytest.mark.parametrize(
+    "number", [errno.ENOSPC, errno.EIO, errno.EACCES], ids=errno.errorcode.get
+)
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda template: template.name)
-def test_an_error_at_any_call_loses_nothing_and_is_got_over(template: Template, number: int) -> None:
+def test_an_error_at_any_call_loses_nothing_and_is_got_over(
+    template: Template, number: int
+) -> None:
     for at, what in enumerate(trace_of(template), 1):
         if what.split()[0] in NEVER_FAIL:
             continue
@@ -103,7 +116,11 @@ def test_a_file_whose_sync_failed_is_never_synced_again() -> None:
 @pytest.mark.scenario("B43")
 def test_a_lost_journal_loses_no_note_and_touches_no_file() -> None:
     world = begin(TEMPLATES[0])
-    swapped = next(at for at, what in enumerate(trace_of(TEMPLATES[0]), 1) if what.startswith("exchange"))
+    swapped = next(
+        at
+        for at, what in enumerate(trace_of(TEMPLATES[0]), 1)
+        if what.startswith("exchange")
+    )
     world.files.crash_at = swapped + 1
     with pytest.raises(Crash):
         write(world)

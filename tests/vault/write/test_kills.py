@@ -11,8 +11,17 @@ from tests.conftest import PROJECT
 
 
 def kill(tmp_path: Path, kills: int, seed: int) -> None:
-    command = [sys.executable, "-m", "tests.vault.write.killing", str(tmp_path), str(kills), str(seed)]
-    ran = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=600)
+    command = [
+        sys.executable,
+        "-m",
+        "tests.vault.write.killing",
+        str(tmp_path),
+        str(kills),
+        str(seed),
+    ]
+    ran = subprocess.run(
+        command, cwd=PROJECT, capture_output=True, text=True, timeout=600
+    )
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
 

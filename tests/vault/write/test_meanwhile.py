@@ -25,7 +25,9 @@ def by_rename(files: SimulatedFiles) -> Iterator[None]:
 
 def in_place(files: SimulatedFiles) -> Iterator[None]:
     """The file under the name is emptied, and written a moment later."""
-    if files.text(NOTE) is None:  # without exchange there is an instant in which an editor must make the file
+    if (
+        files.text(NOTE) is None
+    ):  # without exchange there is an instant in which an editor must make the file
         return by_rename(files)
     return _in_place(files)
 
@@ -56,7 +58,11 @@ def as_vim(files: SimulatedFiles) -> Iterator[None]:
     if files.text(NOTE) is not None:
         files.person_removes(NOTE)
     yield
-    number = files.number_of(NOTE) if files.text(NOTE) is not None else files.person_saves(NOTE, b"")
+    number = (
+        files.number_of(NOTE)
+        if files.text(NOTE) is not None
+        else files.person_saves(NOTE, b"")
+    )
     files.others[number] = 1
     yield
     files.person_writes(number, raw + ANN)
@@ -65,11 +71,21 @@ def as_vim(files: SimulatedFiles) -> Iterator[None]:
 
 
 SAVES: dict[str, Save] = {
-    "by rename": by_rename, "in place": in_place, "into what was open": into_what_was_open, "as vim": as_vim
-}  # fmt: skip
+    "by rename": by_rename,
+    "in place": in_place,
+    "into what was open": into_what_was_open,
+    "as vim": as_vim,
+}
 
 
-def interposed(save: Save, act: Callable[[World], None], at: int, pace: int, *, exchanges: bool = True) -> World:
+def interposed(
+    save: Save,
+    act: Callable[[World], None],
+    at: int,
+    pace: int,
+    *,
+    exchanges: bool = True,
+) -> World:
     """The save begins before call ``at``; its further steps come every ``pace`` calls."""
     world = begin(TEMPLATES[0])
     files = world.files
@@ -111,7 +127,9 @@ def test_a_save_at_any_moment_of_a_write_is_kept(save: Save, exchanges: bool) ->
             world.tend_until_quiet()
 
             found = lines(world)
-            if save is as_vim and not exchanges and "bot" not in found:  # loaded before, saved after: a stale buffer
+            if (
+                save is as_vim and not exchanges and "bot" not in found
+            ):  # loaded before, saved after: a stale buffer
                 assert world.writer.snapshots.knows(revision_of(NEW))
                 found.append("bot")
             assert sorted(found) == ["a", "ann", "b", "bot"], (at, pace)
@@ -139,7 +157,13 @@ def check_then_rename(world: World) -> None:
     fd = files.open(folder, "USER.md")
     now = files.read(fd)
     files.close(fd)
-    _put(files, folder, merge_lines(raw, NEW, now) or NEW if revision_of(now) != revision_of(raw) else NEW)
+    _put(
+        files,
+        folder,
+        merge_lines(raw, NEW, now) or NEW
+        if revision_of(now) != revision_of(raw)
+        else NEW,
+    )
 
 
 def swap_and_forget(world: World) -> None:
@@ -163,13 +187,15 @@ def _put(files: SimulatedFiles, folder: int, raw: bytes) -> None:
     files.fsync(folder)
 
 
-@pytest.mark.parametrize("engine", [last_writer_wins, check_then_rename, swap_and_forget])
+@pytest.mark.parametrize(
+    "engine", [last_writer_wins, check_then_rename, swap_and_forget]
+)
 def test_an_engine_that_is_wrong_is_found_out(engine: Callable[[World], None]) -> None:
     lost = [
         at
         for at in range(1, calls(engine) + 1)
         if "ann" not in lines(interposed(by_rename, engine, at, 1))
-    ]  # fmt: skip
+    ]
 
     assert lost
 

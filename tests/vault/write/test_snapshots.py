@@ -40,14 +40,20 @@ def test_what_was_seen_is_had_back_to_the_byte(snapshots: Snapshots) -> None:
     assert snapshots.bytes_of("0" * 64) is None
 
 
-def test_the_same_version_again_is_no_news_and_a_return_is(snapshots: Snapshots) -> None:
+def test_the_same_version_again_is_no_news_and_a_return_is(
+    snapshots: Snapshots,
+) -> None:
     for raw in (b"a", b"a", b"b", b"a"):
         snapshots.record("USER.md", raw, at=TODAY)
 
-    assert [snapshots.bytes_of(version.revision) for version in snapshots.chain("USER.md")] == [b"a", b"b", b"a"]
+    assert [
+        snapshots.bytes_of(version.revision) for version in snapshots.chain("USER.md")
+    ] == [b"a", b"b", b"a"]
 
 
-def test_no_question_about_one_version_reads_the_versions_of_all_notes(snapshots: Snapshots) -> None:
+def test_no_question_about_one_version_reads_the_versions_of_all_notes(
+    snapshots: Snapshots,
+) -> None:
     revision = snapshots.record("USER.md", b"a", at=TODAY)
     connection = cast(RepairingConnection, snapshots._connection)._connection
     asked: list[tuple[str, Any]] = []
@@ -63,24 +69,39 @@ def test_no_question_about_one_version_reads_the_versions_of_all_notes(snapshots
     snapshots.chain("USER.md")
 
     connection.exec_trace = None
-    plans = [row[3] for sql, values in asked for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+    plans = [
+        row[3]
+        for sql, values in asked
+        for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)
+    ]
     assert plans
     assert not [step for step in plans if step.startswith("SCAN")]
 
 
-def test_a_journal_of_an_earlier_program_opens_with_all_its_versions(tmp_path: Path) -> None:
+def test_a_journal_of_an_earlier_program_opens_with_all_its_versions(
+    tmp_path: Path,
+) -> None:
     connection = connect(tmp_path / "journal.sqlite", durable=True)
     for step in STEPS[:3]:
         connection.execute(step)
     connection.pragma("user_version", 3)
-    connection.execute("INSERT INTO blobs VALUES (?, 1, ?)", (revision_of(b"a"), zlib.compress(b"a")))
-    connection.execute("INSERT INTO versions VALUES (1, 'USER.md', ?, 0, 'person', 0)", (revision_of(b"a"),))
+    connection.execute(
+        "INSERT INTO blobs VALUES (?, 1, ?)", (revision_of(b"a"), zlib.compress(b"a"))
+    )
+    connection.execute(
+        "INSERT INTO versions VALUES (1, 'USER.md', ?, 0, 'person', 0)",
+        (revision_of(b"a"),),
+    )
     connection.close()
 
     snapshots = Snapshots(open_journal(tmp_path))
 
-    assert [snapshots.bytes_of(version.revision) for version in snapshots.chain("USER.md")] == [b"a"]
-    assert [version.path for version in snapshots.before("ann.md", revision_of(b"a"))] == ["USER.md"]
+    assert [
+        snapshots.bytes_of(version.revision) for version in snapshots.chain("USER.md")
+    ] == [b"a"]
+    assert [
+        version.path for version in snapshots.before("ann.md", revision_of(b"a"))
+    ] == ["USER.md"]
 
 
 def test_a_journal_that_somebody_emptied_under_an_idle_program_keeps_nobody_from_writing(
@@ -95,10 +116,14 @@ def test_a_journal_that_somebody_emptied_under_an_idle_program_keeps_nobody_from
     with closing(open_journal(tmp_path)) as other:
         Snapshots(other).record("USER.md", b"b", at=TODAY)
 
-    assert [version.revision for version in Snapshots(idle).chain("USER.md")] == [revision_of(b"b")]
+    assert [version.revision for version in Snapshots(idle).chain("USER.md")] == [
+        revision_of(b"b")
+    ]
 
 
-def test_an_idle_program_notices_by_itself_that_somebody_emptied_its_journal(journal: Journal, tmp_path: Path) -> None:
+def test_an_idle_program_notices_by_itself_that_somebody_emptied_its_journal(
+    journal: Journal, tmp_path: Path
+) -> None:
     journal.state("name")
     os.truncate(tmp_path / "journal.sqlite", 0)
 
@@ -109,7 +134,10 @@ def test_an_idle_program_notices_by_itself_that_somebody_emptied_its_journal(jou
 
 def test_versions_thin_out_with_age(journal: Journal, snapshots: Snapshots) -> None:
     with journal.transaction():
-        for minute in (*range(120 * 24 * 60, 2 * 24 * 60, -40), *range(2 * 24 * 60, -1, -20)):
+        for minute in (
+            *range(120 * 24 * 60, 2 * 24 * 60, -40),
+            *range(2 * 24 * 60, -1, -20),
+        ):
             revision = snapshots.keep(str(minute).encode())
             snapshots.add("USER.md", revision, at=TODAY - minute * 60, by="person")
 
@@ -121,7 +149,9 @@ def test_versions_thin_out_with_age(journal: Journal, snapshots: Snapshots) -> N
     assert max(ages) <= 90 * DAY
 
 
-def test_what_a_write_was_based_on_is_kept_for_a_season(journal: Journal, snapshots: Snapshots) -> None:
+def test_what_a_write_was_based_on_is_kept_for_a_season(
+    journal: Journal, snapshots: Snapshots
+) -> None:
     kept = revision_of(b"kept")
     with journal.transaction():
         snapshots.keep(b"kept")
@@ -145,12 +175,18 @@ def test_the_newest_version_is_never_let_go(snapshots: Snapshots) -> None:
 @pytest.mark.scenario("A7", "A8")
 def test_a_save_from_a_stale_buffer_is_told_by_what_it_was_made_from() -> None:
     loaded = note("a", "b", "c")
-    after_bot, after_other = note("a", "b", "c", "bot"), note("a", "b", "c", "bot", "phone", "bot again")
+    after_bot, after_other = (
+        note("a", "b", "c", "bot"),
+        note("a", "b", "c", "bot", "phone", "bot again"),
+    )
     versions = [("3", after_other), ("2", after_bot), ("1", loaded)]
 
     assert nearest(note("a", "b", "c", "ann"), versions) == "1"
     assert nearest(note("a", "b", "c", "bot", "ann"), versions) == "2"
-    assert nearest(note("a", "b", "c", "bot", "phone", "bot again", "ann"), versions) == "3"
+    assert (
+        nearest(note("a", "b", "c", "bot", "phone", "bot again", "ann"), versions)
+        == "3"
+    )
     assert nearest(b"", []) is None
 
 
@@ -164,7 +200,9 @@ def test_who_edits_a_line_had_it_loaded() -> None:
 
 @settings(max_examples=100)
 @given(st.lists(st.sampled_from("abcdef")), st.lists(st.sampled_from("abcdef")))
-def test_the_distance_of_two_texts_is_one_of_sets(one: list[str], other: list[str]) -> None:
+def test_the_distance_of_two_texts_is_one_of_sets(
+    one: list[str], other: list[str]
+) -> None:
     (far,) = distances(note(*one), [note(*other)])
 
     assert distances(note(*one), [note(*one)]) == [0]

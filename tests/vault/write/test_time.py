@@ -13,7 +13,12 @@ from tests.vault.write.test_meanwhile import calls
 from vault_memory.vault.write.writer import Writer
 
 DAY = 86400.0
-LEAPS = {"3 days asleep": 3 * DAY, "10 years on": 3650 * DAY, "a year back": -365 * DAY, "an hour back": -3600.0}
+LEAPS = {
+    "3 days asleep": 3 * DAY,
+    "10 years on": 3650 * DAY,
+    "a year back": -365 * DAY,
+    "an hour back": -3600.0,
+}
 
 
 def leap(files: SimulatedFiles, seconds: float, *, saves: bool) -> Iterator[None]:
@@ -25,8 +30,12 @@ def leap(files: SimulatedFiles, seconds: float, *, saves: bool) -> Iterator[None
 
 @pytest.mark.scenario("B50", "B51")
 @pytest.mark.parametrize("seconds", LEAPS.values(), ids=LEAPS)
-@pytest.mark.parametrize("saves", [False, True], ids=["nobody saves", "somebody saves then"])
-def test_a_leap_of_the_clock_at_any_call_of_a_write_changes_nothing(seconds: float, saves: bool) -> None:
+@pytest.mark.parametrize(
+    "saves", [False, True], ids=["nobody saves", "somebody saves then"]
+)
+def test_a_leap_of_the_clock_at_any_call_of_a_write_changes_nothing(
+    seconds: float, saves: bool
+) -> None:
     for at in range(1, calls(write) + 1):
         world = begin(TEMPLATES[0])
         world.files.every = (at, 10**6, leap(world.files, seconds, saves=saves))
@@ -34,14 +43,18 @@ def test_a_leap_of_the_clock_at_any_call_of_a_write_changes_nothing(seconds: flo
         write(world)
         world.tend_until_quiet()
 
-        assert sorted((world.files.text(NOTE) or b"").split()) == sorted([*NEW.split(), *([b"ann"] if saves else [])])
+        assert sorted((world.files.text(NOTE) or b"").split()) == sorted(
+            [*NEW.split(), *([b"ann"] if saves else [])]
+        )
         assert world.strays() == []
         assert world.writer.pending() == []
 
 
 @pytest.mark.scenario("B50")
 @pytest.mark.parametrize("seconds", LEAPS.values(), ids=LEAPS)
-def test_what_is_saved_into_a_displaced_file_is_found_although_the_clock_leaps(seconds: float) -> None:
+def test_what_is_saved_into_a_displaced_file_is_found_although_the_clock_leaps(
+    seconds: float,
+) -> None:
     world = begin(TEMPLATES[0])
     files = world.files
     held = files.number_of(NOTE)
@@ -59,10 +72,17 @@ def test_what_is_saved_into_a_displaced_file_is_found_although_the_clock_leaps(s
 
 
 @pytest.mark.scenario("B50")
-def test_an_op_that_waits_is_done_although_the_clock_went_back(root: Path, writer: Writer) -> None:
+def test_an_op_that_waits_is_done_although_the_clock_went_back(
+    root: Path, writer: Writer
+) -> None:
     (root / ".USER.md.swp").write_bytes(b"of an editor that crashed")
     now = datetime.now(UTC) + timedelta(hours=1)
-    asked = {"expected": None, "op_id": "op", "quiet": 0.0, "merge": lambda base, ours, theirs: theirs + ours}
+    asked = {
+        "expected": None,
+        "op_id": "op",
+        "quiet": 0.0,
+        "merge": lambda base, ours, theirs: theirs + ours,
+    }
     assert writer.write("USER.md", b"bot\n", now=now, **asked).reason == "in_editor"  # type: ignore[arg-type]
 
     writer.tend(now - timedelta(days=365))
@@ -79,12 +99,22 @@ def test_a_write_that_goes_past_midnight_and_to_another_zone_has_the_date_of_its
     (root / "memory").mkdir()
     (root / "memory/2036-11-21.md").write_bytes(b"CONFLICT\n")
     (root / "memory/2036-11-21.md").chmod(0o444)
-    done = writer.write("memory/2036-11-21.md", b"ours\n", expected=None, now=asked, op_id="op", record=b"x")
+    done = writer.write(
+        "memory/2036-11-21.md",
+        b"ours\n",
+        expected=None,
+        now=asked,
+        op_id="op",
+        record=b"x",
+    )
     assert done.outcome == "pending"
     (root / "memory/2036-11-21.md").chmod(0o644)
 
     writer.tend((asked + timedelta(minutes=2)).astimezone(away))
 
     names = sorted(path.name for path in (root / "memory").iterdir())
-    assert names == ["2036-11-21 (memory copy 2036-11-21 235959 bot).md", "2036-11-21.md"]
+    assert names == [
+        "2036-11-21 (memory copy 2036-11-21 235959 bot).md",
+        "2036-11-21.md",
+    ]
     assert (root / "memory" / names[0]).read_bytes() == b"ours\n"

@@ -11,13 +11,17 @@ from vault_memory.vault.write.writer import Writer
 OLD = note("a", "b")
 
 
-def test_a_note_is_moved_out_of_the_vault_and_can_be_had_back(root: Path, writer: Writer) -> None:
+def test_a_note_is_moved_out_of_the_vault_and_can_be_had_back(
+    root: Path, writer: Writer
+) -> None:
     done = writer.trash("USER.md", expected=revision_of(OLD), now=now(), op_id="gone")
 
     assert done.outcome == "trashed"
     assert names(root) == []
     thrown = writer.thrown()
-    assert [(one.id, one.path, one.revision) for one in thrown] == [("gone", "USER.md", revision_of(OLD))]
+    assert [(one.id, one.path, one.revision) for one in thrown] == [
+        ("gone", "USER.md", revision_of(OLD))
+    ]
 
     assert writer.untrash("gone", now=now(), op_id="back").outcome == "written"
     assert (root / "USER.md").read_bytes() == OLD
@@ -27,12 +31,19 @@ def test_a_note_is_moved_out_of_the_vault_and_can_be_had_back(root: Path, writer
 def test_an_edit_beats_a_deletion(root: Path, writer: Writer) -> None:
     (root / "USER.md").write_bytes(note("a", "b", "ann"))
 
-    assert writer.trash("USER.md", expected=revision_of(OLD), now=now(), op_id="gone").outcome == "unchanged"
+    assert (
+        writer.trash(
+            "USER.md", expected=revision_of(OLD), now=now(), op_id="gone"
+        ).outcome
+        == "unchanged"
+    )
     assert (root / "USER.md").read_bytes() == note("a", "b", "ann")
     assert writer.thrown() == []
 
 
-def test_who_had_the_note_open_brings_it_back_by_saving(root: Path, writer: Writer) -> None:
+def test_who_had_the_note_open_brings_it_back_by_saving(
+    root: Path, writer: Writer
+) -> None:
     at = datetime.now(UTC)
     with open(root / "USER.md", "ab", buffering=0) as editor:
         writer.trash("USER.md", expected=revision_of(OLD), now=at, op_id="gone")
@@ -45,7 +56,9 @@ def test_who_had_the_note_open_brings_it_back_by_saving(root: Path, writer: Writ
     assert names(root) == ["USER.md"]
 
 
-def test_a_note_that_came_to_stand_there_meanwhile_is_not_replaced(root: Path, writer: Writer) -> None:
+def test_a_note_that_came_to_stand_there_meanwhile_is_not_replaced(
+    root: Path, writer: Writer
+) -> None:
     writer.trash("USER.md", expected=revision_of(OLD), now=now(), op_id="gone")
     (root / "USER.md").write_bytes(note("new"))
 
@@ -53,7 +66,10 @@ def test_a_note_that_came_to_stand_there_meanwhile_is_not_replaced(root: Path, w
 
     assert done.outcome == "copied"
     assert (root / "USER.md").read_bytes() == note("new")
-    assert any("memory copy" in name and (root / name).read_bytes() == OLD for name in names(root))
+    assert any(
+        "memory copy" in name and (root / name).read_bytes() == OLD
+        for name in names(root)
+    )
 
 
 def test_the_trash_is_emptied_after_a_month(root: Path, writer: Writer) -> None:

@@ -27,24 +27,47 @@ def now() -> datetime:
 
 
 def put(
-    writer: Writer, path: str = "USER.md", new: bytes = NEW, old: bytes | None = OLD, op_id: str = "op",
-    at: datetime | None = None, quiet: float = 0.0, record: bytes = b"",
-) -> WriteResult:  # fmt: skip
+    writer: Writer,
+    path: str = "USER.md",
+    new: bytes = NEW,
+    old: bytes | None = OLD,
+    op_id: str = "op",
+    at: datetime | None = None,
+    quiet: float = 0.0,
+    record: bytes = b"",
+) -> WriteResult:
     expected = None if old is None else revision_of(old)
-    return writer.write(path, new, expected=expected, now=at or now(), op_id=op_id, quiet=quiet, record=record)
+    return writer.write(
+        path,
+        new,
+        expected=expected,
+        now=at or now(),
+        op_id=op_id,
+        quiet=quiet,
+        record=record,
+    )
 
 
 def names(root: Path) -> list[str]:
     return sorted(path.name for path in root.iterdir())
 
 
-def test_a_write_replaces_the_note_and_leaves_nothing_behind(root: Path, writer: Writer) -> None:
+def test_a_write_replaces_the_note_and_leaves_nothing_behind(
+    root: Path, writer: Writer
+) -> None:
     done = put(writer)
 
-    assert (done.outcome, done.before, done.after) == ("written", revision_of(OLD), revision_of(NEW))
+    assert (done.outcome, done.before, done.after) == (
+        "written",
+        revision_of(OLD),
+        revision_of(NEW),
+    )
     assert (root / "USER.md").read_bytes() == NEW
     assert names(root) == ["USER.md"]
-    assert [version.revision for version in writer.snapshots.chain("USER.md")] == [revision_of(NEW), revision_of(OLD)]
+    assert [version.revision for version in writer.snapshots.chain("USER.md")] == [
+        revision_of(NEW),
+        revision_of(OLD),
+    ]
     assert writer.snapshots.bytes_of(revision_of(OLD)) == OLD
 
 
@@ -61,7 +84,9 @@ def test_the_journal_is_private(writer: Writer, tmp_path: Path) -> None:
     assert (tmp_path / "state" / FILE).exists()
 
 
-def test_a_new_note_is_made_with_its_folders(root: Path, writer: Writer, usual_umask: None) -> None:
+def test_a_new_note_is_made_with_its_folders(
+    root: Path, writer: Writer, usual_umask: None
+) -> None:
     done = put(writer, "Users/ann/memories/new.md", old=None)
 
     assert done.outcome == "written"
@@ -69,7 +94,9 @@ def test_a_new_note_is_made_with_its_folders(root: Path, writer: Writer, usual_u
     assert stat.S_IMODE((root / "Users/ann/memories/new.md").stat().st_mode) == 0o644
 
 
-def test_a_new_note_never_replaces_one_that_came_first(root: Path, writer: Writer) -> None:
+def test_a_new_note_never_replaces_one_that_came_first(
+    root: Path, writer: Writer
+) -> None:
     done = put(writer, new=note("bot"), old=None)
 
     assert done.outcome == "merged"
@@ -114,25 +141,38 @@ def test_mode_owner_and_attributes_stay(root: Path, writer: Writer) -> None:
     put(writer)
 
     after = path.stat()
-    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+    assert (after.st_mode, after.st_uid, after.st_gid) == (
+        before.st_mode,
+        before.st_uid,
+        before.st_gid,
+    )
     assert {name: os.getxattr(path, name) for name in os.listxattr(path)} == attributes
 
 
-def test_a_change_of_the_same_size_in_the_same_second_shows_to_coarse_watchers(root: Path, writer: Writer) -> None:
+def test_a_change_of_the_same_size_in_the_same_second_shows_to_coarse_watchers(
+    root: Path, writer: Writer
+) -> None:
     before = (root / "USER.md").stat()
 
     put(writer, new=note("b", "a"))
 
     after = (root / "USER.md").stat()
-    assert (after.st_size, int(after.st_mtime)) != (before.st_size, int(before.st_mtime))
+    assert (after.st_size, int(after.st_mtime)) != (
+        before.st_size,
+        int(before.st_mtime),
+    )
 
 
 @pytest.mark.scenario("A30")
 @pytest.mark.parametrize("absolute", [False, True])
-def test_a_link_in_the_vault_stays_and_what_it_means_is_written(root: Path, writer: Writer, absolute: bool) -> None:
+def test_a_link_in_the_vault_stays_and_what_it_means_is_written(
+    root: Path, writer: Writer, absolute: bool
+) -> None:
     (root / "notes").mkdir()
     (root / "notes/real.md").write_bytes(OLD)
-    (root / "LINK.md").symlink_to(root / "notes/real.md" if absolute else "notes/real.md")
+    (root / "LINK.md").symlink_to(
+        root / "notes/real.md" if absolute else "notes/real.md"
+    )
 
     done = put(writer, "LINK.md")
 
@@ -142,7 +182,9 @@ def test_a_link_in_the_vault_stays_and_what_it_means_is_written(root: Path, writ
 
 
 @pytest.mark.scenario("A30", "H120")
-def test_what_lies_outside_is_never_written(root: Path, writer: Writer, tmp_path: Path) -> None:
+def test_what_lies_outside_is_never_written(
+    root: Path, writer: Writer, tmp_path: Path
+) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "x.md").write_bytes(OLD)
@@ -196,28 +238,42 @@ def _cut_off(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (_read_only, "read_only"), (_second_name, "hard_link"), (_folder, "no_file"), (_gone, "absent"),
-        (_vim, "in_editor"), (_emacs, "in_editor"), (_emptied, "truncated"), (_cut_off, "truncated"),
+        (_read_only, "read_only"),
+        (_second_name, "hard_link"),
+        (_folder, "no_file"),
+        (_gone, "absent"),
+        (_vim, "in_editor"),
+        (_emacs, "in_editor"),
+        (_emptied, "truncated"),
+        (_cut_off, "truncated"),
     ],
-)  # fmt: skip
+)
 def test_a_write_waits_and_touches_nothing(
     root: Path, writer: Writer, change: Callable[[Path], None], reason: str
 ) -> None:
     writer.snapshots.record("USER.md", OLD, at=0.0)
     change(root / "USER.md")
-    before = names(root), (root / "USER.md").read_bytes() if (root / "USER.md").is_file() else None
+    before = (
+        names(root),
+        (root / "USER.md").read_bytes() if (root / "USER.md").is_file() else None,
+    )
 
     done = put(writer)
 
     assert (done.outcome, done.reason) == ("pending", reason)
     assert done.explanation
-    assert before == (names(root), (root / "USER.md").read_bytes() if (root / "USER.md").is_file() else None)
+    assert before == (
+        names(root),
+        (root / "USER.md").read_bytes() if (root / "USER.md").is_file() else None,
+    )
     assert [op.reason for op in writer.pending()] == [reason]
     assert writer.content(writer.pending()[0]) == NEW
 
 
 @pytest.mark.scenario("A28")
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file of somebody else")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can make a file of somebody else"
+)
 def test_a_note_of_another_user_is_left_alone(root: Path, tmp_path: Path) -> None:
     files = RealFiles(root)
     files.uid = 1000
@@ -229,18 +285,24 @@ def test_a_note_of_another_user_is_left_alone(root: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.scenario("A22")
-def test_a_write_waits_until_the_note_was_left_alone(root: Path, writer: Writer) -> None:
+def test_a_write_waits_until_the_note_was_left_alone(
+    root: Path, writer: Writer
+) -> None:
     began = now()
 
     assert put(writer, at=began, quiet=2.0).reason == "hot"
 
     assert writer.tend(began + timedelta(seconds=1)) == []
-    assert [done.outcome for done in writer.tend(began + timedelta(seconds=2.5))] == ["written"]
+    assert [done.outcome for done in writer.tend(began + timedelta(seconds=2.5))] == [
+        "written"
+    ]
     assert (root / "USER.md").read_bytes() == NEW
 
 
 @pytest.mark.scenario("A4")
-def test_a_note_that_is_open_for_writing_is_left_alone_for_a_while(root: Path, writer: Writer) -> None:
+def test_a_note_that_is_open_for_writing_is_left_alone_for_a_while(
+    root: Path, writer: Writer
+) -> None:
     began = now()
     with open(root / "USER.md", "ab") as editor:
         assert put(writer, at=began).reason == "hot"
@@ -264,22 +326,30 @@ def test_an_emptied_note_is_believed_after_a_hold(root: Path, writer: Writer) ->
     assert writer.snapshots.bytes_of(revision_of(OLD)) == OLD
 
 
-def test_a_dead_editor_does_not_stop_the_memory_for_ever(root: Path, writer: Writer) -> None:
+def test_a_dead_editor_does_not_stop_the_memory_for_ever(
+    root: Path, writer: Writer
+) -> None:
     _vim(root / "USER.md")
     began = now()
     put(writer, at=began)
 
     assert writer.tend(began + timedelta(minutes=9)) == []
-    assert [one.outcome for one in writer.tend(began + timedelta(minutes=11))] == ["written"]
+    assert [one.outcome for one in writer.tend(began + timedelta(minutes=11))] == [
+        "written"
+    ]
 
 
-def test_a_write_that_waits_survives_a_restart(root: Path, writer: Writer, tmp_path: Path) -> None:
+def test_a_write_that_waits_survives_a_restart(
+    root: Path, writer: Writer, tmp_path: Path
+) -> None:
     began = now()
     put(writer, at=began, quiet=2.0, record=b"audit me")
     again = Writer.open(root, tmp_path / "state", merge_lines)
 
     assert [op.record for op in again.pending()] == [b"audit me"]
-    assert [one.outcome for one in again.tend(began + timedelta(seconds=3))] == ["written"]
+    assert [one.outcome for one in again.tend(began + timedelta(seconds=3))] == [
+        "written"
+    ]
     assert [(op.op_id, op.record) for op in again.finished()] == [("op", b"audit me")]
     again.acknowledge(["op"])
     assert again.finished() == []
@@ -309,7 +379,9 @@ def test_writes_to_one_note_keep_their_order(root: Path, writer: Writer) -> None
 
 
 @pytest.mark.scenario("A5", "A6")
-def test_who_has_the_displaced_file_open_can_still_save(root: Path, writer: Writer) -> None:
+def test_who_has_the_displaced_file_open_can_still_save(
+    root: Path, writer: Writer
+) -> None:
     began = now()
     with open(root / "USER.md", "r+b", buffering=0) as editor:
         later = began + timedelta(seconds=5)
@@ -370,7 +442,9 @@ def test_what_cannot_be_merged_lies_beside_the_note(root: Path, writer: Writer) 
 
 
 @pytest.mark.parametrize("name", ["é" * 126 + ".md", "x" * 252 + ".md", "n.md"])
-def test_temporaries_and_copies_have_names_that_a_disk_can_hold(root: Path, writer: Writer, name: str) -> None:
+def test_temporaries_and_copies_have_names_that_a_disk_can_hold(
+    root: Path, writer: Writer, name: str
+) -> None:
     (root / name).write_bytes(b"a\nCONFLICT\n")
 
     assert len(temporary(name, "0" * 16).encode()) < 255
@@ -394,7 +468,9 @@ def test_two_writers_take_turns(root: Path, writer: Writer, tmp_path: Path) -> N
 
 
 @pytest.mark.scenario("B45")
-def test_a_damaged_journal_is_put_aside(root: Path, writer: Writer, tmp_path: Path) -> None:
+def test_a_damaged_journal_is_put_aside(
+    root: Path, writer: Writer, tmp_path: Path
+) -> None:
     put(writer)
     writer.close()
     file = tmp_path / "state" / FILE
@@ -404,6 +480,13 @@ def test_a_damaged_journal_is_put_aside(root: Path, writer: Writer, tmp_path: Pa
 
     assert fresh.snapshots.chain("USER.md") == []
     assert (root / "USER.md").read_bytes() == NEW
-    assert (tmp_path / "state" / f"{FILE}.damaged-1").read_bytes().startswith(b"no database")
-    assert put(fresh, new=note("a", "b", "bot", "more"), old=NEW, op_id="op-2").outcome == "written"
+    assert (
+        (tmp_path / "state" / f"{FILE}.damaged-1")
+        .read_bytes()
+        .startswith(b"no database")
+    )
+    assert (
+        put(fresh, new=note("a", "b", "bot", "more"), old=NEW, op_id="op-2").outcome
+        == "written"
+    )
     fresh.close()

@@ -49,7 +49,9 @@ EMPTY = _empty()
 class World:
     """One vault, its disk and its journal."""
 
-    def __init__(self, files: SimulatedFiles | None = None, journal: bytes | None = None) -> None:
+    def __init__(
+        self, files: SimulatedFiles | None = None, journal: bytes | None = None
+    ) -> None:
         self.files = files or SimulatedFiles()
         self.connection = apsw.Connection(":memory:")
         self.connection.deserialize("main", journal or EMPTY)
@@ -60,8 +62,13 @@ class World:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
         self.journal = TickingJournal(self.connection, self.files)
-        tokens = (f"{number:016x}" for number in itertools.count(self.files.calls * 1000 + self.files._tick))
-        means = WriteContext(self.files, self.journal, Snapshots(self.journal), lambda: next(tokens))
+        tokens = (
+            f"{number:016x}"
+            for number in itertools.count(self.files.calls * 1000 + self.files._tick)
+        )
+        means = WriteContext(
+            self.files, self.journal, Snapshots(self.journal), lambda: next(tokens)
+        )
         self.writer = Writer(means, merge_lines)
 
     @property
@@ -71,11 +78,24 @@ class World:
     def later(self, seconds: float) -> None:
         self.files.clock += seconds
 
-    def write(self, path: str, new: bytes, old: bytes | None, op_id: str = "op", quiet: float = 0.0) -> WriteResult:
+    def write(
+        self,
+        path: str,
+        new: bytes,
+        old: bytes | None,
+        op_id: str = "op",
+        quiet: float = 0.0,
+    ) -> WriteResult:
         expected = None if old is None else revision_of(old)
         return self.writer.write(
-            path, new, expected=expected, now=self.now, op_id=op_id, quiet=quiet, record=RECORD
-        )  # fmt: skip
+            path,
+            new,
+            expected=expected,
+            now=self.now,
+            op_id=op_id,
+            quiet=quiet,
+            record=RECORD,
+        )
 
     def image(self) -> bytes:
         """The journal as it is on the disk."""
@@ -102,7 +122,12 @@ class World:
 
     def strays(self) -> list[str]:
         """Temporaries that lie in the vault."""
-        return [name for path in self.files.folders for name in self.files.names(path) if ".~" in name]
+        return [
+            name
+            for path in self.files.folders
+            for name in self.files.names(path)
+            if ".~" in name
+        ]
 
 
 __all__ = ["RECORD", "Crash", "TickingJournal", "World"]

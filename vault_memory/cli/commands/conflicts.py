@@ -24,12 +24,29 @@ _WOULD = {
 
 
 @click.command()
-@click.argument("action", required=False, type=click.Choice(["merge", "take", "discard"]))
+@click.argument(
+    "action", required=False, type=click.Choice(["merge", "take", "discard"])
+)
 @click.argument("ids", nargs=-1, metavar="[ID...]")
-@click.option("--all", "everything", is_flag=True, help="With merge: all copies whose names are certain.")
-@click.option("--both", is_flag=True, help="With merge: where both changed one line keep both, the copy's with a mark.")
-@click.option("--diff", is_flag=True, help="Show what each copy says otherwise than its note, off a terminal too.")
-@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="With merge: all copies whose names are certain.",
+)
+@click.option(
+    "--both",
+    is_flag=True,
+    help="With merge: where both changed one line keep both, the copy's with a mark.",
+)
+@click.option(
+    "--diff",
+    is_flag=True,
+    help="Show what each copy says otherwise than its note, off a terminal too.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
+)
 @scoped
 @common
 @click.pass_obj
@@ -58,18 +75,28 @@ def conflicts(
         return _list(context, named_scopes(users, channels, groups), diff)
     if not ids and not (everything and action == "merge"):
         more = ", or `--all`" if action == "merge" else ""
-        raise UsageError(f"`conflicts {action}` needs an id{more}", hint="`vault-memory conflicts` lists them")
+        raise UsageError(
+            f"`conflicts {action}` needs an id{more}",
+            hint="`vault-memory conflicts` lists them",
+        )
     from vault_memory.api import json_contract
 
     with context.open() as memory:
         if action == "merge":
-            done = memory.merge_conflicts(ids, both=both, dry_run=dry_run, now=context.now)
+            done = memory.merge_conflicts(
+                ids, both=both, dry_run=dry_run, now=context.now
+            )
         elif action == "take":
-            done = [one for copy in ids for one in memory.take_conflict(copy, dry_run=dry_run, now=context.now)]
+            done = [
+                one
+                for copy in ids
+                for one in memory.take_conflict(copy, dry_run=dry_run, now=context.now)
+            ]
         else:
             done = memory.discard_conflicts(ids, dry_run=dry_run, now=context.now)
     context.emit(
-        json_contract.of_resolved(done), lambda: "\n".join(_done_lines(done, action, both)) or "there are no copies"
+        json_contract.of_resolved(done),
+        lambda: "\n".join(_done_lines(done, action, both)) or "there are no copies",
     )
     if dry_run and not context.json:
         context.say("nothing was written")
@@ -84,7 +111,10 @@ def _list(context: Context, scopes: Sequence[str], diff: bool) -> int:
     shown = diff or sys.stdout.isatty()
     context.emit(
         json_contract.of_conflicts(copies),
-        lambda: "\n".join(line for copy in copies for line in _copy_lines(copy, shown)) or "no conflict copies",
+        lambda: (
+            "\n".join(line for copy in copies for line in _copy_lines(copy, shown))
+            or "no conflict copies"
+        ),
     )
     return 0
 
@@ -97,7 +127,9 @@ def _exit_code(done: "Sequence[Resolved]") -> int:
 
 
 def _copy_lines(copy: "ConflictCopy", diff: bool) -> Iterator[str]:
-    head = f"{copy.id}  {copy.note}  {copy.program}{', ' + copy.date if copy.date else ''}"
+    head = (
+        f"{copy.id}  {copy.note}  {copy.program}{', ' + copy.date if copy.date else ''}"
+    )
     yield styled(head, bold=True) + f"  {copy.state}: {copy.why}"
     yield f"    {copy.path}"
     yield from _places(copy)
@@ -107,7 +139,11 @@ def _copy_lines(copy: "ConflictCopy", diff: bool) -> Iterator[str]:
 
 def _places(copy: "ConflictCopy") -> Iterator[str]:
     for one in copy.conflicts:
-        where = f"{one.section or 'at the top'}: " if one.kind != "front matter" else "front matter: "
+        where = (
+            f"{one.section or 'at the top'}: "
+            if one.kind != "front matter"
+            else "front matter: "
+        )
         yield f"    {where}{_short(one.kept)} in the note, {_short(one.other)} in the copy"
 
 
@@ -118,7 +154,11 @@ def _short(raw: bytes) -> str:
 
 def _would(copy: "ConflictCopy", action: str, both: bool) -> str:
     if action != "merge":
-        return "would be thrown away" if action == "discard" else f"would be the text of {copy.note}"
+        return (
+            "would be thrown away"
+            if action == "discard"
+            else f"would be the text of {copy.note}"
+        )
     if both and copy.folded.result is not None:
         return _WOULD["mergeable"]
     return _WOULD.get(copy.state, f"is left to you: {copy.why}")
@@ -153,17 +193,22 @@ def trash(context: Context, action: str | None, thrown_id: str | None) -> int:
     from vault_memory.api import json_contract
 
     if action and not thrown_id:
-        raise UsageError("`trash restore` needs an id", hint="`vault-memory trash` lists them")
+        raise UsageError(
+            "`trash restore` needs an id", hint="`vault-memory trash` lists them"
+        )
     with context.open() as memory:
         if thrown_id is None:
             thrown = memory.trash()
             context.emit(
-                json_contract.of_trash(thrown), lambda: "\n".join(map(_thrown, thrown)) or "the trash is empty"
+                json_contract.of_trash(thrown),
+                lambda: "\n".join(map(_thrown, thrown)) or "the trash is empty",
             )
             return 0
         back = memory.untrash(thrown_id, now=context.now)
     why = f" ({back.why})" if back.why else ""
-    context.emit(json_contract.of_trash([back]), lambda: f"{back.outcome}: {back.note}{why}")
+    context.emit(
+        json_contract.of_trash([back]), lambda: f"{back.outcome}: {back.note}{why}"
+    )
     return PENDING if back.outcome == "pending" else 0
 
 

@@ -12,14 +12,30 @@ from vault_memory.errors import UsageError
 @click.command()
 @click.argument("prompt", nargs=-1)
 @click.option(
-    "--purpose", type=click.Choice(["chat", "briefing"]), help="A briefing is read by others, too: nothing personal."
+    "--purpose",
+    type=click.Choice(["chat", "briefing"]),
+    help="A briefing is read by others, too: nothing personal.",
 )
 @click.option(
-    "--budget", type=click.IntRange(0), metavar="CHARS", help="How long the block may be; USER.md and CHANNEL.md stay."
+    "--budget",
+    type=click.IntRange(0),
+    metavar="CHARS",
+    help="How long the block may be; USER.md and CHANNEL.md stay.",
 )
-@click.option("--session", metavar="NAME", help="The conversation whose own turns are left out.")
-@click.option("--confirmation", metavar="TEXT", help="What a task was about that was confirmed just now; comes last.")
-@click.option("--all", "everything", is_flag=True, help="All of the vault, the notes of every person included.")
+@click.option(
+    "--session", metavar="NAME", help="The conversation whose own turns are left out."
+)
+@click.option(
+    "--confirmation",
+    metavar="TEXT",
+    help="What a task was about that was confirmed just now; comes last.",
+)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="All of the vault, the notes of every person included.",
+)
 @private
 @scoped
 @common
@@ -45,12 +61,19 @@ def context(
     """
     scopes = named_scopes(users, channels, groups)
     if everything and scopes:
-        raise UsageError("--all goes without --user, --channel and --group", hint="give either --all or names")
-    arguments: dict[str, object] = {name: value for name, value in options.items() if value is not None}
+        raise UsageError(
+            "--all goes without --user, --channel and --group",
+            hint="give either --all or names",
+        )
+    arguments: dict[str, object] = {
+        name: value for name, value in options.items() if value is not None
+    }
     arguments["private"] = private or everything
     if context.now:
         arguments["now"] = context.now.isoformat()
-    answer = answer_context(context, " ".join(prompt), scopes, arguments, everything=everything)
+    answer = answer_context(
+        context, " ".join(prompt), scopes, arguments, everything=everything
+    )
     context.emit(answer, lambda: answer["text"], verbatim=True)
     if not context.json:
         for line in search_text.cut_texts(answer):

@@ -43,14 +43,18 @@ def demo(context: Context) -> None:
     with tempfile.TemporaryDirectory(prefix="vault-memory-demo-") as name:
         vault = Path(name) / "vault"
         os.environ["VAULT_MEMORY_STATE"] = str(Path(name) / "state")
-        context.say(f"a copy of the sample vault: {make_vault(vault, empty=False)} files")
+        context.say(
+            f"a copy of the sample vault: {make_vault(vault, empty=False)} files"
+        )
         with _daemon(vault):
             first = _search(vault, QUESTION)
             _show(context, QUESTION, first)
             editor, command = _editor(vault / NOTE)
             context.say(f"\n{editor} adds to {NOTE}: {LINE}")
             started = time.monotonic()
-            subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+            subprocess.run(
+                command, check=True, stdin=subprocess.DEVNULL, capture_output=True
+            )
             found = _until_found(vault)
             seconds = time.monotonic() - started
             _show(context, EDITED, found)
@@ -71,19 +75,25 @@ def demo(context: Context) -> None:
             "recorded": recorded,
             "learned": learned["hits"],
         },
-        lambda: f"\nfound {seconds:.1f} s after the editor was started; nothing is left behind",
+        lambda: (
+            f"\nfound {seconds:.1f} s after the editor was started; nothing is left behind"
+        ),
     )
 
 
 @contextmanager
 def _daemon(vault: Path) -> Iterator[None]:
     command = [sys.executable, "-m", "vault_memory", "--vault", str(vault), "run"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stderr is not None
         try:
             said = process.stderr.readline()
             if not said.startswith("watching"):
-                raise click.ClickException(f"the daemon did not start: {said}{process.stderr.read()}")
+                raise click.ClickException(
+                    f"the daemon did not start: {said}{process.stderr.read()}"
+                )
             yield
         finally:
             process.terminate()
@@ -97,15 +107,28 @@ def _search(vault: Path, question: str, *options: str) -> dict[str, Any]:
 def _converse(vault: Path) -> list[str]:
     """A conversation of two turns; the transcripts it stands in."""
     mira = ("--session", "demo", "--role", "user", "--user", "mira")
-    turns = [(*mira, f"{SAID}. {TOLD}."), ("--session", "demo", "--role", "assistant", ANSWERED)]
+    turns = [
+        (*mira, f"{SAID}. {TOLD}."),
+        ("--session", "demo", "--role", "assistant", ANSWERED),
+    ]
     recorded = [_command(vault, "record", *turn)["note"] for turn in turns]
     _command(vault, "end-session", "demo")
     return recorded
 
 
 def _command(vault: Path, *arguments: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "vault_memory", "--vault", str(vault), "--json", *arguments]
-    answer: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    command = [
+        sys.executable,
+        "-m",
+        "vault_memory",
+        "--vault",
+        str(vault),
+        "--json",
+        *arguments,
+    ]
+    answer: dict[str, Any] = json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    )
     return answer
 
 
@@ -116,14 +139,26 @@ def _until_found(vault: Path) -> dict[str, Any]:
         if answer["hits"] and LINE in answer["hits"][0]["text"]:
             return answer
         if time.monotonic() > deadline:
-            raise click.ClickException("the edit was not found in time; `vault-memory doctor` may say why")
+            raise click.ClickException(
+                "the edit was not found in time; `vault-memory doctor` may say why"
+            )
         time.sleep(0.05)
 
 
 def _editor(note: Path) -> tuple[str, list[str]]:
     """A real editor that can be told what to do, and how it adds a line at the end."""
     if vim := shutil.which("vim"):
-        return "vim", [vim, "-u", "NONE", "-es", "-c", f"$put ='{LINE}'", "-c", "wq", str(note)]
+        return "vim", [
+            vim,
+            "-u",
+            "NONE",
+            "-es",
+            "-c",
+            f"$put ='{LINE}'",
+            "-c",
+            "wq",
+            str(note),
+        ]
     if sed := shutil.which("sed"):
         return "sed -i", [sed, "-i", f"$a\\\n{LINE}", str(note)]
     script = "import sys; open(sys.argv[1], 'a', encoding='utf-8').write(sys.argv[2] + '\\n')"
@@ -133,6 +168,11 @@ def _editor(note: Path) -> tuple[str, list[str]]:
 def _show(context: Context, question: str, answer: dict[str, Any]) -> None:
     context.say(f"\n? {question}")
     for hit in answer["hits"][:2]:
-        context.say(f"  {styled(hit['note'], bold=True)}:{hit['lines'][0]}  {hit['text'].strip()}")
+        context.say(
+            f"  {styled(hit['note'], bold=True)}:{hit['lines'][0]}  {hit['text'].strip()}"
+        )
     fresh = answer["freshness"]
-    context.say(f"  semantic: {fresh['semantic']}" + (f" ({fresh['reason']})" if fresh["reason"] else ""))
+    context.say(
+        f"  semantic: {fresh['semantic']}"
+        + (f" ({fresh['reason']})" if fresh["reason"] else "")
+    )

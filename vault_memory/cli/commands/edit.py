@@ -33,9 +33,21 @@ def editing(function: Function) -> Function:
                 show_default=True,
                 help="Whose act it is: a person's, or the bot's, which policy binds.",
             ),
-            click.option("--expected", metavar="REVISION", help="Change nothing if the note is another by now."),
-            click.option("--merge", is_flag=True, help="With --expected: carry the ops out on the newer text."),
-            click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing."),
+            click.option(
+                "--expected",
+                metavar="REVISION",
+                help="Change nothing if the note is another by now.",
+            ),
+            click.option(
+                "--merge",
+                is_flag=True,
+                help="With --expected: carry the ops out on the newer text.",
+            ),
+            click.option(
+                "--dry-run",
+                is_flag=True,
+                help="Show what would be done, and do nothing.",
+            ),
         )
     ):
         function = decorate(function)
@@ -49,12 +61,16 @@ def editing(function: Function) -> Function:
 @editing
 @common
 @click.pass_obj
-def append(context: Context, /, note: str, heading: str, line: str, **options: Any) -> int:
+def append(
+    context: Context, /, note: str, heading: str, line: str, **options: Any
+) -> int:
     """Add LINE as an item to the section HEADING of NOTE.
 
     A line that stands there already is not added again. A leading `- ` of LINE is left out.
     """
-    return _apply(context, note, [{"op": "append", "heading": heading, "line": line}], options)
+    return _apply(
+        context, note, [{"op": "append", "heading": heading, "line": line}], options
+    )
 
 
 @click.command("add-heading", cls=OpCommand)
@@ -64,9 +80,16 @@ def append(context: Context, /, note: str, heading: str, line: str, **options: A
 @editing
 @common
 @click.pass_obj
-def add_heading(context: Context, /, note: str, heading: str, lines: tuple[str, ...], **options: Any) -> int:
+def add_heading(
+    context: Context, /, note: str, heading: str, lines: tuple[str, ...], **options: Any
+) -> int:
     """Add a section HEADING with the items LINE... at the end of NOTE; a note that is not there is made."""
-    return _apply(context, note, [{"op": "add_heading", "heading": heading, "lines": list(lines)}], options)
+    return _apply(
+        context,
+        note,
+        [{"op": "add_heading", "heading": heading, "lines": list(lines)}],
+        options,
+    )
 
 
 @click.command(cls=OpCommand)
@@ -76,9 +99,13 @@ def add_heading(context: Context, /, note: str, heading: str, lines: tuple[str, 
 @editing
 @common
 @click.pass_obj
-def remove(context: Context, /, note: str, heading: str, match: str, **options: Any) -> int:
+def remove(
+    context: Context, /, note: str, heading: str, match: str, **options: Any
+) -> int:
     """Remove the one item of the section HEADING of NOTE whose text contains MATCH, with what is nested in it."""
-    return _apply(context, note, [{"op": "remove", "heading": heading, "match": match}], options)
+    return _apply(
+        context, note, [{"op": "remove", "heading": heading, "match": match}], options
+    )
 
 
 @click.command(cls=OpCommand)
@@ -89,18 +116,29 @@ def remove(context: Context, /, note: str, heading: str, match: str, **options: 
 @editing
 @common
 @click.pass_obj
-def replace(context: Context, /, note: str, heading: str, match: str, line: str, **options: Any) -> int:
+def replace(
+    context: Context, /, note: str, heading: str, match: str, line: str, **options: Any
+) -> int:
     """Rewrite the one item of the section HEADING of NOTE whose text contains MATCH to say LINE.
 
     Its marker, its indent and what is nested in it stay.
     """
-    return _apply(context, note, [{"op": "replace", "heading": heading, "match": match, "line": line}], options)
+    return _apply(
+        context,
+        note,
+        [{"op": "replace", "heading": heading, "match": match, "line": line}],
+        options,
+    )
 
 
 @click.command(cls=OpCommand)
 @click.argument("note")
 @click.option(
-    "--ops", "file", required=True, metavar="FILE", help='JSON: a list of ops, or {"ops": [...]}; - is stdin.'
+    "--ops",
+    "file",
+    required=True,
+    metavar="FILE",
+    help='JSON: a list of ops, or {"ops": [...]}; - is stdin.',
 )
 @editing
 @common
@@ -116,10 +154,15 @@ def _text(file: str) -> bytes:
     try:
         return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
-        raise UsageError(f"`{file}` cannot be read: {error.strerror}", hint="name a file, or - for stdin") from None
+        raise UsageError(
+            f"`{file}` cannot be read: {error.strerror}",
+            hint="name a file, or - for stdin",
+        ) from None
 
 
-def _apply(context: Context, note: str, ops: Sequence[Any], options: Mapping[str, Any]) -> int:
+def _apply(
+    context: Context, note: str, ops: Sequence[Any], options: Mapping[str, Any]
+) -> int:
     with context.open() as memory:
         edit = memory.apply(note, ops, now=context.now, **options)
     emit_edit(context, edit, dry_run=options["dry_run"])

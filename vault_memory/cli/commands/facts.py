@@ -24,7 +24,10 @@ class CannotAskFor(UsageError):
     """Something is missing, and nobody is there to be asked."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"the {what} is missing", hint="`vault-memory add-fact alice works_at Acme` names all three")
+        super().__init__(
+            f"the {what} is missing",
+            hint="`vault-memory add-fact alice works_at Acme` names all three",
+        )
 
 
 def whose(function: Function) -> Function:
@@ -41,28 +44,47 @@ def whose(function: Function) -> Function:
 def changing(function: Function) -> Function:
     """The options of all commands that change a fact."""
     for decorate in (
-        click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing."),
         click.option(
-            "--source", type=click.Choice(["cli", "tool"]), default="cli", show_default=True,
+            "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
+        ),
+        click.option(
+            "--source",
+            type=click.Choice(["cli", "tool"]),
+            default="cli",
+            show_default=True,
             help="Whose act it is: a person's, or the bot's, which policy binds.",
         ),
-    ):  # fmt: skip
+    ):
         function = decorate(function)
     return function
 
 
 @click.command()
-@click.option("--entity", metavar="NAME", help="Only what is known of this person or thing.")
-@click.option("--on", callback=day, metavar="DATE", help="Those that held on this day, by what is known now.")
+@click.option(
+    "--entity", metavar="NAME", help="Only what is known of this person or thing."
+)
+@click.option(
+    "--on",
+    callback=day,
+    metavar="DATE",
+    help="Those that held on this day, by what is known now.",
+)
 @whose
 @common
 @click.pass_obj
-def facts(context: Context, entity: str | None, on: str | None, scopes: list[str]) -> None:
+def facts(
+    context: Context, entity: str | None, on: str | None, scopes: list[str]
+) -> None:
     """List the facts that hold now, with their ids."""
     from vault_memory.api import facts_json
 
     with context.open() as memory:
-        found = memory.facts(scopes=scopes or memory.scopes(), entity=entity, on=_day(on), now=context.now)
+        found = memory.facts(
+            scopes=scopes or memory.scopes(),
+            entity=entity,
+            on=_day(on),
+            now=context.now,
+        )
     context.emit(facts_json.of_facts(found), lambda: _listed(found))
 
 
@@ -76,7 +98,9 @@ def timeline(context: Context, entity: str, scopes: list[str]) -> None:
     from vault_memory.api import facts_json
 
     with context.open() as memory:
-        found = memory.timeline(entity, scopes=scopes or memory.scopes(), now=context.now)
+        found = memory.timeline(
+            entity, scopes=scopes or memory.scopes(), now=context.now
+        )
     context.emit(facts_json.of_facts(found), lambda: _listed(found))
 
 
@@ -94,10 +118,16 @@ def entity(context: Context, name: str, scopes: list[str]) -> None:
 
     def human() -> str:
         known = f" (also {', '.join(found.aliases)})" if found.aliases else ""
-        lines = [f"{styled(found.name, bold=True)}: {found.type}{known}, named in {_places(found.mentions)}"]
+        lines = [
+            f"{styled(found.name, bold=True)}: {found.type}{known}, named in {_places(found.mentions)}"
+        ]
         lines += [found.summary] if found.summary else []
         lines += [_line(fact) for fact in found.facts]
-        lines += [f"{hit.note}:{hit.lines[0]}  {hit.text.splitlines()[0]}" for hit in found.hits if hit.text]
+        lines += [
+            f"{hit.note}:{hit.lines[0]}  {hit.text.splitlines()[0]}"
+            for hit in found.hits
+            if hit.text
+        ]
         return "\n".join(lines)
 
     context.emit(facts_json.of_about(found), human)
@@ -107,28 +137,66 @@ def entity(context: Context, name: str, scopes: list[str]) -> None:
 @click.argument("subject", required=False)
 @click.argument("predicate", required=False)
 @click.argument("object", required=False)
-@click.option("--from", "valid_from", metavar="DATE", callback=day, help="The day since which it is so.")
-@click.option("--until", "valid_until", metavar="DATE", callback=day, help="The last day on which it is so.")
-@click.option("--temporary", is_flag=True, help="It holds for a while, beside what holds for good.")
-@click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, metavar="N", help="How sure it is, up to 1.")
-@click.option("--ref", default="", metavar="ID", help="The turn or task that it goes back to.")
-@click.option("--origin", default="owner", metavar="WORD", help="Whose words it goes back to.")
+@click.option(
+    "--from",
+    "valid_from",
+    metavar="DATE",
+    callback=day,
+    help="The day since which it is so.",
+)
+@click.option(
+    "--until",
+    "valid_until",
+    metavar="DATE",
+    callback=day,
+    help="The last day on which it is so.",
+)
+@click.option(
+    "--temporary",
+    is_flag=True,
+    help="It holds for a while, beside what holds for good.",
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1),
+    default=1.0,
+    metavar="N",
+    help="How sure it is, up to 1.",
+)
+@click.option(
+    "--ref", default="", metavar="ID", help="The turn or task that it goes back to."
+)
+@click.option(
+    "--origin", default="owner", metavar="WORD", help="Whose words it goes back to."
+)
 @changing
 @whose
 @common
 @click.pass_obj
-def add_fact(context: Context, /, scopes: list[str], dry_run: bool, source: str, **said: Any) -> int:
+def add_fact(
+    context: Context, /, scopes: list[str], dry_run: bool, source: str, **said: Any
+) -> int:
     """State that SUBJECT PREDICATE OBJECT, such as `alice works_at Acme`. What is missing is asked for on a terminal.
 
     Of works_at, lives_in and others that have one value, a new value ends the old one.
     """
     for part in ("subject", "predicate", "object"):
         said[part] = said[part] or _ask_for(part)
-    said = {name: _day(value) if name.startswith("valid_") else value for name, value in said.items()}
+    said = {
+        name: _day(value) if name.startswith("valid_") else value
+        for name, value in said.items()
+    }
     with context.open() as memory:
         scope = _scope(memory, said["subject"], scopes)
         names = {part: said.pop(part) for part in ("subject", "predicate", "object")}
-        change = memory.add_fact(**names, scope=scope, source=source, dry_run=dry_run, now=context.now, **said)
+        change = memory.add_fact(
+            **names,
+            scope=scope,
+            source=source,
+            dry_run=dry_run,
+            now=context.now,
+            **said,
+        )
     return _emit(context, change, dry_run)
 
 
@@ -137,24 +205,56 @@ def add_fact(context: Context, /, scopes: list[str], dry_run: bool, source: str,
 @click.argument("object", required=False)
 @click.option("--subject", metavar="NAME", help="Whom it is really about.")
 @click.option("--predicate", metavar="WORD", help="What it really says of them.")
-@click.option("--from", "valid_from", metavar="DATE", callback=day, help="The day since which it is really so.")
-@click.option("--until", "valid_until", metavar="DATE", callback=day, help="The last day on which it is really so.")
-@click.option("--temporary/--lasting", default=None, help="Whether it holds for a while, or for good.")
+@click.option(
+    "--from",
+    "valid_from",
+    metavar="DATE",
+    callback=day,
+    help="The day since which it is really so.",
+)
+@click.option(
+    "--until",
+    "valid_until",
+    metavar="DATE",
+    callback=day,
+    help="The last day on which it is really so.",
+)
+@click.option(
+    "--temporary/--lasting",
+    default=None,
+    help="Whether it holds for a while, or for good.",
+)
 @changing
 @whose
 @common
 @click.pass_obj
-def correct(context: Context, /, fact_id: str, scopes: list[str], dry_run: bool, source: str, **right: Any) -> int:
+def correct(
+    context: Context,
+    /,
+    fact_id: str,
+    scopes: list[str],
+    dry_run: bool,
+    source: str,
+    **right: Any,
+) -> int:
     """Put what is right in the place of the fact ID, which was wrong from the start: OBJECT, or what options name.
 
     What was right and is no more is ended with `invalidate`, or by `add-fact` with what is so now.
     """
     if all(value is None for value in right.values()):
         right["object"] = _ask_for("object")
-    right = {name: _day(value) if name.startswith("valid_") else value for name, value in right.items()}
+    right = {
+        name: _day(value) if name.startswith("valid_") else value
+        for name, value in right.items()
+    }
     with context.open() as memory:
         change = memory.correct_fact(
-            fact_id, scopes=scopes or memory.scopes(), source=source, dry_run=dry_run, now=context.now, **right
+            fact_id,
+            scopes=scopes or memory.scopes(),
+            source=source,
+            dry_run=dry_run,
+            now=context.now,
+            **right,
         )
     return _emit(context, change, dry_run)
 
@@ -165,7 +265,9 @@ def correct(context: Context, /, fact_id: str, scopes: list[str], dry_run: bool,
 @whose
 @common
 @click.pass_obj
-def invalidate(context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: str) -> int:
+def invalidate(
+    context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: str
+) -> int:
     """Strike the fact ID through: it is no longer so. It stays for `timeline`."""
     return _by_id(context, "invalidate_fact", fact_id, scopes, dry_run, source)
 
@@ -176,7 +278,9 @@ def invalidate(context: Context, fact_id: str, scopes: list[str], dry_run: bool,
 @whose
 @common
 @click.pass_obj
-def delete_fact(context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: str) -> int:
+def delete_fact(
+    context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: str
+) -> int:
     """Take the fact ID off its page: it was never so."""
     return _by_id(context, "delete_fact", fact_id, scopes, dry_run, source)
 
@@ -187,15 +291,26 @@ def delete_fact(context: Context, fact_id: str, scopes: list[str], dry_run: bool
 @whose
 @common
 @click.pass_obj
-def confirm(context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: str) -> int:
+def confirm(
+    context: Context, fact_id: str, scopes: list[str], dry_run: bool, source: str
+) -> int:
     """Say that the fact ID is so: it does not fade."""
     return _by_id(context, "confirm_fact", fact_id, scopes, dry_run, source)
 
 
-def _by_id(context: Context, call: str, fact_id: str, scopes: Sequence[str], dry_run: bool, source: str) -> int:
+def _by_id(
+    context: Context,
+    call: str,
+    fact_id: str,
+    scopes: Sequence[str],
+    dry_run: bool,
+    source: str,
+) -> int:
     with context.open() as memory:
         known = scopes or memory.scopes()
-        change = getattr(memory, call)(fact_id, scopes=known, source=source, dry_run=dry_run, now=context.now)
+        change = getattr(memory, call)(
+            fact_id, scopes=known, source=source, dry_run=dry_run, now=context.now
+        )
     return _emit(context, change, dry_run)
 
 
@@ -218,7 +333,9 @@ def _scope(memory: "VaultMemory", subject: str, scopes: Sequence[str]) -> str:
         candidates = error.details.get("candidates")
         if not sys.stdin.isatty() or not isinstance(candidates, list):
             raise
-        answer: str = click.prompt("On whose page", type=click.Choice(candidates), err=True)
+        answer: str = click.prompt(
+            "On whose page", type=click.Choice(candidates), err=True
+        )
         return answer
 
 

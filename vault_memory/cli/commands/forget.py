@@ -55,14 +55,18 @@ def forget(
 def _agreed(context: Context, found: "Forgotten") -> bool:
     for line in _lines(found):
         context.line(line, err=True)
-    return click.confirm("Take it out of all of these? This cannot be undone.", err=True)
+    return click.confirm(
+        "Take it out of all of these? This cannot be undone.", err=True
+    )
 
 
 def _told(context: Context, forgotten: "Forgotten") -> int:
     """The answer; 1 when it is still somewhere after it was to be taken out."""
     from vault_memory.api import json_contract
 
-    context.emit(json_contract.of_forgotten(forgotten), lambda: "\n".join(_lines(forgotten)))
+    context.emit(
+        json_contract.of_forgotten(forgotten), lambda: "\n".join(_lines(forgotten))
+    )
     return 1 if forgotten.remaining and forgotten.receipt else 0
 
 

@@ -11,12 +11,16 @@ from vault_memory.errors import UsageError
 if TYPE_CHECKING:
     from vault_memory.rules.edits.audit_record import Proposal
 
-DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
+DRY_RUN = click.option(
+    "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
+)
 
 
 @click.command()
 @click.argument("note", required=False)
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the newest N records.")
+@click.option(
+    "--limit", type=click.IntRange(1), metavar="N", help="Only the newest N records."
+)
 @common
 @click.pass_obj
 def log(context: Context, note: str | None, limit: int | None) -> None:
@@ -26,7 +30,8 @@ def log(context: Context, note: str | None, limit: int | None) -> None:
     with context.open() as memory:
         records = memory.log(note, limit=limit)
     context.emit(
-        json_contract.of_log(records), lambda: "\n\n".join(map(record_block, records)) or "nothing was changed yet"
+        json_contract.of_log(records),
+        lambda: "\n\n".join(map(record_block, records)) or "nothing was changed yet",
     )
 
 
@@ -59,21 +64,37 @@ def history(context: Context, note: str) -> None:
         versions = memory.history(note)
     context.emit(
         json_contract.of_history(versions),
-        lambda: "\n".join(f"{one.revision[:16]}  {one.ts}  {one.by:<8}  {one.bytes} bytes" for one in versions),
+        lambda: "\n".join(
+            f"{one.revision[:16]}  {one.ts}  {one.by:<8}  {one.bytes} bytes"
+            for one in versions
+        ),
     )
 
 
 @click.command()
 @click.argument("note")
-@click.option("--revision", required=True, metavar="REVISION", help="From `history`; its beginning is enough.")
-@click.option("--expected", metavar="REVISION", help="Change nothing if the note is another by now.")
+@click.option(
+    "--revision",
+    required=True,
+    metavar="REVISION",
+    help="From `history`; its beginning is enough.",
+)
+@click.option(
+    "--expected",
+    metavar="REVISION",
+    help="Change nothing if the note is another by now.",
+)
 @DRY_RUN
 @common
 @click.pass_obj
-def restore(context: Context, note: str, revision: str, expected: str | None, dry_run: bool) -> int:
+def restore(
+    context: Context, note: str, revision: str, expected: str | None, dry_run: bool
+) -> int:
     """Put a version of NOTE there again, as a change that can be undone."""
     with context.open() as memory:
-        edit = memory.restore(note, revision, expected=expected, dry_run=dry_run, now=context.now)
+        edit = memory.restore(
+            note, revision, expected=expected, dry_run=dry_run, now=context.now
+        )
     emit_edit(context, edit, dry_run=dry_run)
     return exit_code_of(edit)
 
@@ -91,11 +112,16 @@ def inbox(context: Context, decision: str | None, proposal_id: str | None) -> in
     from vault_memory.api import json_contract
 
     if decision and not proposal_id:
-        raise UsageError(f"`inbox {decision}` needs an id", hint="`vault-memory inbox` lists them")
+        raise UsageError(
+            f"`inbox {decision}` needs an id", hint="`vault-memory inbox` lists them"
+        )
     with context.open() as memory:
         if decision is None or proposal_id is None:
             waiting = memory.inbox()
-            context.emit(json_contract.of_inbox(waiting), lambda: "\n".join(map(_proposal, waiting)) or "nothing waits")
+            context.emit(
+                json_contract.of_inbox(waiting),
+                lambda: "\n".join(map(_proposal, waiting)) or "nothing waits",
+            )
             return 0
         decide = memory.approve if decision == "approve" else memory.reject
         edit = decide(proposal_id, now=context.now)

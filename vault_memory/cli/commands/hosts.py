@@ -22,12 +22,22 @@ if TYPE_CHECKING:
 @click.argument("host")
 @click.option("--user", metavar="NAME", help="Whom the bot serves.")
 @click.option("--channel", metavar="NAME", help="Where, when that is a channel.")
-@click.option("--group", metavar="NAME", multiple=True, help="A group whose notes are open, too (repeatable).")
+@click.option(
+    "--group",
+    metavar="NAME",
+    multiple=True,
+    help="A group whose notes are open, too (repeatable).",
+)
 @private
 @common
 @click.pass_obj
 def hook(
-    context: Context, host: str, user: str | None, channel: str | None, group: tuple[str, ...], private: bool
+    context: Context,
+    host: str,
+    user: str | None,
+    channel: str | None,
+    group: tuple[str, ...],
+    private: bool,
 ) -> None:
     """Answer one event of HOST (claude-code, codex), which comes as JSON on standard input.
 
@@ -39,21 +49,42 @@ def hook(
     """
     from vault_memory.hosts.hook_command import run
 
-    given = {"vault": context.vault, "config": context.config, "user": user, "channel": channel}
-    words = [word for name, value in given.items() if value for word in (f"--{name}", value)]
+    given = {
+        "vault": context.vault,
+        "config": context.config,
+        "user": user,
+        "channel": channel,
+    }
+    words = [
+        word for name, value in given.items() if value for word in (f"--{name}", value)
+    ]
     words += [word for name in group for word in ("--group", name)]
     words += ["--private"] if private else []
-    sys.exit(run([host, *words, *(("--now", context.now.isoformat()) if context.now else ())]))
+    sys.exit(
+        run(
+            [host, *words, *(("--now", context.now.isoformat()) if context.now else ())]
+        )
+    )
 
 
 @click.command()
 @click.argument("host", metavar="HOST")
-@click.option("--user", metavar="NAME", help="Whom the bot serves; needed when the vault knows several persons.")
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="Whom the bot serves; needed when the vault knows several persons.",
+)
 @click.option("--channel", metavar="NAME", help="Where, when that is a channel.")
 @private
-@click.option("--allow", is_flag=True, help="Let HOST use the tools without asking (claude-code, codex, gemini-cli).")
+@click.option(
+    "--allow",
+    is_flag=True,
+    help="Let HOST use the tools without asking (claude-code, codex, gemini-cli).",
+)
 @click.option("--uninstall", is_flag=True, help="Take out exactly what was put in.")
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would change, and change nothing."
+)
 @common
 @click.pass_obj
 def install(
@@ -81,14 +112,47 @@ def install(
         wire = replace(wire, private=private, allow=allow and not uninstall)
         plan = recipes.plan(host, wire, os.environ)
         act = installer.uninstall if uninstall else installer.install
-        changed = act(plan, memory.state.path, now=context.now or datetime.now(UTC), dry_run=dry_run)
-    then = plan.then if any(one.changed for one in changed) and not uninstall and not dry_run else ()
-    files = [{"path": one.file, "changed": one.changed, "backup": one.backup, "diff": one.diff} for one in changed]
-    answer = {"host": host, "user": wire.user, "server": True, "then": list(then), "files": files}
-    context.emit(answer, lambda: _human(changed, wire, plan, dry_run=dry_run, uninstall=uninstall))
+        changed = act(
+            plan,
+            memory.state.path,
+            now=context.now or datetime.now(UTC),
+            dry_run=dry_run,
+        )
+    then = (
+        plan.then
+        if any(one.changed for one in changed) and not uninstall and not dry_run
+        else ()
+    )
+    files = [
+        {
+            "path": one.file,
+            "changed": one.changed,
+            "backup": one.backup,
+            "diff": one.diff,
+        }
+        for one in changed
+    ]
+    answer = {
+        "host": host,
+        "user": wire.user,
+        "server": True,
+        "then": list(then),
+        "files": files,
+    }
+    context.emit(
+        answer,
+        lambda: _human(changed, wire, plan, dry_run=dry_run, uninstall=uninstall),
+    )
 
 
-def _wire(context: Context, memory: "VaultMemory", user: str | None, channel: str | None, *, uninstall: bool) -> "Wire":
+def _wire(
+    context: Context,
+    memory: "VaultMemory",
+    user: str | None,
+    channel: str | None,
+    *,
+    uninstall: bool,
+) -> "Wire":
     from vault_memory.hosts.recipes import Wire
 
     vault = Path(os.path.abspath(memory.root))
@@ -96,17 +160,24 @@ def _wire(context: Context, memory: "VaultMemory", user: str | None, channel: st
     try:
         os.fspath(vault).encode("utf-8")
     except UnicodeEncodeError:
-        raise UsageError(f"`{vault!r}` cannot be written into a configuration: its name is not UTF-8") from None
+        raise UsageError(
+            f"`{vault!r}` cannot be written into a configuration: its name is not UTF-8"
+        ) from None
     person = user or (memory.layout.user if uninstall else _person(memory))
     return Wire(_program(), vault, person, channel or "", config)
 
 
 def _person(memory: "VaultMemory") -> str:
     """The one person that the vault knows."""
-    known = [scope.removeprefix("user:") for scope in memory.scopes() if scope.startswith("user:")]
+    known = [
+        scope.removeprefix("user:")
+        for scope in memory.scopes()
+        if scope.startswith("user:")
+    ]
     if len(known) > 1:
         raise UsageError(
-            f"the vault knows several persons: {', '.join(known)}", hint="say whom the bot serves: --user NAME"
+            f"the vault knows several persons: {', '.join(known)}",
+            hint="say whom the bot serves: --user NAME",
         )
     return known[0] if known else memory.layout.user
 
@@ -117,14 +188,27 @@ def _program() -> tuple[str, ...]:
     if started.name == "vault-memory" and os.access(started, os.X_OK):
         return (str(started),)
     beside = Path(sys.executable).with_name("vault-memory")
-    return (str(beside),) if os.access(beside, os.X_OK) else (sys.executable, "-m", "vault_memory")
+    return (
+        (str(beside),)
+        if os.access(beside, os.X_OK)
+        else (sys.executable, "-m", "vault_memory")
+    )
 
 
-def _human(changed: "list[Changed]", wire: "Wire", plan: "Plan", *, dry_run: bool, uninstall: bool) -> str:
+def _human(
+    changed: "list[Changed]",
+    wire: "Wire",
+    plan: "Plan",
+    *,
+    dry_run: bool,
+    uninstall: bool,
+) -> str:
     lines = []
     for one in changed:
         what = "would change" if dry_run else "changed"
-        lines.append(f"{what}: {one.file}" if one.changed else f"as it should be: {one.file}")
+        lines.append(
+            f"{what}: {one.file}" if one.changed else f"as it should be: {one.file}"
+        )
         if one.backup:
             lines.append(f"backup: {one.backup}")
         if dry_run and one.changed:

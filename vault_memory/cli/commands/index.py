@@ -7,17 +7,29 @@ from vault_memory.cli.options import Context, common
 
 @click.command()
 @click.argument("paths", nargs=-1)
-@click.option("--rebuild", is_flag=True, help="Build the index anew; the old one serves until it is done.")
+@click.option(
+    "--rebuild",
+    is_flag=True,
+    help="Build the index anew; the old one serves until it is done.",
+)
 @click.option("--no-embed", is_flag=True, help="Leave the vectors to the daemon.")
 @common
 @click.pass_obj
-def index(context: Context, paths: tuple[str, ...], rebuild: bool, no_embed: bool) -> None:
+def index(
+    context: Context, paths: tuple[str, ...], rebuild: bool, no_embed: bool
+) -> None:
     """Bring the index up to date with the notes, or with those under PATHS (relative to the vault)."""
     from vault_memory.api import json_contract
 
     with context.open() as memory, context.progress() as progress:
-        report = memory.index(paths, rebuild=rebuild, embed=not no_embed, progress=progress)
-        reason = memory.semantic.reason if not no_embed and memory.semantic.embedder is None else ""
+        report = memory.index(
+            paths, rebuild=rebuild, embed=not no_embed, progress=progress
+        )
+        reason = (
+            memory.semantic.reason
+            if not no_embed and memory.semantic.embedder is None
+            else ""
+        )
     context.emit(
         json_contract.of_index(report),
         lambda: (

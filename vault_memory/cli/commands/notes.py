@@ -7,7 +7,9 @@ from vault_memory.cli.options import Context, common, named_scopes, scoped
 
 @click.command()
 @click.argument("note")
-@click.option("--revision", metavar="REVISION", help="As it was in this version of its history.")
+@click.option(
+    "--revision", metavar="REVISION", help="As it was in this version of its history."
+)
 @common
 @click.pass_obj
 def read(context: Context, note: str, revision: str | None) -> None:
@@ -27,7 +29,12 @@ def read(context: Context, note: str, revision: str | None) -> None:
 @scoped
 @common
 @click.pass_obj
-def notes(context: Context, users: tuple[str, ...], channels: tuple[str, ...], groups: tuple[str, ...]) -> None:
+def notes(
+    context: Context,
+    users: tuple[str, ...],
+    channels: tuple[str, ...],
+    groups: tuple[str, ...],
+) -> None:
     """List the notes that search reads."""
     from vault_memory.api import json_contract
 
@@ -37,5 +44,10 @@ def notes(context: Context, users: tuple[str, ...], channels: tuple[str, ...], g
     width = max((len(note.note) for note in found), default=0)
     context.emit(
         json_contract.of_notes(found),
-        lambda: "\n".join(f"{note.note:<{width}}  {note.kind:<10}  {note.scope}" for note in found) or "no notes",
+        lambda: (
+            "\n".join(
+                f"{note.note:<{width}}  {note.kind:<10}  {note.scope}" for note in found
+            )
+            or "no notes"
+        ),
     )

@@ -19,15 +19,41 @@ if TYPE_CHECKING:
 @click.argument("action", type=click.Choice(["add", "test", "status", "remove"]))
 @click.argument("url", required=False)
 @click.option("--user", metavar="NAME", help="With add: the account there.")
-@click.option("--password-file", metavar="FILE", help="With add: a file of yours alone (mode 600) with the password.")
-@click.option("--login", is_flag=True, help="With add: let a Nextcloud give out an app password, in your browser.")
-@click.option("--folder", metavar="PATH", help="With add: the folder below URL; of a Nextcloud, in your files.")
 @click.option(
-    "--ca-file", metavar="FILE", help="With add: who signed the server's certificate, if not a known authority."
+    "--password-file",
+    metavar="FILE",
+    help="With add: a file of yours alone (mode 600) with the password.",
 )
-@click.option("--mode", type=click.Choice(["two-way", "pull", "push"]), help="With add: sync both ways, or one.")
-@click.option("--insist", is_flag=True, help="With add: both ways though the server ignores preconditions.")
-@click.option("--allow-http", is_flag=True, help="With add: send the password over http://, unencrypted.")
+@click.option(
+    "--login",
+    is_flag=True,
+    help="With add: let a Nextcloud give out an app password, in your browser.",
+)
+@click.option(
+    "--folder",
+    metavar="PATH",
+    help="With add: the folder below URL; of a Nextcloud, in your files.",
+)
+@click.option(
+    "--ca-file",
+    metavar="FILE",
+    help="With add: who signed the server's certificate, if not a known authority.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["two-way", "pull", "push"]),
+    help="With add: sync both ways, or one.",
+)
+@click.option(
+    "--insist",
+    is_flag=True,
+    help="With add: both ways though the server ignores preconditions.",
+)
+@click.option(
+    "--allow-http",
+    is_flag=True,
+    help="With add: send the password over http://, unencrypted.",
+)
 @common
 @click.pass_obj
 def remote(context: Context, /, action: str, url: str | None, **options: Any) -> int:
@@ -44,7 +70,9 @@ def remote(context: Context, /, action: str, url: str | None, **options: Any) ->
     """
     if (url is None) == (action == "add"):
         raise UsageError(
-            "`remote add` needs a URL" if action == "add" else f"`remote {action}` takes no URL",
+            "`remote add` needs a URL"
+            if action == "add"
+            else f"`remote {action}` takes no URL",
             hint="`vault-memory remote add https://cloud.example.org`",
         )
     with context.open() as memory:
@@ -62,16 +90,25 @@ def remote(context: Context, /, action: str, url: str | None, **options: Any) ->
 
             url = memory.config.remote.url
             remove(memory)
-            context.emit({"removed": url}, lambda: f"{url} is not synced any more; both folders stay as they are")
+            context.emit(
+                {"removed": url},
+                lambda: f"{url} is not synced any more; both folders stay as they are",
+            )
     return 0
 
 
-def _add(context: Context, memory: "VaultMemory", url: str, options: Mapping[str, Any]) -> int:
+def _add(
+    context: Context, memory: "VaultMemory", url: str, options: Mapping[str, Any]
+) -> int:
     from vault_memory.sync import setup
 
     wanted = _wanted(memory.config.remote, options)
     if options["login"]:
-        granted = setup.log_in(url, wanted, lambda page: context.say(f"open this page and say yes there:\n  {page}"))
+        granted = setup.log_in(
+            url,
+            wanted,
+            lambda page: context.say(f"open this page and say yes there:\n  {page}"),
+        )
         found, password = granted.url, granted.password
         wanted = wanted._replace(user=granted.user, password_file="")
     else:
@@ -86,7 +123,9 @@ def _add(context: Context, memory: "VaultMemory", url: str, options: Mapping[str
     tried = setup.add(memory, wanted._replace(url=found), password)
     context.emit(tried.as_json(), lambda: "\n".join(_tried(tried)))
     if not context.json:
-        context.say("next: `vault-memory sync --dry-run` shows what would be done; `vault-memory run` syncs by itself")
+        context.say(
+            "next: `vault-memory sync --dry-run` shows what would be done; `vault-memory run` syncs by itself"
+        )
     return 0
 
 
@@ -95,7 +134,9 @@ def _wanted(before: "Remote", options: Mapping[str, Any]) -> "Remote":
 
     file, authority = options["password_file"], options["ca_file"]
     return before._replace(
-        ca_file=str(Path(authority).expanduser().absolute()) if authority else before.ca_file,
+        ca_file=str(Path(authority).expanduser().absolute())
+        if authority
+        else before.ca_file,
         user=options["user"] or "",
         password_file=str(Path(file).expanduser().absolute()) if file else "",
         mode=options["mode"] or before.mode,
@@ -106,7 +147,9 @@ def _wanted(before: "Remote", options: Mapping[str, Any]) -> "Remote":
 
 def _folder(memory: "VaultMemory", found: str) -> str:
     if not sys.stdin.isatty():
-        raise CannotAsk("`remote add` asks for a folder in your files", "name one with `--folder`")
+        raise CannotAsk(
+            "`remote add` asks for a folder in your files", "name one with `--folder`"
+        )
     default = memory.root.resolve().name
     folder: str = click.prompt(f"Folder below {found}", default=default, err=True)
     return folder
@@ -126,7 +169,9 @@ def _password(memory: "VaultMemory", wanted: "Remote") -> "tuple[Remote, str]":
             "`remote add` asks for the password",
             "use `--password-file FILE`, `--login`, or VAULT_MEMORY_REMOTE_PASSWORD",
         )
-    return wanted, click.prompt(f"App password of {wanted.user}", hide_input=True, err=True)
+    return wanted, click.prompt(
+        f"App password of {wanted.user}", hide_input=True, err=True
+    )
 
 
 def _status(context: Context, memory: "VaultMemory") -> None:

@@ -39,7 +39,9 @@ def run(context: Context) -> None:
             notes, chunks = memory.indexing.index().counts()
             how = daemon.status()
             watched = how["mode"] + (f": {how['reason']}" if how["reason"] else "")
-            context.say(f"watching {memory.root}: {notes} notes, {chunks} chunks ({watched})")
+            context.say(
+                f"watching {memory.root}: {notes} notes, {chunks} chunks ({watched})"
+            )
 
         with context.progress() as progress:
 
@@ -58,7 +60,9 @@ def _line(context: Context, change: "Change") -> None:
     if context.quiet:
         return
     what = "removed" if change.removed else f"+{change.delta.added}"
-    context.line(f"{change.note}  {what} −{change.delta.removed} chunks  {change.milliseconds:.1f} ms")
+    context.line(
+        f"{change.note}  {what} −{change.delta.removed} chunks  {change.milliseconds:.1f} ms"
+    )
 
 
 def _copy_line(context: Context, resolved: "Resolved") -> None:
@@ -70,8 +74,12 @@ def _copy_line(context: Context, resolved: "Resolved") -> None:
         case "merged":
             audit_id = resolved.edit.audit_id if resolved.edit else None
             how = f"; `vault-memory undo {audit_id}` takes it back" if audit_id else ""
-            context.line(f"{resolved.copy.note}  merged the conflict copy `{name}`{how}")
+            context.line(
+                f"{resolved.copy.note}  merged the conflict copy `{name}`{how}"
+            )
         case "discarded":
-            context.line(f"{resolved.copy.note}  moved the conflict copy `{name}` to the trash: {resolved.copy.why}")
+            context.line(
+                f"{resolved.copy.note}  moved the conflict copy `{name}` to the trash: {resolved.copy.why}"
+            )
         case _:
             return

@@ -13,14 +13,34 @@ from vault_memory.cli.terminal import styled
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @click.option("--topic", metavar="WORD", help="Only chunks of this topic, or of none.")
-@click.option("--entity", metavar="NAME", help="Only chunks that name this person or thing.")
-@click.option("--since", metavar="DATE", callback=day, help="Only chunks of this day or later.")
-@click.option("--until", metavar="DATE", callback=day, help="Only chunks of this day or earlier.")
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only notes of this kind (repeatable).")
+@click.option(
+    "--entity", metavar="NAME", help="Only chunks that name this person or thing."
+)
+@click.option(
+    "--since", metavar="DATE", callback=day, help="Only chunks of this day or later."
+)
+@click.option(
+    "--until", metavar="DATE", callback=day, help="Only chunks of this day or earlier."
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    metavar="KIND",
+    help="Only notes of this kind (repeatable).",
+)
 @click.option("--mode", metavar="MODE", help="balanced, keyword, semantic or rrf.")
-@click.option("--limit", type=click.IntRange(1, 1000), metavar="N", help="At most this many hits.")
-@click.option("--session", metavar="ID", help="Leave out the turns of this conversation.")
-@click.option("--why", is_flag=True, help="Show each term of the score, and what the filters left out.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), metavar="N", help="At most this many hits."
+)
+@click.option(
+    "--session", metavar="ID", help="Leave out the turns of this conversation."
+)
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Show each term of the score, and what the filters left out.",
+)
 @private
 @scoped
 @common
@@ -40,12 +60,17 @@ def search(
     Words, a question or a whole prompt, in any language. Without a daemon it first reads what changed and searches
     by keywords. With --channel the answer is for all in the channel: --user opens a person's own notes with --private.
     """
-    listed = {name: list(value) if isinstance(value, tuple) else value for name, value in filters.items()}
+    listed = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in filters.items()
+    }
     arguments = {name: value for name, value in listed.items() if value}
     if context.now:
         arguments["now"] = context.now.isoformat()
     open_users = users if private or not channels else ()
-    answer = answer_search(context, " ".join(query), named_scopes(open_users, channels, groups), arguments)
+    answer = answer_search(
+        context, " ".join(query), named_scopes(open_users, channels, groups), arguments
+    )
     context.emit(answer, lambda: search_text.hits_text(answer, _painted))
     for name in users if not open_users else ():
         context.say(search_text.closed_text(name))

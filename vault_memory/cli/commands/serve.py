@@ -36,20 +36,60 @@ class NobodyMayAsk(ConfigError):
 
 
 @click.command()
-@click.option("--host", metavar="ADDRESS", help="The address to listen on; 127.0.0.1 unless configured.")
-@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 takes any that is free.")
-@click.option("--socket", "path", metavar="PATH", help="Listen on this Unix socket instead, which only you can open.")
-@click.option("--user", metavar="NAME", help="With --socket: whom those serve who come without a token.")
-@click.option("--channel", default="", metavar="NAME", help="With --user: the channel where the bot answers.")
-@click.option("--group", "groups", multiple=True, metavar="NAME", help="With --user: a group that is open, too.")
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    help="The address to listen on; 127.0.0.1 unless configured.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="The port to listen on; 0 takes any that is free.",
+)
+@click.option(
+    "--socket",
+    "path",
+    metavar="PATH",
+    help="Listen on this Unix socket instead, which only you can open.",
+)
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="With --socket: whom those serve who come without a token.",
+)
+@click.option(
+    "--channel",
+    default="",
+    metavar="NAME",
+    help="With --user: the channel where the bot answers.",
+)
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="NAME",
+    help="With --user: a group that is open, too.",
+)
 @private
-@click.option("--new-token", "new_token", metavar="FILE", help="Make a token for --user in a new file, and end.")
+@click.option(
+    "--new-token",
+    "new_token",
+    metavar="FILE",
+    help="Make a token for --user in a new file, and end.",
+)
 @common
 @click.pass_obj
 def serve(
-    context: Context, host: str | None, port: int | None, path: str | None, user: str | None, channel: str,
-    groups: tuple[str, ...], private: bool, new_token: str | None,
-) -> None:  # fmt: skip
+    context: Context,
+    host: str | None,
+    port: int | None,
+    path: str | None,
+    user: str | None,
+    channel: str,
+    groups: tuple[str, ...],
+    private: bool,
+    new_token: str | None,
+) -> None:
     """Answer bots over HTTP until stopped: the calls under /v1, described by /openapi.json, and MCP at /mcp.
 
     Each bot has a token, named in [[serve.tokens]] of the configuration, which opens the notes of one person.
@@ -62,16 +102,23 @@ def serve(
         settings = _settings(memory.config.serve, host, port, path)
         if not settings.socket and (user or channel or groups or private):
             raise UsageError(
-                "--user, --channel, --group and --private go with --socket", hint="over TCP, tokens say who is who"
+                "--user, --channel, --group and --private go with --socket",
+                hint="over TCP, tokens say who is who",
             )
-        _serve(context, memory, settings, _local(user, channel, groups, private=private))
+        _serve(
+            context, memory, settings, _local(user, channel, groups, private=private)
+        )
 
 
-def _settings(configured: "Serve", host: str | None, port: int | None, path: str | None) -> "Serve":
+def _settings(
+    configured: "Serve", host: str | None, port: int | None, path: str | None
+) -> "Serve":
     """The flags over the configuration; who names an address wants no socket."""
     tcp = host is not None or port is not None
     if tcp and path is not None:
-        raise UsageError("--socket goes without --host and --port", hint="run two, one for each")
+        raise UsageError(
+            "--socket goes without --host and --port", hint="run two, one for each"
+        )
     return configured._replace(
         host=configured.host if host is None else host,
         port=configured.port if port is None else port,
@@ -79,7 +126,9 @@ def _settings(configured: "Serve", host: str | None, port: int | None, path: str
     )
 
 
-def _local(user: str | None, channel: str, groups: Sequence[str], *, private: bool) -> "Caller | None":
+def _local(
+    user: str | None, channel: str, groups: Sequence[str], *, private: bool
+) -> "Caller | None":
     from vault_memory.rules.paths.caller import Caller
 
     if user is None and not channel and not groups:
@@ -87,7 +136,9 @@ def _local(user: str | None, channel: str, groups: Sequence[str], *, private: bo
     return Caller(user or "", channel, tuple(groups), private)
 
 
-def _serve(context: Context, memory: "VaultMemory", settings: "Serve", local: "Caller | None") -> None:
+def _serve(
+    context: Context, memory: "VaultMemory", settings: "Serve", local: "Caller | None"
+) -> None:
     from vault_memory.edits.people import refuse_twin
     from vault_memory.http.application import application
     from vault_memory.http.listen import listen
@@ -96,10 +147,17 @@ def _serve(context: Context, memory: "VaultMemory", settings: "Serve", local: "C
     tokens = Tokens.load(settings.tokens, root=memory.root)
     for row in settings.tokens:
         refuse_twin(row.user, memory.root, memory.layout)
-    if not tokens and local is None and not settings.metrics_token_file and not memory.config.talk.secret_file:
+    if (
+        not tokens
+        and local is None
+        and not settings.metrics_token_file
+        and not memory.config.talk.secret_file
+    ):
         raise NobodyMayAsk(memory.config_file or memory.state.config_file)
     if not settings.socket and not settings.host.startswith(LOOPBACK):
-        context.say("warning: what goes over the wire can be read there; put a server with TLS in front of this one")
+        context.say(
+            "warning: what goes over the wire can be read there; put a server with TLS in front of this one"
+        )
     app = application(memory, tokens, _mounted(memory), local=local, settings=settings)
     listening, place = _listening(settings)
     listen(app, listening, lambda: context.say(f"listening on {place}"))
@@ -127,7 +185,13 @@ def _listening(settings: "Serve") -> "tuple[socket.socket, str]":
 
 
 def _make_token(
-    context: Context, name: str, user: str | None, channel: str, groups: Sequence[str], *, private: bool
+    context: Context,
+    name: str,
+    user: str | None,
+    channel: str,
+    groups: Sequence[str],
+    *,
+    private: bool,
 ) -> None:
     """A file that only its owner can read, and the lines that name it; the token itself is not shown."""
     import secrets
@@ -135,25 +199,37 @@ def _make_token(
     from vault_memory.vault.marker import NAME as MARKER
 
     if not user:
-        raise UsageError("a token opens the notes of a person", hint="name them with `--user NAME`")
+        raise UsageError(
+            "a token opens the notes of a person", hint="name them with `--user NAME`"
+        )
     path = Path(os.path.abspath(Path(name).expanduser()))
     if any((folder / MARKER).exists() for folder in path.parents):
-        raise UsageError(f"`{path}` lies in a vault, which is synced", hint="name a file outside")
+        raise UsageError(
+            f"`{path}` lies in a vault, which is synced", hint="name a file outside"
+        )
     try:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         raise UsageError(
-            f"`{path}` is there already", hint="name a file that is not; the bots may use that one"
+            f"`{path}` is there already",
+            hint="name a file that is not; the bots may use that one",
         ) from None
     with os.fdopen(fd, "w", encoding="ascii") as stream:
         stream.write(secrets.token_hex(32) + "\n")
     rows = {"user": user, "token_file": str(path), "channel": channel}
-    lines = ["[[serve.tokens]]", *(f"{key} = {_quoted(value)}" for key, value in rows.items() if value)]
+    lines = [
+        "[[serve.tokens]]",
+        *(f"{key} = {_quoted(value)}" for key, value in rows.items() if value),
+    ]
     if groups:
         lines.append(f"groups = [{', '.join(map(_quoted, groups))}]")
     lines += ["private = true"] if private else []
-    context.say(f"a new token lies in {shlex.quote(str(path))}; this names it in the configuration:")
-    context.emit({"token_file": str(path), "toml": "\n".join(lines)}, lambda: "\n".join(lines))
+    context.say(
+        f"a new token lies in {shlex.quote(str(path))}; this names it in the configuration:"
+    )
+    context.emit(
+        {"token_file": str(path), "toml": "\n".join(lines)}, lambda: "\n".join(lines)
+    )
 
 
 def _quoted(text: str) -> str:

@@ -14,13 +14,36 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("action", type=click.Choice(["install", "uninstall"]))
-@click.option("--user", "own", is_flag=True, help="For your own service manager; else for that of the machine.")
-@click.option("--name", default="vault-memory", show_default=True, metavar="NAME", help="Of the unit.")
-@click.option("--for", "kind", type=click.Choice(["systemd", "launchd"]), help="If not for this machine's own.")
+@click.option(
+    "--user",
+    "own",
+    is_flag=True,
+    help="For your own service manager; else for that of the machine.",
+)
+@click.option(
+    "--name",
+    default="vault-memory",
+    show_default=True,
+    metavar="NAME",
+    help="Of the unit.",
+)
+@click.option(
+    "--for",
+    "kind",
+    type=click.Choice(["systemd", "launchd"]),
+    help="If not for this machine's own.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the unit; nothing is written.")
 @common
 @click.pass_obj
-def service(context: Context, action: str, own: bool, name: str, kind: "Kind | None", dry_run: bool) -> None:
+def service(
+    context: Context,
+    action: str,
+    own: bool,
+    name: str,
+    kind: "Kind | None",
+    dry_run: bool,
+) -> None:
     """Let systemd or launchd keep `vault-memory run` going for this vault, and start it anew when it fails or hangs.
 
     install writes a unit, which may write to the vault and its state and to nothing else; uninstall takes out what
@@ -32,13 +55,22 @@ def service(context: Context, action: str, own: bool, name: str, kind: "Kind | N
     vault, vault_id = _vault(context, own)
     if action == "install":
         config = context.config or os.environ.get("VAULT_MEMORY_CONFIG")
-        job = service_units.job_of(place, vault, vault_id, Path(config) if config else None, os.environ)
+        job = service_units.job_of(
+            place, vault, vault_id, Path(config) if config else None, os.environ
+        )
         done = service_units.install(place, job, vault_id, dry_run=dry_run)
         for variable in service_units.left_out(os.environ):
-            context.say(f"{variable} is set here and not in the unit; put it into the configuration file")
+            context.say(
+                f"{variable} is set here and not in the unit; put it into the configuration file"
+            )
     else:
         done = service_units.uninstall(place, vault_id, dry_run=dry_run)
-    answer = {"unit": str(done.unit), "state": done.state, "text": done.text, "next": list(done.next)}
+    answer = {
+        "unit": str(done.unit),
+        "state": done.state,
+        "text": done.text,
+        "next": list(done.next),
+    }
     context.emit(answer, lambda: "\n".join(_told(done, dry_run)))
 
 
@@ -54,7 +86,10 @@ def _vault(context: Context, own: bool) -> tuple[Path, str]:
     root = locate(context.vault, os.environ, start=Path.cwd()).absolute()
     marker = read_marker(root)
     if marker is None:
-        raise VaultUnreachable(f"`{root}` was never used as a vault", hint="`vault-memory init` makes it one")
+        raise VaultUnreachable(
+            f"`{root}` was never used as a vault",
+            hint="`vault-memory init` makes it one",
+        )
     return root, marker.vault
 
 
@@ -63,4 +98,8 @@ def _told(done: "Installed", dry_run: bool) -> list[str]:
         return [f"there is no {done.unit}"]
     if dry_run:
         return [f"# {done.unit}: would be {done.state}", *done.text.splitlines()]
-    return [f"{done.state} {done.unit}", "next:", *(f"  {command}" for command in done.next)]
+    return [
+        f"{done.state} {done.unit}",
+        "next:",
+        *(f"  {command}" for command in done.next),
+    ]

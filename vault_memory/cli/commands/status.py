@@ -38,7 +38,11 @@ def stats(context: Context) -> None:
 
 
 @click.command()
-@click.option("--fix", is_flag=True, help="Mend damaged databases; build a differing index anew. No note is touched.")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Mend damaged databases; build a differing index anew. No note is touched.",
+)
 @common
 @click.pass_obj
 def doctor(context: Context, fix: bool) -> None:
@@ -75,4 +79,8 @@ def told(found: Mapping[str, Any], before: str = "") -> Iterator[str]:
 
 def _one(value: object) -> str:
     """One of a list: a remark about a path as `path: reason`."""
-    return ": ".join(str(part) for part in value.values() if part) if isinstance(value, dict) else str(value)
+    return (
+        ": ".join(str(part) for part in value.values() if part)
+        if isinstance(value, dict)
+        else str(value)
+    )

@@ -19,21 +19,45 @@ NEEDS_A_PERSON = 5
 LATER = 75
 TICK_SECONDS = 1.0
 _DONE = (
-    ("uploaded", "uploaded"), ("downloaded", "downloaded"), ("merged", "merged"),
-    ("deleted_local", "deleted here"), ("deleted_remote", "deleted on the server"),
-)  # fmt: skip
+    ("uploaded", "uploaded"),
+    ("downloaded", "downloaded"),
+    ("merged", "merged"),
+    ("deleted_local", "deleted here"),
+    ("deleted_remote", "deleted on the server"),
+)
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="End when both sides are the same, as far as they can be.")
-@click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
-@click.option("--approve-deletes", is_flag=True, help="Let the deletes go that are held, once.")
-@click.option("--approve-restore", is_flag=True, help="Take over the earlier texts of the server that are held, once.")
-@click.option("--refuse-restore", is_flag=True, help="Put your texts up again over the earlier ones that are held.")
+@click.option(
+    "--once",
+    is_flag=True,
+    help="End when both sides are the same, as far as they can be.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
+)
+@click.option(
+    "--approve-deletes", is_flag=True, help="Let the deletes go that are held, once."
+)
+@click.option(
+    "--approve-restore",
+    is_flag=True,
+    help="Take over the earlier texts of the server that are held, once.",
+)
+@click.option(
+    "--refuse-restore",
+    is_flag=True,
+    help="Put your texts up again over the earlier ones that are held.",
+)
 @common
 @click.pass_obj
 def sync(
-    context: Context, once: bool, dry_run: bool, approve_deletes: bool, approve_restore: bool, refuse_restore: bool
+    context: Context,
+    once: bool,
+    dry_run: bool,
+    approve_deletes: bool,
+    approve_restore: bool,
+    refuse_restore: bool,
 ) -> int:
     """Bring the vault and the remote of `[remote]` in step. Without `--once`, go on until stopped with Ctrl-C.
 
@@ -46,10 +70,13 @@ def sync(
     """
     if approve_restore and refuse_restore:
         raise UsageError(
-            "`--approve-restore` and `--refuse-restore` say the opposite of each other", hint="give one of the two"
+            "`--approve-restore` and `--refuse-restore` say the opposite of each other",
+            hint="give one of the two",
         )
     with context.open() as memory:
-        if not (once or dry_run or approve_deletes or approve_restore or refuse_restore):
+        if not (
+            once or dry_run or approve_deletes or approve_restore or refuse_restore
+        ):
             return _go_on(context, memory)
         from vault_memory.sync.report import as_json
 
@@ -90,7 +117,9 @@ def _go_on(context: Context, memory: "VaultMemory") -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     watch = memory.config.watch
-    watcher = Watcher(memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds)
+    watcher = Watcher(
+        memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds
+    )
     watcher.start()
     syncing = Syncing(memory.fork(), tell=lambda report: _line(context, report))
     context.say(f"syncing {memory.root} with {memory.config.remote.url}")
@@ -113,7 +142,9 @@ def _go_on(context: Context, memory: "VaultMemory") -> int:
 def _told(standing: Mapping[str, Any] | None) -> str:
     if standing is None:
         return "it has no remote yet"
-    return f"{standing['state']}" + (f", {standing['reason']}" if standing["reason"] else "")
+    return f"{standing['state']}" + (
+        f", {standing['reason']}" if standing["reason"] else ""
+    )
 
 
 def _line(context: Context, report: "Report") -> None:
@@ -132,7 +163,9 @@ def _lines(report: "SyncReport", dry_run: bool) -> Iterator[str]:
         if not report.planned:
             yield "nothing to do"
     else:
-        requests = "1 request" if report.requests == 1 else f"{report.requests} requests"
+        requests = (
+            "1 request" if report.requests == 1 else f"{report.requests} requests"
+        )
         yield f"{_counted({name: getattr(report, name) for name, _ in _DONE})} ({requests})"
     yield from (f"conflict copy: {copy}" for copy in report.copies)
     yield from _remarks("skipped", report.skipped)
@@ -159,4 +192,6 @@ def _ways_out(report: "SyncReport") -> Iterator[str]:
 
 
 def _remarks(word: str, remarks: "tuple[Remark, ...]") -> Iterator[str]:
-    yield from (f"{word}: {one.path + ': ' if one.path else ''}{one.reason}" for one in remarks)
+    yield from (
+        f"{word}: {one.path + ': ' if one.path else ''}{one.reason}" for one in remarks
+    )

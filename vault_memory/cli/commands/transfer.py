@@ -10,7 +10,9 @@ NAME = "vault-memory-export"
 
 @click.command("import")
 @click.argument("source")
-@click.option("--dry-run", is_flag=True, help="Show what would come in; nothing is written.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would come in; nothing is written."
+)
 @scoped
 @common
 @click.pass_obj
@@ -32,11 +34,25 @@ def import_(
     """
     with context.open() as memory:
         done = memory.import_from(
-            source, scopes=named_scopes(users, channels, groups) or None, now=context.now, dry_run=dry_run
+            source,
+            scopes=named_scopes(users, channels, groups) or None,
+            now=context.now,
+            dry_run=dry_run,
         )
     skipped = [{"path": one.path, "reason": one.reason} for one in done.skipped]
-    answer = {"facts": done.facts, "items": done.items, "known": done.known, "notes": done.notes}
-    answer |= {"copies": done.copies, "left": done.left, "skipped": skipped, "moved": done.moved, "diff": done.diff}
+    answer = {
+        "facts": done.facts,
+        "items": done.items,
+        "known": done.known,
+        "notes": done.notes,
+    }
+    answer |= {
+        "copies": done.copies,
+        "left": done.left,
+        "skipped": skipped,
+        "moved": done.moved,
+        "diff": done.diff,
+    }
     would = "would take" if dry_run else "took"
     what = f"{done.facts} facts and {done.items} items into {len(done.notes)} notes"
     if not done.facts + done.items:
@@ -54,12 +70,23 @@ def import_(
 
 
 @click.command()
-@click.option("--to", "target", metavar="PATH", default=NAME, show_default=True, help="A folder, or a file.jsonl.")
+@click.option(
+    "--to",
+    "target",
+    metavar="PATH",
+    default=NAME,
+    show_default=True,
+    help="A folder, or a file.jsonl.",
+)
 @scoped
 @common
 @click.pass_obj
 def export(
-    context: Context, target: str, users: tuple[str, ...], channels: tuple[str, ...], groups: tuple[str, ...]
+    context: Context,
+    target: str,
+    users: tuple[str, ...],
+    channels: tuple[str, ...],
+    groups: tuple[str, ...],
 ) -> int:
     """Write all notes, transcripts and records as they are, and `memory.jsonl`, in which each item, fact and turn is a
     line of JSON. Into a PATH that ends in `.jsonl` only the latter is written. Nothing is overwritten.
@@ -67,7 +94,9 @@ def export(
     Exit code 1 when a file could not be read; the others are there.
     """
     with context.open() as memory:
-        done = memory.export(target, scopes=named_scopes(users, channels, groups) or None)
+        done = memory.export(
+            target, scopes=named_scopes(users, channels, groups) or None
+        )
     answer = {
         "target": str(done.target),
         "files": done.files,
@@ -75,7 +104,9 @@ def export(
         "records": done.records,
         "skipped": [{"path": one.path, "reason": one.reason} for one in done.skipped],
     }
-    lines = [f"{done.files} files, {done.bytes:,} bytes, {done.records} records: {target}"]
+    lines = [
+        f"{done.files} files, {done.bytes:,} bytes, {done.records} records: {target}"
+    ]
     lines += [f"skipped {one.path}: {one.reason}" for one in done.skipped]
     context.emit(answer, lambda: "\n".join(lines))
     return 1 if done.skipped else 0

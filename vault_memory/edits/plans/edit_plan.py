@@ -13,7 +13,13 @@ from typing import Any, Literal
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.edits.apply_ops import apply_ops
-from vault_memory.rules.edits.audit_record import BOT_SOURCES, Proposal, Record, RecordedOp, record_run
+from vault_memory.rules.edits.audit_record import (
+    BOT_SOURCES,
+    Proposal,
+    Record,
+    RecordedOp,
+    record_run,
+)
 from vault_memory.rules.edits.ops import Applied, Op, Outcome, Rejected, as_json
 from vault_memory.rules.edits.ownership import Ownership
 from vault_memory.rules.edits.undo import NotUndoable
@@ -63,7 +69,12 @@ class EditCommand:
 
     def as_bytes(self) -> bytes:
         """For the journal, which hands it back after a crash."""
-        said = asdict(replace(self, ops=tuple(as_json(op) if isinstance(op, Op) else op for op in self.ops)))
+        said = asdict(
+            replace(
+                self,
+                ops=tuple(as_json(op) if isinstance(op, Op) else op for op in self.ops),
+            )
+        )
         return json.dumps(said, default=repr, skipkeys=True).encode()
 
     @classmethod
@@ -71,12 +82,25 @@ class EditCommand:
         """A run from the journal; None when it is none that this version knows."""
         try:
             said: dict[str, Any] = json.loads(raw)
-            known = {field.name: said[field.name] for field in fields(cls) if field.name in said}
-            decides = tuple((one, state, reason) for one, state, reason in known.get("decides", ()))
+            known = {
+                field.name: said[field.name]
+                for field in fields(cls)
+                if field.name in said
+            }
+            decides = tuple(
+                (one, state, reason) for one, state, reason in known.get("decides", ())
+            )
             rejoins = tuple(known["rejoins"]) if known.get("rejoins") else None
-            moves = tuple((text, from_, to) for text, from_, to in known.get("moves", ()))
-            known |= {name: tuple(known.get(name, ())) for name in ("ops", "folds", "facts", "said")}
-            return cls(**known | {"decides": decides, "rejoins": rejoins, "moves": moves})
+            moves = tuple(
+                (text, from_, to) for text, from_, to in known.get("moves", ())
+            )
+            known |= {
+                name: tuple(known.get(name, ()))
+                for name in ("ops", "folds", "facts", "said")
+            }
+            return cls(
+                **known | {"decides": decides, "rejoins": rejoins, "moves": moves}
+            )
         except (ValueError, TypeError):
             return None
 
@@ -112,10 +136,19 @@ class Plan:
     def record(self, run: EditCommand, after: bytes | None) -> Record:
         """For the audit; `after` is what really stands there now."""
         return record_run(
-            id=run.id, ts=run.ts, user_id=run.user_id, source=run.source, note=run.note, before=self.before,
-            after=after, applied=self.applied, rejected=self.rejected, proposed=self.proposed, why=run.why,
+            id=run.id,
+            ts=run.ts,
+            user_id=run.user_id,
+            source=run.source,
+            note=run.note,
+            before=self.before,
+            after=after,
+            applied=self.applied,
+            rejected=self.rejected,
+            proposed=self.proposed,
+            why=run.why,
             undoes=run.undoes,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,20 +157,47 @@ class RedactionPlan(Plan):
 
     def record(self, run: EditCommand, after: bytes | None) -> Record:
         """For the audit."""
-        applied = tuple(done for done in self.applied if isinstance(done, RecordedOp)) if after != self.before else ()
+        applied = (
+            tuple(done for done in self.applied if isinstance(done, RecordedOp))
+            if after != self.before
+            else ()
+        )
         stands = "" if after is None else revision_of(after)
-        return Record(run.id, run.ts, run.user_id, run.source, run.note, applied, after=stands, redacted=True)
+        return Record(
+            run.id,
+            run.ts,
+            run.user_id,
+            run.source,
+            run.note,
+            applied,
+            after=stands,
+            redacted=True,
+        )
 
 
-def plan_run(run: EditCommand, before: bytes | None, known: PlanInputs, *, base: bytes | None = None) -> Plan:
+def plan_run(
+    run: EditCommand,
+    before: bytes | None,
+    known: PlanInputs,
+    *,
+    base: bytes | None = None,
+) -> Plan:
     """What the run does to a note of these bytes; `base` are those that its ops were thought of for, if others.
 
     Raises NotUndoable.
     """
     if run.source == FORGET:
-        return RedactionPlan(before, before, tuple(RecordedOp({"op": FORGET}, "applied") for _ in run.ops))
+        return RedactionPlan(
+            before,
+            before,
+            tuple(RecordedOp({"op": FORGET}, "applied") for _ in run.ops),
+        )
     if run.source == RETENTION:
-        return Plan(before, None, () if before is None else (RecordedOp({"op": "retire"}, "applied"),))
+        return Plan(
+            before,
+            None,
+            () if before is None else (RecordedOp({"op": "retire"}, "applied"),),
+        )
     if run.undoes:
         return _plan_undo(run, before, known)
     if run.restores:
@@ -165,7 +225,9 @@ def plan_run(run: EditCommand, before: bytes | None, known: PlanInputs, *, base:
     return _plan_ops(run, before, known, base)
 
 
-def _plan_ops(run: EditCommand, before: bytes | None, known: PlanInputs, base: bytes | None) -> Plan:
+def _plan_ops(
+    run: EditCommand, before: bytes | None, known: PlanInputs, base: bytes | None
+) -> Plan:
     ops: tuple[object, ...] = run.ops
     asked: tuple[Proposal, ...] = ()
     if base is not None and base != before:
@@ -174,7 +236,14 @@ def _plan_ops(run: EditCommand, before: bytes | None, known: PlanInputs, base: b
 
         newer = parse(before or b"")
         of_bot = replay(known.records(run.note)).bots_among(items_of(newer))
-        fit = rebase_ops(ops, parse(base), newer, run.note, by_bot=run.source in BOT_SOURCES, of_bot=of_bot)
+        fit = rebase_ops(
+            ops,
+            parse(base),
+            newer,
+            run.note,
+            by_bot=run.source in BOT_SOURCES,
+            of_bot=of_bot,
+        )
         ops, asked = fit.ops, fit.proposed
     outcome, proposed = by_policy(run, before, ops, known)
     did = any(done.outcome == "applied" for done in outcome.applied)
@@ -195,16 +264,26 @@ def by_policy(
 
     records = known.records(run.note)
     rules = Rules(
-        run.source, run.note, run.kind, replay(records), known.human_items, run.origin, proposals_of(records), run.why,
+        run.source,
+        run.note,
+        run.kind,
+        replay(records),
+        known.human_items,
+        run.origin,
+        proposals_of(records),
+        run.why,
         frozenset(run.said),
-    )  # fmt: skip
+    )
     decision = decide(doc, ops, rules)
     return decision.outcome, decision.proposed
 
 
 def _plan_restore(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan:
     after = known.bytes_of(run.restores)
-    done = RecordedOp({"op": "restore", "revision": run.restores}, "noop_dup" if after == before else "applied")
+    done = RecordedOp(
+        {"op": "restore", "revision": run.restores},
+        "noop_dup" if after == before else "applied",
+    )
     return Plan(before, after, (done,))
 
 
@@ -213,7 +292,11 @@ def _plan_decisions(run: EditCommand, before: bytes | None, known: PlanInputs) -
     from vault_memory.rules.edits.audit_record import proposals_of
     from vault_memory.rules.edits.policy import why_stale
 
-    waiting = {one.id: one for one in proposals_of(known.records(run.note)).values() if one.state == "open"}
+    waiting = {
+        one.id: one
+        for one in proposals_of(known.records(run.note)).values()
+        if one.state == "open"
+    }
     doc = parse(before or b"")
     applied: list[Applied] = []
     decided: list[Proposal] = []
@@ -230,10 +313,17 @@ def _plan_decisions(run: EditCommand, before: bytes | None, known: PlanInputs) -
                 doc, applied = outcome.doc, [*applied, *outcome.applied]
         decided.append(replace(proposal, state=state, reason=reason))
     did = any(done.outcome == "applied" for done in applied)
-    return Plan(before, render(doc) if did else before, tuple(applied), (), tuple(decided))
+    return Plan(
+        before, render(doc) if did else before, tuple(applied), (), tuple(decided)
+    )
 
 
-def _plan_rejoin(run: EditCommand, versions: tuple[str, str, str], before: bytes | None, known: PlanInputs) -> Plan:
+def _plan_rejoin(
+    run: EditCommand,
+    versions: tuple[str, str, str],
+    before: bytes | None,
+    known: PlanInputs,
+) -> Plan:
     """What was saved, as it would be had its author known of what stood there; what that still lacks is proposed."""
     from vault_memory.markdown.merging.three_way import merge
     from vault_memory.rules.edits.ownership import replay
@@ -255,10 +345,17 @@ def _plan_rejoin(run: EditCommand, versions: tuple[str, str, str], before: bytes
     bots = owned.bots_among(items_of(parse(stood)))
     renamed = _renamed(bots, items_of(parse(after or b"")))
     done = RecordedOp(
-        {"op": "merge", "loaded": versions[0], "saved": versions[2], **({"renamed": renamed} if renamed else {})},
+        {
+            "op": "merge",
+            "loaded": versions[0],
+            "saved": versions[2],
+            **({"renamed": renamed} if renamed else {}),
+        },
         "noop_dup" if after == before else "applied",
     )
-    return Plan(before, after, (done,), proposed=propose_missing(run.note, bots, after, records))
+    return Plan(
+        before, after, (done,), proposed=propose_missing(run.note, bots, after, records)
+    )
 
 
 def _renamed(bots: Sequence[NoteItem], now: Sequence[NoteItem]) -> dict[str, str]:
@@ -266,14 +363,18 @@ def _renamed(bots: Sequence[NoteItem], now: Sequence[NoteItem]) -> dict[str, str
     here = {item.key for item in now}
     there = {item.key[1]: item.heading for item in now}
     return {
-        item.heading: there[item.key[1]] for item in bots if item.key not in here and item.key[1] in there
-    }  # fmt: skip
+        item.heading: there[item.key[1]]
+        for item in bots
+        if item.key not in here and item.key[1] in there
+    }
 
 
 def _common_lines(one: bytes, other: bytes) -> bytes:
     """The lines of the one that the other has, too: so that what the other lacks is not taken for deleted by it."""
     there = {line.rstrip() for line in other.splitlines()}
-    return b"".join(line for line in one.splitlines(keepends=True) if line.rstrip() in there)
+    return b"".join(
+        line for line in one.splitlines(keepends=True) if line.rstrip() in there
+    )
 
 
 def _takes_away(before: bytes, after: bytes, owned: Ownership) -> bool:
@@ -288,9 +389,14 @@ def _plan_undo(run: EditCommand, before: bytes | None, known: PlanInputs) -> Pla
     from vault_memory.rules.edits.rebase import proposals_for_conflicts
     from vault_memory.rules.edits.undo import undo
 
-    record = next((record for record in known.records(run.note) if record.id == run.undoes), None)
+    record = next(
+        (record for record in known.records(run.note) if record.id == run.undoes), None
+    )
     if record is None:
-        raise NotUndoable(f"there is no record {run.undoes} any more", hint="`vault-memory log` lists those there are")
+        raise NotUndoable(
+            f"there is no record {run.undoes} any more",
+            hint="`vault-memory log` lists those there are",
+        )
     if before is None and not record.after:
         record = replace(record, after=NOTHING)
     now = before or b""
@@ -302,7 +408,11 @@ def _plan_undo(run: EditCommand, before: bytes | None, known: PlanInputs) -> Pla
             raise
         undone = None
     if undone is not None and undone.exact:
-        return Plan(before, undone.raw if record.before else None, undone.applied or _all_of(record, True))
+        return Plan(
+            before,
+            undone.raw if record.before else None,
+            undone.applied or _all_of(record, True),
+        )
     merged = None
     asked: tuple[Proposal, ...] = ()
     if versions is not None:
@@ -312,13 +422,22 @@ def _plan_undo(run: EditCommand, before: bytes | None, known: PlanInputs) -> Pla
 
         older, newer = versions
         joined = merge(newer, older, now)
-        merged, asked = joined.result, proposals_for_conflicts(joined.conflicts, run.note, f"undo of {record.id}")
+        merged, asked = (
+            joined.result,
+            proposals_for_conflicts(joined.conflicts, run.note, f"undo of {record.id}"),
+        )
     if undone is None:
         raw = now if merged is None else merged
         return Plan(before, raw, _all_of(record, raw != now), (), asked)
     if merged is None or merged == now:
         merged = undone.raw
-    return Plan(before, merged if before is not None or merged else None, undone.applied, (), undone.proposed)
+    return Plan(
+        before,
+        merged if before is not None or merged else None,
+        undone.applied,
+        (),
+        undone.proposed,
+    )
 
 
 def _versions(record: Record, known: PlanInputs) -> tuple[bytes, bytes] | None:
@@ -331,7 +450,9 @@ def _versions(record: Record, known: PlanInputs) -> tuple[bytes, bytes] | None:
 def _all_of(record: Record, did: bool) -> tuple[RecordedOp, ...]:
     """Of a record that was taken back as a whole."""
     return tuple(
-        RecordedOp({"op": "undo", "of": dict(done.op)}, "applied" if did else "noop_no_match")
+        RecordedOp(
+            {"op": "undo", "of": dict(done.op)}, "applied" if did else "noop_no_match"
+        )
         for done in record.applied
         if done.outcome == "applied"
     )

@@ -14,10 +14,20 @@ from vault_memory.edits.plans.edit_plan import EditCommand, Plan, PlanInputs, by
 from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
-from vault_memory.rules.context.standing_rules import is_rules_heading, reads_like_rule, was_said
+from vault_memory.rules.context.standing_rules import (
+    is_rules_heading,
+    reads_like_rule,
+    was_said,
+)
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import RecordedOp
-from vault_memory.rules.edits.blame import added, bots_lines, of_people, taken_away, were_deleted
+from vault_memory.rules.edits.blame import (
+    added,
+    bots_lines,
+    of_people,
+    taken_away,
+    were_deleted,
+)
 from vault_memory.rules.edits.ops import Append, Op, Rejected, Remove, Replace, as_json
 from vault_memory.rules.edits.ownership import DELETED, replay
 from vault_memory.rules.edits.text_edits import Edited, Unfit, edit_text
@@ -41,7 +51,10 @@ class _Change:
 
     def keys(self) -> tuple[list[list[str]], list[list[str]]]:
         """The items that went and that came: section and normalised text."""
-        old, new = (Counter(item.key for item in items_of(parse(raw))) for raw in (self.before, self.after))
+        old, new = (
+            Counter(item.key for item in items_of(parse(raw)))
+            for raw in (self.before, self.after)
+        )
         return [list(key) for key in old - new], [list(key) for key in new - old]
 
     def fresh_items(self) -> list[NoteItem]:
@@ -55,7 +68,9 @@ def plan_text(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan
     edit = run.ops[0] if run.ops else None
     if not isinstance(edit, Mapping):
         return Plan(before, before)
-    told: dict[str, Any] = {"op": edit.get("op")} | {key: edit[key] for key in ("from", "to") if key in edit}
+    told: dict[str, Any] = {"op": edit.get("op")} | {
+        key: edit[key] for key in ("from", "to") if key in edit
+    }
     made = edit_text(edit, before)
     if isinstance(made, Unfit):
         return Plan(before, before, (RecordedOp(told, "noop_no_match"),))
@@ -65,7 +80,11 @@ def plan_text(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan
         asked = _asked(run, change, known) if made.after is not None else None
         return asked or Plan(before, before, (), (Rejected(told, refusal),))
     took, wrote = change.keys()
-    return Plan(before, made.after, (RecordedOp(told | {"took": took, "wrote": wrote}, _outcome(before, made)),))
+    return Plan(
+        before,
+        made.after,
+        (RecordedOp(told | {"took": took, "wrote": wrote}, _outcome(before, made)),),
+    )
 
 
 def _outcome(before: bytes | None, made: Edited) -> str:
@@ -78,7 +97,9 @@ def _refusal(run: EditCommand, change: _Change, known: PlanInputs) -> str:
     bots, owned = bots_lines(records), replay(records)
     lines, fresh = added(change.before, change.after), change.fresh_items()
     doc = parse(change.before)
-    if were_deleted(lines, change.before, bots) or any(owned.deleted(doc, one.heading, one.text) for one in fresh):
+    if were_deleted(lines, change.before, bots) or any(
+        owned.deleted(doc, one.heading, one.text) for one in fresh
+    ):
         return DELETED
     if _instructs(lines, change.after):
         return LIKE_AN_INSTRUCTION
@@ -100,7 +121,9 @@ def _instructs(lines: list[bytes], after: bytes) -> bool:
         old = [row for row in rows if row not in fresh]
         if len(old) == len(rows) or shaped_like_instruction(_joined(old)):
             continue
-        if any(shaped_like_instruction(_joined([row])) for row in rows) or shaped_like_instruction(_joined(rows)):
+        if any(
+            shaped_like_instruction(_joined([row])) for row in rows
+        ) or shaped_like_instruction(_joined(rows)):
             return True
     return False
 
@@ -124,16 +147,26 @@ def _writes_rule(run: EditCommand, lines: list[bytes], after: bytes) -> bool:
 
 def _completes_rule(before: str, text: str) -> bool:
     """Whether a line is a rule together with the one before it: a wrapped sentence."""
-    return bool(before) and not reads_like_rule(before) and reads_like_rule(f"{before} {text.lstrip(_MARKERS)}")
+    return (
+        bool(before)
+        and not reads_like_rule(before)
+        and reads_like_rule(f"{before} {text.lstrip(_MARKERS)}")
+    )
 
 
 def _joined(rows: list[bytes]) -> str:
     return b" ".join(rows).decode("utf-8", "replace")
 
 
-def _reads_otherwise(doc: SectionedDoc, change: _Change, theirs: frozenset[bytes]) -> bool:
+def _reads_otherwise(
+    doc: SectionedDoc, change: _Change, theirs: frozenset[bytes]
+) -> bool:
     """Whether an item of a person would be none any more, though its lines stay: in a code fence, or elsewhere."""
-    people = Counter(item.key for item in items_of(doc) if not theirs.isdisjoint(_own_lines(doc, item)))
+    people = Counter(
+        item.key
+        for item in items_of(doc)
+        if not theirs.isdisjoint(_own_lines(doc, item))
+    )
     return bool(people - Counter(item.key for item in items_of(parse(change.after))))
 
 

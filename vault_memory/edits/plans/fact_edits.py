@@ -15,7 +15,13 @@ from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import BOT_SOURCES, Proposal, propose
 from vault_memory.rules.edits.ops import Applied, Op, Outcome, Rejected, as_json
 from vault_memory.rules.edits.ownership import replay
-from vault_memory.rules.facts.fact import Fact, folded, identified, read_fact, section_facts
+from vault_memory.rules.facts.fact import (
+    Fact,
+    folded,
+    identified,
+    read_fact,
+    section_facts,
+)
 from vault_memory.rules.facts.fact_page import (
     Change,
     FactRules,
@@ -30,18 +36,33 @@ ABOUT = "fact"
 """With this word begins the remark of the op that a wish ended in: `fact ID outcome`"""
 
 
-def wish_of(do: str, scope: str, rules: FactRules, *, id: str = "", fact: Fact | None = None) -> dict[str, Any]:
+def wish_of(
+    do: str, scope: str, rules: FactRules, *, id: str = "", fact: Fact | None = None
+) -> dict[str, Any]:
     """A wish as it stands in a run."""
-    said: dict[str, Any] = {"do": do, "scope": scope, "id": id, "today": rules.today.isoformat()}
+    said: dict[str, Any] = {
+        "do": do,
+        "scope": scope,
+        "id": id,
+        "today": rules.today.isoformat(),
+    }
     said |= {"single": sorted(rules.single), "conflicts": rules.conflicts}
     if fact is not None:
         said["fact"] = {
-            "subject": fact.subject, "predicate": fact.predicate, "object": fact.object,
+            "subject": fact.subject,
+            "predicate": fact.predicate,
+            "object": fact.object,
             "valid_from": fact.valid_from and fact.valid_from.isoformat(),
             "valid_until": fact.valid_until and fact.valid_until.isoformat(),
-            "temporary": fact.temporary, "confidence": fact.confidence, "ref": fact.ref, "origin": fact.origin,
-            "struck": fact.struck, "supersedes": fact.supersedes, "confirmed": fact.confirmed, "topic": fact.topic,
-        }  # fmt: skip
+            "temporary": fact.temporary,
+            "confidence": fact.confidence,
+            "ref": fact.ref,
+            "origin": fact.origin,
+            "struck": fact.struck,
+            "supersedes": fact.supersedes,
+            "confirmed": fact.confirmed,
+            "topic": fact.topic,
+        }
     return said
 
 
@@ -55,7 +76,9 @@ def fact_of(wish: Mapping[str, Any]) -> Fact:
 
 def change_of(doc: SectionedDoc, wish: Mapping[str, Any]) -> Change:
     """What becomes of this text when the wish is done."""
-    rules = FactRules(date.fromisoformat(wish["today"]), frozenset(wish["single"]), wish["conflicts"])
+    rules = FactRules(
+        date.fromisoformat(wish["today"]), frozenset(wish["single"]), wish["conflicts"]
+    )
     match wish["do"]:
         case "add":
             return add_fact(doc, fact_of(wish), rules)
@@ -79,8 +102,14 @@ def plan_facts(run: EditCommand, before: bytes | None, known: PlanInputs) -> Pla
     done: list[Outcome] = []
     for wish in run.facts:
         change = change_of(doc, wish)
-        if wish["do"] == "add" and change.outcome != "duplicate" and _statement(fact_of(wish)) in gone:
-            refused += [Rejected(as_json(op), "deleted_by_person") for op in change.ops[-1:]]
+        if (
+            wish["do"] == "add"
+            and change.outcome != "duplicate"
+            and _statement(fact_of(wish)) in gone
+        ):
+            refused += [
+                Rejected(as_json(op), "deleted_by_person") for op in change.ops[-1:]
+            ]
             continue
         changes.append(change)
         if not bound or wish is not run.facts[-1]:
@@ -95,7 +124,13 @@ def plan_facts(run: EditCommand, before: bytes | None, known: PlanInputs) -> Pla
     asked = tuple(_asked(run, op, change) for change in changes for op in change.asks)
     did = any(done.outcome == "applied" for done in applied)
     after = render(outcome.doc) if did else before
-    return Plan(before, after, applied, (*outcome.rejected, *refused), _open((*proposed, *asked), run, known))
+    return Plan(
+        before,
+        after,
+        applied,
+        (*outcome.rejected, *refused),
+        _open((*proposed, *asked), run, known),
+    )
 
 
 def _joined(doc: SectionedDoc, done: list[Outcome]) -> Outcome:
@@ -107,9 +142,13 @@ def _joined(doc: SectionedDoc, done: list[Outcome]) -> Outcome:
     )
 
 
-def _remarked(applied: tuple[Applied, ...], changes: list[Change]) -> tuple[Applied, ...]:
+def _remarked(
+    applied: tuple[Applied, ...], changes: list[Change]
+) -> tuple[Applied, ...]:
     """What was applied, with what became of each wish beside the op that it ended in."""
-    ends: dict[Op, Change] = {change.ops[-1]: change for change in changes if change.ops}
+    ends: dict[Op, Change] = {
+        change.ops[-1]: change for change in changes if change.ops
+    }
     told = []
     for done in applied:
         change = ends.get(done.op)
@@ -118,15 +157,25 @@ def _remarked(applied: tuple[Applied, ...], changes: list[Change]) -> tuple[Appl
     return tuple(told)
 
 
-def _deleted(run: EditCommand, doc: SectionedDoc, known: PlanInputs) -> frozenset[tuple[str, str, str]]:
+def _deleted(
+    run: EditCommand, doc: SectionedDoc, known: PlanInputs
+) -> frozenset[tuple[str, str, str]]:
     """What the bot once stated and a person took off the page: it stays away, whatever its day."""
     if run.source not in BOT_SOURCES or all(wish["do"] != "add" for wish in run.facts):
         return frozenset()
-    subjects = {folded(wish["fact"]["subject"]) for wish in run.facts if wish["do"] == "add"}
+    subjects = {
+        folded(wish["fact"]["subject"]) for wish in run.facts if wish["do"] == "add"
+    }
     owned = replay(known.records(run.note))
-    once = (read_fact(text, name) for name, text in owned.written | owned.buried if folded(name) in subjects)
+    once = (
+        read_fact(text, name)
+        for name, text in owned.written | owned.buried
+        if folded(name) in subjects
+    )
     sections = (section for section in doc.sections if folded(section.name) in subjects)
-    there = {_statement(fact) for section in sections for fact in section_facts(section)}
+    there = {
+        _statement(fact) for section in sections for fact in section_facts(section)
+    }
     return frozenset(_statement(fact) for fact in once if fact) - there
 
 
@@ -138,11 +187,17 @@ def _asked(run: EditCommand, op: Op, change: Change) -> Proposal:
     return propose(run.note, op, f"another value was stated (fact {change.id})")
 
 
-def _open(proposals: tuple[Proposal, ...], run: EditCommand, known: PlanInputs) -> tuple[Proposal, ...]:
+def _open(
+    proposals: tuple[Proposal, ...], run: EditCommand, known: PlanInputs
+) -> tuple[Proposal, ...]:
     """Without what a person turned down before."""
     if not proposals:
         return ()
     from vault_memory.rules.edits.audit_record import proposals_of
 
     before = proposals_of(known.records(run.note))
-    return tuple(one for one in proposals if one.id not in before or before[one.id].state != "rejected")
+    return tuple(
+        one
+        for one in proposals
+        if one.id not in before or before[one.id].state != "rejected"
+    )

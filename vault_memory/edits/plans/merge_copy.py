@@ -13,7 +13,13 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
-from vault_memory.edits.copy_ancestors import MOST_BASES, Bases, Version, lines_of, possible_bases
+from vault_memory.edits.copy_ancestors import (
+    MOST_BASES,
+    Bases,
+    Version,
+    lines_of,
+    possible_bases,
+)
 from vault_memory.edits.plans.edit_plan import EditCommand, Plan, PlanInputs
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.merging.similarity import alike
@@ -53,7 +59,14 @@ class Folded:
     """mergeable without asking anybody"""
 
 
-def fold(note: bytes, copy: bytes, versions: Iterable[Version], *, day: str, is_page_of_ours: bool = False) -> Folded:
+def fold(
+    note: bytes,
+    copy: bytes,
+    versions: Iterable[Version],
+    *,
+    day: str,
+    is_page_of_ours: bool = False,
+) -> Folded:
     """Fold a copy into its note; `versions` are the note's, saved before the copy came, the newest first.
 
     A page that we write, such as INBOX, holds no text of a person but ticks: there the last possible version serves.
@@ -67,10 +80,17 @@ def fold(note: bytes, copy: bytes, versions: Iterable[Version], *, day: str, is_
     if len(bases.versions) > MOST_BASES:
         return _union(note, copy, day, "nobody can tell from which version it was made")
     same = _hardly_differ if any(raw == copy for _, raw in history) else None
-    attempts = [_attempt(note, copy, raw, revision, day, same) for revision, raw in bases.versions]
+    attempts = [
+        _attempt(note, copy, raw, revision, day, same)
+        for revision, raw in bases.versions
+    ]
     if not attempts:
         attempts = [_attempt(note, copy, None, "", day, alike)]
-    others = [_attempt(note, copy, bases.older, "", day, same)] if bases.older is not None else []
+    others = (
+        [_attempt(note, copy, bases.older, "", day, same)]
+        if bases.older is not None
+        else []
+    )
     for attempt in attempts:
         if attempt.state == "conflict":
             return attempt
@@ -81,7 +101,14 @@ def fold(note: bytes, copy: bytes, versions: Iterable[Version], *, day: str, is_
     return replace(attempts[0], certain=certain)
 
 
-def _attempt(note: bytes, copy: bytes, base: bytes | None, revision: str, day: str, same: Same | None) -> Folded:
+def _attempt(
+    note: bytes,
+    copy: bytes,
+    base: bytes | None,
+    revision: str,
+    day: str,
+    same: Same | None,
+) -> Folded:
     """What a note and a copy make together if this is the version that both go back to."""
     merged = merge(base, copy, note, between_people=True, date=day)
     if merged.result is None:
@@ -90,7 +117,13 @@ def _attempt(note: bytes, copy: bytes, base: bytes | None, revision: str, day: s
         return Folded("contained", None, revision, why="the note has all that it says")
     why = _doubt(note, copy, merged.result, merged.conflicts, same)
     state: State = "conflict" if why else "mergeable"
-    return Folded(state, merged.result, revision, merged.conflicts, why or "both changed other lines")
+    return Folded(
+        state,
+        merged.result,
+        revision,
+        merged.conflicts,
+        why or "both changed other lines",
+    )
 
 
 def _union(note: bytes, copy: bytes, day: str, why: str) -> Folded:
@@ -110,17 +143,30 @@ def _all_say_the_same(attempts: Sequence[Folded], note: bytes) -> bool:
 
 def _by_section(raw: bytes) -> list[tuple[bytes, Counter[bytes]]]:
     doc = parse(raw)
-    return [(b"", lines_of(doc.preamble)), *((part.heading, lines_of(part.body)) for part in doc.sections)]
+    return [
+        (b"", lines_of(doc.preamble)),
+        *((part.heading, lines_of(part.body)) for part in doc.sections),
+    ]
 
 
-def _doubt(note: bytes, copy: bytes, result: bytes, conflicts: Sequence[Conflict], same: Same | None) -> str:
+def _doubt(
+    note: bytes,
+    copy: bytes,
+    result: bytes,
+    conflicts: Sequence[Conflict],
+    same: Same | None,
+) -> str:
     """Why a person is to look at this first; empty when there is no need.
 
     `same` tells whether two lines may be versions of one, where the version that both go back to does not.
     """
     if conflicts:
         number = len(conflicts)
-        return "both changed the same place" if number == 1 else f"both changed the same {number} places"
+        return (
+            "both changed the same place"
+            if number == 1
+            else f"both changed the same {number} places"
+        )
     if same and _rivals(note, copy, same):
         return "nobody can tell which of two lines that are alike replaces the other"
     before, after = _lines(note), _lines(result)
@@ -141,11 +187,19 @@ def _rivals(note: bytes, copy: bytes, same: Same) -> bool:
 def _hardly_differ(one: str, other: str) -> bool:
     """A copy that once was the note is rather what a sync program put aside than an old version of what replaced it."""
     matcher = SequenceMatcher(None, one, other, autojunk=False)
-    return matcher.real_quick_ratio() >= HARDLY and matcher.quick_ratio() >= HARDLY and matcher.ratio() >= HARDLY
+    return (
+        matcher.real_quick_ratio() >= HARDLY
+        and matcher.quick_ratio() >= HARDLY
+        and matcher.ratio() >= HARDLY
+    )
 
 
 def _lines(raw: bytes) -> Counter[bytes]:
-    return Counter(line for line in (line.strip() for line in raw.removeprefix(BOM_UTF8).splitlines()) if line)
+    return Counter(
+        line
+        for line in (line.strip() for line in raw.removeprefix(BOM_UTF8).splitlines())
+        if line
+    )
 
 
 def _text(line: bytes) -> str:
@@ -156,13 +210,25 @@ def plan_folding(run: EditCommand, before: bytes | None, known: PlanInputs) -> P
     """The plan of a run that folds a copy in: again on what somebody saved meanwhile, or nothing at all."""
     path, revision, base, day, how = run.folds
     copy = known.bytes_of(revision)
-    after = None if before is None or copy is None else folded_on(before, copy, known.bytes_of(base or None), day, how)
-    outcome = "noop_no_match" if after is None else "noop_dup" if after == before else "applied"
+    after = (
+        None
+        if before is None or copy is None
+        else folded_on(before, copy, known.bytes_of(base or None), day, how)
+    )
+    outcome = (
+        "noop_no_match"
+        if after is None
+        else "noop_dup"
+        if after == before
+        else "applied"
+    )
     op = {"op": "merge", "copy": path, "revision": revision}
     return Plan(before, before if after is None else after, (RecordedOp(op, outcome),))
 
 
-def folded_on(note: bytes, copy: bytes, base: bytes | None, day: str, how: str) -> bytes | None:
+def folded_on(
+    note: bytes, copy: bytes, base: bytes | None, day: str, how: str
+) -> bytes | None:
     """The text with both, marked where both changed the same if `how` is `both`; None when there is none."""
     merged = merge(base, copy, note, between_people=True, date=day)
     return None if merged.conflicts and how != "both" else merged.result
@@ -181,12 +247,24 @@ def fold_log(log: bytes, copy: bytes) -> Folded:
     for line in copy.split(b"\n"):
         records = read_records(line).records
         known = here.get(_id(records[0])) if records else None
-        if records and (known is None or (records[0].get("redacted") and not known.get("redacted"))):
+        if records and (
+            known is None or (records[0].get("redacted") and not known.get("redacted"))
+        ):
             missing.append(line)
         elif records and known != records[0] and not (known and known.get("redacted")):
-            return Folded("conflict", why=f"the record {records[0].get('id')} says one thing here and another there")
-        elif not records and line.strip(b"\0 \t\r") and not any(other.startswith(line) for other in lines):
-            return Folded("conflict", why="it has a line that is no record, and that is not in the log")
+            return Folded(
+                "conflict",
+                why=f"the record {records[0].get('id')} says one thing here and another there",
+            )
+        elif (
+            not records
+            and line.strip(b"\0 \t\r")
+            and not any(other.startswith(line) for other in lines)
+        ):
+            return Folded(
+                "conflict",
+                why="it has a line that is no record, and that is not in the log",
+            )
     if not missing:
         return Folded("contained", why="the log has all its records")
     why = f"{len(missing)} of its records are not in the log"
@@ -195,4 +273,8 @@ def fold_log(log: bytes, copy: bytes) -> Folded:
 
 def _id(record: dict[str, object]) -> object:
     found = record.get("id")
-    return found if isinstance(found, str) else repr(sorted(record.items(), key=lambda one: one[0]))
+    return (
+        found
+        if isinstance(found, str)
+        else repr(sorted(record.items(), key=lambda one: one[0]))
+    )

@@ -16,14 +16,20 @@ from vault_memory.rules.edits.ownership import MOVE
 from vault_memory.rules.edits.reinsert import without_section
 
 
-def moves_of(sections: Iterable[Section], source: str, target: str) -> tuple[tuple[str, str, str], ...]:
+def moves_of(
+    sections: Iterable[Section], source: str, target: str
+) -> tuple[tuple[str, str, str], ...]:
     """The sections as a run has them."""
-    return tuple((_text(section.heading + section.body), source, target) for section in sections)
+    return tuple(
+        (_text(section.heading + section.body), source, target) for section in sections
+    )
 
 
 def stands_in(raw: bytes, move: tuple[str, str, str]) -> bool:
     """Whether a note has the section with all of its lines; it may say more."""
-    return any(_holds(parse(raw), section) for section in parse(_bytes(move[0])).sections)
+    return any(
+        _holds(parse(raw), section) for section in parse(_bytes(move[0])).sections
+    )
 
 
 def plan_moving(run: EditCommand, before: bytes | None) -> Plan:
@@ -33,7 +39,12 @@ def plan_moving(run: EditCommand, before: bytes | None) -> Plan:
     rejected: list[Rejected] = []
     for text, source, target in run.moves:
         piece = _bytes(text)
-        op: dict[str, object] = {"op": MOVE, "heading": parse(piece).sections[0].name, "from": source, "to": target}
+        op: dict[str, object] = {
+            "op": MOVE,
+            "heading": parse(piece).sections[0].name,
+            "from": source,
+            "to": target,
+        }
         done = _put(doc, piece, op) if run.note == target else _taken(doc, piece, op)
         if isinstance(done, Rejected):
             rejected.append(done)
@@ -44,7 +55,9 @@ def plan_moving(run: EditCommand, before: bytes | None) -> Plan:
     return Plan(before, render(doc) if did else before, tuple(applied), tuple(rejected))
 
 
-def _put(doc: SectionedDoc, piece: bytes, op: dict[str, object]) -> tuple[SectionedDoc, RecordedOp] | Rejected:
+def _put(
+    doc: SectionedDoc, piece: bytes, op: dict[str, object]
+) -> tuple[SectionedDoc, RecordedOp] | Rejected:
     """At the end of the note, after a blank line."""
     section = parse(piece).sections[0]
     if _holds(doc, section):
@@ -54,7 +67,13 @@ def _put(doc: SectionedDoc, piece: bytes, op: dict[str, object]) -> tuple[Sectio
     raw = render(doc)
     eol = line_end(raw or piece)
     piece = eol.join(piece.rstrip(b"\r\n").splitlines()) + eol
-    gap = b"" if not raw.strip() or raw.endswith(eol * 2) else eol if raw.endswith((b"\n", b"\r")) else eol * 2
+    gap = (
+        b""
+        if not raw.strip() or raw.endswith(eol * 2)
+        else eol
+        if raw.endswith((b"\n", b"\r"))
+        else eol * 2
+    )
     fresh = parse(raw + gap + piece)
     names = [one.name for one in (*doc.sections, section)]
     if [one.name for one in fresh.sections] != names or not _holds(fresh, section):
@@ -62,20 +81,29 @@ def _put(doc: SectionedDoc, piece: bytes, op: dict[str, object]) -> tuple[Sectio
     return fresh, RecordedOp(op, "applied", added=piece)
 
 
-def _taken(doc: SectionedDoc, piece: bytes, op: dict[str, object]) -> tuple[SectionedDoc, RecordedOp] | Rejected:
+def _taken(
+    doc: SectionedDoc, piece: bytes, op: dict[str, object]
+) -> tuple[SectionedDoc, RecordedOp] | Rejected:
     """Only where it stands just as it was: what a person wrote into it meanwhile is not elsewhere."""
-    at = next((at for at, one in enumerate(doc.sections) if one.heading + one.body == piece), None)
+    at = next(
+        (at for at, one in enumerate(doc.sections) if one.heading + one.body == piece),
+        None,
+    )
     if at is None:
         return doc, RecordedOp(op, "noop_no_match")
     step = without_section(doc, at)
     return (
-        Rejected(op, "would_change_structure") if step is None else (step.doc, RecordedOp(op, "applied", step.removed))
+        Rejected(op, "would_change_structure")
+        if step is None
+        else (step.doc, RecordedOp(op, "applied", step.removed))
     )
 
 
 def _holds(doc: SectionedDoc, section: Section) -> bool:
     wanted = _lines(section)
-    return any(one.name == section.name and wanted <= _lines(one) for one in doc.sections)
+    return any(
+        one.name == section.name and wanted <= _lines(one) for one in doc.sections
+    )
 
 
 def _lines(section: Section) -> Counter[bytes]:

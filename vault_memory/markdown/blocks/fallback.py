@@ -22,7 +22,9 @@ class HandOver:
         from markdown_it.rules_block import StateBlock
 
         self._lines = lines
-        self._state = StateBlock("\n".join(lines).replace("\0", "\ufffd"), _parser(), {}, [])
+        self._state = StateBlock(
+            "\n".join(lines).replace("\0", "\ufffd"), _parser(), {}, []
+        )
 
     def read(self, line: int, blocks: list[Block]) -> int:
         """Adds the block that begins at `line`, and its nested items; returns the line to go on from."""
@@ -53,12 +55,22 @@ _KINDS = {
 }
 
 
-def _add(blocks: list[Block], tokens: "list[Token]", lines: list[str], first: int, end: int) -> None:
+def _add(
+    blocks: list[Block], tokens: "list[Token]", lines: list[str], first: int, end: int
+) -> None:
     end = without_blank_end(lines, first, end)
     if not tokens:
         _add_reference(blocks, first, end)
     elif tokens[0].type == "heading_open":
-        blocks.append(Block("heading", first, end, int(tokens[0].tag[1]), heading_name(tokens[1].content)))
+        blocks.append(
+            Block(
+                "heading",
+                first,
+                end,
+                int(tokens[0].tag[1]),
+                heading_name(tokens[1].content),
+            )
+        )
     elif tokens[0].type in _KINDS:
         blocks.append(Block(_KINDS[tokens[0].type], first, end))
     else:

@@ -33,7 +33,9 @@ class Seam(NamedTuple):
     shift: int
 
 
-def seam(old: list[str], blocks: list[Block], lines: list[str], start: int) -> Seam | None:
+def seam(
+    old: list[str], blocks: list[Block], lines: list[str], start: int
+) -> Seam | None:
     """Where the lines `old`, of which `blocks` were read from line `start` on, and `lines` begin and cease to differ.
 
     None when that is too much, or above `start`.
@@ -51,10 +53,14 @@ def seam(old: list[str], blocks: list[Block], lines: list[str], start: int) -> S
         below += 1
     shift = len(lines) - len(old)
     end = blocks[below].first + shift if below < len(blocks) else len(lines)
-    return Seam(max(above, 0), blocks[above].first if above >= 0 else start, below, end, shift)
+    return Seam(
+        max(above, 0), blocks[above].first if above >= 0 else start, below, end, shift
+    )
 
 
-def reread(old: list[str], blocks: list[Block], lines: list[str], start: int) -> list[Block] | None:
+def reread(
+    old: list[str], blocks: list[Block], lines: list[str], start: int
+) -> list[Block] | None:
     """The blocks of `lines`, where most of them are known from `old`; None when the whole has to be read."""
     found = seam(old, blocks, lines, start)
     middle = found and _between(lines, found)
@@ -62,7 +68,11 @@ def reread(old: list[str], blocks: list[Block], lines: list[str], start: int) ->
         return None
     if found.below < len(blocks):
         known, there = blocks[found.below], middle.pop() if middle else None
-        if there is None or (there.kind, there.first, there.level) != (known.kind, found.end, known.level):
+        if there is None or (there.kind, there.first, there.level) != (
+            known.kind,
+            found.end,
+            known.level,
+        ):
             return None
     return blocks[: found.above] + middle + moved(blocks[found.below :], found.shift)
 
@@ -72,7 +82,10 @@ def moved(blocks: list[Block], shift: int) -> list[Block]:
     if not shift:
         return blocks
     new = tuple.__new__  # a third of what `Block(…)` costs
-    return [new(Block, (kind, first + shift, end + shift, level, name)) for kind, first, end, level, name in blocks]
+    return [
+        new(Block, (kind, first + shift, end + shift, level, name))
+        for kind, first, end, level, name in blocks
+    ]
 
 
 def _between(lines: list[str], found: Seam) -> list[Block] | None:

@@ -38,7 +38,16 @@ def scan_list(lines: list[str], line: int, blocks: list[Block]) -> int:
 class _ListReading:
     """Walks the lines of a list. `widths` are the columns where the contents of the open items begin."""
 
-    __slots__ = ("empty", "found", "last", "line", "lines", "open", "paragraph", "widths")
+    __slots__ = (
+        "empty",
+        "found",
+        "last",
+        "line",
+        "lines",
+        "open",
+        "paragraph",
+        "widths",
+    )
 
     def __init__(self, lines: list[str], line: int) -> None:
         self.lines = lines
@@ -66,7 +75,9 @@ class _ListReading:
                 self._blank()
             else:
                 if "\t" in text:
-                    text = text.expandtabs(4)  # what stands at a column is all that counts here
+                    text = text.expandtabs(
+                        4
+                    )  # what stands at a column is all that counts here
                 match = item(text)
                 if match and text[0] != " " and match[3] and match[3] not in MAY_BE_ODD:
                     self._item_at_the_left(match)
@@ -117,7 +128,9 @@ class _ListReading:
             self.last = self.line
             return True
         first = match[3]
-        if first in MAY_BE_ODD and (is_rule(text, indent) or odd_start(text, match.end())):
+        if first in MAY_BE_ODD and (
+            is_rule(text, indent) or odd_start(text, match.end())
+        ):
             if indent == 0 and is_rule(text):
                 return False
             raise _Unsure
@@ -169,7 +182,10 @@ class _ListReading:
         found = breaks(text, indent)
         if found and indent >= self.widths[-1]:
             return self._fence(text, indent)
-        if indent == 0 and (is_rule(text) or (found and found.lastgroup == "ends" and not is_marker(text))):
+        if indent == 0 and (
+            is_rule(text)
+            or (found and found.lastgroup == "ends" and not is_marker(text))
+        ):
             return False
         if found or is_marker(text, indent):
             raise _Unsure

@@ -85,9 +85,15 @@ def read_blocks(lines: list[str], start: int) -> list[Block]:
         if known.start != start:
             continue
         same = known.lines == lines
-        blocks = known.blocks if same else reread(known.lines, known.blocks, lines, start)
+        blocks = (
+            known.blocks if same else reread(known.lines, known.blocks, lines, start)
+        )
         if blocks is not None:
-            _recent = (known if same else _Read(lines, start, blocks), *recent[:at], *recent[at + 1 :])
+            _recent = (
+                known if same else _Read(lines, start, blocks),
+                *recent[:at],
+                *recent[at + 1 :],
+            )
             return blocks
     blocks = _read_all(lines, start)
     _recent = (_Read(lines, start, blocks), *recent[: MOST - 1])

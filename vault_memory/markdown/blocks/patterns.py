@@ -15,7 +15,9 @@ is_rule = re.compile(_RULE).match
 is_fence = re.compile(_FENCE).match
 is_marker = re.compile(_MARKER).match
 maybe_reference = re.compile(_MAYBE_REFERENCE).match
-odd_start = re.compile(rf"[<>]|{_HEADING}|{_FENCE}|{_RULE}|{_MARKER}|{_MAYBE_REFERENCE}").match
+odd_start = re.compile(
+    rf"[<>]|{_HEADING}|{_FENCE}|{_RULE}|{_MARKER}|{_MAYBE_REFERENCE}"
+).match
 breaks = re.compile(
     rf"(?P<underline>(?:=+|-+)[ \t]*$)|(?P<unsure><)|(?P<ends>>|{_HEADING}|{_FENCE}|{_RULE}"
     r"|(?:[-+*]|0{0,8}1[.)])[ \t]+[^ \t])"

@@ -9,7 +9,12 @@ items. The caller then asks markdown-it-py for that one block. Tests compare the
 from collections.abc import Callable
 
 from vault_memory.markdown.blocks.list_scanner import scan_list
-from vault_memory.markdown.blocks.model import BLANKS, Block, heading_name, without_blank_end
+from vault_memory.markdown.blocks.model import (
+    BLANKS,
+    Block,
+    heading_name,
+    without_blank_end,
+)
 from vault_memory.markdown.blocks.patterns import (
     MAY_BREAK,
     breaks,
@@ -51,11 +56,19 @@ def _paragraph(lines: list[str], line: int, blocks: Blocks) -> int:
             stripped = text.lstrip(BLANKS)
             if not stripped:
                 break
-            found = breaks(stripped) if stripped[0] in MAY_BREAK and not indented(text) else None
+            found = (
+                breaks(stripped)
+                if stripped[0] in MAY_BREAK and not indented(text)
+                else None
+            )
             if found:
                 if found.lastgroup == "ends":
                     break
-                return _setext(lines, line, end, blocks) if found.lastgroup == "underline" else UNSURE
+                return (
+                    _setext(lines, line, end, blocks)
+                    if found.lastgroup == "underline"
+                    else UNSURE
+                )
         end += 1
     blocks.append(Block("paragraph", line, end))
     return end
@@ -63,7 +76,15 @@ def _paragraph(lines: list[str], line: int, blocks: Blocks) -> int:
 
 def _setext(lines: list[str], line: int, underline: int, blocks: Blocks) -> int:
     level = 1 if "=" in lines[underline] else 2
-    blocks.append(Block("heading", line, underline + 1, level, heading_name(" ".join(lines[line:underline]))))
+    blocks.append(
+        Block(
+            "heading",
+            line,
+            underline + 1,
+            level,
+            heading_name(" ".join(lines[line:underline])),
+        )
+    )
     return underline + 1
 
 
@@ -136,7 +157,11 @@ def _list(lines: list[str], line: int, blocks: Blocks) -> int:
 
 
 def _reference(lines: list[str], line: int, blocks: Blocks) -> int:
-    return UNSURE if maybe_reference(lines[line].lstrip(" ")) else _paragraph(lines, line, blocks)
+    return (
+        UNSURE
+        if maybe_reference(lines[line].lstrip(" "))
+        else _paragraph(lines, line, blocks)
+    )
 
 
 def _unsure(lines: list[str], line: int, blocks: Blocks) -> int:

@@ -34,7 +34,12 @@ def _joined(chunks: list[Chunk], size: int, *, mixed: bool = False) -> list[Chun
     length = 0
     for chunk in chunks:
         longer = length + 1 + len(chunk.text)
-        if group and longer <= size and (mixed or _is_alike(group[-1], chunk)) and _may_join(group[-1], chunk):
+        if (
+            group
+            and longer <= size
+            and (mixed or _is_alike(group[-1], chunk))
+            and _may_join(group[-1], chunk)
+        ):
             length = longer
         else:
             if group:
@@ -89,4 +94,6 @@ def _one_of(group: list[Chunk]) -> Chunk:
 def _common(paths: set[tuple[str, ...]]) -> tuple[str, ...]:
     """The beginning that all paths share."""
     levels = zip(*paths, strict=False)
-    return tuple(names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels))
+    return tuple(
+        names[0] for names in takewhile(lambda names: len(set(names)) == 1, levels)
+    )

@@ -61,7 +61,11 @@ def _cut_note(raw: bytes) -> list[Chunk]:
         return _Chunker(note).run()
     recent = _recent
     for at, known in enumerate(recent):
-        chunks = known.chunks if known.note == note else chunk_again(known.note, known.chunks, note)
+        chunks = (
+            known.chunks
+            if known.note == note
+            else chunk_again(known.note, known.chunks, note)
+        )
         if chunks is not None:
             _recent = (_Chunked(note, chunks), *recent[:at], *recent[at + 1 :])
             return chunks
@@ -72,7 +76,11 @@ def _cut_note(raw: bytes) -> list[Chunk]:
 
 def chunk_again(old: Outline, chunks: list[Chunk], note: Outline) -> list[Chunk] | None:
     """The chunks of `note`, where most of them are known from `old`; None when the whole has to be cut."""
-    found = seam(old.lines, old.blocks, note.lines, note.body) if old.body == note.body else None
+    found = (
+        seam(old.lines, old.blocks, note.lines, note.body)
+        if old.body == note.body
+        else None
+    )
     if found is None:
         return None
     until = len(note.blocks) - (len(old.blocks) - found.below)
@@ -84,7 +92,11 @@ def chunk_again(old: Outline, chunks: list[Chunk], note: Outline) -> list[Chunk]
     first = bisect_left(chunks, found.line + 1, key=_first_line) if found.above else 0
     last = bisect_left(chunks, found.end - found.shift + 1, key=_first_line)
     below = chunks[last:] if found.below < len(old.blocks) else []
-    return chunks[:first] + _Chunker(note).run(found.above, until) + _moved(below, found.shift)
+    return (
+        chunks[:first]
+        + _Chunker(note).run(found.above, until)
+        + _moved(below, found.shift)
+    )
 
 
 def _moved(chunks: list[Chunk], shift: int) -> list[Chunk]:
@@ -115,7 +127,15 @@ def _path_above(blocks: list[Block], index: int) -> list[tuple[int, str]]:
 class _Chunker:
     """Walks the blocks of one note."""
 
-    __slots__ = ("_blocks", "_body", "_chunks", "_heading", "_lines", "_nothing", "_path")
+    __slots__ = (
+        "_blocks",
+        "_body",
+        "_chunks",
+        "_heading",
+        "_lines",
+        "_nothing",
+        "_path",
+    )
 
     def __init__(self, note: Outline) -> None:
         self._lines, self._body, self._blocks = note
@@ -129,7 +149,9 @@ class _Chunker:
         if start:
             self._path = _path_above(self._blocks, start)
             self._heading = tuple([name for _, name in self._path])
-        elif self._body and any(map(_FRONT_VALUE.match, self._lines[1 : self._body - 1])):
+        elif self._body and any(
+            map(_FRONT_VALUE.match, self._lines[1 : self._body - 1])
+        ):
             self._add(1, self._body - 1, self._nothing, by_line=True)
         for index, block in enumerate(self._blocks[start:end], start):
             if block.kind == "item":
@@ -166,7 +188,9 @@ class _Chunker:
     def _add_text(self, block: Block) -> None:
         kind, first, end, _, _ = block
         text = "\n".join(self._lines[first:end])
-        by_line = kind in ("fence", "code") or ("|" in text and bool(_TABLE.search(text)))
+        by_line = kind in ("fence", "code") or (
+            "|" in text and bool(_TABLE.search(text))
+        )
         said = self._nothing
         if text.startswith("**") and (speaker := SPEAKER.match(text)):
             said = said._replace(who=speaker[1].strip())
@@ -175,10 +199,14 @@ class _Chunker:
     def _add_item(self, index: int, above: _Said) -> None:
         block, blocks = self._blocks[index], self._blocks
         first, end = block.first, block.end
-        text = own = "\n".join(self._lines[first:end]) if end - first > 1 else self._lines[first]
+        text = own = (
+            "\n".join(self._lines[first:end]) if end - first > 1 else self._lines[first]
+        )
         has_children = index + 1 < len(blocks) and blocks[index + 1].first < end
         if has_children:
-            own = "\n".join(self._lines[first : max(blocks[index + 1].first, first + 1)])
+            own = "\n".join(
+                self._lines[first : max(blocks[index + 1].first, first + 1)]
+            )
         said = _said(own, above) if "**" in own or "(" in own else above
         if len(text) <= CAP or not has_children:
             self._cut(text, first, said, by_line=False)
@@ -212,11 +240,23 @@ class _Chunker:
         if len(text) <= CAP and text and not (text[0].isspace() or text[-1].isspace()):
             if len(text) > 16 or not MARKER.fullmatch(text):
                 last = line + text.count("\n")
-                self._chunks.append(Chunk(text, self._heading, who, line, last, day_of, topic))
+                self._chunks.append(
+                    Chunk(text, self._heading, who, line, last, day_of, topic)
+                )
             return
         for piece, first, last in cut(text, by_line=by_line):
             if not MARKER.fullmatch(piece):
-                self._chunks.append(Chunk(piece, self._heading, who, line + first, line + last, day_of, topic))
+                self._chunks.append(
+                    Chunk(
+                        piece,
+                        self._heading,
+                        who,
+                        line + first,
+                        line + last,
+                        day_of,
+                        topic,
+                    )
+                )
 
 
 def _said(own: str, above: _Said) -> _Said:

@@ -87,6 +87,10 @@ def _last_blank(text: str, start: int, limit: int) -> int:
 def _anywhere(text: str, start: int, limit: int) -> int:
     """Not inside a letter with its marks, as far as that can be had cheaply."""
     for end in range(limit, max(start, limit - 16), -1):
-        if not unicodedata.combining(text[end]) and text[end] not in _JOINERS and text[end - 1] != "\u200d":
+        if (
+            not unicodedata.combining(text[end])
+            and text[end] not in _JOINERS
+            and text[end - 1] != "\u200d"
+        ):
             return end
     return limit

@@ -31,22 +31,36 @@ class Alignment:
         return len(self.base)
 
 
-def section_threads(ours: Page, theirs: Page, base_count: int, mine: Matched, yours: Matched) -> Alignment:
+def section_threads(
+    ours: Page, theirs: Page, base_count: int, mine: Matched, yours: Matched
+) -> Alignment:
     """Sections that both added, or added and renamed to, are one when name, level and parent are."""
     threads = Alignment(base_count)
     named: defaultdict[Hashable, deque[int]] = defaultdict(deque)
-    for number, (heading, known) in enumerate(zip(theirs.sections, yours.sections, strict=True)):
+    for number, (heading, known) in enumerate(
+        zip(theirs.sections, yours.sections, strict=True)
+    ):
         thread = known if known >= 0 else threads.new()
         threads.theirs[thread] = number
         threads.of_theirs.append(thread)
         if number:
-            named[threads.of_theirs[heading.parent], heading.level, heading.name.lower()].append(thread)
+            named[
+                threads.of_theirs[heading.parent], heading.level, heading.name.lower()
+            ].append(thread)
     known_to_both = set(mine.sections)
-    for number, (heading, known) in enumerate(zip(ours.sections, mine.sections, strict=True)):
+    for number, (heading, known) in enumerate(
+        zip(ours.sections, mine.sections, strict=True)
+    ):
         thread = known
         if known < 0:
-            waiting = named[threads.of_ours[heading.parent], heading.level, heading.name.lower()]
-            while waiting and waiting[0] in known_to_both and threads.base[waiting[0]] == NONE:
+            waiting = named[
+                threads.of_ours[heading.parent], heading.level, heading.name.lower()
+            ]
+            while (
+                waiting
+                and waiting[0] in known_to_both
+                and threads.base[waiting[0]] == NONE
+            ):
                 waiting.popleft()
             thread = waiting.popleft() if waiting else threads.new()
         if threads.ours[thread] == NONE:
@@ -55,7 +69,14 @@ def section_threads(ours: Page, theirs: Page, base_count: int, mine: Matched, yo
     return threads
 
 
-def unit_threads(base: Page, ours: Page, theirs: Page, mine: Matched, yours: Matched, sections: Alignment) -> Alignment:
+def unit_threads(
+    base: Page,
+    ours: Page,
+    theirs: Page,
+    mine: Matched,
+    yours: Matched,
+    sections: Alignment,
+) -> Alignment:
     """Units that both added to one section are one when their text is, or their normalised text."""
     threads = Alignment(len(base.units))
     for number, known in enumerate(yours.units):
@@ -66,21 +87,31 @@ def unit_threads(base: Page, ours: Page, theirs: Page, mine: Matched, yours: Mat
     for number, known in enumerate(mine.units):
         thread = known
         if known < 0:
-            thread = threads.of_theirs[same[number]] if number in same else threads.new()
+            thread = (
+                threads.of_theirs[same[number]] if number in same else threads.new()
+            )
         threads.ours[thread] = number
         threads.of_ours.append(thread)
     return threads
 
 
-def _added_by_both(ours: Page, theirs: Page, mine: Matched, yours: Matched, sections: Alignment) -> dict[int, int]:
+def _added_by_both(
+    ours: Page, theirs: Page, mine: Matched, yours: Matched, sections: Alignment
+) -> dict[int, int]:
     """Of ours to theirs, each at most once."""
-    added = [number for number, known in enumerate(mine.units) if known < 0 and ours.units[number].kind != "heading"]
+    added = [
+        number
+        for number, known in enumerate(mine.units)
+        if known < 0 and ours.units[number].kind != "heading"
+    ]
     if not added:
         return {}
     waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
     for number, known in enumerate(yours.units):
         if known < 0 and theirs.units[number].kind != "heading":
-            waiting[sections.of_theirs[theirs.home[number]], _head_key(theirs, number)].append(number)
+            waiting[
+                sections.of_theirs[theirs.home[number]], _head_key(theirs, number)
+            ].append(number)
     found = {}
     for number in added:
         key = sections.of_ours[ours.home[number]], _head_key(ours, number)

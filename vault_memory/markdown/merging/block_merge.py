@@ -8,7 +8,9 @@ from vault_memory.markdown.merging.line_merge import merge_lines
 from vault_memory.markdown.merging.matching import all_normal
 from vault_memory.markdown.merging.parsed_note import BLANKS, item_width
 
-_opening = re.compile(rb"([ \t]*(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t]+|$))(\[[ xX-]\](?:[ \t]+|$))?").match
+_opening = re.compile(
+    rb"([ \t]*(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t]+|$))(\[[ xX-]\](?:[ \t]+|$))?"
+).match
 
 
 Kind = Literal["item", "text", "heading", "front matter", "section"]
@@ -53,7 +55,9 @@ class Item(NamedTuple):
     below: bytes
 
 
-def join_unit(kinds: set[str], base: bytes, ours: bytes, theirs: bytes, inside: MergeInside) -> Joined:
+def join_unit(
+    kinds: set[str], base: bytes, ours: bytes, theirs: bytes, inside: MergeInside
+) -> Joined:
     """A unit that both changed. Theirs stands where they clash."""
     if kinds == {"item"}:
         joined = _join_items(_split(base), _split(ours), _split(theirs), inside)
@@ -65,7 +69,9 @@ def join_unit(kinds: set[str], base: bytes, ours: bytes, theirs: bytes, inside: 
     return Joined(theirs, ours, [FieldConflict(theirs, ours, "both changed it")])
 
 
-def _join_items(base: Item, ours: Item, theirs: Item, inside: MergeInside) -> Joined | None:
+def _join_items(
+    base: Item, ours: Item, theirs: Item, inside: MergeInside
+) -> Joined | None:
     if len({item.prefix for item in (base, ours, theirs) if item.below}) > 1:
         return None
     below = _three(base.below, ours.below, theirs.below)
@@ -83,7 +89,9 @@ def _join_items(base: Item, ours: Item, theirs: Item, inside: MergeInside) -> Jo
         return Joined(_text(Item(marker, box, words, prefix, below)), None, clashes)
     kept = _text(Item(theirs.marker, theirs.box, theirs.words, prefix, below))
     other = _text(ours._replace(below=b""))
-    return Joined(kept, other, [FieldConflict(kept, other, "both changed it"), *clashes])
+    return Joined(
+        kept, other, [FieldConflict(kept, other, "both changed it"), *clashes]
+    )
 
 
 def _three(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
@@ -103,7 +111,11 @@ def _join_words(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     taken = merge_lines(base.split(b"\n"), mine, yours)
     if taken is None:
         return None
-    return b"\n".join(line for ours_, first, end in taken for line in (mine if ours_ else yours)[first:end])
+    return b"\n".join(
+        line
+        for ours_, first, end in taken
+        for line in (mine if ours_ else yours)[first:end]
+    )
 
 
 def _split(text: bytes) -> Item:
@@ -120,10 +132,18 @@ def _split(text: bytes) -> Item:
             while not lines[number - 1].strip(BLANKS):
                 number -= 1
             below = lines[number:]
-            if any(line.strip(BLANKS) and not line.startswith(prefix) for line in below):
+            if any(
+                line.strip(BLANKS) and not line.startswith(prefix) for line in below
+            ):
                 break
             own = b"\n".join(lines[:number])[len(marker) + len(box) :]
-            return Item(marker, box, own, prefix, b"\n".join(line.removeprefix(prefix) for line in below))
+            return Item(
+                marker,
+                box,
+                own,
+                prefix,
+                b"\n".join(line.removeprefix(prefix) for line in below),
+            )
     return Item(marker, box, rest, b"", b"")
 
 
@@ -131,7 +151,10 @@ def _text(item: Item) -> bytes:
     text = item.marker + item.box + item.words
     if not item.below:
         return text
-    below = (item.prefix + line if line.strip(BLANKS) else line for line in item.below.split(b"\n"))
+    below = (
+        item.prefix + line if line.strip(BLANKS) else line
+        for line in item.below.split(b"\n")
+    )
     return text + b"\n" + b"\n".join(below)
 
 
@@ -146,5 +169,7 @@ def marked(kind: str, text: bytes, mark: bytes) -> list[tuple[str, bytes]]:
         return [("paragraph", mark.strip()), (kind, text)]
     if kind == "item":
         parts = _split(text)
-        return [("item", _text(parts._replace(words=parts.words.rstrip(BLANKS) + mark)))]
+        return [
+            ("item", _text(parts._replace(words=parts.words.rstrip(BLANKS) + mark)))
+        ]
     return [(kind, text.rstrip(BLANKS) + mark)]

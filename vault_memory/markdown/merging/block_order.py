@@ -30,7 +30,9 @@ def interleave(
     for place in range(-1, len(lead)):
         if place >= 0:
             key = lead[place]
-            if queue and (key in shared or not lead_first or not gives_way(key, queue[0])):
+            if queue and (
+                key in shared or not lead_first or not gives_way(key, queue[0])
+            ):
                 result += queue
                 queue = []
             while queue and earlier(queue[0], key):

@@ -7,7 +7,9 @@ from vault_memory.markdown.merging.block_order import interleave
 
 _edge = re.compile(rb"---[ \t]*").fullmatch
 _end_edge = re.compile(rb"(?:---|\.\.\.)[ \t]*").fullmatch
-_key = re.compile(rb"(\"[^\"]*\"|'[^']*'|[^\s:#\-\[\]{},&*!|>%@`\"'][^:]*?)[ \t]*:(?:[ \t]|$)").match
+_key = re.compile(
+    rb"(\"[^\"]*\"|'[^']*'|[^\s:#\-\[\]{},&*!|>%@`\"'][^:]*?)[ \t]*:(?:[ \t]|$)"
+).match
 
 
 class Front(NamedTuple):
@@ -49,13 +51,18 @@ def read_front(texts: list[bytes]) -> Front | None:
         found = _key(text)
         if found and found[1] not in values:
             key = found[1]
-        elif found or (text.strip() and not text.startswith((b"#", b" ", b"\t", b"-" if key else b"#"))):
+        elif found or (
+            text.strip()
+            and not text.startswith((b"#", b" ", b"\t", b"-" if key else b"#"))
+        ):
             return None
         values.setdefault(key, []).append(text)
     return None
 
 
-def merge_front(base: Front | None, ours: Front | None, theirs: Front | None, mark: bytes | None) -> FrontMerged:
+def merge_front(
+    base: Front | None, ours: Front | None, theirs: Front | None, mark: bytes | None
+) -> FrontMerged:
     """Key by key: who changed a key alone has it; a key that both changed stays theirs, and ours is told of.
 
     With a `mark` ours also stays in the note, as a comment with that mark.
@@ -68,17 +75,28 @@ def merge_front(base: Front | None, ours: Front | None, theirs: Front | None, ma
         if other is not None and value is not None:
             clashes.append(FrontClash(value, other))
             if mark is not None:
-                value += b"".join(b"\n# %s%s" % (line, mark) for line in other.split(b"\n"))
+                value += b"".join(
+                    b"\n# %s%s" % (line, mark) for line in other.split(b"\n")
+                )
         if value is not None:
             kept[key] = value
-    order = interleave([key for key in t if key in kept], [key for key in o if key in kept], lambda mine, waiting: True)
+    order = interleave(
+        [key for key in t if key in kept],
+        [key for key in o if key in kept],
+        lambda mine, waiting: True,
+    )
     there = theirs or ours if (ours and theirs) or kept or not base else None
     if there is None:
         return FrontMerged(None, clashes)
-    return FrontMerged(b"\n".join([there.edges[0], *(kept[key] for key in order), there.edges[1]]), clashes)
+    return FrontMerged(
+        b"\n".join([there.edges[0], *(kept[key] for key in order), there.edges[1]]),
+        clashes,
+    )
 
 
-def _value(base: bytes | None, ours: bytes | None, theirs: bytes | None) -> tuple[bytes | None, bytes | None]:
+def _value(
+    base: bytes | None, ours: bytes | None, theirs: bytes | None
+) -> tuple[bytes | None, bytes | None]:
     """What a key has afterwards, and what it could not have as well."""
     if ours in (base, theirs):
         return theirs, None

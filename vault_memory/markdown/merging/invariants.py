@@ -8,7 +8,9 @@ from vault_memory.markdown.items import normalised
 
 MARK = re.compile(rb" ?\xe2\x9a\xa0 \(other device, [^()\r\n]*\)[ \t]*$")
 
-_marker = re.compile(rb"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)(?:\[[ xX-]\](?:[ \t]+|$))?").match
+_marker = re.compile(
+    rb"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)(?:\[[ xX-]\](?:[ \t]+|$))?"
+).match
 
 Counts = Counter[bytes]
 
@@ -26,17 +28,26 @@ def words_of(line: bytes) -> bytes:
     return b" ".join((line[marker.end() :] if marker else line).split())
 
 
-def nothing_is_lost(base: bytes, ours: bytes, theirs: bytes, result: bytes, conflicts: Iterable[bytes]) -> bool:
+def nothing_is_lost(
+    base: bytes, ours: bytes, theirs: bytes, result: bytes, conflicts: Iterable[bytes]
+) -> bool:
     """Every line is in the result as often as it must be, or in a conflict, or folded into one that says the same."""
     versions = [lines_of(raw) for raw in (base, ours, theirs, result)]
     alike = _alike(*versions)
     known: dict[bytes, bytes] = {}
     b, o, t, r = (
-        _by_words(((line, n) for line, n in version.items() if line not in alike), known) for version in versions
+        _by_words(
+            ((line, n) for line, n in version.items() if line not in alike), known
+        )
+        for version in versions
     )
     for raw in conflicts:
         r.update(_by_words(lines_of(raw).items(), known))
-    lacking = [words for words in o.keys() | t.keys() if words and r[words] < _least(b[words], o[words], t[words])]
+    lacking = [
+        words
+        for words in o.keys() | t.keys()
+        if words and r[words] < _least(b[words], o[words], t[words])
+    ]
     if not lacking:
         return True
     said = {_said(words) for words in r} | {_said(words_of(line)) for line in alike}
@@ -45,12 +56,21 @@ def nothing_is_lost(base: bytes, ours: bytes, theirs: bytes, result: bytes, conf
 
 def _alike(base: Counts, ours: Counts, theirs: Counts, result: Counts) -> set[bytes]:
     """The lines that all have equally often, of which nothing is to be asked."""
-    return {line for line, n in result.items() if base.get(line) == n and ours.get(line) == n == theirs.get(line)}
+    return {
+        line
+        for line, n in result.items()
+        if base.get(line) == n and ours.get(line) == n == theirs.get(line)
+    }
 
 
 def _least(base: int, ours: int, theirs: int) -> int:
     """How often something must be there: what either took away is gone, what either added is there."""
-    return base - max(base - ours, 0) - max(base - theirs, 0) + max(ours - base, theirs - base, 0)
+    return (
+        base
+        - max(base - ours, 0)
+        - max(base - theirs, 0)
+        + max(ours - base, theirs - base, 0)
+    )
 
 
 def _said(words: bytes) -> str:
@@ -67,10 +87,15 @@ def _by_words(lines: Iterable[tuple[bytes, int]], known: dict[bytes, bytes]) -> 
     return found
 
 
-def nothing_is_twice(ours: Iterable[bytes], theirs: Iterable[bytes], result: Iterable[bytes]) -> bool:
+def nothing_is_twice(
+    ours: Iterable[bytes], theirs: Iterable[bytes], result: Iterable[bytes]
+) -> bool:
     """No item is there more often than in the version that has it most."""
     o, t = Counter(ours), Counter(theirs)
-    return all(count == 1 or count <= max(o[text], t[text]) for text, count in Counter(result).items())
+    return all(
+        count == 1 or count <= max(o[text], t[text])
+        for text, count in Counter(result).items()
+    )
 
 
 def is_no_larger(ours: bytes, theirs: bytes, result: bytes, allowance: int) -> bool:

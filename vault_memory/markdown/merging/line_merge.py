@@ -27,7 +27,9 @@ class Taken(NamedTuple):
     end: int
 
 
-def merge_lines(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[Taken] | None:
+def merge_lines(
+    base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]
+) -> list[Taken] | None:
     """The stretches that make up the result; None where both changed the same place."""
     result: list[Taken] = []
     mine, yours = _changes(base, ours), _changes(base, theirs)
@@ -35,7 +37,10 @@ def merge_lines(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[b
     while mine or yours:
         o, t = (mine[0] if mine else None), (yours[0] if yours else None)
         if o and t and o.first <= t.end and t.first <= o.end:
-            if o[:2] != t[:2] or ours[o.side_first : o.side_end] != theirs[t.side_first : t.side_end]:
+            if (
+                o[:2] != t[:2]
+                or ours[o.side_first : o.side_end] != theirs[t.side_first : t.side_end]
+            ):
                 return None
             o = None
             mine.pop(0)
@@ -74,7 +79,11 @@ def _same(base: Sequence[bytes], side: Sequence[bytes]) -> list[tuple[int, int, 
         while first < end and side_first < side_end and base[first] == side[side_first]:
             found.append((first, side_first, 1))
             first, side_first = first + 1, side_first + 1
-        while first < end and side_first < side_end and base[end - 1] == side[side_end - 1]:
+        while (
+            first < end
+            and side_first < side_end
+            and base[end - 1] == side[side_end - 1]
+        ):
             end, side_end = end - 1, side_end - 1
             found.append((end, side_end, 1))
         if first == end or side_first == side_end:
@@ -83,10 +92,18 @@ def _same(base: Sequence[bytes], side: Sequence[bytes]) -> list[tuple[int, int, 
         if anchors:
             edges = [(0, 0), *anchors, (end - first, side_end - side_first)]
             for (i, j), (next_i, next_j) in pairwise(edges):
-                todo.append((first + i, first + next_i, side_first + j, side_first + next_j))
+                todo.append(
+                    (first + i, first + next_i, side_first + j, side_first + next_j)
+                )
         elif end - first <= SMALL and side_end - side_first <= SMALL:
-            matcher = SequenceMatcher(None, base[first:end], side[side_first:side_end], autojunk=False)
-            found += [(first + i, side_first + j, length) for i, j, length in matcher.get_matching_blocks() if length]
+            matcher = SequenceMatcher(
+                None, base[first:end], side[side_first:side_end], autojunk=False
+            )
+            found += [
+                (first + i, side_first + j, length)
+                for i, j, length in matcher.get_matching_blocks()
+                if length
+            ]
     return sorted(found)
 
 
@@ -95,7 +112,11 @@ def _anchors(base: Sequence[bytes], side: Sequence[bytes]) -> list[tuple[int, in
     once = {line for line, count in Counter(base).items() if count == 1}
     places = {line: number for number, line in enumerate(side)}
     counts = Counter(side)
-    pairs = [(i, places[line]) for i, line in enumerate(base) if line in once and counts[line] == 1]
+    pairs = [
+        (i, places[line])
+        for i, line in enumerate(base)
+        if line in once and counts[line] == 1
+    ]
     tails: list[int] = []
     rows: list[tuple[int, int | None]] = []
     ends: list[int] = []

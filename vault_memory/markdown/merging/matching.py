@@ -10,11 +10,20 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from vault_memory.markdown.items import normalised
 from vault_memory.markdown.merging.parsed_note import Page
-from vault_memory.markdown.merging.similarity import COMMON, LIKE, best_pairs, candidates, likeness, words_in
+from vault_memory.markdown.merging.similarity import (
+    COMMON,
+    LIKE,
+    best_pairs,
+    candidates,
+    likeness,
+    words_in,
+)
 
 NEARER = 1e-6
 """Of two that are equally like, the one with the same neighbours is meant"""
-STEPS = sorted(((old, new) for old in range(5) for new in range(5) if old or new), key=sum)
+STEPS = sorted(
+    ((old, new) for old in range(5) for new in range(5) if old or new), key=sum
+)
 """Units of the base and of a side that are stepped over at once, the fewest first"""
 FEW_SECTIONS = 100
 """So many are looked at for a name that is like another"""
@@ -60,7 +69,12 @@ class _Pairing:
         self.base_left = [number for number in range(base_count) if number not in taken]
         self.side_left = [number for number, known in enumerate(side) if known < 0]
 
-    def pair(self, base_key: Keys, side_key: Keys, fits: Callable[[int, int], bool] = lambda old, new: True) -> None:
+    def pair(
+        self,
+        base_key: Keys,
+        side_key: Keys,
+        fits: Callable[[int, int], bool] = lambda old, new: True,
+    ) -> None:
         """Pairs those with equal keys in their order, where their numbers fit; None is no key."""
         if not self.base_left or not self.side_left:
             return
@@ -95,19 +109,29 @@ def _match_units(base: Page, side: Page, sections: Sequence[int]) -> list[int]:
     side_home = [sections[home] for home in side.home]
     _match_runs(base, side, side_home, matched)
     pairing = _Pairing(len(base.units), matched)
-    pairing.base_left = [number for number in pairing.base_left if base.units[number].kind != "heading"]
-    pairing.side_left = [number for number in pairing.side_left if side.units[number].kind != "heading"]
+    pairing.base_left = [
+        number for number in pairing.base_left if base.units[number].kind != "heading"
+    ]
+    pairing.side_left = [
+        number for number in pairing.side_left if side.units[number].kind != "heading"
+    ]
     olds, news = _keys(base, pairing.base_left), _keys(side, pairing.side_left)
-    pairing.pair(lambda old: (base.home[old], olds[old]), lambda new: (side_home[new], news[new]))
+    pairing.pair(
+        lambda old: (base.home[old], olds[old]), lambda new: (side_home[new], news[new])
+    )
     pairing.pair(olds.__getitem__, news.__getitem__)
     twins = {unit.text for unit in base.units} if pairing.side_left else set()
-    pairing.side_left = [new for new in pairing.side_left if side.units[new].text not in twins]
+    pairing.side_left = [
+        new for new in pairing.side_left if side.units[new].text not in twins
+    ]
     if pairing.base_left and pairing.side_left:
         _match_edited(base, side, side_home, pairing)
     return matched
 
 
-def _match_runs(base: Page, side: Page, side_home: Sequence[int], matched: list[int]) -> None:
+def _match_runs(
+    base: Page, side: Page, side_home: Sequence[int], matched: list[int]
+) -> None:
     """What is alike from the beginning, and from the end: nearly all, where little was changed.
 
     From the beginning a few units that were added, deleted or edited are stepped over.
@@ -117,7 +141,12 @@ def _match_runs(base: Page, side: Page, side_home: Sequence[int], matched: list[
     old_end, new_end = len(olds), len(news)
 
     def alike(old: int, new: int) -> bool:
-        return old < old_end and new < new_end and olds[old] == news[new] and base.home[old] == side_home[new]
+        return (
+            old < old_end
+            and new < new_end
+            and olds[old] == news[new]
+            and base.home[old] == side_home[new]
+        )
 
     while old < old_end and new < new_end:
         if alike(old, new):
@@ -139,14 +168,24 @@ def _keys(page: Page, numbers: Iterable[int]) -> dict[int, bytes]:
     return {number: unit_key(page, number) for number in numbers}
 
 
-def _match_edited(base: Page, side: Page, side_home: Sequence[int], pairing: _Pairing) -> None:
-    base_texts = {number: normal(base.units[number].text) for number in pairing.base_left}
-    side_texts = {number: normal(side.units[number].text) for number in pairing.side_left}
+def _match_edited(
+    base: Page, side: Page, side_home: Sequence[int], pairing: _Pairing
+) -> None:
+    base_texts = {
+        number: normal(base.units[number].text) for number in pairing.base_left
+    }
+    side_texts = {
+        number: normal(side.units[number].text) for number in pairing.side_left
+    }
     pairing.pair(
-        lambda number: (base.home[number], base_texts[number]) if base_texts[number] else None,
+        lambda number: (
+            (base.home[number], base_texts[number]) if base_texts[number] else None
+        ),
         lambda number: (side_home[number], side_texts[number]),
     )
-    groups: defaultdict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    groups: defaultdict[int, tuple[list[int], list[int]]] = defaultdict(
+        lambda: ([], [])
+    )
     for number in pairing.base_left:
         groups[base.home[number]][0].append(number)
     for number in pairing.side_left:
@@ -187,7 +226,9 @@ def match_sections(base: Page, side: Page) -> list[int]:
     pairing.pair(olds.__getitem__, news.__getitem__, int.__eq__)
     if pairing.base_left and pairing.side_left:
         shared = _shared_units(base, side, pairing)
-        pairing.take(best_pairs([pair for pair in shared if olds[pair[1]] == news[pair[2]]]))
+        pairing.take(
+            best_pairs([pair for pair in shared if olds[pair[1]] == news[pair[2]]])
+        )
         pairing.forget()
         pairing.pair(olds.__getitem__, news.__getitem__)
     if pairing.base_left and pairing.side_left:
@@ -208,11 +249,18 @@ def _match_renamed(base: Page, side: Page, pairing: _Pairing) -> None:
     matched, olds, news = pairing.side, base.sections, side.sections
     pairing.take(best_pairs(_shared_units(base, side, pairing)))
     pairing.forget()
-    pairing.pair(lambda old: olds[old][1:], lambda new: (*news[new][1:3], matched[news[new].parent]))
+    pairing.pair(
+        lambda old: olds[old][1:],
+        lambda new: (*news[new][1:3], matched[news[new].parent]),
+    )
     parents = _parents_by_children(base, side, matched)
     pairing.pair(lambda old: old, parents.get)
     pairing.pair(lambda old: olds[old][1:3], lambda new: news[new][1:3], _once)
-    pairing.pair(lambda old: olds[old].name.lower() or None, lambda new: news[new].name.lower(), _once)
+    pairing.pair(
+        lambda old: olds[old].name.lower() or None,
+        lambda new: news[new].name.lower(),
+        _once,
+    )
     old_places, new_places = _places(base, range(len(olds))), _places(side, matched)
     old_units, new_units = _contents(base), _contents(side)
     pairing.pair(
@@ -226,12 +274,18 @@ def _match_renamed(base: Page, side: Page, pairing: _Pairing) -> None:
         pairing,
         lambda old, new: (
             old_places[old] == new_places[new]
-            and (not old_units[old] or not new_units[new] or not set(old_units[old]).isdisjoint(new_units[new]))
+            and (
+                not old_units[old]
+                or not new_units[new]
+                or not set(old_units[old]).isdisjoint(new_units[new])
+            )
         ),
     )
 
 
-def _match_names(base: Page, side: Page, pairing: _Pairing, may_be: Callable[[int, int], bool]) -> None:
+def _match_names(
+    base: Page, side: Page, pairing: _Pairing, may_be: Callable[[int, int], bool]
+) -> None:
     """With a name like the old one."""
     olds = {old: _name_words(base, old) for old in pairing.base_left}
     likes = []
@@ -250,7 +304,9 @@ def _name_words(page: Page, section: int) -> Counter[str]:
     return words_in(page.sections[section].name.decode("utf-8", "replace").casefold())
 
 
-def _shared_units(base: Page, side: Page, pairing: _Pairing) -> list[tuple[float, int, int]]:
+def _shared_units(
+    base: Page, side: Page, pairing: _Pairing
+) -> list[tuple[float, int, int]]:
     """Sections that have at least half of their units in common, and how many."""
     olds, news = _contents(base), _contents(side)
     holders: defaultdict[bytes, list[int]] = defaultdict(list)
@@ -260,7 +316,9 @@ def _shared_units(base: Page, side: Page, pairing: _Pairing) -> list[tuple[float
     likes = []
     for new in pairing.side_left:
         known = [holders[text] for text in set(news[new]) if text in holders]
-        shared = Counter(old for found in known if len(found) <= COMMON for old in found)
+        shared = Counter(
+            old for found in known if len(found) <= COMMON for old in found
+        )
         likes += [
             (float(count), old, new)
             for old, count in sorted(shared.items())
@@ -277,7 +335,9 @@ def _contents(page: Page) -> list[list[bytes]]:
     return found
 
 
-def _parents_by_children(base: Page, side: Page, matched: Sequence[int]) -> dict[int, int]:
+def _parents_by_children(
+    base: Page, side: Page, matched: Sequence[int]
+) -> dict[int, int]:
     """For sections of a side the one of the base that their first known child was in."""
     found: dict[int, int] = {}
     for child, heading in enumerate(side.sections):
@@ -293,6 +353,8 @@ Place = tuple[int, int, int]
 def _places(page: Page, known: Sequence[int]) -> list[Place]:
     after, found = -1, []
     for section in range(len(page.sections) - 1, -1, -1):
-        found.append((page.sections[section].level, known[section - 1] if section else -1, after))
+        found.append(
+            (page.sections[section].level, known[section - 1] if section else -1, after)
+        )
         after = known[section]
     return found[::-1]

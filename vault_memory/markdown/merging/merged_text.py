@@ -27,7 +27,8 @@ class _Writer:
         self.merged = merged
         base, ours, theirs = merged.base, merged.ours, merged.theirs
         mine = ours.newline and (
-            not theirs.newline or (theirs.newline == base.newline and ours.newline != base.newline)
+            not theirs.newline
+            or (theirs.newline == base.newline and ours.newline != base.newline)
         )
         self.style = ours if mine else theirs
         self.newline = self.style.newline or ours.newline or b"\n"
@@ -54,7 +55,12 @@ class _Writer:
 
     def _follows(self, before: "Piece", after: "Piece") -> bool:
         """Whether two units are neighbours without a blank line in both versions."""
-        if before.thread < 0 or after.thread < 0 or before.kind == "heading" or after.kind == "heading":
+        if (
+            before.thread < 0
+            or after.thread < 0
+            or before.kind == "heading"
+            or after.kind == "heading"
+        ):
             return False
         ours, theirs = self.merged.units.ours, self.merged.units.theirs
         o, t = ours[after.thread], theirs[after.thread]
@@ -70,7 +76,12 @@ class _Writer:
             return _At(piece.kind, NONE, NONE, NONE)
         if piece.kind != "heading":
             units = merged.units
-            return _At(piece.kind, units.base[piece.thread], units.ours[piece.thread], units.theirs[piece.thread])
+            return _At(
+                piece.kind,
+                units.base[piece.thread],
+                units.ours[piece.thread],
+                units.theirs[piece.thread],
+            )
         places = []
         for page, numbers in (
             (merged.base, merged.sections.base),
@@ -79,11 +90,19 @@ class _Writer:
         ):
             section = numbers[piece.thread]
             places.append(page.sections[section].unit if section != NONE else NONE)
-        return _At("heading" if piece.text.startswith((b"#", b" ")) else "underlined", *places)
+        return _At(
+            "heading" if piece.text.startswith((b"#", b" ")) else "underlined", *places
+        )
 
     def _front(self, text: bytes) -> None:
         for page in (self.style, self.merged.theirs, self.merged.ours):
-            if page.front and b"".join(_ended(line, b"\n") for line in page.lines[: page.front.end]) == text + b"\n":
+            if (
+                page.front
+                and b"".join(
+                    _ended(line, b"\n") for line in page.lines[: page.front.end]
+                )
+                == text + b"\n"
+            ):
                 self._copy(page, 0, page.front.end)
                 return
         self._text(text)
@@ -98,19 +117,29 @@ class _Writer:
                 lines[-1] += self.newline
             self.lines += lines
         elif self.newline == b"\n" and page.is_plain:
-            self.lines += [line if line.endswith(b"\n") else line + b"\n" for line in lines]
+            self.lines += [
+                line if line.endswith(b"\n") else line + b"\n" for line in lines
+            ]
         else:
             self.lines += [_ended(line, self.newline) for line in lines]
 
     def _gap(self, before: _At, after: _At) -> None:
         merged = self.merged
         ours = merged.ours.gap(after.ours) if before.ours + 1 == after.ours else None
-        theirs = merged.theirs.gap(after.theirs) if before.theirs + 1 == after.theirs else None
+        theirs = (
+            merged.theirs.gap(after.theirs)
+            if before.theirs + 1 == after.theirs
+            else None
+        )
         if ours is None and theirs is None:
             self._made_gap(before, after)
         elif theirs is None:
             self._blank(merged.ours, ours or [])
-        elif ours is not None and before.base + 1 == after.base and _same(merged.base.gap(after.base), theirs):
+        elif (
+            ours is not None
+            and before.base + 1 == after.base
+            and _same(merged.base.gap(after.base), theirs)
+        ):
             self._blank(merged.ours, ours)
         else:
             self._blank(merged.theirs, theirs)
@@ -122,20 +151,34 @@ class _Writer:
             (self.merged.theirs, before.theirs, after.theirs),
             (self.merged.ours, before.ours, after.ours),
         ):
-            if gap is None and other != NONE and _kind_before(page, other) == before.kind:
+            if (
+                gap is None
+                and other != NONE
+                and _kind_before(page, other) == before.kind
+            ):
                 gap = page.gap(other)
-            if gap is None and one not in (NONE, len(page.units) - 1) and page.units[one + 1].kind == after.kind:
+            if (
+                gap is None
+                and one not in (NONE, len(page.units) - 1)
+                and page.units[one + 1].kind == after.kind
+            ):
                 gap = page.gap(one + 1)
         if gap is None:
             listed = before.kind == after.kind == "item"
-            gap = [] if listed or "start" in before or "end" in after else [self.newline]
+            gap = (
+                [] if listed or "start" in before or "end" in after else [self.newline]
+            )
         if not gap and not _may_touch(before.kind, after.kind):
             gap = [self.newline]
         self._blank(self.merged.theirs, gap)
 
     def _blank(self, page: Page, lines: list[bytes]) -> None:
         if lines:
-            self.lines += lines if page is self.style else [_ended(line, self.newline) for line in lines]
+            self.lines += (
+                lines
+                if page is self.style
+                else [_ended(line, self.newline) for line in lines]
+            )
 
     def _with_end(self, raw: bytes) -> bytes:
         ends = _three(
@@ -151,13 +194,19 @@ class _Writer:
         return raw[: -2 if raw.endswith(b"\r\n") else -1]
 
 
-def write(merged: "StructuralMerge", pieces: "list[Piece]", front: bytes | None = None) -> bytes | None:
+def write(
+    merged: "StructuralMerge", pieces: "list[Piece]", front: bytes | None = None
+) -> bytes | None:
     """The bytes of the result; None where they would be read as something else than these pieces."""
     raw = _Writer(merged).write(pieces, front)
     page = read_page(raw)
     if page is None or (page.front is None) != (front is None):
         return None
-    return raw if [unit.text for unit in page.units] == [piece.text for piece in pieces] else None
+    return (
+        raw
+        if [unit.text for unit in page.units] == [piece.text for piece in pieces]
+        else None
+    )
 
 
 def _three(base: bool | None, ours: bool | None, theirs: bool | None) -> bool | None:
@@ -172,7 +221,9 @@ def _ended(line: bytes, newline: bytes) -> bytes:
 
 
 def _same(one: list[bytes], other: list[bytes]) -> bool:
-    return len(one) == len(other) and [line.rstrip(b"\r\n") for line in one] == [line.rstrip(b"\r\n") for line in other]
+    return len(one) == len(other) and [line.rstrip(b"\r\n") for line in one] == [
+        line.rstrip(b"\r\n") for line in other
+    ]
 
 
 def _kind_before(page: Page, unit: int) -> str:

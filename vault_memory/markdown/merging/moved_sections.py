@@ -39,9 +39,15 @@ class Moves:
         olds = self._units.get(section, [])
         if not olds or places[section] != NONE:
             return section
-        went = Counter(of_side[page.home[units[old]]] for old in olds if units[old] != NONE)
+        went = Counter(
+            of_side[page.home[units[old]]] for old in olds if units[old] != NONE
+        )
         best = max(went, key=lambda place: (went[place], -place), default=section)
-        return best if best in self._structure.heads and went[best] * 2 >= len(olds) else section
+        return (
+            best
+            if best in self._structure.heads and went[best] * 2 >= len(olds)
+            else section
+        )
 
     def sections_went(self, parent: int) -> int:
         """Where the sections in it are now, if any is still there; or itself."""
@@ -51,7 +57,9 @@ class Moves:
 
     def _most_sections(self, parent: int) -> int:
         places, of_side, page, _ = self._remover(parent)
-        here = [places[old] for old in self._sections.get(parent, ()) if places[old] != NONE]
+        here = [
+            places[old] for old in self._sections.get(parent, ()) if places[old] != NONE
+        ]
         went = Counter(of_side[page.sections[section].parent] for section in here)
         best = max(went, key=lambda place: (went[place], -place), default=parent)
         return best if best in self._structure.heads else parent

@@ -53,9 +53,12 @@ _ends_item = re.compile(
     re.IGNORECASE,
 ).match
 _table_edge = re.compile(rb"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[-:| \t]*)?$").match
-_opens_html = re.compile(rb" {0,3}(?:" + _HTML + rb"|</?[A-Za-z][^>]*>[ \t]*$)", re.IGNORECASE).match
+_opens_html = re.compile(
+    rb" {0,3}(?:" + _HTML + rb"|</?[A-Za-z][^>]*>[ \t]*$)", re.IGNORECASE
+).match
 _html_until = re.compile(
-    rb" {0,3}<(?:(!--)|(\?)|(![A-Za-z])|(!\[CDATA\[)|(?:script|pre|style|textarea)(?=[\s>]|$))", re.I
+    rb" {0,3}<(?:(!--)|(\?)|(![A-Za-z])|(!\[CDATA\[)|(?:script|pre|style|textarea)(?=[\s>]|$))",
+    re.I,
 ).match
 _HTML_ENDS = (rb"</(?:script|pre|style|textarea)>", rb"-->", rb"\?>", rb">", rb"\]\]>")
 _MAY_END = frozenset(b" \t<>#`~-+*_=0123456789")
@@ -88,7 +91,9 @@ class Heading(NamedTuple):
 class Page:
     """A note that was read."""
 
-    def __init__(self, lines: list[bytes], bom: bool, front: Front | None, units: list[Unit]) -> None:
+    def __init__(
+        self, lines: list[bytes], bom: bool, front: Front | None, units: list[Unit]
+    ) -> None:
         self.lines = lines
         """with their ends, without BOM"""
         self.bom = bom
@@ -123,7 +128,11 @@ class Page:
     def gap(self, unit: int) -> list[bytes]:
         """The blank lines before a unit; those at the end for the number of units."""
         first = self.units[unit - 1].end if unit else self.body
-        return self.lines[first : self.units[unit].first if unit < len(self.units) else len(self.lines)]
+        return self.lines[
+            first : self.units[unit].first
+            if unit < len(self.units)
+            else len(self.lines)
+        ]
 
 
 def majority_newline(lines: list[bytes]) -> bytes:
@@ -131,7 +140,15 @@ def majority_newline(lines: list[bytes]) -> bytes:
     old = sum(line.endswith(b"\r") for line in lines) if not windows else 0
     unix = sum(line.endswith(b"\n") for line in lines) - windows
     most = max(windows, old, unix)
-    return b"" if not most else b"\n" if unix == most else b"\r\n" if windows == most else b"\r"
+    return (
+        b""
+        if not most
+        else b"\n"
+        if unix == most
+        else b"\r\n"
+        if windows == most
+        else b"\r"
+    )
 
 
 def read_page(raw: bytes) -> Page | None:
@@ -147,7 +164,11 @@ def read_page(raw: bytes) -> Page | None:
     if front is None and texts and re.fullmatch(rb"---[ \t]*", texts[0]):
         return None
     units: list[Unit] | None = read_units(texts, front.end if front else 0)
-    return None if units is None else Page(raw.splitlines(keepends=True), bom, front, units)
+    return (
+        None
+        if units is None
+        else Page(raw.splitlines(keepends=True), bom, front, units)
+    )
 
 
 def read_units(texts: list[bytes], line: int) -> list[Unit] | None:
@@ -156,7 +177,9 @@ def read_units(texts: list[bytes], line: int) -> list[Unit] | None:
     count = len(texts)
     while line < count:
         text = texts[line]
-        if _plain_item(text) and (line + 1 == count or _plain_item(texts[line + 1])):  # most lines, most of the time
+        if _plain_item(text) and (
+            line + 1 == count or _plain_item(texts[line + 1])
+        ):  # most lines, most of the time
             units.append(Unit("item", line, line + 1, text))
             line += 1
             continue
@@ -166,7 +189,14 @@ def read_units(texts: list[bytes], line: int) -> list[Unit] | None:
         kind, end = _block(texts, line, text)
         if not end:
             return None
-        units.append(Unit(kind, line, end, text if end == line + 1 else b"\n".join(texts[line:end])))
+        units.append(
+            Unit(
+                kind,
+                line,
+                end,
+                text if end == line + 1 else b"\n".join(texts[line:end]),
+            )
+        )
         line = end
     return units
 
@@ -231,7 +261,11 @@ def _fence_end(texts: list[bytes], line: int) -> int:
     for number in range(line + 1, len(texts)):
         if mark in texts[number]:
             text = texts[number].strip(BLANKS)
-            if len(text) >= len(mark) and not text.strip(mark[:1]) and indent_of(texts[number]) < 4:
+            if (
+                len(text) >= len(mark)
+                and not text.strip(mark[:1])
+                and indent_of(texts[number]) < 4
+            ):
                 return number + 1
     return 0
 
@@ -247,7 +281,9 @@ def _quote_end(texts: list[bytes], line: int) -> int:
     end = line + 1
     while end < len(texts):
         text = texts[end].lstrip(BLANKS)
-        if not text or (text[0] in _MAY_END and text[:1] != b">" and _ends_item(texts[end])):
+        if not text or (
+            text[0] in _MAY_END and text[:1] != b">" and _ends_item(texts[end])
+        ):
             break
         end += 1
     return end
@@ -284,7 +320,12 @@ def _paragraph(texts: list[bytes], line: int) -> tuple[str, int]:
             if _ends_paragraph(text):
                 break
         end += 1
-    if end - line > 1 and b"|" in texts[line] and b"-" in texts[line + 1] and _table_edge(texts[line + 1]):
+    if (
+        end - line > 1
+        and b"|" in texts[line]
+        and b"-" in texts[line + 1]
+        and _table_edge(texts[line + 1])
+    ):
         return "table", end
     return "paragraph", end
 

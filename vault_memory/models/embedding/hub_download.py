@@ -100,13 +100,24 @@ def cached_minilm(cache: Path) -> ModelFiles | None:
     return ModelFiles("minilm", weights, tokenizer, max_tokens=256)
 
 
-def fetched_minilm(cache: Path, *, hub: Hub | None = None, progress: Progress | None = None) -> ModelFiles:
+def fetched_minilm(
+    cache: Path, *, hub: Hub | None = None, progress: Progress | None = None
+) -> ModelFiles:
     """The model from the cache, whatever is missing or damaged fetched first."""
-    weights, tokenizer = (fetch(pin, minilm_folder(cache), hub=hub, progress=progress) for pin in minilm_pins())
+    weights, tokenizer = (
+        fetch(pin, minilm_folder(cache), hub=hub, progress=progress)
+        for pin in minilm_pins()
+    )
     return ModelFiles("minilm", weights, tokenizer, max_tokens=256)
 
 
-def fetch(pin: Pinned, folder: Path, *, hub: Hub | None = None, progress: Progress | None = None) -> Path:
+def fetch(
+    pin: Pinned,
+    folder: Path,
+    *,
+    hub: Hub | None = None,
+    progress: Progress | None = None,
+) -> Path:
     """The pinned file in ``folder``, taken from the hub when it is not there; one process at a time."""
     from filelock import FileLock
 
@@ -115,9 +126,16 @@ def fetch(pin: Pinned, folder: Path, *, hub: Hub | None = None, progress: Progre
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with FileLock(folder / f".{pin.name}.lock"):
             if not (target.is_file() and file_sha256(target) == pin.sha256):
-                _download(pin, target, hub or Hub(), progress or (lambda name, done, total: None))
+                _download(
+                    pin,
+                    target,
+                    hub or Hub(),
+                    progress or (lambda name, done, total: None),
+                )
     except OSError as error:
-        raise EmbedderUnavailable(f"`{folder}` cannot be written: {error.strerror}", hint="make room for it") from None
+        raise EmbedderUnavailable(
+            f"`{folder}` cannot be written: {error.strerror}", hint="make room for it"
+        ) from None
     return target
 
 
@@ -129,11 +147,17 @@ def _download(pin: Pinned, target: Path, hub: Hub, progress: Progress) -> None:
             _continue(pin, partial, hub, progress)
             break
         except Unreachable as error:
-            if _size(partial) <= before or not tries_left:  # taken up again while that gains something
+            if (
+                _size(partial) <= before or not tries_left
+            ):  # taken up again while that gains something
                 raise _unavailable(pin, hub, str(error)) from None
     if file_sha256(partial) != pin.sha256:
         partial.unlink()
-        raise _unavailable(pin, hub, "what came is not the file that was published (its SHA-256 differs)")
+        raise _unavailable(
+            pin,
+            hub,
+            "what came is not the file that was published (its SHA-256 differs)",
+        )
     os.replace(partial, target)
 
 
@@ -157,10 +181,18 @@ def _continue(pin: Pinned, partial: Path, hub: Hub, progress: Progress) -> None:
     raise Unreachable("it sends us in circles")
 
 
-def _store(pin: Pinned, response: http.client.HTTPResponse, partial: Path, start: int, progress: Progress) -> None:
+def _store(
+    pin: Pinned,
+    response: http.client.HTTPResponse,
+    partial: Path,
+    start: int,
+    progress: Progress,
+) -> None:
     if response.status not in (200, 206):
         raise Unreachable(f"it answers with status {response.status}")
-    resumed = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
+    resumed = response.status == 206 and response.headers.get(
+        "Content-Range", ""
+    ).startswith(f"bytes {start}-")
     if response.status == 206 and not resumed:
         partial.unlink(missing_ok=True)
         raise Unreachable("it resumes at the wrong place")
@@ -184,7 +216,11 @@ def onward(url: str, location: str, hub: Hub) -> str:
     there = urljoin(url, location)
     old, new = urlsplit(url), urlsplit(there)
     same = (old.scheme, old.netloc) == (new.scheme, new.netloc)
-    own = new.scheme == "https" and f".{new.hostname or ''}".endswith(hub.storage) and new.port in (None, 443)
+    own = (
+        new.scheme == "https"
+        and f".{new.hostname or ''}".endswith(hub.storage)
+        and new.port in (None, 443)
+    )
     own = own and new.username is None
     if not (same or own):
         raise Unreachable(f"it points to a foreign place ({new.hostname})")

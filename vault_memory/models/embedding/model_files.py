@@ -4,7 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vault_memory.errors import EmbedderUnavailable
-from vault_memory.models.embedding.packaged import MINILM_TOKENIZER, MINILM_WEIGHTS, installed
+from vault_memory.models.embedding.packaged import (
+    MINILM_TOKENIZER,
+    MINILM_WEIGHTS,
+    installed,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,9 @@ def folder_model(folder: Path) -> ModelFiles:
             f"`{folder}` holds no tokenizer.json",
             hint="a model folder needs an `.onnx` file and `tokenizer.json`, as its hub repository has them",
         )
-    prompts = _mapping(_json(folder / "config_sentence_transformers.json").get("prompts"))
+    prompts = _mapping(
+        _json(folder / "config_sentence_transformers.json").get("prompts")
+    )
     return ModelFiles(
         name=folder.name,
         model=_weights(folder),
@@ -81,7 +87,11 @@ def _max_tokens(folder: Path) -> int:
 
 def _pooling(folder: Path) -> str:
     config = _json(folder / "1_Pooling" / "config.json")
-    modes = {key for key, value in config.items() if key.startswith("pooling_mode_") and value is True}
+    modes = {
+        key
+        for key, value in config.items()
+        if key.startswith("pooling_mode_") and value is True
+    }
     named = config.get("pooling_mode")
     if named == "cls" or modes == {"pooling_mode_cls_token"}:
         return "cls"
@@ -101,7 +111,9 @@ def _json(path: Path) -> dict[str, object]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise EmbedderUnavailable(f"`{path}` cannot be read: {error}", hint="fetch the model's folder again") from None
+        raise EmbedderUnavailable(
+            f"`{path}` cannot be read: {error}", hint="fetch the model's folder again"
+        ) from None
 
 
 def _mapping(value: object) -> dict[str, object]:

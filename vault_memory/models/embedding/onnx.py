@@ -62,13 +62,25 @@ class OnnxEmbedder:
 
         words = self._tokenizer.encode(plain(text))
         ids = numpy.array([words.ids], dtype=numpy.int64)
-        given = {"input_ids": ids, "attention_mask": numpy.ones_like(ids), "token_type_ids": numpy.zeros_like(ids)}
+        given = {
+            "input_ids": ids,
+            "attention_mask": numpy.ones_like(ids),
+            "token_type_ids": numpy.zeros_like(ids),
+        }
         try:
-            out: Any = self._session.run([self._output], {name: given[name] for name in self._inputs})[0]
+            out: Any = self._session.run(
+                [self._output], {name: given[name] for name in self._inputs}
+            )[0]
         except Exception as error:
-            raise EmbedderUnavailable(f"the model `{self._files.model}` fails: {_first_line(error)}") from None
+            raise EmbedderUnavailable(
+                f"the model `{self._files.model}` fails: {_first_line(error)}"
+            ) from None
         if out.ndim == 3:
-            out = out[:, 0] if self._files.pooling == "cls" else out.mean(axis=1, dtype=numpy.float64)
+            out = (
+                out[:, 0]
+                if self._files.pooling == "cls"
+                else out.mean(axis=1, dtype=numpy.float64)
+            )
         return unit(out[0].tolist())
 
 
@@ -82,7 +94,9 @@ def _tokenizer(files: ModelFiles) -> "tokenizers.Tokenizer":
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise EmbedderUnavailable("the package `tokenizers` is not installed", hint=HINT) from None
+        raise EmbedderUnavailable(
+            "the package `tokenizers` is not installed", hint=HINT
+        ) from None
     try:
         tokenizer = Tokenizer.from_file(str(files.tokenizer))
     except Exception as error:
@@ -96,23 +110,32 @@ def _session(model: Path, threads: int) -> "onnxruntime.InferenceSession":
     try:
         import onnxruntime
     except ImportError:
-        raise EmbedderUnavailable("the package `onnxruntime` is not installed", hint=HINT) from None
+        raise EmbedderUnavailable(
+            "the package `onnxruntime` is not installed", hint=HINT
+        ) from None
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = max(1, threads)
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # an arena never shrinks, and one pattern per text length is kept for ever
     options.enable_mem_pattern = False
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting costs no processor time
+    options.add_session_config_entry(
+        "session.intra_op.allow_spinning", "0"
+    )  # waiting costs no processor time
     options.log_severity_level = 4
     try:
-        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            str(model), options, providers=["CPUExecutionProvider"]
+        )
     except Exception as error:
         raise _broken(model, error) from None
 
 
 def _output(session: "onnxruntime.InferenceSession") -> str:
     names = [output.name for output in session.get_outputs()]
-    return next((name for name in ("last_hidden_state", "token_embeddings") if name in names), str(names[0]))
+    return next(
+        (name for name in ("last_hidden_state", "token_embeddings") if name in names),
+        str(names[0]),
+    )
 
 
 def _broken(path: Path, error: Exception) -> EmbedderUnavailable:

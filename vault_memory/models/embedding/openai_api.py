@@ -46,7 +46,11 @@ class ApiEmbedder:
         wait: Callable[[float], object] = time.sleep,
     ) -> None:
         self._url = embeddings_url(embedding.base_url)
-        self._model, self._timeout, self._wait = embedding.model, embedding.timeout_seconds, wait
+        self._model, self._timeout, self._wait = (
+            embedding.model,
+            embedding.timeout_seconds,
+            wait,
+        )
         self._key = api_key(embedding.api_key_file, vault=vault)
         require_https(self._key, self._url, EMBEDDING)
         self.name = f"api {embedding.model}"
@@ -58,11 +62,21 @@ class ApiEmbedder:
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
         """A question is asked once: whoever waits for it is better served by keywords than by patience."""
         sendable = [plain(text)[:LONGEST].strip() or "." for text in texts]
-        batches = [sendable[start : start + BATCH] for start in range(0, len(sendable), BATCH)]
-        return [vector for batch in batches for vector in self._batch(batch, tries=1 if query else TRIES)]
+        batches = [
+            sendable[start : start + BATCH] for start in range(0, len(sendable), BATCH)
+        ]
+        return [
+            vector
+            for batch in batches
+            for vector in self._batch(batch, tries=1 if query else TRIES)
+        ]
 
     def _batch(self, texts: list[str], tries: int) -> list[bytes]:
-        asked: dict[str, object] = {"model": self._model, "input": texts, "encoding_format": "float"}
+        asked: dict[str, object] = {
+            "model": self._model,
+            "input": texts,
+            "encoding_format": "float",
+        }
         if self._asked:
             asked["dimensions"] = self._asked
         body = json.dumps(asked).encode()
@@ -79,7 +93,9 @@ class ApiEmbedder:
         try:
             return vectors(content, len(texts), self.dimensions)
         except ValueError as error:
-            raise self._unavailable(str(error), "see whether `embedding.model` and `dimensions` fit it") from None
+            raise self._unavailable(
+                str(error), "see whether `embedding.model` and `dimensions` fit it"
+            ) from None
 
     def _post(self, body: bytes) -> tuple[int, float | None, bytes]:
         """Status, the seconds it asks us to wait, and the body."""
@@ -88,25 +104,48 @@ class ApiEmbedder:
             headers["Authorization"] = f"Bearer {self._key}"
         try:
             with answer(
-                "POST", self._url, headers=headers, body=body, timeout=self._timeout, deadline=self._timeout
+                "POST",
+                self._url,
+                headers=headers,
+                body=body,
+                timeout=self._timeout,
+                deadline=self._timeout,
             ) as response:
-                return response.status, retry_after(response.headers.get("Retry-After")), read(response, LARGEST)
+                return (
+                    response.status,
+                    retry_after(response.headers.get("Retry-After")),
+                    read(response, LARGEST),
+                )
         except Unreachable as error:
-            raise self._unavailable(str(error), "see whether it runs; until then search goes by keywords") from None
+            raise self._unavailable(
+                str(error), "see whether it runs; until then search goes by keywords"
+            ) from None
 
-    def _refused(self, status: int, content: bytes, later: float | None) -> EmbedderUnavailable:
+    def _refused(
+        self, status: int, content: bytes, later: float | None
+    ) -> EmbedderUnavailable:
         match status:
             case 401 | 403:
-                return self._unavailable("it does not accept the key", "check `embedding.api_key_file`")
+                return self._unavailable(
+                    "it does not accept the key", "check `embedding.api_key_file`"
+                )
             case 429:
-                hint = f"it wants {later:.0f} s of rest" if later else "it is asked too often; try again later"
+                hint = (
+                    f"it wants {later:.0f} s of rest"
+                    if later
+                    else "it is asked too often; try again later"
+                )
                 return self._unavailable("it is busy (status 429)", hint)
             case _ if 300 <= status < 400:
                 return self._unavailable(
-                    f"it points elsewhere (status {status})", "put the final address into `embedding.base_url`"
+                    f"it points elsewhere (status {status})",
+                    "put the final address into `embedding.base_url`",
                 )
             case _:
-                return self._unavailable(f"it answers with status {status}{self._said(content)}", "see its own log")
+                return self._unavailable(
+                    f"it answers with status {status}{self._said(content)}",
+                    "see its own log",
+                )
 
     def _said(self, content: bytes) -> str:
         """What the server says of its error, made safe to print."""
@@ -121,7 +160,9 @@ class ApiEmbedder:
 
     def _unavailable(self, reason: str, hint: str) -> EmbedderUnavailable:
         parts = urlsplit(self._url)
-        return EmbedderUnavailable(f"the embedding server {parts.scheme}://{parts.netloc}: {reason}", hint=hint)
+        return EmbedderUnavailable(
+            f"the embedding server {parts.scheme}://{parts.netloc}: {reason}", hint=hint
+        )
 
 
 def embeddings_url(base: str) -> str:
@@ -133,7 +174,10 @@ def vectors(content: bytes, wanted: int, dimensions: int) -> list[bytes]:
     """The vectors of an answer in the order of the texts; ``ValueError`` in words when anything is wrong with it."""
     try:
         data = json.loads(content)["data"]
-        rows = {int(row.get("index", place)): row["embedding"] for place, row in enumerate(data)}
+        rows = {
+            int(row.get("index", place)): row["embedding"]
+            for place, row in enumerate(data)
+        }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ValueError("its answer is no list of embeddings") from None
     if len(data) != wanted or set(rows) != set(range(wanted)):
@@ -142,7 +186,9 @@ def vectors(content: bytes, wanted: int, dimensions: int) -> list[bytes]:
     expected = dimensions or len(found[0])
     for vector in found:
         if len(vector) != expected:
-            raise ValueError(f"its vectors have {len(vector)} numbers instead of {expected}")
+            raise ValueError(
+                f"its vectors have {len(vector)} numbers instead of {expected}"
+            )
     return [unit(vector) for vector in found]
 
 

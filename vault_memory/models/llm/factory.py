@@ -45,11 +45,15 @@ def load_brain(
     """
     if settings.kind == "rules":
         return RulesBrain()
-    model = _model(settings, role, os.environ if environment is None else environment, vault)
+    model = _model(
+        settings, role, os.environ if environment is None else environment, vault
+    )
     return BackedBrain(model, RulesBrain()) if backed else model
 
 
-def brain_trouble(settings: "Settings", *, seconds: float = 5.0, vault: "Path | None" = None) -> str:
+def brain_trouble(
+    settings: "Settings", *, seconds: float = 5.0, vault: "Path | None" = None
+) -> str:
     """Why the brain that is configured could not answer now, or nothing. A server is asked for its models."""
     try:
         for role in ("extraction", "curation"):
@@ -61,7 +65,11 @@ def brain_trouble(settings: "Settings", *, seconds: float = 5.0, vault: "Path | 
         case "command":
             from shutil import which
 
-            return "" if which(settings.command[0]) else f"there is no program `{settings.command[0]}`"
+            return (
+                ""
+                if which(settings.command[0])
+                else f"there is no program `{settings.command[0]}`"
+            )
         case "openai":
             from vault_memory.models.llm.openai import reachable
 
@@ -69,15 +77,24 @@ def brain_trouble(settings: "Settings", *, seconds: float = 5.0, vault: "Path | 
     return ""
 
 
-def _model(settings: "Settings", role: "Role", environment: Mapping[str, str], vault: "Path | None") -> Brain:
+def _model(
+    settings: "Settings",
+    role: "Role",
+    environment: Mapping[str, str],
+    vault: "Path | None",
+) -> Brain:
     if settings.kind == "command":
         from vault_memory.models.llm.command import CommandBrain
 
         return CommandBrain(settings, environment)
     from vault_memory.models.llm.openai import OpenAIBrain
 
-    named = settings.extraction_model if role == "extraction" else settings.curation_model
+    named = (
+        settings.extraction_model if role == "extraction" else settings.curation_model
+    )
     model = named or settings.model
     if not model:
-        raise BrainUnavailable("`brain.model` is not set", hint="name a model that the server has")
+        raise BrainUnavailable(
+            "`brain.model` is not set", hint="name a model that the server has"
+        )
     return OpenAIBrain(settings, model, vault=vault)

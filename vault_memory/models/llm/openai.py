@@ -18,7 +18,14 @@ from vault_memory.models.circuit_breaker import Breaker, breaker_of
 from vault_memory.models.credentials import BRAIN, api_key, endpoint, require_https
 from vault_memory.models.embedding.openai_api import BUSY, retry_after
 from vault_memory.models.http_client import Unreachable, answer, read
-from vault_memory.models.llm.openai_errors import CutShort, NotHeld, Refused, TooLong, content_of, judged
+from vault_memory.models.llm.openai_errors import (
+    CutShort,
+    NotHeld,
+    Refused,
+    TooLong,
+    content_of,
+    judged,
+)
 from vault_memory.rules.learning.extraction import merged, problem, stands_alone
 
 if TYPE_CHECKING:
@@ -74,12 +81,16 @@ class OpenAIBrain:
 
     def answer(self, prompt: "Prompt") -> Answer:
         if left := self._breaker.seconds_left():
-            raise self._unavailable(f"it failed several times and is left alone for {left:.0f} s more")
+            raise self._unavailable(
+                f"it failed several times and is left alone for {left:.0f} s more"
+            )
         parts = self._solve(prompt, DEEPEST)
         rung = max((part.rung for part in parts), key=_STEPS.index)
         if len(parts) == 1:
             return Answer(parts[0].text, rung, self._model)
-        return Answer(merged((part.text, part.turn_ids) for part in parts), rung, self._model)
+        return Answer(
+            merged((part.text, part.turn_ids) for part in parts), rung, self._model
+        )
 
     def _solve(self, prompt: "Prompt", depth: int) -> list[_Part]:
         """The answer to a prompt, or to its halves when all of it is too much."""
@@ -88,12 +99,17 @@ class OpenAIBrain:
         except (TooLong, CutShort) as error:
             halves = prompt.halves() if depth else None
             if halves is None:
-                raise self._unavailable(str(error), "take a model that reads and writes more at once") from None
+                raise self._unavailable(
+                    str(error), "take a model that reads and writes more at once"
+                ) from None
         return [part for half in halves for part in self._solve(half, depth - 1)]
 
     def _once(self, prompt: "Prompt") -> _Part:
         """One question, and once more what is wrong with the answer."""
-        messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.text}]
+        messages = [
+            {"role": "system", "content": prompt.system},
+            {"role": "user", "content": prompt.text},
+        ]
         text, rung = self._ask(messages, prompt)
         wrong = problem(text, prompt.turn_ids)
         if not wrong:
@@ -107,7 +123,9 @@ class OpenAIBrain:
         ]
         text, _ = self._ask(messages, prompt)
         if still := problem(text, prompt.turn_ids, last=True):
-            raise self._unavailable(f"its answer cannot be used, also when asked again: {still[:200]}")
+            raise self._unavailable(
+                f"its answer cannot be used, also when asked again: {still[:200]}"
+            )
         return _Part(text, "repair", prompt.turn_ids)
 
     def _ask(self, messages: list[Message], prompt: "Prompt") -> tuple[str, Rung]:
@@ -130,7 +148,11 @@ class OpenAIBrain:
                 return text, FORMATS[at]
 
     def _body(self, messages: list[Message], rung: Rung, prompt: "Prompt") -> bytes:
-        asked: dict[str, Any] = {"model": self._model, "messages": messages, "stream": False}
+        asked: dict[str, Any] = {
+            "model": self._model,
+            "messages": messages,
+            "stream": False,
+        }
         if self._cool:
             asked["temperature"] = 0
         if rung == "schema":
@@ -167,26 +189,52 @@ class OpenAIBrain:
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         with answer(
-            "POST", self._url, headers=headers, body=body, timeout=self._timeout, deadline=self._timeout
+            "POST",
+            self._url,
+            headers=headers,
+            body=body,
+            timeout=self._timeout,
+            deadline=self._timeout,
         ) as response:
-            return response.status, retry_after(response.headers.get("Retry-After")), read(response, LARGEST)
+            return (
+                response.status,
+                retry_after(response.headers.get("Retry-After")),
+                read(response, LARGEST),
+            )
 
     def _unavailable(self, reason: str, hint: str = "") -> BrainUnavailable:
         parts = urlsplit(self._url)
         where = f"the language model at {parts.scheme}://{parts.netloc}"
-        return BrainUnavailable(f"{where}: {reason}", hint=hint or "what it was asked is answered by phrases meanwhile")
+        return BrainUnavailable(
+            f"{where}: {reason}",
+            hint=hint or "what it was asked is answered by phrases meanwhile",
+        )
 
 
-def reachable(settings: "Settings", *, seconds: float, vault: "Path | None" = None) -> str:
+def reachable(
+    settings: "Settings", *, seconds: float, vault: "Path | None" = None
+) -> str:
     """Why the server does not even tell its models; nothing when it does, or when it has no such list."""
     url = endpoint(settings.base_url, "models", BRAIN)
     key = api_key(settings.api_key_file, BRAIN, vault=vault)
-    headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    headers = {"Accept": "application/json"} | (
+        {"Authorization": f"Bearer {key}"} if key else {}
+    )
     try:
-        with answer("GET", url, headers=headers, timeout=seconds, deadline=seconds) as response:
+        with answer(
+            "GET", url, headers=headers, timeout=seconds, deadline=seconds
+        ) as response:
             read(response, LARGEST)
             status = response.status
     except Unreachable as error:
         return f"the language model's server: {error}"
-    refused = "it does not accept the key" if status in (401, 403) else f"it answers with status {status}"
-    return "" if status < 400 or status in (404, 405) else f"the language model's server: {refused}"
+    refused = (
+        "it does not accept the key"
+        if status in (401, 403)
+        else f"it answers with status {status}"
+    )
+    return (
+        ""
+        if status < 400 or status in (404, 405)
+        else f"the language model's server: {refused}"
+    )

@@ -11,7 +11,10 @@ _TOO_LONG = re.compile(
     r"|reduce the length",
     re.IGNORECASE,
 )
-_SHAPE = re.compile(r"response_?format|json_?schema|json_object|grammar|structured|guided|\bschema\b", re.IGNORECASE)
+_SHAPE = re.compile(
+    r"response_?format|json_?schema|json_object|grammar|structured|guided|\bschema\b",
+    re.IGNORECASE,
+)
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 
 
@@ -53,13 +56,21 @@ def judged(status: int, content: bytes, *, strict: bool = True) -> dict[str, Any
         except (ValueError, RecursionError):
             reply = None
         if not isinstance(reply, dict):
-            raise Refused("what it answers is no JSON", "see whether `brain.base_url` is the address of such a server")
+            raise Refused(
+                "what it answers is no JSON",
+                "see whether `brain.base_url` is the address of such a server",
+            )
         return reply
     said = content[:10_000].decode("utf-8", "replace")
     if status in (400, 413, 422, 500) and _TOO_LONG.search(said):
         raise TooLong
-    if status in (400, 422, 500, 501) and ("temperature" in said or _SHAPE.search(said)):
-        raise NotHeld(f"it refuses the request (status {status}{_code(said)})", temperature="temperature" in said)
+    if status in (400, 422, 500, 501) and (
+        "temperature" in said or _SHAPE.search(said)
+    ):
+        raise NotHeld(
+            f"it refuses the request (status {status}{_code(said)})",
+            temperature="temperature" in said,
+        )
     if not strict:
         return {}
     if status == 413:
@@ -74,13 +85,19 @@ def content_of(reply: Mapping[str, Any]) -> str:
     if _was_shortened(reply):
         raise TooLong
     choices = reply.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
+    choice = (
+        choices[0]
+        if isinstance(choices, list) and choices and isinstance(choices[0], Mapping)
+        else {}
+    )
     if choice.get("finish_reason") == "length":
         raise CutShort
     message = choice.get("message")
     text = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(text, list):
-        text = "".join(str(part.get("text", "")) for part in text if isinstance(part, Mapping))
+        text = "".join(
+            str(part.get("text", "")) for part in text if isinstance(part, Mapping)
+        )
     return text if isinstance(text, str) else ""
 
 
@@ -100,13 +117,23 @@ def _refused(status: int, said: str) -> Refused:
         case 401 | 403:
             return Refused("it does not accept the key", "check `brain.api_key_file`")
         case 404:
-            return Refused("it knows no such model or address", "check `brain.model` and `brain.base_url`")
+            return Refused(
+                "it knows no such model or address",
+                "check `brain.model` and `brain.base_url`",
+            )
         case 429:
-            return Refused("it is busy (status 429)", "it is asked again the next night")
+            return Refused(
+                "it is busy (status 429)", "it is asked again the next night"
+            )
         case _ if 300 <= status < 400:
-            return Refused(f"it points elsewhere (status {status})", "put the final address into `brain.base_url`")
+            return Refused(
+                f"it points elsewhere (status {status})",
+                "put the final address into `brain.base_url`",
+            )
         case _:
-            return Refused(f"it answers with status {status}{_code(said)}", "see its own log")
+            return Refused(
+                f"it answers with status {status}{_code(said)}", "see its own log"
+            )
 
 
 def _code(said: str) -> str:

@@ -43,6 +43,13 @@ def noticed(excerpts: "tuple[Excerpt, ...]") -> Extraction:
                 if found := table.match(sentence):
                     memories.append(Memory(found.text, found.type, "", (excerpt.id,)))
                     if found.predicate and found.object:
-                        facts.append(FoundFact(excerpt.who, found.predicate, found.object, evidence=(excerpt.id,)))
+                        facts.append(
+                            FoundFact(
+                                excerpt.who,
+                                found.predicate,
+                                found.object,
+                                evidence=(excerpt.id,),
+                            )
+                        )
                     break
     return Extraction(tuple(memories), tuple(facts))

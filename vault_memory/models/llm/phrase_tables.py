@@ -43,7 +43,10 @@ class Phrases:
     def __init__(self, table: Mapping[str, Any]) -> None:
         self._spaced = bool(table.get("spaces", True))
         self._filler = re.compile(
-            rf"(?:{self._any(table['fillers'])}[\s,，:：]*)+" if table["fillers"] else r"(?!)", _I
+            rf"(?:{self._any(table['fillers'])}[\s,，:：]*)+"
+            if table["fillers"]
+            else r"(?!)",
+            _I,
         )
         self._request = re.compile(rf"{self._any(table['requests'])}[\s,，:：]*", _I)
         self._no_request = re.compile(self._any(table["no_requests"]), _I)
@@ -52,14 +55,25 @@ class Phrases:
         self._end = re.compile(
             rf"[,;.!?()，。；！？、—–:]|\s(?:{self._any(table['ends'])})(?=\s+(?:[^\W\d_A-ZÀ-ÞА-Я]|I\b))"
         )
-        self._tail = re.compile(rf"[\s,]*{self._any(table['tails'])}\s*$", _I) if table["tails"] else None
+        self._tail = (
+            re.compile(rf"[\s,]*{self._any(table['tails'])}\s*$", _I)
+            if table["tails"]
+            else None
+        )
         self._kinds = [
-            _Kind(re.compile(self._phrase(phrase), _I), row["type"], row.get("predicate", ""))
+            _Kind(
+                re.compile(self._phrase(phrase), _I),
+                row["type"],
+                row.get("predicate", ""),
+            )
             for row in table["said"]
             for phrase in row["phrases"]
         ]
         self._any_kind = re.compile(
-            "|".join(kind.pattern.pattern.replace("?P<object>", "?:") for kind in self._kinds), _I
+            "|".join(
+                kind.pattern.pattern.replace("?P<object>", "?:") for kind in self._kinds
+            ),
+            _I,
         )
 
     def match(self, sentence: str) -> Match | None:
@@ -85,7 +99,11 @@ class Phrases:
         for kind in self._kinds:
             if found := kind.pattern.match(said):
                 thing = self._object(found, said) if kind.predicate else ""
-                return Match(text, kind.type, kind.predicate if thing else "", thing) if self._enough(text) else None
+                return (
+                    Match(text, kind.type, kind.predicate if thing else "", thing)
+                    if self._enough(text)
+                    else None
+                )
         return None
 
     def _object(self, found: re.Match[str], said: str) -> str:
@@ -104,7 +122,13 @@ class Phrases:
         return len(said) >= 4 if not self._spaced else len(said.split()) >= 2
 
     def _any(self, phrases: Iterable[str], *, inside: bool = False) -> str:
-        inner = "|".join(self._phrase(phrase) for phrase in sorted(phrases, key=len, reverse=True)) or "(?!)"
+        inner = (
+            "|".join(
+                self._phrase(phrase)
+                for phrase in sorted(phrases, key=len, reverse=True)
+            )
+            or "(?!)"
+        )
         return rf"(?:{self._edge}(?:{inner}))" if inside else f"(?:{inner})"
 
     @property
@@ -112,7 +136,10 @@ class Phrases:
         return r"(?<!\w)" if self._spaced else ""
 
     def _phrase(self, phrase: str) -> str:
-        pattern = "".join(_PIECES.get(piece, re.escape(piece)) for piece in re.split(r"(\{\}|[*()|'’ ])", phrase))
+        pattern = "".join(
+            _PIECES.get(piece, re.escape(piece))
+            for piece in re.split(r"(\{\}|[*()|'’ ])", phrase)
+        )
         return pattern + (r"(?!\w)" if self._spaced and phrase[-1:].isalnum() else "")
 
 
@@ -133,4 +160,7 @@ _PIECES = {
 @cache
 def tables() -> tuple[Phrases, ...]:
     """All languages, read once."""
-    return tuple(Phrases(tomllib.loads(file.read_text(encoding="utf-8"))) for file in sorted(FOLDER.glob("*.toml")))
+    return tuple(
+        Phrases(tomllib.loads(file.read_text(encoding="utf-8")))
+        for file in sorted(FOLDER.glob("*.toml"))
+    )

@@ -23,7 +23,9 @@ def instructions(role: "Role", folders: Iterable[Path] = ()) -> str:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            raise _unusable(folder, role, (error.strerror or "unreadable").lower()) from None
+            raise _unusable(
+                folder, role, (error.strerror or "unreadable").lower()
+            ) from None
         return _text(raw, folder, role)
     raise _unusable(OURS, role, "it is missing")
 

@@ -12,9 +12,27 @@ from typing import NamedTuple
 
 from vault_memory.rules.context.quoting import CLOSING, INTRO, one_line, opening, quoted
 
-ORDER = ("user", "facts", "channel", "memory", "rules", "dated", "reflection", "recalled", "confirmation")
+ORDER = (
+    "user",
+    "facts",
+    "channel",
+    "memory",
+    "rules",
+    "dated",
+    "reflection",
+    "recalled",
+    "confirmation",
+)
 """The kinds of parts as they follow one another"""
-CUT_FIRST = ("recalled", "facts", "dated", "reflection", "memory", "rules", "confirmation")
+CUT_FIRST = (
+    "recalled",
+    "facts",
+    "dated",
+    "reflection",
+    "memory",
+    "rules",
+    "confirmation",
+)
 """What goes first when there is too little room; what is not named here never goes"""
 GAP = "\n\n"
 """Between two parts"""
@@ -68,11 +86,17 @@ class RecalledLine(NamedTuple):
     @property
     def place(self) -> str:
         """Where it stands: ``note:line``."""
-        return f"{self.note}:{self.first}" + (f"-{self.last}" if self.last != self.first else "")
+        return f"{self.note}:{self.first}" + (
+            f"-{self.last}" if self.last != self.first else ""
+        )
 
     def piece(self) -> Piece:
         """The lines behind a label; further lines are set in, so that none of them can pose as a label."""
-        label = one_line(" · ".join(filter(None, (f"{self.place} {self.origin}", self.date, self.heading))))
+        label = one_line(
+            " · ".join(
+                filter(None, (f"{self.place} {self.origin}", self.date, self.heading))
+            )
+        )
         [said] = quoted([f"[{label}]"])
         lines = quoted([one_line(line) for line in self.text.split("\n")])
         return Piece(f"{said} " + "\n  ".join(lines), self.score)
@@ -88,7 +112,9 @@ class Assembled(NamedTuple):
     """kind and reason"""
 
 
-def whole_note(kind: str, note: str, text: str, *, worth: float = 0.0, **about: str) -> Quotation | None:
+def whole_note(
+    kind: str, note: str, text: str, *, worth: float = 0.0, **about: str
+) -> Quotation | None:
     """A note, to be cut item by item from its end; None when nothing stands in it."""
     lines = text.removeprefix("\ufeff").split("\n")
     while lines and not lines[-1].strip():
@@ -101,7 +127,13 @@ def whole_note(kind: str, note: str, text: str, *, worth: float = 0.0, **about: 
             pieces[-1].append(line)
         else:
             pieces.append([line])
-    return Quotation(kind, note, tuple(Piece("\n".join(one), worth) for one in pieces), about) if pieces else None
+    return (
+        Quotation(
+            kind, note, tuple(Piece("\n".join(one), worth) for one in pieces), about
+        )
+        if pieces
+        else None
+    )
 
 
 def beginning(whole: Quotation, budget: int) -> Quotation:
@@ -134,20 +166,27 @@ def recalled(
     for group in groups.values():
         group.sort(key=itemgetter(0))
     return [
-        Quotation(kind, note, tuple(piece for _, piece in group), about) for note, group in groups.items()
+        Quotation(kind, note, tuple(piece for _, piece in group), about)
+        for note, group in groups.items()
     ], left_out
 
 
 def assemble(quotations: Iterable[Quotation], budget: int = 0) -> Assembled:
     """The block of these quotations, no longer than `budget` characters unless it is 0, or USER.md and CHANNEL.md alone
     are longer."""
-    ordered = sorted((one for one in quotations if one.pieces), key=lambda one: ORDER.index(one.kind))
+    ordered = sorted(
+        (one for one in quotations if one.pieces), key=lambda one: ORDER.index(one.kind)
+    )
     kept = [dict(enumerate(one.pieces)) for one in ordered]
     room = budget - _length(ordered) if budget else 0
     for kind in CUT_FIRST:
         if room < 0:
             room = _cut(ordered, kept, kind, room)
-    parts = [(one, one.text(pieces.values())) for one, pieces in zip(ordered, kept, strict=True) if pieces]
+    parts = [
+        (one, one.text(pieces.values()))
+        for one, pieces in zip(ordered, kept, strict=True)
+        if pieces
+    ]
     return Assembled(
         GAP.join([INTRO, *(text for _, text in parts)]) if parts else "",
         tuple((one.kind, one.note, len(text)) for one, text in parts),
@@ -156,10 +195,16 @@ def assemble(quotations: Iterable[Quotation], budget: int = 0) -> Assembled:
 
 
 def _length(quotations: Sequence[Quotation]) -> int:
-    return len(INTRO) + sum(len(GAP) + len(one.text(one.pieces)) for one in quotations) if quotations else 0
+    return (
+        len(INTRO) + sum(len(GAP) + len(one.text(one.pieces)) for one in quotations)
+        if quotations
+        else 0
+    )
 
 
-def _cut(ordered: Sequence[Quotation], kept: Sequence[dict[int, Piece]], kind: str, room: int) -> int:
+def _cut(
+    ordered: Sequence[Quotation], kept: Sequence[dict[int, Piece]], kind: str, room: int
+) -> int:
     """Take pieces of one kind away until there is room; how much there is then."""
     least = sorted(
         (piece.worth, -at, -number)
@@ -183,7 +228,10 @@ def _missing(
     for one, pieces in zip(ordered, kept, strict=True):
         if missing := len(one.pieces) - len(pieces):
             what = f"{missing} of {len(one.pieces)} pieces" if pieces else "all"
-            yield one.kind, f"{what} of `{one.note or 'what was given'}`: the block has room for {budget:,} characters"
+            yield (
+                one.kind,
+                f"{what} of `{one.note or 'what was given'}`: the block has room for {budget:,} characters",
+            )
 
 
 _DAY = r"(?:\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
@@ -199,7 +247,10 @@ def asked(prompt: str) -> str:
     """What a prompt says, without the times and names of a chat; of a log only its last lines."""
     lines = prompt.splitlines()
     found = [_PREFIX.match(line) for line in lines]
-    said = [line[match.end() :] if match else line for line, match in zip(lines, found, strict=True)]
+    said = [
+        line[match.end() :] if match else line
+        for line, match in zip(lines, found, strict=True)
+    ]
     if sum(match is not None for match in found) > 1:
         said = [line for line in said if line.strip()][-LOG_LINES:]
     return "\n".join(said)

@@ -8,7 +8,9 @@ import re
 import unicodedata
 from functools import cache
 
-HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
+HIDDEN = re.compile(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]"
+)
 
 _TAGS = {0xE0000 + code: code for code in range(0x20, 0x7F)}
 _TAG = re.compile("[\U000e0020-\U000e007e]+")
@@ -114,10 +116,15 @@ def shaped_like_instruction(text: str) -> bool:
 
 def _gives_orders(text: str) -> bool:
     if not _tries:
-        _tries.extend((beginnings(one), one) for patterns in PATTERNS.values() for one in patterns)
+        _tries.extend(
+            (beginnings(one), one) for patterns in PATTERNS.values() for one in patterns
+        )
     plain = " ".join(unicodedata.normalize("NFKC", HIDDEN.sub("", text)).split())
     small = plain.lower().replace("i\u0307", "i").replace("\u0131", "i")
-    return any(any(map(small.__contains__, begins)) and _compiled(one).search(plain) for begins, one in _tries)
+    return any(
+        any(map(small.__contains__, begins)) and _compiled(one).search(plain)
+        for begins, one in _tries
+    )
 
 
 @cache
@@ -132,7 +139,9 @@ def beginnings(pattern: str) -> tuple[str, ...]:
         one = one.removeprefix("^").removeprefix(r"\b")
         if one.startswith("(?:"):
             inner = one[3 : _closing(one)]
-            found += [begin for part in _alternatives(inner) for begin in beginnings(part)]
+            found += [
+                begin for part in _alternatives(inner) for begin in beginnings(part)
+            ]
         else:
             found.append(_literal(one))
     return tuple(found) if all(found) else ("",)

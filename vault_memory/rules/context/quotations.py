@@ -7,7 +7,14 @@ marks in each field, and each other text passes `plain`, which takes the marks o
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from vault_memory.rules.context.quoting import CLOSING, INTRO, one_line, opening, plain, quoted
+from vault_memory.rules.context.quoting import (
+    CLOSING,
+    INTRO,
+    one_line,
+    opening,
+    plain,
+    quoted,
+)
 
 Answer = Mapping[str, Any]
 SHORT_REVISION = 12
@@ -46,21 +53,32 @@ def of_context(answer: Answer) -> Answered:
     """The block for a prompt, which is quoted already where it is made."""
     block = Quoted(answer["text"])
     cut = [dict(left_out) for left_out in answer["cut"]]
-    return answered(block, {"text": block, "cut": cut, "freshness": dict(answer["freshness"])})
+    return answered(
+        block, {"text": block, "cut": cut, "freshness": dict(answer["freshness"])}
+    )
 
 
 def of_note(answer: Answer) -> Answered:
     """A note or some lines of it; no text where there is none."""
     revision = answer["revision"][:SHORT_REVISION]
-    data = {"note": answer["note"], "revision": revision, "text": "",
-            "lines": answer["lines"], "total_lines": answer["total_lines"]}  # fmt: skip
+    data = {
+        "note": answer["note"],
+        "revision": revision,
+        "text": "",
+        "lines": answer["lines"],
+        "total_lines": answer["total_lines"],
+    }
     if not answer["text"]:
         return answered("", data)
     first, last = answer["lines"]
     about = {"note": answer["note"], "lines": f"{first}-{last}", "revision": revision}
     message = _what_is_missing(answer)
-    text = in_marks([quotation("note", about, answer["text"])]) + (f"\n\n{message}" if message else "")
-    data |= {"text": quotation("note", {}, answer["text"])} | ({"message": message} if message else {})
+    text = in_marks([quotation("note", about, answer["text"])]) + (
+        f"\n\n{message}" if message else ""
+    )
+    data |= {"text": quotation("note", {}, answer["text"])} | (
+        {"message": message} if message else {}
+    )
     return answered(Quoted(text), _with_notice(answer["text"]) | data)
 
 
@@ -68,8 +86,16 @@ def _what_is_missing(answer: Answer) -> str:
     """What of a note does not stand in an answer."""
     last, cut = answer["lines"][1], answer.get("cut", 0)
     rest = answer["total_lines"] - last
-    missing = [f"line {last} is longer than an answer: {cut} characters are left out"] if cut else []
-    missing += [f"{rest} more lines: call memory_get with first_line {last + 1}"] if rest else []
+    missing = (
+        [f"line {last} is longer than an answer: {cut} characters are left out"]
+        if cut
+        else []
+    )
+    missing += (
+        [f"{rest} more lines: call memory_get with first_line {last + 1}"]
+        if rest
+        else []
+    )
     return "; ".join(missing)
 
 
@@ -79,7 +105,9 @@ def of_entity(asked: str, answer: Answer) -> Answered:
     names = ", ".join(answer["aliases"])
     about = f"{answer['name']} ({answer['type']}){f', also {names}' if names else ''}"
     profile = "\n".join(map(one_line, filter(None, (about, answer["summary"]))))
-    lines = [f"{fact['id'] or 'follows'}  {_fact(fact)}" for fact in (*facts, *timeline)]
+    lines = [
+        f"{fact['id'] or 'follows'}  {_fact(fact)}" for fact in (*facts, *timeline)
+    ]
     whole = quotation("entity", {"name": answer["name"]}, "\n".join([profile, *lines]))
     data = _with_notice(profile) | {
         "name": asked,
@@ -95,7 +123,9 @@ def of_entity(asked: str, answer: Answer) -> Answered:
 
 def answered(text: str, answer: Mapping[str, Any]) -> Answered:
     """An answer that is safe in each of its fields."""
-    return Answered({name: _safe_data(value) for name, value in answer.items()}, safe(text))
+    return Answered(
+        {name: _safe_data(value) for name, value in answer.items()}, safe(text)
+    )
 
 
 def safe(text: str) -> str:
@@ -151,13 +181,19 @@ def _hit(hit: Answer) -> Quoted:
 
 def _hit_as_data(hit: Answer) -> dict[str, Any]:
     """A hit without its score. The heading is text of a note, so it stands in the mark."""
-    data = {name: hit[name] for name in ("note", "lines", "date", "scope", "kind") if hit[name]}
+    data = {
+        name: hit[name]
+        for name in ("note", "lines", "date", "scope", "kind")
+        if hit[name]
+    }
     heading = {"heading": hit["heading"]} if hit["heading"] else {}
     return data | {"text": quotation(hit["kind"], heading, hit["text"])}
 
 
 def _fact(fact: Answer) -> str:
-    return one_line(f"{fact['subject']} {fact['predicate']} {fact['object']}{_days(fact)}")
+    return one_line(
+        f"{fact['subject']} {fact['predicate']} {fact['object']}{_days(fact)}"
+    )
 
 
 def _fact_as_data(fact: Answer) -> dict[str, Any]:
@@ -166,6 +202,8 @@ def _fact_as_data(fact: Answer) -> dict[str, Any]:
 
 def _days(fact: Answer) -> str:
     days: Sequence[str] = [
-        f" {word} {day}" for word, day in (("from", fact["valid_from"]), ("until", fact["valid_until"])) if day
+        f" {word} {day}"
+        for word, day in (("from", fact["valid_from"]), ("until", fact["valid_until"]))
+        if day
     ]
     return "".join(days) + (" (ended)" if fact["ended"] else "")

@@ -36,7 +36,10 @@ _JSON_ESCAPE = r"\\+u00(?:3c|5b)"
 _PLAIN_LESS = r"""<(?![!"#$%'()*+,\-.0-9:;<=>?@\[\]^_{}~])"""
 _PLAIN_OPEN = r"""\[(?![!"#$%'()*+,\-.0-9:;<=>?@\[\]^_{}~|bd-hj-ru-z])"""
 """Signs in ASCII, but not before ASCII that begins no mark: most signs of a text full of them cost nothing"""
-_OPENER = re.compile(rf"[{_LESS}{_OPEN}]|{_PLAIN_LESS}|{_PLAIN_OPEN}|{_ENTITY}|{_JSON_ESCAPE}", re.IGNORECASE)
+_OPENER = re.compile(
+    rf"[{_LESS}{_OPEN}]|{_PLAIN_LESS}|{_PLAIN_OPEN}|{_ENTITY}|{_JSON_ESCAPE}",
+    re.IGNORECASE,
+)
 _ANY_ENTITY = re.compile(
     r"&(?:amp;)*(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});?"
     r"|\\+(?:ud[89ab][0-9a-f]{2}\\+ud[c-f][0-9a-f]{2}|u[0-9a-f]{4}|[nrtbf])",
@@ -48,7 +51,9 @@ _WINDOW = 48
 """Characters in which most texts have as many letters"""
 _NEXT_TO_LESS = re.compile(r"[^\W\d_]|[/|]")
 _FIRST_AFTER_LESS = re.compile(r"[/|vsebupi]")
-_AFTER_LESS = re.compile(r"/|\||v|startof|endof|im(?:start|end|sep)|sys(?:tem)?>|(?:s|bos|eos|unk|pad)>")
+_AFTER_LESS = re.compile(
+    r"/|\||v|startof|endof|im(?:start|end|sep)|sys(?:tem)?>|(?:s|bos|eos|unk|pad)>"
+)
 _FIRST_AFTER_OPEN = re.compile(r"[/isatc]")
 _AFTER_OPEN = re.compile(
     r"/?(?:inst|systemprompt|availabletools|toolcalls?|toolresults?|toolcontent|args|callid|think)\]"
@@ -60,7 +65,12 @@ _BREAKS = re.compile(r"\r\n?|[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 def opening(kind: str, **about: str) -> str:
     """The mark before a quotation, with what is known of it."""
     return (
-        f"<{NAME} " + " ".join(f'{name}="{_attribute(value)}"' for name, value in {"kind": kind, **about}.items()) + ">"
+        f"<{NAME} "
+        + " ".join(
+            f'{name}="{_attribute(value)}"'
+            for name, value in {"kind": kind, **about}.items()
+        )
+        + ">"
     )
 
 
@@ -70,7 +80,9 @@ CLOSING = f"</{NAME}>"
 def _attribute(value: str) -> str:
     """A name or a heading inside of a mark. It is text of people, too, and may give orders."""
     flag = FLAG * _gives_orders(one_line(value))
-    return flag + " ".join(escaped(value).replace("<", "‹").replace(">", "›").replace('"', "'").split())
+    return flag + " ".join(
+        escaped(value).replace("<", "‹").replace(">", "›").replace('"', "'").split()
+    )
 
 
 @lru_cache(maxsize=512)
@@ -117,7 +129,9 @@ def _after(text: str, at: int, first: re.Pattern[str]) -> tuple[str, str]:
     return _after_in_ascii(text, at, first) or _after_by_letters(text, at, first)
 
 
-def _after_in_ascii(text: str, at: int, first: re.Pattern[str]) -> tuple[str, str] | None:
+def _after_in_ascii(
+    text: str, at: int, first: re.Pattern[str]
+) -> tuple[str, str] | None:
     """Quick, for plain text that cannot hold escapes. None for any other.
 
     A hostile note of 500,000 brackets took 18 seconds letter by letter.
@@ -206,9 +220,15 @@ def flagged(lines: tuple[str, ...]) -> frozenset[int]:
     """Which of these lines read like an instruction, alone or with the one after."""
     if not shaped_like_instruction("\n".join(lines)) and not _any_begins(lines):
         return frozenset()
-    found = {at for at, line in enumerate(lines) if line.strip() and shaped_like_instruction(bare(line))}
+    found = {
+        at
+        for at, line in enumerate(lines)
+        if line.strip() and shaped_like_instruction(bare(line))
+    }
     for at in range(len(lines) - 1):
-        if found.isdisjoint((at, at + 1)) and shaped_like_instruction(f"{bare(lines[at])} {bare(lines[at + 1])}"):
+        if found.isdisjoint((at, at + 1)) and shaped_like_instruction(
+            f"{bare(lines[at])} {bare(lines[at + 1])}"
+        ):
             found |= {at, at + 1}
     return frozenset(found or range(min(1, len(lines))))
 

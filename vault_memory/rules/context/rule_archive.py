@@ -13,10 +13,14 @@ def without_archive(text: str) -> str:
     """A page of rules without the archive and all that stands below its heading; line ends are ``\\n``."""
     if ARCHIVED.casefold() not in text.casefold():
         return text
-    from vault_memory.markdown.blocks.outline import outline  # only here: most pages have no archive
+    from vault_memory.markdown.blocks.outline import (
+        outline,  # only here: most pages have no archive
+    )
 
     lines = text.split("\n")
-    headings = [block for block in outline(text.encode()).blocks if block.kind == "heading"]
+    headings = [
+        block for block in outline(text.encode()).blocks if block.kind == "heading"
+    ]
     edges = [*(block.first for block in headings), len(lines)]
     kept = lines[: edges[0]]
     archive_level = 0

@@ -21,19 +21,27 @@ UNSAID_RULE = "it is a standing rule for the bot, and no recorded turn of its ow
 _MARKER = re.compile(r"^(?:\[[\w ]{1,20}\]|[\s>#*+\-–—•\d.)(])*(?<!\w)")
 _DATED = re.compile(r"\s*\((?:[^()]*\b\d{4}-\d{2}-\d{2}\b[^()]*|ref:[^()]*)\)\s*$")
 _SENTENCE_END = re.compile(r"(?<=[.!?;…؟।])\s+|(?<=[。！？｡；])|[\r\n]+")
-_LINK = re.compile(r"!?\[([^\]\[]*)\]\([^)]*\)|\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]|<[^<>\s]{1,40}>")
+_LINK = re.compile(
+    r"!?\[([^\]\[]*)\]\([^)]*\)|\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]|<[^<>\s]{1,40}>"
+)
 _CLAUSE = re.compile(r":(?!\d|//)\s*|：|\s[–—-]+\s|[（(]|[»«“”\"]")
 _COMMA = re.compile(r"[,，、]\s*")
 _WORD = re.compile(r"[\w@.+/:'’&#%-]*\w[\w@+/#%]*")
-_QUOTED = re.compile('"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|`[^`]*`')
+_QUOTED = re.compile(
+    '"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|»[^«]*«|「[^」]*」|『[^』]*』|`[^`]*`'
+)
 _LEAD_INS = frozenset(
     "please and so also ok okay hey hi hello yes remember that note save store keep in mind rule from now on today "
     "bitte und also ja merk dir dass regel ab jetzt sofort heute von nun an künftig por favor sí recuerda que regla "
     "de ahora en adelante s'il te vous plaît oui retiens règle désormais dorénavant à partir de maintenant "
     "пожалуйста и да запомни что правило отныне впредь".split()
 )
-_LEAD_OUT = frozenset("please thanks thank you ok okay bitte danke gracias merci спасибо".split())
-_CJK_LEAD_IN = re.compile(r"^(?:请|請|好的?|记住|記住|从现在(?:开始|起)|從現在(?:開始|起)|今后|今後|以后|以後)+")
+_LEAD_OUT = frozenset(
+    "please thanks thank you ok okay bitte danke gracias merci спасибо".split()
+)
+_CJK_LEAD_IN = re.compile(
+    r"^(?:请|請|好的?|记住|記住|从现在(?:开始|起)|從現在(?:開始|起)|今后|今後|以后|以後)+"
+)
 
 _ACTS = (
     "accept|act|activate|add|address|agree|allow|answer|append|approve|ask|attach|auto-?\\w+|avoid|bcc|begin|behave|"
@@ -127,7 +135,9 @@ def reads_like_rule(text: str) -> bool:
     """Whether a text tells the bot what to do, once or from now on; also with look-alike letters in it."""
     if shaped_like_instruction(text) or _reads_like_rule(_plain(text)):
         return True
-    return not text.isascii() and _reads_like_rule("\n".join(map(skeleton, _plain(text).splitlines())))
+    return not text.isascii() and _reads_like_rule(
+        "\n".join(map(skeleton, _plain(text).splitlines()))
+    )
 
 
 def _reads_like_rule(plain: str) -> bool:
@@ -193,8 +203,15 @@ def _begins_as_rule(clause: str) -> bool:
 def _plain(text: str) -> str:
     """One line without the item's marker, emphasis, metadata at its end and invisible letters; line breaks stay."""
     text = _LINK.sub(lambda link: link[1] or link[2] or "", html.unescape(text))
-    text = unicodedata.normalize("NFKC", HIDDEN.sub("", text)).replace("\u0130", "i").replace("\u0131", "i")
-    rows = (_MARKER.sub("", " ".join(re.sub(r"[*_~`|]+", " ", row).split())) for row in text.splitlines())
+    text = (
+        unicodedata.normalize("NFKC", HIDDEN.sub("", text))
+        .replace("\u0130", "i")
+        .replace("\u0131", "i")
+    )
+    rows = (
+        _MARKER.sub("", " ".join(re.sub(r"[*_~`|]+", " ", row).split()))
+        for row in text.splitlines()
+    )
     return _DATED.sub("", "\n".join(rows)).casefold()
 
 
@@ -204,7 +221,11 @@ def _sentences(plain: str) -> Iterator[str]:
 
 def _at_colon(sentence: str) -> tuple[str, str, str]:
     found = re.search(r":(?!\d|//)|：", sentence)
-    return (sentence, "", "") if found is None else (sentence[: found.start()], ":", sentence[found.end() :])
+    return (
+        (sentence, "", "")
+        if found is None
+        else (sentence[: found.start()], ":", sentence[found.end() :])
+    )
 
 
 def _words(text: str) -> list[str]:
@@ -226,7 +247,11 @@ def _bare(word: str) -> str:
 def _key(sentence: str) -> str:
     """A hash, so that no journal keeps what was said; empty for a sentence without words."""
     words = _words(sentence)
-    return sha256(" ".join(words).encode("utf-8", "replace")).hexdigest()[:16] if words else ""
+    return (
+        sha256(" ".join(words).encode("utf-8", "replace")).hexdigest()[:16]
+        if words
+        else ""
+    )
 
 
 # Compiled on first use: a process that only searches would pay for them at its start.

@@ -91,7 +91,9 @@ def empty_part(text: str, who: str) -> float:
         return 0.0
     sentences = tokens.split_sentences(text)
     letters = sum(len(sentence) for sentence in sentences)
-    empty = sum(len(sentence) for sentence in sentences if _is_empty(sentence, is_bot=is_bot))
+    empty = sum(
+        len(sentence) for sentence in sentences if _is_empty(sentence, is_bot=is_bot)
+    )
     return empty / letters if letters else 0.0
 
 
@@ -102,7 +104,9 @@ def _is_empty(sentence: str, *, is_bot: bool) -> bool:
     match = _no_answer().search(plain, 0, LONGEST_EMPTY)
     if match is None or match.start() > LATEST or _goes_on().search(plain, match.end()):
         return False
-    return is_bot or not _tells_more(plain[: match.start()] + " " + plain[match.end() :])
+    return is_bot or not _tells_more(
+        plain[: match.start()] + " " + plain[match.end() :]
+    )
 
 
 def _tells_more(rest: str) -> bool:

@@ -23,10 +23,21 @@ ORIGINS = ("owner", "person", "channel", "email", "web", "tool", "document")
 """Where the words come from; only the owner's can become rules"""
 AUTOMATED_SOURCES = frozenset(
     {
-        "automation", "briefing", "cron", "heartbeat", "job", "schedule", "scheduled", "scheduler", "subagent",
-        "subtask", "timer", "tool", "webhook",
+        "automation",
+        "briefing",
+        "cron",
+        "heartbeat",
+        "job",
+        "schedule",
+        "scheduled",
+        "scheduler",
+        "subagent",
+        "subtask",
+        "timer",
+        "tool",
+        "webhook",
     }
-)  # fmt: skip
+)
 """Sources of turns that no person typed or spoke"""
 AUTOMATED_WORDS = AUTOMATED_SOURCES - {"job", "tool"}
 """The same as one word of several, as in `cron-morning`; a `job-coach` or a `cli-tool` is a person's way to talk"""
@@ -77,12 +88,16 @@ class Turn(NamedTuple):
     def as_json(self) -> dict[str, object]:
         """The line of the transcript."""
         omitted = {name for name in ("device", "automated") if not getattr(self, name)}
-        return {name: value for name, value in self._asdict().items() if name not in omitted}
+        return {
+            name: value for name, value in self._asdict().items() if name not in omitted
+        }
 
 
 def new_id(at: datetime, chance: int) -> str:
     """An id that sorts by time; `chance` is 30 bits that nobody else has in the same millisecond."""
-    return _in_digits(int(at.timestamp() * 1000) % 36**9, 9).lstrip("0") + _in_digits(chance % 36**6, 6)
+    return _in_digits(int(at.timestamp() * 1000) % 36**9, 9).lstrip("0") + _in_digits(
+        chance % 36**6, 6
+    )
 
 
 def _in_digits(number: int, length: int) -> str:
@@ -100,7 +115,11 @@ def read_turn(line: str | bytes) -> Turn | None:
         said = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict) or not _is_text(said.get("text")) or said.get("role") not in ROLES:
+    if (
+        not isinstance(said, dict)
+        or not _is_text(said.get("text"))
+        or said.get("role") not in ROLES
+    ):
         return None
     if _time(said.get("ts")) is None:
         return None
@@ -109,11 +128,23 @@ def read_turn(line: str | bytes) -> Turn | None:
         value = said.get(name)
         return value if isinstance(value, str) and value else otherwise
 
-    id_ = of("id") or sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    id_ = (
+        of("id")
+        or sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    )
     return Turn(
-        id_, said["ts"], of("session"), said["role"], of("user"), of("channel"), said["text"],
-        of("origin", "owner"), of("source", "talk"), of("device"), bool(said.get("automated")),
-    )  # fmt: skip
+        id_,
+        said["ts"],
+        of("session"),
+        said["role"],
+        of("user"),
+        of("channel"),
+        said["text"],
+        of("origin", "owner"),
+        of("source", "talk"),
+        of("device"),
+        bool(said.get("automated")),
+    )
 
 
 def read_turns(raw: bytes) -> Iterator[Turn]:
@@ -130,7 +161,9 @@ def union_of_turns(transcripts: Iterator[bytes]) -> list[Turn]:
     return sorted(found.values(), key=lambda turn: turn.at)
 
 
-def read_dropped(line: bytes, *, otherwise_id: str, otherwise_at: datetime) -> dict[str, str | bool] | str:
+def read_dropped(
+    line: bytes, *, otherwise_id: str, otherwise_at: datetime
+) -> dict[str, str | bool] | str:
     """What a program says in the drop folder, as arguments of a turn; a text is the reason why it is none.
 
     `otherwise_id` and `otherwise_at` are taken where it names no id and no time.
@@ -141,7 +174,18 @@ def read_dropped(line: bytes, *, otherwise_id: str, otherwise_at: datetime) -> d
         return "it is no JSON in UTF-8"
     if not isinstance(said, dict):
         return "it is no JSON object"
-    known = ("id", "ts", "session", "role", "user", "channel", "text", "origin", "source", "mode")
+    known = (
+        "id",
+        "ts",
+        "session",
+        "role",
+        "user",
+        "channel",
+        "text",
+        "origin",
+        "source",
+        "mode",
+    )
     wrong = [name for name in known if not isinstance(said.get(name) or "", str)]
     flags = ("silent", "automated")
     wrong += [name for name in flags if not isinstance(said.get(name, False), bool)]
@@ -163,33 +207,60 @@ def read_dropped(line: bytes, *, otherwise_id: str, otherwise_at: datetime) -> d
 def checked(turn: Turn) -> Turn:
     """The turn, when it can be recorded. Raises UsageError."""
     if turn.role not in ROLES:
-        raise UsageError(f"{turn.role!r} is no role", hint=f"known are {', '.join(ROLES)}")
+        raise UsageError(
+            f"{turn.role!r} is no role", hint=f"known are {', '.join(ROLES)}"
+        )
     if turn.origin not in ORIGINS:
-        raise UsageError(f"{turn.origin!r} is no origin", hint=f"known are {', '.join(ORIGINS)}")
+        raise UsageError(
+            f"{turn.origin!r} is no origin", hint=f"known are {', '.join(ORIGINS)}"
+        )
     if not _WORD.fullmatch(turn.source):
-        raise UsageError(f"{turn.source!r} is no source", hint="a word in small letters, such as talk, email or voice")
+        raise UsageError(
+            f"{turn.source!r} is no source",
+            hint="a word in small letters, such as talk, email or voice",
+        )
     if not turn.text.strip():
         raise UsageError("a turn without a text is none", hint="leave it out")
     if len(turn.text) > LONGEST:
-        raise UsageError(f"a turn of {len(turn.text):,} letters is too long", hint=f"up to {LONGEST:,} are taken")
+        raise UsageError(
+            f"a turn of {len(turn.text):,} letters is too long",
+            hint=f"up to {LONGEST:,} are taken",
+        )
     if not turn.session:
-        raise UsageError("a turn belongs to a session", hint="name one: any text that tells it from others")
+        raise UsageError(
+            "a turn belongs to a session",
+            hint="name one: any text that tells it from others",
+        )
     return turn
 
 
-def transcript_path(layout: Layout, *, user: str, channel: str, day: date, workspace: bool) -> str:
+def transcript_path(
+    layout: Layout, *, user: str, channel: str, day: date, workspace: bool
+) -> str:
     """The file that a turn of this day stands in. Raises UsageError for a name that no folder can have.
 
     `workspace`: what the layout's own user says stands in the transcripts of the workspace.
     """
     for kind, name in (("user", user), ("channel", channel)):
         folder = "Users" if kind == "user" else "Channels"
-        place = layout.place(f"{folder}/{name}/transcripts/{day}.jsonl") if name else None
-        if name and (place is None or (place.kind, place.scope) != ("transcript", f"{kind}:{name}")):
-            raise UsageError(f"{name!r} cannot be the name of a {kind}", hint="it has to be one that a folder can have")
+        place = (
+            layout.place(f"{folder}/{name}/transcripts/{day}.jsonl") if name else None
+        )
+        if name and (
+            place is None
+            or (place.kind, place.scope) != ("transcript", f"{kind}:{name}")
+        ):
+            raise UsageError(
+                f"{name!r} cannot be the name of a {kind}",
+                hint="it has to be one that a folder can have",
+            )
     if channel:
         return f"Channels/{channel}/transcripts/{day}.jsonl"
-    return f"transcripts/{day}.jsonl" if workspace and user == layout.user else f"Users/{user}/transcripts/{day}.jsonl"
+    return (
+        f"transcripts/{day}.jsonl"
+        if workspace and user == layout.user
+        else f"Users/{user}/transcripts/{day}.jsonl"
+    )
 
 
 def own_scope(turn: Turn, scope: str) -> str:
@@ -197,7 +268,11 @@ def own_scope(turn: Turn, scope: str) -> str:
 
     A transcript of one person says nothing in the name of another.
     """
-    return f"user:{turn.user}" if turn.role == PERSON and turn.user and not scope.startswith("user:") else ""
+    return (
+        f"user:{turn.user}"
+        if turn.role == PERSON and turn.user and not scope.startswith("user:")
+        else ""
+    )
 
 
 class TurnChunk(NamedTuple):
@@ -210,17 +285,25 @@ class TurnChunk(NamedTuple):
 
 def turn_chunks(raw: bytes, scope: str, *, first_line: int = 1) -> list[TurnChunk]:
     """What search reads of a transcript, or of its end that begins with `first_line`."""
-    return [part for line, turn in _numbered(raw, first_line) for part in _parts(turn, line, scope)]
+    return [
+        part
+        for line, turn in _numbered(raw, first_line)
+        for part in _parts(turn, line, scope)
+    ]
 
 
 def _parts(turn: Turn, line: int, scope: str) -> Iterator[TurnChunk]:
-    from vault_memory.markdown.chunking.splitter import cut  # only here: few who read turns take them apart
+    from vault_memory.markdown.chunking.splitter import (
+        cut,  # only here: few who read turns take them apart
+    )
 
     who = _name(turn.user if turn.role == PERSON and turn.user else turn.role)
     heading = (session,) if (session := heading_of(turn.session)) else ()
     day, also = turn.at.date(), clean(own_scope(turn, scope))
     for piece in cut(clean(turn.text).replace("\r\n", "\n"), by_line=False):
-        yield TurnChunk(Chunk(f"**{who}**: {piece.text}", heading, who, line, line, day, ""), also)
+        yield TurnChunk(
+            Chunk(f"**{who}**: {piece.text}", heading, who, line, line, day, ""), also
+        )
 
 
 def heading_of(session: str) -> str:
@@ -230,7 +313,9 @@ def heading_of(session: str) -> str:
 
 def _name(name: str) -> str:
     """On one line, and not too long to stand before each text."""
-    return _CONTROL.sub(" ", clean(name)).replace("*", "").strip()[:_LONGEST_NAME].strip()
+    return (
+        _CONTROL.sub(" ", clean(name)).replace("*", "").strip()[:_LONGEST_NAME].strip()
+    )
 
 
 def _numbered(raw: bytes, first_line: int) -> Iterator[tuple[int, Turn]]:
@@ -258,7 +343,13 @@ def _time(said: object) -> datetime | None:
 
 def turn_of(said: Mapping[str, object]) -> Turn:
     """A turn from checked arguments; what is not given is as `Turn` has it."""
-    given = {name: str(value) for name, value in said.items() if name in Turn._fields and value != ""}
+    given = {
+        name: str(value)
+        for name, value in said.items()
+        if name in Turn._fields and value != ""
+    }
     given.pop("automated", None)
     automated = said.get("automated") is True
-    return Turn(**{"session": "", "user": "", "channel": "", **given}, automated=automated)
+    return Turn(
+        **{"session": "", "user": "", "channel": "", **given}, automated=automated
+    )

@@ -30,7 +30,9 @@ def apply_ops(doc: SectionedDoc, ops: Iterable[object]) -> Outcome:
         doc, more = _carry_out(doc, run)
         done += more
     applied = tuple(one for one in done if isinstance(one, Applied))
-    return Outcome(doc, applied, tuple(one for one in done if isinstance(one, Rejected)))
+    return Outcome(
+        doc, applied, tuple(one for one in done if isinstance(one, Rejected))
+    )
 
 
 _Said = tuple[object, Op | OpRefused]
@@ -43,7 +45,11 @@ def _in_runs(ops: Iterable[object]) -> Iterator[list[_Said]]:
     for said in ops:
         op = _read(said)
         last = run[-1][1] if run else None
-        if run and not (isinstance(op, Append) and isinstance(last, Append) and op.heading == last.heading):
+        if run and not (
+            isinstance(op, Append)
+            and isinstance(last, Append)
+            and op.heading == last.heading
+        ):
             yield run
             run = []
         run.append((said, op))
@@ -58,7 +64,9 @@ def _read(said: object) -> Op | OpRefused:
         return refusal
 
 
-def _carry_out(doc: SectionedDoc, run: list[_Said]) -> tuple[SectionedDoc, list[Applied | Rejected]]:
+def _carry_out(
+    doc: SectionedDoc, run: list[_Said]
+) -> tuple[SectionedDoc, list[Applied | Rejected]]:
     try:
         fresh, applied = _apply(doc, [op for _, op in run])
         return fresh, list(applied)
@@ -71,7 +79,9 @@ def _carry_out(doc: SectionedDoc, run: list[_Said]) -> tuple[SectionedDoc, list[
     return doc, first + second
 
 
-def _apply(doc: SectionedDoc, ops: list[Op | OpRefused]) -> tuple[SectionedDoc, list[Applied]]:
+def _apply(
+    doc: SectionedDoc, ops: list[Op | OpRefused]
+) -> tuple[SectionedDoc, list[Applied]]:
     """All of a run, or Refusal."""
     op, raw = ops[0], render(doc)
     if isinstance(op, OpRefused):
@@ -84,19 +94,28 @@ def _apply(doc: SectionedDoc, ops: list[Op | OpRefused]) -> tuple[SectionedDoc, 
     at = _find(doc, op.heading)
     section = doc.sections[at]
     twins = sum(other.name == section.name for other in doc.sections)
-    remark = f"`{section.name}` stands {twins} times; the first was meant" if twins > 1 else ""
+    remark = (
+        f"`{section.name}` stands {twins} times; the first was meant"
+        if twins > 1
+        else ""
+    )
     region = top_region(section.body)
     if len(ops) > 1 and not _stands_apart(doc, at, region):
         raise OpRefused("would_change_structure")  # each line by itself
     match op:
         case Append():
-            edit = _append(raw, section, region, [one for one in ops if isinstance(one, Append)])
+            edit = _append(
+                raw, section, region, [one for one in ops if isinstance(one, Append)]
+            )
         case Remove():
             edit = _remove(section, region, op)
         case Replace():
             edit = _replace(section, region, op)
     said = [one for one in ops if not isinstance(one, OpRefused)]
-    applied = [Applied(one, out, edit.removed, remark) for one, out in zip(said, edit.outcomes, strict=True)]
+    applied = [
+        Applied(one, out, edit.removed, remark)
+        for one, out in zip(said, edit.outcomes, strict=True)
+    ]
     if "applied" not in edit.outcomes:
         return doc, applied
     fresh = _with_body(doc, at, edit)
@@ -106,7 +125,9 @@ def _apply(doc: SectionedDoc, ops: list[Op | OpRefused]) -> tuple[SectionedDoc, 
 
 def _stands_apart(doc: SectionedDoc, at: int, region: Region) -> bool:
     """Whether what follows the top region is a heading with its marks at the very left, which no item can swallow."""
-    below = doc.sections[at].body[region.text_end :] + b"".join(one.heading for one in doc.sections[at + 1 : at + 2])
+    below = doc.sections[at].body[region.text_end :] + b"".join(
+        one.heading for one in doc.sections[at + 1 : at + 2]
+    )
     return below.lstrip(b"\r\n")[:1] in (b"", b"#")
 
 
@@ -127,7 +148,10 @@ def _find(doc: SectionedDoc, name: str) -> int:
     for at, section in enumerate(doc.sections):
         if section.name == name:
             return at
-    raise OpRefused("heading_missing", tuple(dict.fromkeys(section.name for section in doc.sections)))
+    raise OpRefused(
+        "heading_missing",
+        tuple(dict.fromkeys(section.name for section in doc.sections)),
+    )
 
 
 def _append(raw: bytes, section: Section, region: Region, ops: list[Append]) -> _Edit:
@@ -142,14 +166,23 @@ def _append(raw: bytes, section: Section, region: Region, ops: list[Append]) -> 
         return _Edit(tuple(outcomes))
     eol, heading = line_end(raw), section.heading
     before, after = section.body[: region.text_end], section.body[region.text_end :]
-    ended = before.endswith((b"\n", b"\r")) if before else heading.endswith((b"\n", b"\r"))
+    ended = (
+        before.endswith((b"\n", b"\r")) if before else heading.endswith((b"\n", b"\r"))
+    )
     if not before and not ended:
         heading += eol
-    gap = (eol if before and not ended else b"") + (eol if before and not region.ends_in_item else b"")
+    gap = (eol if before and not ended else b"") + (
+        eol if before and not region.ends_in_item else b""
+    )
     lines = _as_items(_marker_for(section.body, region), fresh)
     end = eol if after or ended else b""
     expected = (*texts, *map(_said, fresh))
-    return _Edit(tuple(outcomes), before + gap + eol.join(lines) + end + after, expected, heading=heading)
+    return _Edit(
+        tuple(outcomes),
+        before + gap + eol.join(lines) + end + after,
+        expected,
+        heading=heading,
+    )
 
 
 def _as_items(marker: bytes, lines: list[str]) -> Iterator[bytes]:
@@ -166,7 +199,9 @@ def _remove(section: Section, region: Region, op: Remove) -> _Edit:
     item = region.items[at]
     body = section.body[: item.start] + section.body[item.end :]
     left = tuple(
-        text for other, text in zip(region.items, texts, strict=True) if not item.start <= other.start < item.end
+        text
+        for other, text in zip(region.items, texts, strict=True)
+        if not item.start <= other.start < item.end
     )
     return _Edit(("applied",), body, left, section.body[item.start : item.end])
 
@@ -181,22 +216,41 @@ def _replace(section: Section, region: Region, op: Replace) -> _Edit:
         return _Edit(("noop_dup",))
     item, own = region.items[at], _owns(body, region)[at]
     end = own[len(own.rstrip(b" \t\r\n")) :]
-    fresh = body[: item.start] + item_marker(own) + op.line.encode() + end + body[item.start + len(own) :]
-    return _Edit(("applied",), fresh, (*texts[:at], _said(op.line), *texts[at + 1 :]), own)
+    fresh = (
+        body[: item.start]
+        + item_marker(own)
+        + op.line.encode()
+        + end
+        + body[item.start + len(own) :]
+    )
+    return _Edit(
+        ("applied",), fresh, (*texts[:at], _said(op.line), *texts[at + 1 :]), own
+    )
 
 
-def _add_heading(doc: SectionedDoc, raw: bytes, op: AddHeading) -> tuple[SectionedDoc, Applied]:
+def _add_heading(
+    doc: SectionedDoc, raw: bytes, op: AddHeading
+) -> tuple[SectionedDoc, Applied]:
     if any(section.name == op.heading for section in doc.sections):
         raise OpRefused("heading_exists")
     eol = line_end(raw)
     ended = not raw or raw.endswith((b"\n", b"\r"))
     has_text = bool(raw.removeprefix(b"\xef\xbb\xbf").strip())
-    blank = not has_text or raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").endswith(b"\n\n")
+    blank = not has_text or raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").endswith(
+        b"\n\n"
+    )
     between = (b"" if ended else eol) + (b"" if blank else eol)
-    lines = [b"## " + op.heading.encode(), b"", *(b"- " + line.encode() for line in op.lines)]
+    lines = [
+        b"## " + op.heading.encode(),
+        b"",
+        *(b"- " + line.encode() for line in op.lines),
+    ]
     fresh = parse(raw + between + eol.join(lines) + (eol if ended else b""))
     names = [section.name for section in doc.sections]
-    if [section.name for section in fresh.sections] != [*names, op.heading] or not fresh.sections:
+    if [section.name for section in fresh.sections] != [
+        *names,
+        op.heading,
+    ] or not fresh.sections:
         raise OpRefused("would_change_structure")
     added = fresh.sections[-1]
     found = _texts(added.body, top_region(added.body))
@@ -208,13 +262,18 @@ def _add_heading(doc: SectionedDoc, raw: bytes, op: AddHeading) -> tuple[Section
 def _with_body(doc: SectionedDoc, at: int, edit: _Edit) -> SectionedDoc:
     old = doc.sections[at]
     section = Section(old.name, edit.heading or old.heading, edit.body)
-    return SectionedDoc(doc.preamble, (*doc.sections[:at], section, *doc.sections[at + 1 :]))
+    return SectionedDoc(
+        doc.preamble, (*doc.sections[:at], section, *doc.sections[at + 1 :])
+    )
 
 
 def _check(doc: SectionedDoc, at: int, expected: tuple[str, ...]) -> None:
     """The note, read again, has these sections, and the section these items."""
     section = doc.sections[at]
-    if parse(render(doc)) != doc or _texts(section.body, top_region(section.body)) != expected:
+    if (
+        parse(render(doc)) != doc
+        or _texts(section.body, top_region(section.body)) != expected
+    ):
         raise OpRefused("would_change_structure")
 
 
@@ -222,7 +281,9 @@ def _one(texts: tuple[str, ...], op: Remove | Replace) -> int | None:
     """Which item is meant; None when none is."""
     wanted = folded(op.match)
     if op.exact:
-        return next((at for at, text in enumerate(texts) if wanted == folded(text)), None)
+        return next(
+            (at for at, text in enumerate(texts) if wanted == folded(text)), None
+        )
     found = [at for at, text in enumerate(texts) if wanted in folded(text)]
     if len(found) > 1:
         raise OpRefused("multiple_matches")
@@ -232,7 +293,10 @@ def _one(texts: tuple[str, ...], op: Remove | Replace) -> int | None:
 def _owns(body: bytes, region: Region) -> list[bytes]:
     """The bytes of each item up to its first nested one."""
     starts = [*(item.start for item in region.items[1:]), len(body)]
-    return [body[item.start : min(after, item.end)] for item, after in zip(region.items, starts, strict=False)]
+    return [
+        body[item.start : min(after, item.end)]
+        for item, after in zip(region.items, starts, strict=False)
+    ]
 
 
 def _texts(body: bytes, region: Region) -> tuple[str, ...]:

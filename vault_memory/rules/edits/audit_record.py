@@ -18,7 +18,18 @@ from vault_memory.rules.edits.unified_diff import unified
 
 BOT_SOURCES = frozenset({"nightly", "tool"})
 """Whose writing is the bot's, and bound by policy; what any other source writes is a person's."""
-SOURCES = ("nightly", "tool", "cli", "inbox", "undo", "forget", "retention", "proposal", "merge", "talk")
+SOURCES = (
+    "nightly",
+    "tool",
+    "cli",
+    "inbox",
+    "undo",
+    "forget",
+    "retention",
+    "proposal",
+    "merge",
+    "talk",
+)
 STATES = ("open", "stale", "approved", "rejected", "expired")
 
 
@@ -37,8 +48,14 @@ class RecordedOp:
 
     def as_json(self) -> dict[str, object]:
         """As it stands in the record."""
-        kept = {"removed": packed(self.removed), "added": packed(self.added), "remark": self.remark}
-        return {"op": dict(self.op), "outcome": self.outcome} | {key: value for key, value in kept.items() if value}
+        kept = {
+            "removed": packed(self.removed),
+            "added": packed(self.added),
+            "remark": self.remark,
+        }
+        return {"op": dict(self.op), "outcome": self.outcome} | {
+            key: value for key, value in kept.items() if value
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +77,16 @@ class Proposal:
 
     def as_json(self) -> dict[str, object]:
         """As it stands in the record."""
-        entry: dict[str, object] = {"id": self.id, "op": dict(self.op), "why": self.why, "state": self.state}
+        entry: dict[str, object] = {
+            "id": self.id,
+            "op": dict(self.op),
+            "why": self.why,
+            "state": self.state,
+        }
         return (
-            entry | ({"reason": self.reason} if self.reason else {}) | ({"suspicious": True} if self.suspicious else {})
+            entry
+            | ({"reason": self.reason} if self.reason else {})
+            | ({"suspicious": True} if self.suspicious else {})
         )
 
 
@@ -145,24 +169,40 @@ def record_run(
 ) -> Record:
     """The record of a run that took a note from `before` to `after`."""
     return Record(
-        id, ts, user_id, source, note,
-        tuple(done if isinstance(done, RecordedOp) else as_done(done) for done in applied),
+        id,
+        ts,
+        user_id,
+        source,
+        note,
+        tuple(
+            done if isinstance(done, RecordedOp) else as_done(done) for done in applied
+        ),
         tuple(rejected),
         tuple(replace(proposal, ts=ts) for proposal in proposed),
-        revision(before), revision(after), unified(before or b"", after or b"", note), why, undoes,
-    )  # fmt: skip
+        revision(before),
+        revision(after),
+        unified(before or b"", after or b"", note),
+        why,
+        undoes,
+    )
 
 
 def as_done(applied: Applied) -> RecordedOp:
     """An op's outcome as the audit keeps it."""
-    return RecordedOp(as_json(applied.op), applied.outcome, applied.removed, remark=applied.remark)
+    return RecordedOp(
+        as_json(applied.op), applied.outcome, applied.removed, remark=applied.remark
+    )
 
 
 def summary(note: str, outcome: Outcome | Record, proposed: int = 0) -> str:
     """One line for the log channel: ``USER.md curated: +2 appended, -1 removed, +1 new heading``."""
     counted: dict[str, int] = {}
     for done in outcome.applied:
-        name = done.op.get("op") if isinstance(done.op, Mapping) else as_json(done.op)["op"]
+        name = (
+            done.op.get("op")
+            if isinstance(done.op, Mapping)
+            else as_json(done.op)["op"]
+        )
         if done.outcome == "applied":
             counted[str(name)] = counted.get(str(name), 0) + 1
     parts = [shown.format(counted[name]) for name, shown in _COUNTED if name in counted]
@@ -204,7 +244,10 @@ def union(*files: Iterable[Record]) -> tuple[Record, ...]:
 def _in_time(files: Sequence[Iterable[Record]]) -> Iterator[Record]:
     """The records of several files, merged by time."""
     listed = [list(file) for file in files]
-    if len({record.device for file in listed for record in file}) < 2 and len(listed) < 2:
+    if (
+        len({record.device for file in listed for record in file}) < 2
+        and len(listed) < 2
+    ):
         return chain(*listed)
     runs = [run for file in listed for run in _by_device(file)]
     return (record for _, _, record in heapq.merge(*runs, key=lambda one: one[:2]))
@@ -228,7 +271,13 @@ def proposals_of(records: Iterable[Record]) -> dict[str, Proposal]:
         if known is not None:
             op, note = proposal.op or known.op, proposal.note or known.note
             suspicious = proposal.suspicious or known.suspicious
-            proposal = replace(proposal, op=op, note=note, why=proposal.why or known.why, suspicious=suspicious)
+            proposal = replace(
+                proposal,
+                op=op,
+                note=note,
+                why=proposal.why or known.why,
+                suspicious=suspicious,
+            )
         if proposal.op:
             found[proposal.id] = proposal
     return found
@@ -237,7 +286,13 @@ def proposals_of(records: Iterable[Record]) -> dict[str, Proposal]:
 def propose(note: str, op: Op, why: str, *, suspicious: bool = False) -> Proposal:
     """A proposal to carry out an op on a note."""
     said = as_json(op)
-    return Proposal(short_hash(note, json.dumps(said, sort_keys=True)), note, said, why, suspicious=suspicious)
+    return Proposal(
+        short_hash(note, json.dumps(said, sort_keys=True)),
+        note,
+        said,
+        why,
+        suspicious=suspicious,
+    )
 
 
 def _rejected_json(refused: Rejected) -> dict[str, object]:

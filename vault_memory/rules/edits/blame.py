@@ -36,7 +36,9 @@ def bots_lines(records: Iterable[Record]) -> Counter[bytes]:
 
 def of_people(raw: bytes, bots: Mapping[bytes, int]) -> frozenset[bytes]:
     """The lines of a note that a person wrote; one that stands there more often than the bot wrote it is theirs."""
-    return frozenset(line for line, times in _lines(raw).items() if times > bots.get(line, 0))
+    return frozenset(
+        line for line, times in _lines(raw).items() if times > bots.get(line, 0)
+    )
 
 
 def taken_away(before: bytes, after: bytes) -> frozenset[bytes]:
@@ -54,10 +56,15 @@ def added(before: bytes, after: bytes) -> list[bytes]:
     return found
 
 
-def were_deleted(lines: Iterable[bytes], before: bytes, bots: Mapping[bytes, int]) -> bool:
+def were_deleted(
+    lines: Iterable[bytes], before: bytes, bots: Mapping[bytes, int]
+) -> bool:
     """Whether one of these lines was once written by the bot, and a person deleted it. Headings do not count."""
     there = _lines(before)
-    return any(bots.get(line, 0) and not there[line] and not _SAYS_LITTLE.fullmatch(line) for line in lines)
+    return any(
+        bots.get(line, 0) and not there[line] and not _SAYS_LITTLE.fullmatch(line)
+        for line in lines
+    )
 
 
 def _lines(raw: bytes) -> Counter[bytes]:

@@ -25,14 +25,18 @@ TITLE = (
     "",
 )
 
-_BOX = re.compile(rb"[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX-])\][ \t]+(.*?)[ \t]*\Z")
+_BOX = re.compile(
+    rb"[ \t]{0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX-])\][ \t]+(.*?)[ \t]*\Z"
+)
 _ANY_ITEM = re.compile(rb"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|\Z)")
 _ID = re.compile(rb"(?:\A|[ \t])id ([0-9a-f]{10})[ \t]*\Z")
 _WHY = re.compile(rb"[ \t]+why: ")
 _FENCE = re.compile(rb"[ \t]*(`{3,}|~{3,})")
 _HEADING = re.compile(rb"[ \t]{0,3}#{1,6}(?:[ \t]|\Z)")
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)
 _ACTIVE = re.compile(r"(?<=!)\[|<(?=[a-zA-Z!/?])")
 _LONGEST_WHY = 300
 _DELETED = "deleted"
@@ -66,7 +70,9 @@ def describe(proposal: Proposal) -> str:
         case Append(heading, line):
             said = f'add to {note} › {heading}: "{line}"'
         case AddHeading(heading, lines):
-            said = f"add a section to {note}: {heading}, with " + ", ".join(f'"{line}"' for line in lines)
+            said = f"add a section to {note}: {heading}, with " + ", ".join(
+                f'"{line}"' for line in lines
+            )
         case Remove(heading, match_):
             said = f'remove from {note} › {heading}: "{match_}"'
         case Replace(heading, match_, line):
@@ -79,7 +85,9 @@ def describe(proposal: Proposal) -> str:
 def lines_for(proposal: Proposal) -> tuple[str, str]:
     """The two lines of a proposal in INBOX.md."""
     remark = (
-        "" if not proposal.suspicious or "instruction" in proposal.why else "looks like an instruction to the bot; "
+        ""
+        if not proposal.suspicious or "instruction" in proposal.why
+        else "looks like an instruction to the bot; "
     )
     why = _one_line(remark + proposal.why)[:_LONGEST_WHY] or "proposed"
     return f"- [ ] {describe(proposal)}", f"      why: {why} · id {proposal.id}"
@@ -88,7 +96,9 @@ def lines_for(proposal: Proposal) -> tuple[str, str]:
 def add_to_inbox(raw: bytes, proposals: Iterable[Proposal]) -> bytes:
     """The page with these proposals at its end; those that stand there already are not added again."""
     there = {entry.id for entry in _entries(raw)}
-    fresh = {proposal.id: proposal for proposal in proposals if proposal.id not in there}
+    fresh = {
+        proposal.id: proposal for proposal in proposals if proposal.id not in there
+    }
     if not fresh:
         return raw
     eol = line_end(raw)
@@ -113,11 +123,22 @@ def read_inbox(raw: bytes | None, shown: Iterable[Proposal]) -> Decisions:
     described = [_bytes(describe(proposal)) for proposal in shown]
     for proposal, words in zip(shown, described, strict=True):
         others = {other for other in described if other != words}
-        mine = [entry for entry in entries if entry.id == proposal.id and entry.action not in others]
+        mine = [
+            entry
+            for entry in entries
+            if entry.id == proposal.id and entry.action not in others
+        ]
         if not mine and described.count(words) == 1:
-            mine = [entry for entry in entries if not entry.id and entry.action == words]
+            mine = [
+                entry for entry in entries if not entry.id and entry.action == words
+            ]
         states[proposal.id] = _state(mine, proposal, raw)
-    return Decisions(*(tuple(id for id, state in states.items() if state == name) for name in _STATES))
+    return Decisions(
+        *(
+            tuple(id for id, state in states.items() if state == name)
+            for name in _STATES
+        )
+    )
 
 
 _STATES = ("approved", "rejected", "undecided")
@@ -132,9 +153,14 @@ def strike_in_inbox(raw: bytes, reasons: Mapping[str, str]) -> bytes:
             continue
         head, last = lines[entry.first], lines[entry.end - 1]
         at = head.rindex(entry.action)
-        lines[entry.first] = head[:at] + b"~~" + entry.action + b"~~" + head[at + len(entry.action) :]
+        lines[entry.first] = (
+            head[:at] + b"~~" + entry.action + b"~~" + head[at + len(entry.action) :]
+        )
         if entry.end > entry.first + 1:
-            indent, end = last[: len(last) - len(last.lstrip())], last[len(last.rstrip(b"\r\n")) :]
+            indent, end = (
+                last[: len(last) - len(last.lstrip())],
+                last[len(last.rstrip(b"\r\n")) :],
+            )
             said = f"{_one_line(reason)[:_LONGEST_WHY]} · id {entry.id}"
             lines[entry.end - 1] = indent + _bytes(said) + end
     return b"".join(lines)
@@ -161,24 +187,40 @@ def expired(proposal: Proposal, now: datetime) -> bool:
 def _state(mine: list[_Entry], proposal: Proposal, raw: bytes) -> str:
     """A person's decision, where the page is of one mind about it."""
     if not mine:
-        return "undecided" if proposal.id.encode() in raw or _bytes(describe(proposal)) in raw else "rejected"
-    marks = {"" if entry.action[:2] in (b"", b"~~") else entry.mark.lower() for entry in mine}
+        return (
+            "undecided"
+            if proposal.id.encode() in raw or _bytes(describe(proposal)) in raw
+            else "rejected"
+        )
+    marks = {
+        "" if entry.action[:2] in (b"", b"~~") else entry.mark.lower() for entry in mine
+    }
     if marks == {"x"}:
         return "approved"
     left = [entry for entry in mine if entry.mark == _DELETED]
-    deleted = len(left) == raw.count(proposal.id.encode()) and _bytes(describe(proposal)) not in raw
+    deleted = (
+        len(left) == raw.count(proposal.id.encode())
+        and _bytes(describe(proposal)) not in raw
+    )
     return "rejected" if deleted or marks == {"-"} else "undecided"
 
 
 def _entries(raw: bytes) -> Iterator[_Entry]:
     """The checklist items of the page; what stands in a fence or a comment is none."""
-    lines = [line.rstrip(b"\r\n") for line in _LINE.findall(raw.removeprefix(b"\xef\xbb\xbf"))]
+    lines = [
+        line.rstrip(b"\r\n")
+        for line in _LINE.findall(raw.removeprefix(b"\xef\xbb\xbf"))
+    ]
     at, fence, comment = 0, b"", False
     while at < len(lines):
         mark = None if comment else _FENCE.match(lines[at])
         if mark and (not fence or mark[1].startswith(fence)):
             fence = b"" if fence else mark[1]
-        comment = not fence and (comment or lines[at].lstrip().startswith(b"<!--")) and b"-->" not in lines[at]
+        comment = (
+            not fence
+            and (comment or lines[at].lstrip().startswith(b"<!--"))
+            and b"-->" not in lines[at]
+        )
         box = None if fence or comment else _BOX.match(lines[at])
         end = _end(lines, at) if box else at + 1
         if box:
@@ -191,12 +233,18 @@ def _entries(raw: bytes) -> Iterator[_Entry]:
 def _is_left_alone(lines: list[bytes], at: int) -> bool:
     """Whether this is the second line of an entry whose first was deleted."""
     before = lines[at - 1] if at else b""
-    return bool(_WHY.match(lines[at]) and _ID.search(lines[at]) and (not before.strip() or _ID.search(before)))
+    return bool(
+        _WHY.match(lines[at])
+        and _ID.search(lines[at])
+        and (not before.strip() or _ID.search(before))
+    )
 
 
 def _id_in(lines: list[bytes]) -> str:
     """The id at the end of an entry; none where other lines of it have one, too."""
-    found = [one[1].decode() for line in (lines[1:] or lines) if (one := _ID.search(line))]
+    found = [
+        one[1].decode() for line in (lines[1:] or lines) if (one := _ID.search(line))
+    ]
     return found[0] if len(found) == 1 and _ID.search(lines[-1]) else ""
 
 
@@ -206,7 +254,9 @@ def _end(lines: list[bytes], first: int) -> int:
     while (
         at < len(lines)
         and lines[at].strip()
-        and not any(pattern.match(lines[at]) for pattern in (_ANY_ITEM, _HEADING, _FENCE))
+        and not any(
+            pattern.match(lines[at]) for pattern in (_ANY_ITEM, _HEADING, _FENCE)
+        )
         and not (at > first + 1 and _is_left_alone(lines, at))
     ):
         at += 1

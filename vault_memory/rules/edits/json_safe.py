@@ -22,10 +22,17 @@ def plain(value: object, *, longest: int = LONGEST, depth: int = 0) -> object:
     if isinstance(value, Op):
         return plain(as_json(value), longest=longest, depth=depth)
     if isinstance(value, str) or depth >= DEEPEST:
-        text = (value if isinstance(value, str) else type(value).__name__).encode("utf-8", "replace").decode()
+        text = (
+            (value if isinstance(value, str) else type(value).__name__)
+            .encode("utf-8", "replace")
+            .decode()
+        )
         return text if not longest or len(text) <= longest else text[:longest] + "…"
     if isinstance(value, Mapping):
-        return {str(plain(key)): plain(item, longest=longest, depth=depth + 1) for key, item in value.items()}
+        return {
+            str(plain(key)): plain(item, longest=longest, depth=depth + 1)
+            for key, item in value.items()
+        }
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [plain(item, longest=longest, depth=depth + 1) for item in value]
     return type(value).__name__
@@ -45,6 +52,8 @@ def unpacked(value: object) -> bytes:
         return value.encode("utf-8", "replace")
     packed = value.get("base64") if isinstance(value, Mapping) else None
     try:
-        return base64.b64decode(packed, validate=True) if isinstance(packed, str) else b""
+        return (
+            base64.b64decode(packed, validate=True) if isinstance(packed, str) else b""
+        )
     except (binascii.Error, ValueError):
         return b""

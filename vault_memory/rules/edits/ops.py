@@ -146,8 +146,14 @@ def _remove(said: Mapping[object, object]) -> Op:
 
 
 def _replace(said: Mapping[object, object]) -> Op:
-    heading, match, line = _text(said, "heading"), _text(said, "match"), _text(said, "line")
-    return Replace(_heading(heading), _match(match), _line(line), said.get("exact") is True)
+    heading, match, line = (
+        _text(said, "heading"),
+        _text(said, "match"),
+        _text(said, "line"),
+    )
+    return Replace(
+        _heading(heading), _match(match), _line(line), said.get("exact") is True
+    )
 
 
 _READERS: dict[str, Callable[[Mapping[object, object]], Op]] = {
@@ -212,7 +218,9 @@ def as_json(op: Op) -> dict[str, object]:
         case AddHeading(heading, lines):
             return {"op": "add_heading", "heading": heading, "lines": list(lines)}
         case Remove(heading, match_, exact):
-            return {"op": "remove", "heading": heading, "match": match_} | ({"exact": True} if exact else {})
+            return {"op": "remove", "heading": heading, "match": match_} | (
+                {"exact": True} if exact else {}
+            )
         case Replace(heading, match_, line, exact):
             said = {"op": "replace", "heading": heading, "match": match_, "line": line}
             return said | ({"exact": True} if exact else {})

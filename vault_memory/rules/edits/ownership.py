@@ -14,7 +14,16 @@ from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import normalised
 from vault_memory.markdown.note_items import NoteItem, items_of, said, texts_in
 from vault_memory.rules.edits.audit_record import Record, RecordedOp
-from vault_memory.rules.edits.ops import AddHeading, Append, Op, OpRefused, Rejected, Remove, Replace, read_op
+from vault_memory.rules.edits.ops import (
+    AddHeading,
+    Append,
+    Op,
+    OpRefused,
+    Rejected,
+    Remove,
+    Replace,
+    read_op,
+)
 
 DELETED = "deleted_by_person"
 MOVE = "move"
@@ -63,12 +72,20 @@ class Ownership:
         """Those of some sections' items that the bot wrote."""
         keys = [item.key for item in items]
         times = Counter(keys)
-        return tuple(item for item, key in zip(items, keys, strict=True) if key in self.written and times[key] == 1)
+        return tuple(
+            item
+            for item, key in zip(items, keys, strict=True)
+            if key in self.written and times[key] == 1
+        )
 
     def deleted(self, doc: SectionedDoc, heading: str, line: str) -> bool:
         """Whether a person deleted, or moved away, what an item with this line under this heading would say."""
         text = normalised(said(line))
-        once = {known for known, known_text in self.written | self.buried if known_text == text}
+        once = {
+            known
+            for known, known_text in self.written | self.buried
+            if known_text == text
+        }
         if not once:
             return False
         here = {item.heading for item in items_of(doc) if item.key[1] == text}
@@ -77,7 +94,9 @@ class Ownership:
     def tombstones(self, doc: SectionedDoc) -> frozenset[str]:
         """The normalised texts that a person deleted."""
         there = {item.key[1] for item in items_of(doc)}
-        return frozenset(text for _, text in self.written | self.buried if text not in there)
+        return frozenset(
+            text for _, text in self.written | self.buried if text not in there
+        )
 
     def after(self, dones: Iterable[RecordedOp], *, source: str) -> "Ownership":
         """What is so once these ops were carried out, too."""
@@ -133,7 +152,8 @@ def _replay(records: Iterable[Record], since: Ownership) -> Ownership:
                 buried |= gone
         for proposal in record.proposed:
             if proposal.state == "open" and (
-                record.source in _GAVE_BACK or not isinstance(op_of(proposal.op), Replace)
+                record.source in _GAVE_BACK
+                or not isinstance(op_of(proposal.op), Replace)
             ):
                 written -= _wanted(proposal.op)
                 if record.source in _GAVE_BACK:
@@ -155,7 +175,9 @@ def effect_of(done: RecordedOp) -> Effect | None:
         heading = of.get("heading") if isinstance(of, Mapping) else None
         if not isinstance(of, Mapping) or not isinstance(heading, str):
             return None
-        return Effect(heading, done.removed, done.added, of.get("op") in ("add_heading", MOVE))
+        return Effect(
+            heading, done.removed, done.added, of.get("op") in ("add_heading", MOVE)
+        )
     if done.op.get("op") == MOVE:
         return Effect(str(done.op.get("heading")), done.removed, done.added, True)
     op = op_of(done.op)
@@ -167,7 +189,11 @@ def effect_of(done: RecordedOp) -> Effect | None:
         case Remove(heading):
             return Effect(heading, done.removed) if done.removed else None
         case Replace(heading, _, line):
-            return Effect(heading, done.removed, b"- " + line.encode()) if done.removed else None
+            return (
+                Effect(heading, done.removed, b"- " + line.encode())
+                if done.removed
+                else None
+            )
     return None
 
 
@@ -186,10 +212,16 @@ def texts_of(value: object) -> frozenset[str]:
 
 def _under_new_headings(written: Set[Key], done: RecordedOp) -> set[Key]:
     """What the bot wrote in sections under whose new names a merge has put it."""
-    renamed = done.op.get("renamed") if done.op.get("op") == "merge" and done.outcome == "applied" else None
+    renamed = (
+        done.op.get("renamed")
+        if done.op.get("op") == "merge" and done.outcome == "applied"
+        else None
+    )
     if not isinstance(renamed, Mapping):
         return set()
-    return {(str(renamed[heading]), text) for heading, text in written if heading in renamed}
+    return {
+        (str(renamed[heading]), text) for heading, text in written if heading in renamed
+    }
 
 
 def _section(heading: str, lines: Sequence[str]) -> bytes:
@@ -203,17 +235,27 @@ def _keys(done: RecordedOp) -> tuple[set[Key], set[Key]]:
     effect = effect_of(done)
     if effect is None:
         return set(), set()
-    removed = {(effect.heading, normalised(text)) for text in texts_in(effect.removed)} if effect.removed else set()
+    removed = (
+        {(effect.heading, normalised(text)) for text in texts_in(effect.removed)}
+        if effect.removed
+        else set()
+    )
     op = op_of(done.op)
     if op is not None:
         return removed, _wanted(op)
-    return removed, {(effect.heading, normalised(text)) for text in texts_in(effect.added)} if effect.added else set()
+    return removed, {
+        (effect.heading, normalised(text)) for text in texts_in(effect.added)
+    } if effect.added else set()
 
 
 def _listed(value: object) -> set[Key]:
     """Items as the edit of a text tells them."""
     pairs = value if isinstance(value, list | tuple) else ()
-    return {(str(one[0]), str(one[1])) for one in pairs if isinstance(one, list | tuple) and len(one) == 2}
+    return {
+        (str(one[0]), str(one[1]))
+        for one in pairs
+        if isinstance(one, list | tuple) and len(one) == 2
+    }
 
 
 def _wanted(value: object) -> set[Key]:
@@ -240,4 +282,8 @@ def _saying(keys: set[Key], texts: Set[str]) -> set[Key]:
 
 def _lifted(done: RecordedOp) -> set[str]:
     text = done.op.get("text")
-    return {normalised(said(text))} if done.op.get("op") == "lift" and isinstance(text, str) else set()
+    return (
+        {normalised(said(text))}
+        if done.op.get("op") == "lift" and isinstance(text, str)
+        else set()
+    )

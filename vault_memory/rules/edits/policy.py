@@ -10,12 +10,28 @@ from typing import Literal
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import normalised, parse_item
-from vault_memory.markdown.note_items import NoteItem, folded, items_of, section_items, section_named
+from vault_memory.markdown.note_items import (
+    NoteItem,
+    folded,
+    items_of,
+    section_items,
+    section_named,
+)
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
 from vault_memory.rules.context.rule_archive import is_archive
-from vault_memory.rules.context.standing_rules import UNSAID_RULE, is_rules_heading, reads_like_rule, was_said
+from vault_memory.rules.context.standing_rules import (
+    UNSAID_RULE,
+    is_rules_heading,
+    reads_like_rule,
+    was_said,
+)
 from vault_memory.rules.edits.apply_ops import apply_ops
-from vault_memory.rules.edits.audit_record import BOT_SOURCES, Proposal, as_done, propose
+from vault_memory.rules.edits.audit_record import (
+    BOT_SOURCES,
+    Proposal,
+    as_done,
+    propose,
+)
 from vault_memory.rules.edits.ops import (
     AddHeading,
     Append,
@@ -105,7 +121,11 @@ def decide(doc: SectionedDoc, ops: Iterable[object], rules: Rules) -> Decision:
     if held:
         run = _Run(doc, rules, held)
         run.take(ops)
-    return Decision(Outcome(run.doc, tuple(run.applied), tuple(run.rejected)), tuple(run.do), tuple(run.proposed))
+    return Decision(
+        Outcome(run.doc, tuple(run.applied), tuple(run.rejected)),
+        tuple(run.do),
+        tuple(run.proposed),
+    )
 
 
 class _Run:
@@ -115,7 +135,11 @@ class _Run:
         self.doc, self.rules, self.ownership = doc, rules, rules.ownership
         self.held = held
         """why no removal is done in this pass"""
-        self._there = {item.key[1] for item in items_of(doc)} if rules.kind == "rules" else frozenset[str]()
+        self._there = (
+            {item.key[1] for item in items_of(doc)}
+            if rules.kind == "rules"
+            else frozenset[str]()
+        )
         self._rule_waits = False
         """a rule of this run is proposed: what it was to replace stays until a person decides"""
         self.applied: list[Applied] = []
@@ -123,13 +147,19 @@ class _Run:
         self.proposed: list[Proposal] = []
         self.do: list[Op] = []
         self.removed = self.removed_of_person = 0
-        self._known = {texts: one for one in rules.proposals.values() if (texts := texts_of(one.op))}
+        self._known = {
+            texts: one
+            for one in rules.proposals.values()
+            if (texts := texts_of(one.op))
+        }
 
     def take(self, ops: list[object]) -> None:
         waiting = list(ops)
         while waiting:
             pair = waiting[:2]
-            if self.rules.kind == "rules" and archived_line([op_of(said) for said in pair]):
+            if self.rules.kind == "rules" and archived_line(
+                [op_of(said) for said in pair]
+            ):
                 del waiting[:2]
                 self._archive(pair)
             else:
@@ -146,7 +176,9 @@ class _Run:
 
     def _archive(self, pair: list[object]) -> None:
         """Move a rule to the archive: both ops are done, or none. Half of it would leave the rule twice, or nowhere."""
-        removal, addition = sorted(pair, key=lambda said: not isinstance(op_of(said), Remove))
+        removal, addition = sorted(
+            pair, key=lambda said: not isinstance(op_of(said), Remove)
+        )
         trial = apply_ops(self.doc, [removal, addition])
         if trial.rejected or trial.applied[0].outcome != "applied":
             self._take_one(removal)
@@ -163,7 +195,9 @@ class _Run:
             self.rejected.append(Rejected(addition, WAITS_FOR_REMOVAL))
             return
         self.doc = trial.doc
-        self.ownership = self.ownership.after(map(as_done, trial.applied), source=self.rules.source)
+        self.ownership = self.ownership.after(
+            map(as_done, trial.applied), source=self.rules.source
+        )
         self._note(removed, exact)
         self._note(added, added.op)
 
@@ -172,9 +206,15 @@ class _Run:
 
         Of a short note the bot may always remove some of its own items: else it could not forget one of two.
         """
-        of_few = 0 if self.removed_of_person else max(1, min(ALWAYS_REMOVABLE, count - 1))
+        of_few = (
+            0 if self.removed_of_person else max(1, min(ALWAYS_REMOVABLE, count - 1))
+        )
         if self.removed > max(of_few, MOST_OF_A_NOTE * count):
-            return f"the run would remove {self.removed} of {count} items" if self.removed else ""
+            return (
+                f"the run would remove {self.removed} of {count} items"
+                if self.removed
+                else ""
+            )
         if self.removed_of_person > MOST_OF_A_PERSON:
             return f"the run would remove {self.removed_of_person} items of a person"
         return ""
@@ -193,7 +233,9 @@ class _Run:
                 self.removed += len(targets)
                 self.removed_of_person += len(targets) - len(self._bots(targets, items))
             self.doc = after
-            self.ownership = self.ownership.after([as_done(done)], source=self.rules.source)
+            self.ownership = self.ownership.after(
+                [as_done(done)], source=self.rules.source
+            )
             self._note(done, exact)
 
     def _note(self, done: Applied, op: Op) -> None:
@@ -207,14 +249,22 @@ class _Run:
         if known is not None and known.state == "rejected":
             self.rejected.append(Rejected(said, REJECTED))
         elif all(proposal.id != other.id for other in self.proposed):
-            self.proposed.append(known if known is not None and known.state == "open" else proposal)
+            self.proposed.append(
+                known if known is not None and known.state == "open" else proposal
+            )
 
     def _section(self, op: Op) -> list[NoteItem]:
         """The items among which an op takes one away or rewrites it."""
-        at = section_named(self.doc, op.heading) if isinstance(op, Remove | Replace) else None
+        at = (
+            section_named(self.doc, op.heading)
+            if isinstance(op, Remove | Replace)
+            else None
+        )
         return [] if at is None else section_items(self.doc, at)
 
-    def _judge(self, op: Op, exact: Op, targets: list[NoteItem], items: list[NoteItem]) -> _Verdict:
+    def _judge(
+        self, op: Op, exact: Op, targets: list[NoteItem], items: list[NoteItem]
+    ) -> _Verdict:
         lines = _lines(op)
         if any(self.ownership.deleted(self.doc, op.heading, line) for line in lines):
             return _Verdict("refuse", DELETED)
@@ -222,25 +272,38 @@ class _Run:
         if known is not None and known.state == "rejected":
             return _Verdict("refuse", REJECTED)
         if known is not None and known.state == "open":
-            return _Verdict("propose", known.why, op_of(known.op) or exact, known.suspicious)
+            return _Verdict(
+                "propose", known.why, op_of(known.op) or exact, known.suspicious
+            )
         texts = (*lines, op.heading) if isinstance(op, AddHeading) else lines
         if self.rules.source == "tool":
             if self._is_unsaid_rule(op, lines):
                 self._rule_waits = True
                 suspicious = any(map(shaped_like_instruction, texts))
-                return _Verdict("propose", LIKE_AN_INSTRUCTION if suspicious else UNSAID_RULE, exact, suspicious)
+                return _Verdict(
+                    "propose",
+                    LIKE_AN_INSTRUCTION if suspicious else UNSAID_RULE,
+                    exact,
+                    suspicious,
+                )
         elif any(map(shaped_like_instruction, texts)):
             return _Verdict("propose", LIKE_AN_INSTRUCTION, exact, True)
         stranger = self._stranger(lines)
         if stranger:
             return _Verdict("propose", f"it comes from: {stranger}", exact)
-        if self.rules.kind == "rules" and isinstance(op, Remove | Replace) and is_archive(op.heading):
+        if (
+            self.rules.kind == "rules"
+            and isinstance(op, Remove | Replace)
+            and is_archive(op.heading)
+        ):
             return _Verdict("propose", ARCHIVE_IS_THE_PERSONS, exact)
         if self.held and isinstance(op, Remove):
             return _Verdict("propose", self.held, exact)
         if self._rule_waits and self.rules.kind == "rules" and isinstance(op, Remove):
             return _Verdict("propose", UNSAID_RULE, exact)
-        if self.rules.human_items == "propose" and self._touches_a_person(op, targets, items):
+        if self.rules.human_items == "propose" and self._touches_a_person(
+            op, targets, items
+        ):
             return _Verdict("propose", "a person wrote the item", exact)
         if known is not None and known.state == "expired":
             return _Verdict("propose", known.why, exact, known.suspicious)
@@ -249,7 +312,9 @@ class _Run:
     def _is_unsaid_rule(self, op: Op, lines: tuple[str, ...]) -> bool:
         """Whether a tool would write a standing rule that its owner did not say in this session."""
         if isinstance(op, Append) and is_archive(op.heading) and not self._rule_waits:
-            lines = tuple(line for line in lines if normalised(line) not in self._there)  # a rule that retires
+            lines = tuple(
+                line for line in lines if normalised(line) not in self._there
+            )  # a rule that retires
         texts = [line for line in lines if not was_said(line, self.rules.said)]
         if isinstance(op, AddHeading) and not was_said(op.heading, self.rules.said):
             texts.append(op.heading)
@@ -259,7 +324,9 @@ class _Run:
             return any(line in texts for line in lines)
         if any(map(reads_like_rule, texts)):
             return True
-        return (len(texts) > 1 and reads_like_rule(" ".join(texts))) or self._completes_rule(op, texts)
+        return (
+            len(texts) > 1 and reads_like_rule(" ".join(texts))
+        ) or self._completes_rule(op, texts)
 
     def _completes_rule(self, op: Op, texts: list[str]) -> bool:
         """Whether an item is a rule together with the one before it, as a model would read both."""
@@ -274,7 +341,11 @@ class _Run:
     def _proposed_before(self, op: Op) -> Proposal | None:
         """The proposal of this op, or one that was to write the same text."""
         same = self.rules.proposals.get(propose(self.rules.note, op, "").id)
-        return same or (self._known.get(texts_of(op)) if isinstance(op, Append | AddHeading) else None)
+        return same or (
+            self._known.get(texts_of(op))
+            if isinstance(op, Append | AddHeading)
+            else None
+        )
 
     def _stranger(self, lines: tuple[str, ...]) -> str:
         """Whose words these are, when they are not the owner's and the note is guarded."""
@@ -283,11 +354,15 @@ class _Run:
         origins = [self.rules.origin, *(parse_item(line).origin for line in lines)]
         return next((origin for origin in origins if origin not in _OWNER), "")
 
-    def _touches_a_person(self, op: Op, targets: list[NoteItem], items: list[NoteItem]) -> bool:
+    def _touches_a_person(
+        self, op: Op, targets: list[NoteItem], items: list[NoteItem]
+    ) -> bool:
         if isinstance(op, Replace):
             targets = targets[:1]
         bots = self._bots(targets, items)
-        return len(bots) < len(targets) or (isinstance(op, Remove) and _has_more(self.doc, targets))
+        return len(bots) < len(targets) or (
+            isinstance(op, Remove) and _has_more(self.doc, targets)
+        )
 
     def _bots(self, targets: list[NoteItem], items: list[NoteItem]) -> list[NoteItem]:
         if not targets:
@@ -300,11 +375,20 @@ def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
     """Why a proposal can no longer be carried out on the note as it is; empty when it can."""
     outcome = apply_ops(doc, [dict(proposal.op)])
     if outcome.rejected:
-        return _STALE.get(outcome.rejected[0].reason, f"it does not fit any more ({outcome.rejected[0].reason})")
+        return _STALE.get(
+            outcome.rejected[0].reason,
+            f"it does not fit any more ({outcome.rejected[0].reason})",
+        )
     done = outcome.applied[0]
-    if done.outcome == "applied" and isinstance(done.op, Remove | Replace) and not _names_whole(done.op, doc):
+    if (
+        done.outcome == "applied"
+        and isinstance(done.op, Remove | Replace)
+        and not _names_whole(done.op, doc)
+    ):
         return _STALE["noop_no_match"]
-    if proposal.why == NO_LONGER_THERE and texts_of(proposal.op) <= {item.key[1] for item in items_of(doc)}:
+    if proposal.why == NO_LONGER_THERE and texts_of(proposal.op) <= {
+        item.key[1] for item in items_of(doc)
+    }:
         return _STALE["noop_dup"]
     return _STALE.get(done.outcome, "")
 
@@ -313,7 +397,9 @@ def _names_whole(op: Remove | Replace, doc: SectionedDoc) -> bool:
     """Whether the item that an op finds says what it names and no more: else somebody has written on since."""
     at = section_named(doc, op.heading)
     wanted = folded(op.match)
-    return at is not None and any(folded(item.text) == wanted for item in section_items(doc, at))
+    return at is not None and any(
+        folded(item.text) == wanted for item in section_items(doc, at)
+    )
 
 
 _STALE = {
@@ -340,7 +426,11 @@ def _targets(op: Op, items: list[NoteItem]) -> list[NoteItem]:
     if not isinstance(op, Remove | Replace):
         return []
     wanted = folded(op.match)
-    found = next(item for item in items if (wanted == folded(item.text) if op.exact else wanted in folded(item.text)))
+    found = next(
+        item
+        for item in items
+        if (wanted == folded(item.text) if op.exact else wanted in folded(item.text))
+    )
     return [found, *(other for other in items if found.start < other.start < found.end)]
 
 
@@ -358,4 +448,7 @@ def _has_more(doc: SectionedDoc, targets: list[NoteItem]) -> bool:
     """Whether an item holds text that is in no item's own lines: below something that is nested in it."""
     body, whole = doc.sections[targets[0].section].body, targets[0]
     starts = [*(item.start for item in targets[1:]), whole.end]
-    return any(body[item.own_end : after].strip() for item, after in zip(targets, starts, strict=True))
+    return any(
+        body[item.own_end : after].strip()
+        for item, after in zip(targets, starts, strict=True)
+    )

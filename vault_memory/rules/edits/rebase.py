@@ -51,13 +51,31 @@ def rebase_ops(
     proposed: list[Proposal] = []
     for said in ops:
         op = op_of(said)
-        if op is None or section_named(base, op.heading) is None or isinstance(op, AddHeading):
+        if (
+            op is None
+            or section_named(base, op.heading) is None
+            or isinstance(op, AddHeading)
+        ):
             made.append(said)
             continue
-        name = op.heading if section_named(newer, op.heading) is not None else renamed(op.heading, base, newer)
-        other = _rewritten(op, name, base, newer, of_bot) if isinstance(op, Replace) else None
-        if isinstance(op, Replace) and other and (by_bot or folded(op.match) not in folded(other.text)):
-            proposed.append(propose(note, Replace(other.heading, other.text, op.line), REWRITTEN))
+        name = (
+            op.heading
+            if section_named(newer, op.heading) is not None
+            else renamed(op.heading, base, newer)
+        )
+        other = (
+            _rewritten(op, name, base, newer, of_bot)
+            if isinstance(op, Replace)
+            else None
+        )
+        if (
+            isinstance(op, Replace)
+            and other
+            and (by_bot or folded(op.match) not in folded(other.text))
+        ):
+            proposed.append(
+                propose(note, Replace(other.heading, other.text, op.line), REWRITTEN)
+            )
             continue
         if isinstance(op, Remove | Replace):
             made.append(replace(op, heading=_where(op, name, newer)))
@@ -70,7 +88,9 @@ def rebase_ops(
     return Rebased(tuple(made), tuple(proposed))
 
 
-def proposals_for_conflicts(conflicts: Iterable[Conflict], note: str, why: str) -> tuple[Proposal, ...]:
+def proposals_for_conflicts(
+    conflicts: Iterable[Conflict], note: str, why: str
+) -> tuple[Proposal, ...]:
     """Items that somebody else changed too, and so stayed: each may become the other one, if a person says so."""
     found = []
     for one in conflicts:
@@ -87,33 +107,50 @@ def renamed(heading: str, base: SectionedDoc, newer: SectionedDoc) -> str | None
     if at is None:
         return None
     old = {section.name for section in base.sections}
-    texts, body = {item.text for item in section_items(base, at)}, base.sections[at].body.strip()
+    texts, body = (
+        {item.text for item in section_items(base, at)},
+        base.sections[at].body.strip(),
+    )
     for here, section in enumerate(newer.sections):
         if section.name in old:
             continue
         shared = texts & {item.text for item in section_items(newer, here)}
-        if (body and section.body.strip() == body) or (texts and len(shared) > SAME_SECTION * len(texts)):
+        if (body and section.body.strip() == body) or (
+            texts and len(shared) > SAME_SECTION * len(texts)
+        ):
             return section.name
     return None
 
 
 def _rewritten(
-    op: Replace, name: str | None, base: SectionedDoc, newer: SectionedDoc, of_bot: Collection[NoteItem]
+    op: Replace,
+    name: str | None,
+    base: SectionedDoc,
+    newer: SectionedDoc,
+    of_bot: Collection[NoteItem],
 ) -> NoteItem | None:
     """What a person made of the item that is meant; None when it stands as it was, or nothing was made of it."""
     old, now = items_of(base), items_of(newer)
-    meant = [item for item in old if item.heading == op.heading and folded(op.match) in folded(item.text)]
+    meant = [
+        item
+        for item in old
+        if item.heading == op.heading and folded(op.match) in folded(item.text)
+    ]
     if len(meant) != 1 or meant[0].text in {item.text for item in now}:
         return None
     known = {item.text for item in old}
     fresh = [item for item in now if item.text not in known and item not in of_bot]
     fresh = [item for item in fresh if item.heading == name] or fresh
     like = [item for item in fresh if alike(folded(meant[0].text), folded(item.text))]
-    found = like or _in_its_place(meant[0], old, [item for item in now if item.heading == name])
+    found = like or _in_its_place(
+        meant[0], old, [item for item in now if item.heading == name]
+    )
     return found[0] if len(found) == 1 and found[0] in fresh else None
 
 
-def _in_its_place(meant: NoteItem, old: Sequence[NoteItem], now: Sequence[NoteItem]) -> list[NoteItem]:
+def _in_its_place(
+    meant: NoteItem, old: Sequence[NoteItem], now: Sequence[NoteItem]
+) -> list[NoteItem]:
     """The item that stands where it stood, when the section has as many items as before."""
     before = [item for item in old if item.section == meant.section]
     return [now[before.index(meant)]] if len(before) == len(now) else []
@@ -132,5 +169,7 @@ def _where(op: Remove | Replace, name: str | None, newer: SectionedDoc) -> str:
 
 def _brought_back(op: Append, made: list[object]) -> Op:
     """The op that writes the item with its section, or into the section that an op before it brought back."""
-    back = any(isinstance(other, AddHeading) and other.heading == op.heading for other in made)
+    back = any(
+        isinstance(other, AddHeading) and other.heading == op.heading for other in made
+    )
     return op if back else AddHeading(op.heading, (op.line,))

@@ -37,22 +37,32 @@ def exact_item(doc: SectionedDoc, heading: str, piece: bytes) -> NoteItem | None
     at = section_named(doc, heading)
     if at is not None:
         return next(reversed(_exact(doc, at, piece)), None)
-    found = [item for other in range(len(doc.sections)) for item in _exact(doc, other, piece)]
+    found = [
+        item for other in range(len(doc.sections)) for item in _exact(doc, other, piece)
+    ]
     return found[0] if len(found) == 1 else None
 
 
 def _exact(doc: SectionedDoc, at: int, piece: bytes) -> list[NoteItem]:
     body, items, texts = doc.sections[at].body, section_items(doc, at), texts_in(piece)
-    same = [item for item in items if body[item.start : item.end].strip() == piece.strip()]
-    alone = [item for item in items if item.end == item.own_end and (item.text,) == texts]
+    same = [
+        item for item in items if body[item.start : item.end].strip() == piece.strip()
+    ]
+    alone = [
+        item for item in items if item.end == item.own_end and (item.text,) == texts
+    ]
     return same or alone
 
 
 def drop_item(doc: SectionedDoc, item: NoteItem) -> Step | None:
     """The note without an item and what is nested in it."""
     section = doc.sections[item.section]
-    fresh = _with(doc, item.section, section.body[: item.start] + section.body[item.end :])
-    if fresh is None or not _rest_is_kept(doc, fresh, item.section, item.start, item.end):
+    fresh = _with(
+        doc, item.section, section.body[: item.start] + section.body[item.end :]
+    )
+    if fresh is None or not _rest_is_kept(
+        doc, fresh, item.section, item.start, item.end
+    ):
         return None
     return Step(fresh, removed=section.body[item.start : item.end])
 
@@ -66,13 +76,17 @@ def swap_item(doc: SectionedDoc, item: NoteItem, own: bytes) -> Step | None:
     if fresh is None:
         return None
     before, after = section_items(doc, item.section), section_items(fresh, item.section)
-    expected = [(text_of(new) if one == item else one.text, one.depth) for one in before]
+    expected = [
+        (text_of(new) if one == item else one.text, one.depth) for one in before
+    ]
     if [(one.text, one.depth) for one in after] != expected:
         return None
     return Step(fresh, removed=old, added=new)
 
 
-def put_item(doc: SectionedDoc, at: int, piece: bytes, diff: bytes = b"") -> Step | None:
+def put_item(
+    doc: SectionedDoc, at: int, piece: bytes, diff: bytes = b""
+) -> Step | None:
     """The note with an item back where the diff says it stood; else at the end of the top region."""
     if any((item.text,) == texts_in(piece)[:1] for item in section_items(doc, at)):
         return None
@@ -81,7 +95,13 @@ def put_item(doc: SectionedDoc, at: int, piece: bytes, diff: bytes = b"") -> Ste
         if step is not None:
             return step
     region = top_region(doc.sections[at].body)
-    return _put(doc, at, region.text_end, dedented(piece), gap=region.text_end > 0 and not region.ends_in_item)
+    return _put(
+        doc,
+        at,
+        region.text_end,
+        dedented(piece),
+        gap=region.text_end > 0 and not region.ends_in_item,
+    )
 
 
 def drop_section(doc: SectionedDoc, heading: str, piece: bytes) -> Step | None:
@@ -113,14 +133,22 @@ def put_section(doc: SectionedDoc, heading: str, piece: bytes) -> Step | None:
         return _items_back(doc, at, piece)
     raw = render(doc)
     eol = line_end(raw or piece)
-    gap = b"" if not raw.strip() or raw.endswith(eol * 2) else eol if raw.endswith((b"\n", b"\r")) else eol * 2
+    gap = (
+        b""
+        if not raw.strip() or raw.endswith(eol * 2)
+        else eol
+        if raw.endswith((b"\n", b"\r"))
+        else eol * 2
+    )
     fresh = parse(raw + gap + piece)
     if render(fresh)[: len(raw)] != raw or [s.name for s in fresh.sections] != [
         *(s.name for s in doc.sections),
         heading,
     ]:
         return None
-    if [item.text for item in section_items(fresh, len(doc.sections))] != list(texts_in(piece)):
+    if [item.text for item in section_items(fresh, len(doc.sections))] != list(
+        texts_in(piece)
+    ):
         return None
     return Step(fresh, added=piece)
 
@@ -148,38 +176,55 @@ def without_section(doc: SectionedDoc, at: int) -> Step | None:
         before = before[: -len(eol)]
     fresh = parse(before + after)
     names = [other.name for here, other in enumerate(doc.sections) if here != at]
-    return Step(fresh, removed=removed) if [other.name for other in fresh.sections] == names else None
+    return (
+        Step(fresh, removed=removed)
+        if [other.name for other in fresh.sections] == names
+        else None
+    )
 
 
 def _words(body: bytes) -> list[bytes]:
     return [line.strip() for line in body.splitlines() if line.strip()]
 
 
-def _with(doc: SectionedDoc, at: int, body: bytes, heading: bytes | None = None) -> SectionedDoc | None:
+def _with(
+    doc: SectionedDoc, at: int, body: bytes, heading: bytes | None = None
+) -> SectionedDoc | None:
     """The note with another body in one section; None when it would then say something else elsewhere."""
     section = Section(doc.sections[at].name, heading or doc.sections[at].heading, body)
-    fresh = SectionedDoc(doc.preamble, (*doc.sections[:at], section, *doc.sections[at + 1 :]))
+    fresh = SectionedDoc(
+        doc.preamble, (*doc.sections[:at], section, *doc.sections[at + 1 :])
+    )
     return fresh if parse(render(fresh)) == fresh else None
 
 
-def _rest_is_kept(full: SectionedDoc, less: SectionedDoc, at: int, start: int, end: int) -> bool:
+def _rest_is_kept(
+    full: SectionedDoc, less: SectionedDoc, at: int, start: int, end: int
+) -> bool:
     """Whether the items of a section but those from `start` to `end` are, in order, the items of another note's."""
     full_body, less_body = full.sections[at].body, less.sections[at].body
     rest = [item for item in section_items(full, at) if not start <= item.start < end]
     others = section_items(less, at)
-    if [(item.text, item.depth) for item in rest] != [(item.text, item.depth) for item in others]:
+    if [(item.text, item.depth) for item in rest] != [
+        (item.text, item.depth) for item in others
+    ]:
         return False
     return all(
         (item.start < start and item.end >= end)
-        or full_body[item.start : item.end].strip() == less_body[other.start : other.end].strip()
+        or full_body[item.start : item.end].strip()
+        == less_body[other.start : other.end].strip()
         for item, other in zip(rest, others, strict=True)
     )
 
 
-def _put(doc: SectionedDoc, at: int, place: int, piece: bytes, *, gap: bool = False) -> Step | None:
+def _put(
+    doc: SectionedDoc, at: int, place: int, piece: bytes, *, gap: bool = False
+) -> Step | None:
     section, eol = doc.sections[at], line_end(render(doc))
     before, after, heading = section.body[:place], section.body[place:], section.heading
-    ended = before.endswith((b"\n", b"\r")) if before else heading.endswith((b"\n", b"\r"))
+    ended = (
+        before.endswith((b"\n", b"\r")) if before else heading.endswith((b"\n", b"\r"))
+    )
     if not before and not ended:
         heading += eol
     lead = (eol if before and not ended else b"") + (eol if gap else b"")
@@ -189,8 +234,16 @@ def _put(doc: SectionedDoc, at: int, place: int, piece: bytes, *, gap: bool = Fa
     start = len(before + lead)
     if fresh is None or not _rest_is_kept(fresh, doc, at, start, start + len(core)):
         return None
-    here = [item.text for item in section_items(fresh, at) if start <= item.start < start + len(core)]
-    return Step(fresh, added=core + eol) if here == list(texts_in(piece)) and here else None
+    here = [
+        item.text
+        for item in section_items(fresh, at)
+        if start <= item.start < start + len(core)
+    ]
+    return (
+        Step(fresh, added=core + eol)
+        if here == list(texts_in(piece)) and here
+        else None
+    )
 
 
 def _places(doc: SectionedDoc, at: int, piece: bytes, diff: bytes) -> Iterator[int]:
@@ -210,7 +263,11 @@ def _places(doc: SectionedDoc, at: int, piece: bytes, diff: bytes) -> Iterator[i
             if len(found) == 1:
                 start, end = found[0]
                 yield _after_blanks(section.body, end, blanks)
-                yield from (item.end for item in reversed(region.items) if item.start <= start < item.end)
+                yield from (
+                    item.end
+                    for item in reversed(region.items)
+                    if item.start <= start < item.end
+                )
             blanks = 0
     for line in below:
         starts = [start for start, _, text in ends if line and text == line]
@@ -225,7 +282,9 @@ def _around(diff: bytes, piece: bytes) -> tuple[list[bytes], list[bytes]]:
         old = [(sign, line.strip()) for sign, line in hunk.rows if sign != b"+"]
         texts = [line for _, line in old]
         for at in range(len(old) - len(lines) + 1):
-            if texts[at : at + len(lines)] == lines and any(sign == b"-" for sign, _ in old[at : at + len(lines)]):
+            if texts[at : at + len(lines)] == lines and any(
+                sign == b"-" for sign, _ in old[at : at + len(lines)]
+            ):
                 return texts[:at][::-1], texts[at + len(lines) :]
     return [], []
 

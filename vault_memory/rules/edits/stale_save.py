@@ -14,7 +14,12 @@ from vault_memory.markdown.document import SectionedDoc, parse
 from vault_memory.markdown.items import normalised
 from vault_memory.markdown.merging.similarity import made_of
 from vault_memory.markdown.note_items import NoteItem, items_of, texts_in
-from vault_memory.rules.edits.audit_record import Proposal, Record, proposals_of, propose
+from vault_memory.rules.edits.audit_record import (
+    Proposal,
+    Record,
+    proposals_of,
+    propose,
+)
 from vault_memory.rules.edits.ops import AddHeading, Append, Op, Replace
 from vault_memory.rules.edits.ownership import Ownership, effect_of, op_of, texts_of
 
@@ -42,7 +47,9 @@ class Verdict:
 ACCEPTED = Verdict("accepted")
 
 
-def classify_save(saved: bytes, since: Sequence[SeenVersion], owned: Ownership, *, older: bool) -> Verdict:
+def classify_save(
+    saved: bytes, since: Sequence[SeenVersion], owned: Ownership, *, older: bool
+) -> Verdict:
     """What became of the bot's items in a text that a person saved over ``since[0]``.
 
     ``since`` are the versions before it, the newest first, down to the one that the saved text is nearest to. `older`
@@ -60,7 +67,10 @@ def classify_save(saved: bytes, since: Sequence[SeenVersion], owned: Ownership, 
     if older or _lost_of_people(saved, head, base, added):
         return Verdict("stale", missing)
     seen_by_people = (version.raw for version in since[1:-1] if not version.by_bot)
-    if any(not _lacking(missing, raw) for raw in (*seen_by_people, *(() if since[0].by_bot else (head,)))):
+    if any(
+        not _lacking(missing, raw)
+        for raw in (*seen_by_people, *(() if since[0].by_bot else (head,)))
+    ):
         return ACCEPTED
     return Verdict("undecided", missing)
 
@@ -76,7 +86,9 @@ def propose_missing(
 ) -> tuple[Proposal, ...]:
     """Proposals to write these items again, as far as the note as it is `now` lacks them and none was made before."""
     doc = parse(now)
-    asked = frozenset[str]().union(*(texts_of(one.op) for one in proposals_of(records).values()))
+    asked = frozenset[str]().union(
+        *(texts_of(one.op) for one in proposals_of(records).values())
+    )
     missing = [item for item in _lacking(items, now) if item.key[1] not in asked]
     headings = {section.name for section in doc.sections}
     former = _replaced(records)
@@ -90,11 +102,19 @@ def propose_missing(
     return tuple(propose(note, op, WHY) for op in ops)
 
 
-def _again(doc: SectionedDoc, heading: str, line: str, former: dict[tuple[str, str], str]) -> Op:
+def _again(
+    doc: SectionedDoc, heading: str, line: str, former: dict[tuple[str, str], str]
+) -> Op:
     """To write a line again, in the place of what it had replaced where that came back."""
     was = former.get((heading, normalised(line)))
-    found = [item.text for item in items_of(doc) if item.heading == heading and normalised(item.text) == was]
-    return Replace(heading, found[0], line) if len(found) == 1 else Append(heading, line)
+    found = [
+        item.text
+        for item in items_of(doc)
+        if item.heading == heading and normalised(item.text) == was
+    ]
+    return (
+        Replace(heading, found[0], line) if len(found) == 1 else Append(heading, line)
+    )
 
 
 def _replaced(records: Iterable[Record]) -> dict[tuple[str, str], str]:
@@ -103,7 +123,9 @@ def _replaced(records: Iterable[Record]) -> dict[tuple[str, str], str]:
     for done in (done for record in records for done in record.applied):
         op, effect = op_of(done.op), effect_of(done)
         if isinstance(op, Replace) and effect is not None and effect.removed:
-            found[op.heading, normalised(op.line)] = normalised(next(iter(texts_in(effect.removed)), ""))
+            found[op.heading, normalised(op.line)] = normalised(
+                next(iter(texts_in(effect.removed)), "")
+            )
     return found
 
 
@@ -113,7 +135,9 @@ def _lacking(items: Iterable[NoteItem], raw: bytes) -> tuple[NoteItem, ...]:
     return tuple(item for item in items if item.key[1] not in there)
 
 
-def _reworded(missing: Iterable[NoteItem], saved: bytes, head: bytes, base: bytes) -> bool:
+def _reworded(
+    missing: Iterable[NoteItem], saved: bytes, head: bytes, base: bytes
+) -> bool:
     """Whether one of these items stands there with a part of its words; what had been loaded is no new wording, and
     what is more like another item that was loaded and is gone is one of that.
     """
@@ -123,7 +147,9 @@ def _reworded(missing: Iterable[NoteItem], saved: bytes, head: bytes, base: byte
     return any(made_of(text, olds) in lost for text in now - _texts(head) - loaded)
 
 
-def _lost_of_people(saved: bytes, head: bytes, base: bytes, bots: Iterable[NoteItem]) -> bool:
+def _lost_of_people(
+    saved: bytes, head: bytes, base: bytes, bots: Iterable[NoteItem]
+) -> bool:
     """Whether all that people had added since is missing too: then nobody who saved this had seen any of it."""
     added = _texts(head) - _texts(base) - Counter(item.key[1] for item in bots)
     return bool(added) and not added & _texts(saved)

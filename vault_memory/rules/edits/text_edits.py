@@ -13,7 +13,9 @@ from vault_memory.markdown.note_items import line_end
 
 NAMES = ("create", "str_replace", "insert", "delete", "rename")
 
-Reason = Literal["absent", "exists", "no_match", "several", "line_range", "moved", "not_text"]
+Reason = Literal[
+    "absent", "exists", "no_match", "several", "line_range", "moved", "not_text"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,17 @@ def edit_text(edit: Mapping[str, object], before: bytes | None) -> Edited | Unfi
     """What an edit makes of a note; None is one that is not there."""
     name = edit.get("op")
     if "file_text" in edit:
-        return Unfit("exists") if before is not None else Edited(str(edit["file_text"]).encode())
+        return (
+            Unfit("exists")
+            if before is not None
+            else Edited(str(edit["file_text"]).encode())
+        )
     if before is None:
         return Unfit("absent")
     if name == "str_replace":
-        return _replaced(before, str(edit.get("old_str", "")), str(edit.get("new_str", "")))
+        return _replaced(
+            before, str(edit.get("old_str", "")), str(edit.get("new_str", ""))
+        )
     if name == "insert":
         line, follows = edit.get("insert_line"), edit.get("follows")
         return _inserted(
@@ -81,15 +89,23 @@ def _replaced(before: bytes, old: str, new: str) -> Edited | Unfit:
     return Edited(after.encode(), raw.count("\n", 0, at))
 
 
-def _inserted(before: bytes, line: int, text: str, follows: str | None) -> Edited | Unfit:
+def _inserted(
+    before: bytes, line: int, text: str, follows: str | None
+) -> Edited | Unfit:
     raw = _text(before)
     if raw is None:
         return Unfit("not_text")
     lines = _lines(raw)
     if not 0 <= line <= len(lines):
         return Unfit("line_range", (len(lines),))
-    if follows is not None and line and lines[line - 1].rstrip("\r\n").removeprefix("\ufeff") != follows:
-        same = [at for at, other in enumerate(lines, 1) if other.rstrip("\r\n") == follows]
+    if (
+        follows is not None
+        and line
+        and lines[line - 1].rstrip("\r\n").removeprefix("\ufeff") != follows
+    ):
+        same = [
+            at for at, other in enumerate(lines, 1) if other.rstrip("\r\n") == follows
+        ]
         if len(same) != 1:
             return Unfit("moved")
         line = same[0]

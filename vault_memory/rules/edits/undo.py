@@ -10,8 +10,19 @@ from dataclasses import dataclass
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.markdown.document import SectionedDoc, is_text, parse, render
-from vault_memory.markdown.note_items import NoteItem, section_items, section_named, texts_in
-from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp, propose, revision
+from vault_memory.markdown.note_items import (
+    NoteItem,
+    section_items,
+    section_named,
+    texts_in,
+)
+from vault_memory.rules.edits.audit_record import (
+    Proposal,
+    Record,
+    RecordedOp,
+    propose,
+    revision,
+)
 from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, as_json
 from vault_memory.rules.edits.ownership import Effect, effect_of, op_of
 from vault_memory.rules.edits.reinsert import (
@@ -47,10 +58,20 @@ class Undone:
 def undo(record: Record, now: bytes) -> Undone:
     """What the note becomes. Raises NotUndoable for a record that says too little."""
     if record.redacted:
-        raise NotUndoable(f"what record {record.id} changed was forgotten", hint="nothing brings it back")
-    inverses = [(done, effect) for done in reversed(record.applied) if (effect := effect_of(done)) is not None]
+        raise NotUndoable(
+            f"what record {record.id} changed was forgotten",
+            hint="nothing brings it back",
+        )
+    inverses = [
+        (done, effect)
+        for done in reversed(record.applied)
+        if (effect := effect_of(done)) is not None
+    ]
     if not inverses and not record.diff:
-        raise NotUndoable(f"record {record.id} changed nothing", hint="`vault-memory log` shows what each record did")
+        raise NotUndoable(
+            f"record {record.id} changed nothing",
+            hint="`vault-memory log` shows what each record did",
+        )
     by_item = _item_by_item(record, inverses, now)
     if record.after == revision(now):
         older = taken_back(now, record.diff)
@@ -58,20 +79,29 @@ def undo(record: Record, now: bytes) -> Undone:
             return Undone(older, True, by_item.applied)
     if not inverses:
         raise NotUndoable(
-            f"`{record.note}` changed since record {record.id}", hint="`vault-memory history` has its versions"
+            f"`{record.note}` changed since record {record.id}",
+            hint="`vault-memory history` has its versions",
         )
     return by_item
 
 
-def _item_by_item(record: Record, inverses: list[tuple[RecordedOp, Effect]], now: bytes) -> Undone:
+def _item_by_item(
+    record: Record, inverses: list[tuple[RecordedOp, Effect]], now: bytes
+) -> Undone:
     doc = parse(now)
     applied: list[RecordedOp] = []
     proposed: list[Proposal] = []
     for done, effect in inverses:
-        said = {"op": "undo", "of": done.op["of"] if done.op.get("op") == "undo" else done.op}
+        said = {
+            "op": "undo",
+            "of": done.op["of"] if done.op.get("op") == "undo" else done.op,
+        }
         step = _step(doc, effect, record.diff) if is_text(now) else None
         if step is None:
-            proposed += [propose(record.note, wish, f"undo of {record.id}") for wish in _wishes(doc, effect)]
+            proposed += [
+                propose(record.note, wish, f"undo of {record.id}")
+                for wish in _wishes(doc, effect)
+            ]
             applied.append(RecordedOp(said, "noop_no_match"))
         else:
             doc = step.doc
@@ -91,7 +121,9 @@ def _step(doc: SectionedDoc, effect: Effect, diff: bytes) -> Step | None:
     item = exact_item(doc, effect.heading, effect.added) or _with_nested(doc, effect)
     if item is None:
         return None
-    return swap_item(doc, item, effect.removed) if effect.removed else drop_item(doc, item)
+    return (
+        swap_item(doc, item, effect.removed) if effect.removed else drop_item(doc, item)
+    )
 
 
 def _with_nested(doc: SectionedDoc, effect: Effect) -> NoteItem | None:
@@ -99,7 +131,11 @@ def _with_nested(doc: SectionedDoc, effect: Effect) -> NoteItem | None:
     at = section_named(doc, effect.heading)
     if at is None or not effect.removed:
         return None
-    found = [item for item in section_items(doc, at) if (item.text,) == texts_in(effect.added)]
+    found = [
+        item
+        for item in section_items(doc, at)
+        if (item.text,) == texts_in(effect.added)
+    ]
     return found[0] if len(found) == 1 else None
 
 

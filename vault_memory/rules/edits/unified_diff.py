@@ -33,14 +33,20 @@ def unified(before: bytes, after: bytes, name: str) -> bytes:
         return b""
     top, tail = _around(before, after)
     start = before.count(b"\n", 0, top)
-    old, new = lines_of(before[top : len(before) - tail]), lines_of(after[top : len(after) - tail])
+    old, new = (
+        lines_of(before[top : len(before) - tail]),
+        lines_of(after[top : len(after) - tail]),
+    )
     label = name.encode("utf-8", "replace").replace(b"\n", b" ")
     pieces = [b"--- " + label + b"\n+++ " + label + b"\n"]
     for group in difflib.SequenceMatcher(None, old, new).get_grouped_opcodes(CONTEXT):
         first, last = group[0], group[-1]
-        pieces.append(_head(first[1] + start, last[2] + start, first[3] + start, last[4] + start))
+        pieces.append(
+            _head(first[1] + start, last[2] + start, first[3] + start, last[4] + start)
+        )
         pieces += (
-            sign + line + (b"" if line.endswith(b"\n") else b"\n" + _NO_END) for sign, line in _rows(group, old, new)
+            sign + line + (b"" if line.endswith(b"\n") else b"\n" + _NO_END)
+            for sign, line in _rows(group, old, new)
         )
     return b"".join(pieces)
 
@@ -63,7 +69,10 @@ def taken_back(now: bytes, diff: bytes) -> bytes | None:
     lines, older, at = lines_of(now), [], 0
     for hunk in hunks_of(diff):
         news = [line for sign, line in hunk.rows if sign != b"-"]
-        if hunk.new_start < at or lines[hunk.new_start : hunk.new_start + len(news)] != news:
+        if (
+            hunk.new_start < at
+            or lines[hunk.new_start : hunk.new_start + len(news)] != news
+        ):
             return None
         older += lines[at : hunk.new_start]
         older += [line for sign, line in hunk.rows if sign != b"+"]
@@ -74,11 +83,20 @@ def taken_back(now: bytes, diff: bytes) -> bytes | None:
 def _around(before: bytes, after: bytes) -> tuple[int, int]:
     """How many bytes at the start and at the end are the same and more than `CONTEXT` lines away from a difference."""
     most = min(len(before), len(after))
-    top = before.rfind(b"\n", 0, _longest(most, lambda size: before.startswith(after[:size]))) + 1
-    tail = _longest(most - top, lambda size: before.endswith(after[len(after) - size :]))
+    top = (
+        before.rfind(
+            b"\n", 0, _longest(most, lambda size: before.startswith(after[:size]))
+        )
+        + 1
+    )
+    tail = _longest(
+        most - top, lambda size: before.endswith(after[len(after) - size :])
+    )
     at = len(before) - tail
     if any(
-        len(text) - tail > top and text[len(text) - tail - 1 : len(text) - tail] != b"\n" for text in (before, after)
+        len(text) - tail > top
+        and text[len(text) - tail - 1 : len(text) - tail] != b"\n"
+        for text in (before, after)
     ):
         at = before.find(b"\n", at) + 1 or len(before)
     for _ in range(CONTEXT):
@@ -97,12 +115,19 @@ def _longest(most: int, holds: Callable[[int], bool]) -> int:
 
 
 def _head(old: int, old_end: int, new: int, new_end: int) -> bytes:
-    ranges = ((begin + (end > begin), end - begin) for begin, end in ((old, old_end), (new, new_end)))
-    return b"@@ -%d,%d +%d,%d @@\n" % tuple(number for pair in ranges for number in pair)
+    ranges = (
+        (begin + (end > begin), end - begin)
+        for begin, end in ((old, old_end), (new, new_end))
+    )
+    return b"@@ -%d,%d +%d,%d @@\n" % tuple(
+        number for pair in ranges for number in pair
+    )
 
 
 def _rows(
-    group: Sequence[tuple[str, int, int, int, int]], old: Sequence[bytes], new: Sequence[bytes]
+    group: Sequence[tuple[str, int, int, int, int]],
+    old: Sequence[bytes],
+    new: Sequence[bytes],
 ) -> Iterator[tuple[bytes, bytes]]:
     for tag, old_start, old_end, new_start, new_end in group:
         if tag == "equal":
@@ -112,7 +137,9 @@ def _rows(
             yield from ((b"+", line) for line in new[new_start:new_end])
 
 
-def _read_rows(lines: list[bytes], at: int, old: int, new: int) -> tuple[list[tuple[bytes, bytes]], int]:
+def _read_rows(
+    lines: list[bytes], at: int, old: int, new: int
+) -> tuple[list[tuple[bytes, bytes]], int]:
     """The rows of a hunk that counts so many lines, and the line after them."""
     rows: list[tuple[bytes, bytes]] = []
     while at < len(lines):

@@ -74,9 +74,13 @@ class Fact:
         said = f"~~{said}~~" if self.struck else said
         marks = ", ".join(mark for mark in self._marks() if mark)
         if not marks and not self.struck and _BRACKETS.fullmatch(self.object):
-            marks = "conf:1"  # so that brackets of the object's own are not taken for marks
+            marks = (
+                "conf:1"  # so that brackets of the object's own are not taken for marks
+            )
         block_id = _BLOCK_ID.fullmatch(self.text)
-        return said + (f" ({marks})" if marks else "") + ((block_id and block_id[2]) or "")
+        return (
+            said + (f" ({marks})" if marks else "") + ((block_id and block_id[2]) or "")
+        )
 
     def _marks(self) -> Iterable[str]:
         if self.valid_from and self.valid_until:
@@ -97,7 +101,9 @@ def folded(text: str) -> str:
     """As names are compared: case and blanks do not count."""
     if text.isascii():
         return " ".join(text.lower().split())
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", " ".join(text.split())).casefold())
+    return unicodedata.normalize(
+        "NFC", unicodedata.normalize("NFC", " ".join(text.split())).casefold()
+    )
 
 
 def snake_case(predicate: str) -> str:
@@ -105,14 +111,27 @@ def snake_case(predicate: str) -> str:
     return "_".join(folded(predicate).split())
 
 
-def fact_id(scope: str, subject: str, predicate: str, said: str, since: date | None) -> str:
+def fact_id(
+    scope: str, subject: str, predicate: str, said: str, since: date | None
+) -> str:
     """The id of a fact; it needs no mark in the note, and case and blanks do not change it."""
-    return short_hash(scope, folded(subject), predicate, folded(said), since.isoformat() if since else "")
+    return short_hash(
+        scope,
+        folded(subject),
+        predicate,
+        folded(said),
+        since.isoformat() if since else "",
+    )
 
 
 def identified(fact: Fact) -> Fact:
     """The fact with the id that follows from what it says."""
-    return replace(fact, id=fact_id(fact.scope, fact.subject, fact.predicate, fact.object, fact.valid_from))
+    return replace(
+        fact,
+        id=fact_id(
+            fact.scope, fact.subject, fact.predicate, fact.object, fact.valid_from
+        ),
+    )
 
 
 def read_facts(doc: SectionedDoc, scope: str = "") -> list[Fact]:
@@ -123,8 +142,14 @@ def read_facts(doc: SectionedDoc, scope: str = "") -> list[Fact]:
 @lru_cache(maxsize=MOST_SECTIONS)
 def section_facts(section: Section, scope: str = "") -> tuple[Fact, ...]:
     """The facts of one section. Kept for a while: of a page that changes, all sections but one are as they were."""
-    items = (item for item in items_of(SectionedDoc(b"", (section,))) if item.depth == 1)
-    return tuple(fact for item in items if (fact := read_fact(item.text, item.heading, scope)) is not None)
+    items = (
+        item for item in items_of(SectionedDoc(b"", (section,))) if item.depth == 1
+    )
+    return tuple(
+        fact
+        for item in items
+        if (fact := read_fact(item.text, item.heading, scope)) is not None
+    )
 
 
 def unread_lines(doc: SectionedDoc) -> list[str]:
@@ -154,11 +179,23 @@ def read_fact(text: str, subject: str, scope: str = "") -> Fact | None:
     if not value or not _in_order(known):
         return None
     fact = Fact(
-        "", subject, folded(found[1]), value, _first(known.get("from", "")), _last(known.get("until", "")),
+        "",
+        subject,
+        folded(found[1]),
+        value,
+        _first(known.get("from", "")),
+        _last(known.get("until", "")),
         "temporary" in known or folded(found[1]) in TEMPORARY,
-        float(known.get("conf", 1)), known.get("ref", ""), known.get("origin", "owner"), bool(strike),
-        known.get("supersedes", ""), "confirmed" in known, known.get("topic", ""), scope, text,
-    )  # fmt: skip
+        float(known.get("conf", 1)),
+        known.get("ref", ""),
+        known.get("origin", "owner"),
+        bool(strike),
+        known.get("supersedes", ""),
+        "confirmed" in known,
+        known.get("topic", ""),
+        scope,
+        text,
+    )
     return identified(fact)
 
 
@@ -166,7 +203,12 @@ def _split(value: str) -> tuple[str, dict[str, str]]:
     """An object and its marks; brackets that hold something else are a person's words."""
     found = _BRACKETS.fullmatch(value)
     known, unknown = _read_marks(found[2]) if found else ({}, [])
-    if not found or not known or not _in_order(known) or (unknown and not {"from", "until"} & known.keys()):
+    if (
+        not found
+        or not known
+        or not _in_order(known)
+        or (unknown and not {"from", "until"} & known.keys())
+    ):
         return value.strip(), {}
     rest = f" ({', '.join(unknown)})" if unknown else ""
     return (found[1] + rest).strip(), known
@@ -174,7 +216,9 @@ def _split(value: str) -> tuple[str, dict[str, str]]:
 
 def _read_marks(inner: str) -> tuple[dict[str, str], list[str]]:
     known: dict[str, str] = {}
-    return known, [part for part in map(str.strip, inner.split(",")) if not _take(part, known)]
+    return known, [
+        part for part in map(str.strip, inner.split(",")) if not _take(part, known)
+    ]
 
 
 def _take(part: str, known: dict[str, str]) -> bool:
@@ -190,7 +234,11 @@ def _take(part: str, known: dict[str, str]) -> bool:
         key, colon, value = part.partition(":")
         if key in _KEYS and colon and value.strip():
             fresh = {key: value.strip()}
-    if not fresh or fresh.keys() & known.keys() or not all(_checks(key, value) for key, value in fresh.items()):
+    if (
+        not fresh
+        or fresh.keys() & known.keys()
+        or not all(_checks(key, value) for key, value in fresh.items())
+    ):
         return False
     known.update(fresh)
     return True
@@ -202,7 +250,9 @@ def _checks(key: str, value: str) -> bool:
             return 0 <= float(value) <= 1
         except ValueError:
             return False
-    return key not in ("from", "until") or (_first(value) is not None and _last(value) is not None)
+    return key not in ("from", "until") or (
+        _first(value) is not None and _last(value) is not None
+    )
 
 
 def _first(text: str) -> date | None:
@@ -213,7 +263,9 @@ def _first(text: str) -> date | None:
 def _last(text: str) -> date | None:
     """The last day of a day, month or year."""
     if len(text) == 7:
-        return next((day for end in (31, 30, 29, 28) if (day := _date(f"{text}-{end}"))), None)
+        return next(
+            (day for end in (31, 30, 29, 28) if (day := _date(f"{text}-{end}"))), None
+        )
     return _date(text + "-12-31" if len(text) == 4 else text)
 
 
@@ -242,7 +294,9 @@ def begins(fact: Fact) -> date:
     return fact.valid_from or date.min
 
 
-def folded_facts(facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE) -> list[Fact]:
+def folded_facts(
+    facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE
+) -> list[Fact]:
     """The facts of one scope as they hold on this day: each once, and of several values of a predicate that has one
     the latest; the others read as ended by it, whatever the page says."""
     known: dict[str, Fact] = {}
@@ -253,18 +307,27 @@ def folded_facts(facts: Iterable[Fact], day: date, single: Iterable[str] = SINGL
     values: dict[tuple[str, str], list[Fact]] = {}
     ones = frozenset(single)
     for fact in known.values():
-        if fact.predicate in ones and not fact.temporary and not has_ended(fact, day) and begins(fact) <= day:
+        if (
+            fact.predicate in ones
+            and not fact.temporary
+            and not has_ended(fact, day)
+            and begins(fact) <= day
+        ):
             subject, predicate = fact.key
             values.setdefault((names.get(subject, subject), predicate), []).append(fact)
     for several in values.values():
-        several.sort(key=begins)  # the later one on the page, where the days do not tell
+        several.sort(
+            key=begins
+        )  # the later one on the page, where the days do not tell
         for fact, newer in pairwise(several):
             until = newer.valid_from if fact.valid_until is None else fact.valid_until
             known[fact.id] = replace(fact, struck=True, valid_until=until)
     return list(known.values())
 
 
-def current(facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE) -> list[Fact]:
+def current(
+    facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE
+) -> list[Fact]:
     """The facts of one scope that hold on this day, and what is known to come beside them.
 
     On a day before another fact replaced it, a fact that is struck through by now still holds.
@@ -273,29 +336,45 @@ def current(facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE) ->
     known = list(facts)
     if any(_held(fact, day) for fact in known):
         starts = _starts(known)
-        replaced = [_held(fact, day) and fact.valid_until in starts(fact) for fact in known]
+        replaced = [
+            _held(fact, day) and fact.valid_until in starts(fact) for fact in known
+        ]
         known = [
-            replace(fact, struck=fact.struck and not is_held) for fact, is_held in zip(known, replaced, strict=True)
+            replace(fact, struck=fact.struck and not is_held)
+            for fact, is_held in zip(known, replaced, strict=True)
         ]
     return [
         fact
         for fact in folded_facts(known, day, ones)
-        if not has_ended(fact, day) and (fact.predicate not in ones or begins(fact) <= day)
+        if not has_ended(fact, day)
+        and (fact.predicate not in ones or begins(fact) <= day)
     ]
 
 
-def valid_on(facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE) -> list[Fact]:
+def valid_on(
+    facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE
+) -> list[Fact]:
     """The facts of one scope that held on this day, by what is known now.
 
     A fact that is struck through counts within its days, and without a last day not at all.
     """
-    known = [replace(fact, struck=False) if _held(fact, day) else fact for fact in facts]
-    return [fact for fact in folded_facts(known, day, single) if not has_ended(fact, day) and begins(fact) <= day]
+    known = [
+        replace(fact, struck=False) if _held(fact, day) else fact for fact in facts
+    ]
+    return [
+        fact
+        for fact in folded_facts(known, day, single)
+        if not has_ended(fact, day) and begins(fact) <= day
+    ]
 
 
 def _held(fact: Fact, day: date) -> bool:
     """Whether a fact that is struck through held on this day; on its last day another one did."""
-    return fact.struck and fact.valid_until is not None and begins(fact) <= day < fact.valid_until
+    return (
+        fact.struck
+        and fact.valid_until is not None
+        and begins(fact) <= day < fact.valid_until
+    )
 
 
 def _starts(facts: Iterable[Fact]) -> Callable[[Fact], set[date | None]]:

@@ -94,8 +94,14 @@ def is_said(doc: SectionedDoc, said: Fact) -> bool:
     """
     words, since = words_of(said.object), said.valid_from
     for old in _Page.of(doc, said).same:
-        over = since is not None and old.valid_until is not None and old.valid_until < since
-        if not over and (words <= words_of(old.object) or _alike(words, words_of(old.object))):
+        over = (
+            since is not None
+            and old.valid_until is not None
+            and old.valid_until < since
+        )
+        if not over and (
+            words <= words_of(old.object) or _alike(words, words_of(old.object))
+        ):
             return True
     return False
 
@@ -119,29 +125,51 @@ class _Page:
         keys = list(map(folded, headings))
         mine = [at for at, key in enumerate(keys) if names.get(key, key) == wanted]
         mine.sort(key=lambda at: keys[at] != wanted)
-        facts = [fact for at in mine for fact in section_facts(doc.sections[at], said.scope)]
+        facts = [
+            fact for at in mine for fact in section_facts(doc.sections[at], said.scope)
+        ]
         heading = headings[mine[0]] if mine else " ".join(said.subject.split())
         predicate = snake_case(said.predicate)
-        return cls(heading, bool(mine), tuple(fact for fact in facts if fact.predicate == predicate))
+        return cls(
+            heading,
+            bool(mine),
+            tuple(fact for fact in facts if fact.predicate == predicate),
+        )
 
 
 def aliases_in(doc: SectionedDoc) -> dict[str, str]:
     """What each alias on the page stands for."""
     bare = ALIAS.encode()
     return canonical(
-        fact for section in doc.sections if bare in section.body.lower() for fact in section_facts(section)
+        fact
+        for section in doc.sections
+        if bare in section.body.lower()
+        for fact in section_facts(section)
     )
 
 
 def _written_as(said: Fact, page: _Page, today: date) -> Fact:
     """The fact as it would stand on the page."""
     new = replace(
-        said, subject=page.heading, predicate=snake_case(said.predicate), object=" ".join(said.object.split()),
-        struck=False, text="",
-    )  # fmt: skip
-    new = identified(replace(new, temporary=new.temporary or new.predicate in TEMPORARY))
-    ended = any(folded(old.object) == folded(new.object) and has_ended(old, today) for old in page.same)
-    again = ended and new.valid_from is None and (new.valid_until is None or new.valid_until >= today)
+        said,
+        subject=page.heading,
+        predicate=snake_case(said.predicate),
+        object=" ".join(said.object.split()),
+        struck=False,
+        text="",
+    )
+    new = identified(
+        replace(new, temporary=new.temporary or new.predicate in TEMPORARY)
+    )
+    ended = any(
+        folded(old.object) == folded(new.object) and has_ended(old, today)
+        for old in page.same
+    )
+    again = (
+        ended
+        and new.valid_from is None
+        and (new.valid_until is None or new.valid_until >= today)
+    )
     return identified(replace(new, valid_from=today)) if again else new
 
 
@@ -176,7 +204,9 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _overlap(one: Fact, other: Fact) -> bool:
-    return begins(one) <= (other.valid_until or date.max) and begins(other) <= (one.valid_until or date.max)
+    return begins(one) <= (other.valid_until or date.max) and begins(other) <= (
+        one.valid_until or date.max
+    )
 
 
 # ---- predicates with one value --------------------------------------------------------------------------------------
@@ -187,7 +217,11 @@ def _one_value(page: _Page, new: Fact, rules: FactRules) -> Change:
     since = new.valid_from or rules.today
     if new.valid_until is not None and new.valid_until < rules.today:
         return _added(page, replace(new, struck=True))
-    open_ = [old for old in others if not old.struck and begins(old) <= since <= (old.valid_until or date.max)]
+    open_ = [
+        old
+        for old in others
+        if not old.struck and begins(old) <= since <= (old.valid_until or date.max)
+    ]
     newer = [begins(old) for old in others if old.valid_from and old.valid_from > since]
     if open_ and rules.conflicts != "temporal":
         return _settled(page, new, open_, rules)
@@ -197,14 +231,21 @@ def _one_value(page: _Page, new: Fact, rules: FactRules) -> Change:
     return _superseding(page, new, open_, since, rules)
 
 
-def _superseding(page: _Page, new: Fact, ended: list[Fact], since: date, rules: FactRules) -> Change:
+def _superseding(
+    page: _Page, new: Fact, ended: list[Fact], since: date, rules: FactRules
+) -> Change:
     """The new value ends the others from the day on which it begins to hold."""
     if not ended:
         return _added(page, new)
     new = identified(replace(new, valid_from=since, supersedes=ended[-1].id))
     ops = [_rewrite(old, _ended(old, since, rules.today, LOSES)) for old in ended]
     added = _added(page, new)
-    return replace(added, outcome="superseded", ops=(*ops, *added.ops), ended=tuple(old.id for old in ended))
+    return replace(
+        added,
+        outcome="superseded",
+        ops=(*ops, *added.ops),
+        ended=tuple(old.id for old in ended),
+    )
 
 
 def _settled(page: _Page, new: Fact, standing: list[Fact], rules: FactRules) -> Change:
@@ -212,27 +253,52 @@ def _settled(page: _Page, new: Fact, standing: list[Fact], rules: FactRules) -> 
     last = standing[-1]
     match rules.conflicts:
         case "keep_existing":
-            known = (old for old in page.same if old.confidence <= LOSES and folded(old.object) == folded(new.object))
+            known = (
+                old
+                for old in page.same
+                if old.confidence <= LOSES and folded(old.object) == folded(new.object)
+            )
             if before := next(known, None):
                 return _unchanged(before)
             lost = replace(new, struck=True, confidence=LOSES)
             return replace(_added(page, lost), outcome="kept")
         case "merge":
-            both = identified(replace(last, object=f"{last.object}, {new.object}", ref=new.ref or last.ref))
+            both = identified(
+                replace(
+                    last, object=f"{last.object}, {new.object}", ref=new.ref or last.ref
+                )
+            )
             return Change("refined", both.id, (_rewrite(last, both),))
         case "ask":
             since = new.valid_from or rules.today
-            asks = tuple(_rewrite(old, _ended(old, since, rules.today, LOSES)) for old in standing)
-            return replace(_added(page, identified(replace(new, valid_from=since))), asks=asks)
+            asks = tuple(
+                _rewrite(old, _ended(old, since, rules.today, LOSES))
+                for old in standing
+            )
+            return replace(
+                _added(page, identified(replace(new, valid_from=since))), asks=asks
+            )
     since = new.valid_from or rules.today
-    newest = max([since, *(begins(old) for old in page.same if not old.temporary and begins(old) <= rules.today)])
+    newest = max(
+        [
+            since,
+            *(
+                begins(old)
+                for old in page.same
+                if not old.temporary and begins(old) <= rules.today
+            ),
+        ]
+    )
     return _superseding(page, replace(new, valid_from=newest), standing, newest, rules)
 
 
 def _ended(old: Fact, since: date, today: date, confidence: float) -> Fact:
     """It ends on the day on which the other begins; while that is to come, it is not struck through."""
     return replace(
-        old, valid_until=max(since, begins(old)), struck=since <= today, confidence=min(confidence, old.confidence)
+        old,
+        valid_until=max(since, begins(old)),
+        struck=since <= today,
+        confidence=min(confidence, old.confidence),
     )
 
 
@@ -242,7 +308,11 @@ def _struck_if_past(new: Fact, today: date) -> Fact:
 
 def _added(page: _Page, new: Fact) -> Change:
     new = identified(new)
-    op = Append(page.heading, new.line()) if page.exists else AddHeading(page.heading, (new.line(),))
+    op = (
+        Append(page.heading, new.line())
+        if page.exists
+        else AddHeading(page.heading, (new.line(),))
+    )
     return Change("added", new.id, (op,))
 
 
@@ -252,7 +322,11 @@ def _rewrite(old: Fact, new: Fact) -> Op:
 
 def _unchanged(known: Fact) -> Change:
     """The page says it already; the op tells the audit so, and does nothing."""
-    return Change("duplicate", known.id, (Replace(known.subject, known.text, known.text, exact=True),))
+    return Change(
+        "duplicate",
+        known.id,
+        (Replace(known.subject, known.text, known.text, exact=True),),
+    )
 
 
 # ---- changes by id --------------------------------------------------------------------------------------------------
@@ -288,9 +362,14 @@ def confirm_fact(doc: SectionedDoc, fact: str, scope: str) -> Change:
     if all(old.confirmed for old in known):
         return _unchanged(known[0])
     return Change(
-        "confirmed", fact,
-        tuple(_rewrite(old, replace(old, confirmed=True, confidence=1.0)) for old in known if not old.confirmed),
-    )  # fmt: skip
+        "confirmed",
+        fact,
+        tuple(
+            _rewrite(old, replace(old, confirmed=True, confidence=1.0))
+            for old in known
+            if not old.confirmed
+        ),
+    )
 
 
 def correct_fact(doc: SectionedDoc, fact: str, right: Fact, rules: FactRules) -> Change:
@@ -299,7 +378,9 @@ def correct_fact(doc: SectionedDoc, fact: str, right: Fact, rules: FactRules) ->
     if not known:
         return Change("unknown", fact)
     old = known[0]
-    new = identified(replace(right, predicate=snake_case(right.predicate), text=old.text))
+    new = identified(
+        replace(right, predicate=snake_case(right.predicate), text=old.text)
+    )
     page = _Page.of(doc, new)
     new = identified(replace(new, subject=page.heading))
     if new.id == old.id and new == replace(old, id=new.id):
@@ -309,7 +390,9 @@ def correct_fact(doc: SectionedDoc, fact: str, right: Fact, rules: FactRules) ->
     if page.exists and page.heading == old.subject:
         return Change("corrected", new.id, (_rewrite(old, new),))
     added = _added(page, replace(new, text=""))
-    return Change("corrected", new.id, (Remove(old.subject, old.text, exact=True), *added.ops))
+    return Change(
+        "corrected", new.id, (Remove(old.subject, old.text, exact=True), *added.ops)
+    )
 
 
 def _with_id(doc: SectionedDoc, fact: str, scope: str) -> list[Fact]:
@@ -320,5 +403,9 @@ def _with_id(doc: SectionedDoc, fact: str, scope: str) -> list[Fact]:
 def is_writable(fact: Fact) -> bool:
     """Whether the fact, written as a line, reads as the same fact."""
     read = read_fact(fact.line(), fact.subject, fact.scope)
-    meant = replace(identified(fact), text="", temporary=fact.temporary or fact.predicate in TEMPORARY)
+    meant = replace(
+        identified(fact),
+        text="",
+        temporary=fact.temporary or fact.predicate in TEMPORARY,
+    )
     return read is not None and replace(read, text="") == meant

@@ -8,16 +8,40 @@ from datetime import date
 from vault_memory.rules.facts.fact import Fact, folded, identified
 
 RELATIONSHIPS = (
-    "works_at", "manages", "reports_to", "friend_of", "lives_in", "parent_of", "child_of", "dating", "married_to",
-    "member_of", "founded", "uses", "created", "collaborates_with", "mentors", "competitor_of", "partner_of",
-    "client_of", "sibling_of", "knows",
-)  # fmt: skip
+    "works_at",
+    "manages",
+    "reports_to",
+    "friend_of",
+    "lives_in",
+    "parent_of",
+    "child_of",
+    "dating",
+    "married_to",
+    "member_of",
+    "founded",
+    "uses",
+    "created",
+    "collaborates_with",
+    "mentors",
+    "competitor_of",
+    "partner_of",
+    "client_of",
+    "sibling_of",
+    "knows",
+)
 """Suggested predicates between two things"""
 SYMMETRIC = frozenset(
     {
-        "friend_of", "dating", "married_to", "collaborates_with", "competitor_of", "partner_of", "sibling_of", "knows",
+        "friend_of",
+        "dating",
+        "married_to",
+        "collaborates_with",
+        "competitor_of",
+        "partner_of",
+        "sibling_of",
+        "knows",
     }
-)  # fmt: skip
+)
 INVERSE = {
     "manages": "reports_to",
     "reports_to": "manages",
@@ -42,14 +66,24 @@ class Strength:
 def with_inverse(facts: Iterable[Fact]) -> list[Fact]:
     """The facts, and those that they say the other way round; what stands on a page itself is not said twice."""
     stated = list(facts)
-    there = {(folded(fact.subject), fact.predicate, folded(fact.object)) for fact in stated}
+    there = {
+        (folded(fact.subject), fact.predicate, folded(fact.object)) for fact in stated
+    }
     for fact in tuple(stated):
         predicate = INVERSE.get(fact.predicate)
         turned = (folded(fact.object), predicate, folded(fact.subject))
         if predicate and turned not in there:
             there.add((turned[0], predicate, turned[2]))
             stated.append(
-                identified(replace(fact, subject=fact.object, predicate=predicate, object=fact.subject, text=""))
+                identified(
+                    replace(
+                        fact,
+                        subject=fact.object,
+                        predicate=predicate,
+                        object=fact.subject,
+                        text="",
+                    )
+                )
             )
     return stated
 
@@ -65,13 +99,26 @@ def strengths(facts: Iterable[Fact], today: date) -> list[Strength]:
     told: dict[tuple[str, str, str], list[Fact]] = {}
     for fact in facts:
         if fact.predicate in RELATIONSHIPS:
-            told.setdefault((folded(fact.subject), fact.predicate, folded(fact.object)), []).append(fact)
+            told.setdefault(
+                (folded(fact.subject), fact.predicate, folded(fact.object)), []
+            ).append(fact)
     found = []
     for several in told.values():
         last = max(_last_day(fact, today) for fact in several)
-        value = strength(len(several), (today - last).days, max(fact.confidence for fact in several))
-        found.append(Strength(several[-1].subject, several[-1].predicate, several[-1].object, round(value, 6)))
-    return sorted(found, key=lambda one: (-one.strength, one.subject, one.predicate, one.object))
+        value = strength(
+            len(several), (today - last).days, max(fact.confidence for fact in several)
+        )
+        found.append(
+            Strength(
+                several[-1].subject,
+                several[-1].predicate,
+                several[-1].object,
+                round(value, 6),
+            )
+        )
+    return sorted(
+        found, key=lambda one: (-one.strength, one.subject, one.predicate, one.object)
+    )
 
 
 def _last_day(fact: Fact, today: date) -> date:

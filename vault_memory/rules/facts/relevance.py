@@ -24,7 +24,14 @@ class Prompt:
         found = self._folded.split()[-MOST_WORDS:]
         letters = {word[0] for word in found if tokens.is_run(word)}
         ends = range(1, LEAD + 1)
-        return frozenset(letters | {" ".join(found[at : at + end]) for at in range(len(found)) for end in ends})
+        return frozenset(
+            letters
+            | {
+                " ".join(found[at : at + end])
+                for at in range(len(found))
+                for end in ends
+            }
+        )
 
     def names(self, name: str) -> bool:
         """Whether the prompt names it."""
@@ -49,7 +56,12 @@ def relevant(facts: Iterable[Fact], user: str, most: int = 0) -> list[Fact]:
 
     def order(at_fact: tuple[int, Fact]) -> tuple[bool, int, bool, int]:
         at, fact = at_fact
-        return folded(fact.subject) != mine, -begins(fact).toordinal(), not fact.confirmed, at
+        return (
+            folded(fact.subject) != mine,
+            -begins(fact).toordinal(),
+            not fact.confirmed,
+            at,
+        )
 
     ranked = [fact for _, fact in sorted(enumerate(facts), key=order)]
     return ranked[:most] if most else ranked

@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from vault_memory.errors import UsageError
-from vault_memory.rules.forgetting.rendered_text import letters_only, parts_of, reading, rendered, words_alike
+from vault_memory.rules.forgetting.rendered_text import (
+    letters_only,
+    parts_of,
+    reading,
+    rendered,
+    words_alike,
+)
 from vault_memory.rules.paths.skeleton import letter_skeleton
 from vault_memory.rules.search.tokens import is_run
 
@@ -73,14 +79,21 @@ class TextMatcher:
         page = folded(text)
         if self._has_words(page) and self.needle in " ".join(page.split()):
             return True
-        return self._may_be_read_in(text) and self.rendered in rendered(text).replace(_GAP_MARK, " ")
+        return self._may_be_read_in(text) and self.rendered in rendered(text).replace(
+            _GAP_MARK, " "
+        )
 
     def stands_in(self, text: str) -> bool:
         """Whether a page of texts holds it; what an empty line parts are two."""
         page = folded(text)
-        if self._has_words(page) and self.needle in _BLANKS.sub(" ", _GAP.sub(_GAP_MARK, _BREAKS.sub("\n", page))):
+        if self._has_words(page) and self.needle in _BLANKS.sub(
+            " ", _GAP.sub(_GAP_MARK, _BREAKS.sub("\n", page))
+        ):
             return True
-        return any(self.rendered in rendered(text[start:end]) for start, end in self._parts(text))
+        return any(
+            self.rendered in rendered(text[start:end])
+            for start, end in self._parts(text)
+        )
 
     def may_stand_in(self, text: str) -> bool:
         """Whether all its words are there, in whatever order; quick."""
@@ -103,7 +116,9 @@ class TextMatcher:
         return count
 
     def _may_look_alike(self, text: str, wanted: str) -> bool:
-        return wanted in letters_only(text if text.isascii() else "".join(map(letter_skeleton, text)))
+        return wanted in letters_only(
+            text if text.isascii() else "".join(map(letter_skeleton, text))
+        )
 
     def _has_words(self, page: str) -> bool:
         return all(word in page for word in self.needle.split(" "))
@@ -115,12 +130,18 @@ class TextMatcher:
         """The parts of a page in which it may be read."""
         if not self._may_be_read_in(text):
             return []
-        return [(start, end) for start, end in parts_of(text) if self._may_be_read_in(text[start:end])]
+        return [
+            (start, end)
+            for start, end in parts_of(text)
+            if self._may_be_read_in(text[start:end])
+        ]
 
     def is_in_bytes(self, raw: bytes, *, escaped: bool = True) -> bool:
         """Whether any bytes hold it: as UTF-8, and as JSON escapes it."""
         text = raw.decode("utf-8", "replace")
-        return self.stands_in(text) or (escaped and "\\" in text and self.stands_in(unescaped(text)))
+        return self.stands_in(text) or (
+            escaped and "\\" in text and self.stands_in(unescaped(text))
+        )
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where it stands in a page of texts, as it is written or as it is read: positions of characters."""
@@ -160,7 +181,9 @@ class TextMatcher:
         return MASK if self.hides(text) else text
 
 
-def _spans_of(needle: str, page: str, edges: list[tuple[int, int]], begin: int) -> Iterator[tuple[int, int]]:
+def _spans_of(
+    needle: str, page: str, edges: list[tuple[int, int]], begin: int
+) -> Iterator[tuple[int, int]]:
     at = 0
     while (at := page.find(needle, at)) >= 0:
         yield begin + edges[at][0], begin + edges[at + len(needle) - 1][1]
@@ -195,7 +218,9 @@ def _pieces(text: str) -> tuple[list[str], list[tuple[int, int]]]:
         if text[start].isspace():
             while at < end and text[at].isspace():
                 at += 1
-            piece = _GAP_MARK if _BREAKS.sub("\n", text[start:at]).count("\n") > 1 else " "
+            piece = (
+                _GAP_MARK if _BREAKS.sub("\n", text[start:at]).count("\n") > 1 else " "
+            )
         else:
             while at < end and _goes_on(text[at]):
                 at += 1
@@ -207,4 +232,6 @@ def _pieces(text: str) -> tuple[list[str], list[tuple[int, int]]]:
 
 def _goes_on(letter: str) -> bool:
     """Whether a letter only makes one with the letter before it: an accent, or the rest of a syllable of Hangul."""
-    return letter > "\u02ff" and (unicodedata.combining(letter) > 0 or "\u1160" <= letter <= "\u11ff")
+    return letter > "\u02ff" and (
+        unicodedata.combining(letter) > 0 or "\u1160" <= letter <= "\u11ff"
+    )

@@ -8,7 +8,19 @@ from vault_memory.rules.edits.json_safe import plain
 from vault_memory.rules.edits.ops import Rejected
 from vault_memory.rules.edits.text_edits import NAMES as TEXT_EDITS
 
-NAMES = frozenset({"append", "add_heading", "remove", "replace", "undo", "lift", "restore", "forget", *TEXT_EDITS})
+NAMES = frozenset(
+    {
+        "append",
+        "add_heading",
+        "remove",
+        "replace",
+        "undo",
+        "lift",
+        "restore",
+        "forget",
+        *TEXT_EDITS,
+    }
+)
 
 
 def redact(record: Record, hides: Callable[[str], bool]) -> Record:
@@ -17,7 +29,11 @@ def redact(record: Record, hides: Callable[[str], bool]) -> Record:
     A record that only shows it in its diff, among the lines around its own, still tells what it did.
     """
     if not any(hides(text) for text in _texts(record)):
-        return replace(record, diff=b"") if any(map(hides, _of_diff(record.diff))) else record
+        return (
+            replace(record, diff=b"")
+            if any(map(hides, _of_diff(record.diff)))
+            else record
+        )
     return replace(
         record,
         applied=tuple(_done(done, hides) for done in record.applied),
@@ -64,18 +80,32 @@ def _of_done(done: RecordedOp) -> Iterator[str]:
 
 
 def _done(done: RecordedOp, hides: Callable[[str], bool]) -> RecordedOp:
-    return RecordedOp({"op": _name(done.op)}, done.outcome) if any(map(hides, _of_done(done))) else done
+    return (
+        RecordedOp({"op": _name(done.op)}, done.outcome)
+        if any(map(hides, _of_done(done)))
+        else done
+    )
 
 
 def _refused(refused: Rejected, hides: Callable[[str], bool]) -> Rejected:
     texts = (*_strings(plain(refused.op, longest=0)), *refused.headings)
-    return Rejected({"op": _name(refused.op)}, refused.reason) if any(map(hides, texts)) else refused
+    return (
+        Rejected({"op": _name(refused.op)}, refused.reason)
+        if any(map(hides, texts))
+        else refused
+    )
 
 
 def _proposal(proposal: Proposal, hides: Callable[[str], bool]) -> Proposal:
     if not any(map(hides, (*_strings(proposal.op), proposal.why, proposal.reason))):
         return proposal
-    return replace(proposal, op={"op": _name(proposal.op)}, why="", reason="forgotten", state="expired")
+    return replace(
+        proposal,
+        op={"op": _name(proposal.op)},
+        why="",
+        reason="forgotten",
+        state="expired",
+    )
 
 
 def _name(op: object) -> str:

@@ -89,7 +89,11 @@ def _cut_lines(
             instead = told(line)
             count += instead != line
             lines[number] = b"\0" if instead is None else instead
-    return Redacted(b"\n".join(line for line in lines if line != b"\0"), count) if count else Redacted(raw)
+    return (
+        Redacted(b"\n".join(line for line in lines if line != b"\0"), count)
+        if count
+        else Redacted(raw)
+    )
 
 
 def _says(line: bytes, sought: TextMatcher) -> bool:
@@ -130,7 +134,13 @@ def _blanked(line: bytes, sought: TextMatcher) -> bytes | None:
         return None
     names = {key: _masked(said[key], sought) for key in _NAMES & said.keys()}
     names |= {key: said[key] for key in _IDS & said.keys() if _is_random(said[key])}
-    return _dumped({**_without(said, sought), **{key: said[key] for key in _KEPT & said.keys()}, **names})
+    return _dumped(
+        {
+            **_without(said, sought),
+            **{key: said[key] for key in _KEPT & said.keys()},
+            **names,
+        }
+    )
 
 
 def _masked(name: Any, sought: TextMatcher) -> Any:
@@ -146,8 +156,14 @@ def _without(value: Any, sought: TextMatcher) -> Any:
     if isinstance(value, str):
         return "" if sought.hides(value) else value
     if isinstance(value, Mapping):
-        return {key: _without(item, sought) for key, item in value.items() if not sought.hides(str(key))}
-    return [_without(item, sought) for item in value] if isinstance(value, list) else value
+        return {
+            key: _without(item, sought)
+            for key, item in value.items()
+            if not sought.hides(str(key))
+        }
+    return (
+        [_without(item, sought) for item in value] if isinstance(value, list) else value
+    )
 
 
 def _line(record: Record) -> bytes:
@@ -163,14 +179,20 @@ def _dumped(value: object) -> bytes:
 
 def _renamed(raw: bytes, revisions: Revisions) -> bytes:
     """Revisions are hex digits that stand nowhere by chance."""
-    known = re.compile(rb'"(before|after)":"(' + b"|".join(map(str.encode, revisions)) + rb')"')
-    return known.sub(lambda hit: b'"%s":"%s"' % (hit[1], revisions[hit[2].decode()].encode()), raw)
+    known = re.compile(
+        rb'"(before|after)":"(' + b"|".join(map(str.encode, revisions)) + rb')"'
+    )
+    return known.sub(
+        lambda hit: b'"%s":"%s"' % (hit[1], revisions[hit[2].decode()].encode()), raw
+    )
 
 
 class _Found:
     """Where the text stands in a note: lines to take out, and lines to leave without their words."""
 
-    def __init__(self, page: Outline, raw: bytes, sought: TextMatcher, facts: bool) -> None:
+    def __init__(
+        self, page: Outline, raw: bytes, sought: TextMatcher, facts: bool
+    ) -> None:
         self._page, self._raw, self._sought, self._facts = page, raw, sought, facts
         self._starts = line_starts(raw)
         self.gone: set[int] = set()
@@ -184,14 +206,21 @@ class _Found:
     def rest(self) -> bytes:
         """The note without them."""
         edges = enumerate(zip(self._starts, self._starts[1:], strict=False))
-        kept = (self.emptied.get(at, self._raw[start:end]) for at, (start, end) in edges if at not in self.gone)
+        kept = (
+            self.emptied.get(at, self._raw[start:end])
+            for at, (start, end) in edges
+            if at not in self.gone
+        )
         return self._raw[: self._starts[0]] + b"".join(kept)
 
     def _hit_lines(self) -> set[int]:
         """The lines that a match touches, also one that goes on in the next."""
         text = "\n".join(self._page.lines)
         unquoted = _QUOTE.sub(lambda mark: " " * len(mark[0]), text)
-        spans = {*self._sought.spans(text), *(self._sought.spans(unquoted) if unquoted != text else ())}
+        spans = {
+            *self._sought.spans(text),
+            *(self._sought.spans(unquoted) if unquoted != text else ()),
+        }
         hit: set[int] = set()
         for start, end in spans:
             first = text.count("\n", 0, start)
@@ -199,7 +228,10 @@ class _Found:
         return hit
 
     def _take_items(self, hit: set[int]) -> None:
-        lines, items = self._page.lines, [block for block in self._page.blocks if block.kind == "item"]
+        lines, items = (
+            self._page.lines,
+            [block for block in self._page.blocks if block.kind == "item"],
+        )
         inner: dict[int, set[int]] = {number: set() for number in range(len(items))}
         above: list[int] = []
         for number, item in enumerate(items):
@@ -209,10 +241,16 @@ class _Found:
                 inner[outer].update(range(item.first, item.end))
             above.append(number)
         for number, item in enumerate(items):
-            own = [line for line in range(item.first, item.end) if line not in inner[number]]
+            own = [
+                line
+                for line in range(item.first, item.end)
+                if line not in inner[number]
+            ]
             if item.first in self.gone:
                 continue
-            if not hit.isdisjoint(own) or self._sought.hides(" ".join(lines[line] for line in own)):
+            if not hit.isdisjoint(own) or self._sought.hides(
+                " ".join(lines[line] for line in own)
+            ):
                 self.gone.update(range(item.first, item.end))
                 self.count += 1
 
@@ -224,8 +262,14 @@ class _Found:
                 continue
             self.count += 1
             if self._facts and heading.level == 2:
-                ends = (later.first for later in headings[number + 1 :] if later.level <= heading.level)
-                self.gone.update(range(heading.first, next(ends, len(self._page.lines))))
+                ends = (
+                    later.first
+                    for later in headings[number + 1 :]
+                    if later.level <= heading.level
+                )
+                self.gone.update(
+                    range(heading.first, next(ends, len(self._page.lines)))
+                )
             else:
                 self._empty_heading(heading.first, heading.end)
 

@@ -105,13 +105,19 @@ def _goes_on(letter: str) -> bool:
 def _folded(cluster: str) -> str:
     """A letter with its accents, folded; nothing for what nobody sees. Controls stay: they part words in data."""
     seen = "".join(
-        one for one in cluster if not is_invisible(one) or _is_accent(one) or unicodedata.category(one) == "Cc"
+        one
+        for one in cluster
+        if not is_invisible(one) or _is_accent(one) or unicodedata.category(one) == "Cc"
     )
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
 
 
 def _is_accent(letter: str) -> bool:
-    return unicodedata.category(letter) == "Mn" and unicodedata.combining(letter) > 0 and letter != "\u034f"
+    return (
+        unicodedata.category(letter) == "Mn"
+        and unicodedata.combining(letter) > 0
+        and letter != "\u034f"
+    )
 
 
 def letters_only(text: str) -> str:
@@ -123,7 +129,9 @@ def letters_only(text: str) -> str:
     if text.isascii():
         return _NO_LETTERS.sub("", text.lower())
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return _NO_LETTERS.sub("", "".join(one for one in text if one < "\u0300" or not is_invisible(one)))
+    return _NO_LETTERS.sub(
+        "", "".join(one for one in text if one < "\u0300" or not is_invisible(one))
+    )
 
 
 def parts_of(text: str) -> list[tuple[int, int]]:

@@ -4,7 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 KEYS = ("memories", "facts", "topics", "ops")
-TYPES = ("identity", "preference", "relationship", "event", "activity", "plan", "context", "ephemeral")
+TYPES = (
+    "identity",
+    "preference",
+    "relationship",
+    "event",
+    "activity",
+    "plan",
+    "context",
+    "ephemeral",
+)
 TOPICS = ("work", "tech", "personal", "finance", "admin", "learning", "meta")
 
 MOST_CHOICES = 200
@@ -23,15 +32,28 @@ _OPS: dict[str, dict[str, Any]] = {
 
 def schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
     """What an answer about these turns looks like; strict, so that servers can hold a model to it."""
-    evidence = {"type": "array", "items": _choice(turn_ids) if 0 < len(turn_ids) <= MOST_CHOICES else _TEXT}
-    memory = {"text": _TEXT, "type": _choice(TYPES), "topic": _choice(TOPICS), "evidence": evidence}
-    fact: dict[str, Any] = dict.fromkeys(("subject", "predicate", "object", "from", "until"), _TEXT)
+    evidence = {
+        "type": "array",
+        "items": _choice(turn_ids) if 0 < len(turn_ids) <= MOST_CHOICES else _TEXT,
+    }
+    memory = {
+        "text": _TEXT,
+        "type": _choice(TYPES),
+        "topic": _choice(TOPICS),
+        "evidence": evidence,
+    }
+    fact: dict[str, Any] = dict.fromkeys(
+        ("subject", "predicate", "object", "from", "until"), _TEXT
+    )
     topic: dict[str, Any] = {"type": ["string", "null"], "enum": [*TOPICS, None]}
     topics = dict.fromkeys(turn_ids, topic) if len(turn_ids) <= MOST_TOPICS else {}
     return _object(
         {
             "memories": {"type": "array", "items": _object(memory)},
-            "facts": {"type": "array", "items": _object({**fact, "evidence": evidence})},
+            "facts": {
+                "type": "array",
+                "items": _object({**fact, "evidence": evidence}),
+            },
             "topics": _object(topics),
             "ops": _ops(),
         }
@@ -44,7 +66,9 @@ def ops_schema() -> dict[str, Any]:
 
 
 def _ops() -> dict[str, Any]:
-    variants = [_object({"op": _choice((name,)), **rest}) for name, rest in _OPS.items()]
+    variants = [
+        _object({"op": _choice((name,)), **rest}) for name, rest in _OPS.items()
+    ]
     return {"type": "array", "items": {"anyOf": variants}}
 
 

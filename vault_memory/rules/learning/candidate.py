@@ -63,12 +63,25 @@ class Extraction:
         """In the shape that models are asked for."""
         return {
             "memories": [
-                {"text": one.text, "type": one.type, "topic": one.topic, "evidence": list(one.evidence)}
+                {
+                    "text": one.text,
+                    "type": one.type,
+                    "topic": one.topic,
+                    "evidence": list(one.evidence),
+                }
                 for one in self.memories
             ],
             "facts": [
-                {"subject": one.subject, "predicate": one.predicate, "object": one.object}
-                | {"from": one.valid_from, "until": one.valid_until, "evidence": list(one.evidence)}
+                {
+                    "subject": one.subject,
+                    "predicate": one.predicate,
+                    "object": one.object,
+                }
+                | {
+                    "from": one.valid_from,
+                    "until": one.valid_until,
+                    "evidence": list(one.evidence),
+                }
                 for one in self.facts
             ],
             "topics": dict(self.topics),

@@ -14,7 +14,13 @@ from vault_memory.markdown.items import parse_item
 from vault_memory.markdown.note_items import folded
 from vault_memory.rules.learning.answer_schema import KEYS, TOPICS, TYPES
 from vault_memory.rules.learning.candidate import Doubt, Extraction, FoundFact, Memory
-from vault_memory.rules.learning.lenient_json import Block, blocks, json_in, sections_in, without_thoughts
+from vault_memory.rules.learning.lenient_json import (
+    Block,
+    blocks,
+    json_in,
+    sections_in,
+    without_thoughts,
+)
 from vault_memory.rules.search.tokens import clean, shortened
 
 NOTHING_NEW = "NO_NEW_MEMORIES"
@@ -30,11 +36,15 @@ LIKE_NO_WORD = 8
 """Characters from which on an id in a line is no word that happens to be one"""
 ROWS = ("memories", "facts", "ops")
 """Keys whose values are lists of objects"""
-PLACES = frozenset({"note", "path", "file", "user", "user_id", "channel", "scope", "vault"})
+PLACES = frozenset(
+    {"note", "path", "file", "user", "user_id", "channel", "scope", "vault"}
+)
 """Keys by which an answer would choose where something is written"""
 
 
-def read_answer(text: str, turn_ids: Iterable[str], *, others: Collection[str] = (), rung: str = "") -> Extraction:
+def read_answer(
+    text: str, turn_ids: Iterable[str], *, others: Collection[str] = (), rung: str = ""
+) -> Extraction:
     """What the answer says, in whatever form; never raises.
 
     `turn_ids`: the person's own turns. `others`: turns that exist and are not their own words; what was learned from
@@ -61,9 +71,15 @@ def problem(text: str, turn_ids: Sequence[str], *, last: bool = False) -> str:
     plain = without_thoughts(text)
     found = json_in(plain, KEYS)
     if found is None:
-        if sections_in(plain) or _says_nothing(plain) or read_answer(plain, turn_ids).memories:
+        if (
+            sections_in(plain)
+            or _says_nothing(plain)
+            or read_answer(plain, turn_ids).memories
+        ):
             return ""
-        return "the answer holds no JSON object with the keys memories, facts, topics, ops"
+        return (
+            "the answer holds no JSON object with the keys memories, facts, topics, ops"
+        )
     wrong = [
         f"`{key}` must be {'an object' if key == 'topics' else 'a list of objects'}"
         for key in KEYS
@@ -74,7 +90,11 @@ def problem(text: str, turn_ids: Sequence[str], *, last: bool = False) -> str:
     rows = [row for key in ("memories", "facts") for row in _rows(found.value.get(key))]
     extraction = read_answer(plain, turn_ids)
     if rows and not (extraction.memories or extraction.facts or extraction.ops):
-        return "; ".join(dict.fromkeys(doubt.reason for doubt in (*extraction.dropped, *extraction.proposals)))
+        return "; ".join(
+            dict.fromkeys(
+                doubt.reason for doubt in (*extraction.dropped, *extraction.proposals)
+            )
+        )
     return ""
 
 
@@ -111,7 +131,9 @@ def _has_rows(answer: Mapping[str, Any]) -> bool:
 
 
 def _says_nothing(text: str) -> bool:
-    return any(line.strip(" \t\r*`-_.").upper() == NOTHING_NEW for line in text.splitlines())
+    return any(
+        line.strip(" \t\r*`-_.").upper() == NOTHING_NEW for line in text.splitlines()
+    )
 
 
 class _Reading:
@@ -140,12 +162,18 @@ class _Reading:
         )
 
     def take_json(self, value: Mapping[str, Any]) -> None:
-        readers = {"memories": self.memory_row, "facts": self.fact_row, "ops": self.op_row}
+        readers = {
+            "memories": self.memory_row,
+            "facts": self.fact_row,
+            "ops": self.op_row,
+        }
         for key, read in readers.items():
             for row in _entries(value.get(key)):
                 if isinstance(row, Mapping):
                     read(row)
-                elif row is not None:  # one stray string must not cost the rows beside it
+                elif (
+                    row is not None
+                ):  # one stray string must not cost the rows beside it
                     self.drop(_one_line(str(row)), f"{NO_ROW}, in `{key}`")
         self.topic_rows(value.get("topics"))
 
@@ -177,7 +205,11 @@ class _Reading:
         if not said or said.upper() == NOTHING_NEW:
             return
         if not block.point or not cited:
-            reason = "it cites no turn of the person's own" if block.point else "it stands outside of the asked form"
+            reason = (
+                "it cites no turn of the person's own"
+                if block.point
+                else "it stands outside of the asked form"
+            )
             self.doubt(said, reason)
             return
         self.add_memory(said, fields.type, fields.topic, cited)
@@ -190,10 +222,17 @@ class _Reading:
         cited = self.cited(line)
         bare = _citations(parse_item(line).text, cited)
         triple = _TRIPLE.match(bare)
-        parts = [part.strip() for part in (bare.split("|") if "|" in bare else triple.groups() if triple else ())]
+        parts = [
+            part.strip()
+            for part in (
+                bare.split("|") if "|" in bare else triple.groups() if triple else ()
+            )
+        ]
         if section == "facts" and len(parts) >= 3:
             names = ("subject", "predicate", "object", "from", "until")
-            self.fact_row({**dict(zip(names, parts, strict=False)), "evidence": list(cited)})
+            self.fact_row(
+                {**dict(zip(names, parts, strict=False)), "evidence": list(cited)}
+            )
         elif bare.strip() and not _EMPTY.fullmatch(bare):
             self.drop(line, f"this line of {section.upper()} cannot be read")
 
@@ -207,20 +246,30 @@ class _Reading:
             self.add_memory(said, _text(row, "type"), _text(row, "topic"), evidence)
 
     def fact_row(self, row: Mapping[str, Any]) -> None:
-        subject, predicate, value = (_text(row, name) for name in ("subject", "predicate", "object"))
+        subject, predicate, value = (
+            _text(row, name) for name in ("subject", "predicate", "object")
+        )
         said = f"{subject} {predicate} {value}".strip()
         predicate = "_".join(_WORD.findall(predicate.casefold()))
         if not (subject and predicate and value):
             self.drop(said, "a fact without subject, predicate or object")
         elif max(len(subject), len(predicate)) > LONGEST_NAME:
-            self.drop(said, f"its subject or predicate is longer than {LONGEST_NAME} characters")
+            self.drop(
+                said,
+                f"its subject or predicate is longer than {LONGEST_NAME} characters",
+            )
         elif place := PLACES & set(row):
             self.drop(said, f"it names a place of its own (`{min(place)}`)")
         elif len(value) > LONGEST:
             self.doubt(said, f"its object is longer than {LONGEST} characters")
         elif evidence := self.evidence(said, row.get("evidence")):
-            since, until = _day(row, "from", "valid_from"), _day(row, "until", "valid_until")
-            self.facts.append(FoundFact(subject, predicate, value, since, until, evidence))
+            since, until = (
+                _day(row, "from", "valid_from"),
+                _day(row, "until", "valid_until"),
+            )
+            self.facts.append(
+                FoundFact(subject, predicate, value, since, until, evidence)
+            )
 
     def op_row(self, row: Mapping[str, Any]) -> None:
         said = _text(row, "line") or _text(row, "match") or _text(row, "heading")
@@ -234,12 +283,20 @@ class _Reading:
             value = {_text(row, "turn", "id"): row.get("topic") for row in _rows(value)}
         for turn, topic in value.items() if isinstance(value, Mapping) else ():
             word = folded(topic) if isinstance(topic, str) else ""
-            if word in TOPICS and _bare(turn) in self.own and len(self.topics) < 10 * MOST:
+            if (
+                word in TOPICS
+                and _bare(turn) in self.own
+                and len(self.topics) < 10 * MOST
+            ):
                 self.topics[_bare(turn)] = word
 
     def evidence(self, said: str, value: object) -> tuple[str, ...]:
         """The own turns among those cited; when there are none, the text is put aside and says why."""
-        cited = [_bare(one) for one in (value if isinstance(value, list) else [value]) if isinstance(one, str | int)]
+        cited = [
+            _bare(one)
+            for one in (value if isinstance(value, list) else [value])
+            if isinstance(one, str | int)
+        ]
         own = tuple(dict.fromkeys(one for one in cited if one in self.own))
         if own:
             return own
@@ -253,19 +310,32 @@ class _Reading:
 
     def cited(self, line: str) -> tuple[str, ...]:
         """The own turns that a line names: in brackets or after ``ref:``; an id that cannot be a word, anywhere."""
-        marked = {word for inner in _BRACKETS.findall(line) for word in _ID.findall(inner)} | set(_REF.findall(line))
+        marked = {
+            word for inner in _BRACKETS.findall(line) for word in _ID.findall(inner)
+        } | set(_REF.findall(line))
         words = [word.removeprefix("ref:") for word in _ID.findall(line)]
         return tuple(
-            dict.fromkeys(word for word in words if word in self.own and (word in marked or len(word) >= LIKE_NO_WORD))
+            dict.fromkeys(
+                word
+                for word in words
+                if word in self.own and (word in marked or len(word) >= LIKE_NO_WORD)
+            )
         )
 
-    def add_memory(self, said: str, kind: str, topic: str, evidence: tuple[str, ...]) -> None:
+    def add_memory(
+        self, said: str, kind: str, topic: str, evidence: tuple[str, ...]
+    ) -> None:
         if len(said) > LONGEST:
             self.doubt(said, f"it is longer than {LONGEST} characters")
             return
         kind, topic = folded(kind), folded(topic)
         self.memories.append(
-            Memory(said, kind if kind in TYPES else "", topic if topic in TOPICS else "", tuple(evidence))
+            Memory(
+                said,
+                kind if kind in TYPES else "",
+                topic if topic in TOPICS else "",
+                tuple(evidence),
+            )
         )
 
     def doubt(self, said: str, reason: str) -> None:
@@ -290,12 +360,18 @@ def _merged(memories: Iterable[Memory]) -> tuple[Memory, ...]:
     for one in memories:
         key = folded(one.text)
         before = found.get(key, replace(one, evidence=()))
-        found[key] = replace(before, evidence=tuple(dict.fromkeys((*before.evidence, *one.evidence))))
+        found[key] = replace(
+            before, evidence=tuple(dict.fromkeys((*before.evidence, *one.evidence)))
+        )
     return tuple(found.values())
 
 
 def _rows(value: object) -> Iterator[Mapping[str, Any]]:
-    yield from (row for row in (value if isinstance(value, list) else ()) if isinstance(row, Mapping))
+    yield from (
+        row
+        for row in (value if isinstance(value, list) else ())
+        if isinstance(row, Mapping)
+    )
 
 
 def _entries(value: object) -> list[object]:
@@ -323,12 +399,20 @@ def _day(row: Mapping[str, Any], *names: str) -> str:
 
 def _bare(turn: object) -> str:
     """An id as it was meant: ``[t1]``, ``ref:t1`` and 1 for ``"1"``."""
-    return str(turn).strip(" \t\n[]()`\"'").removeprefix("ref:").strip() if not isinstance(turn, bool) else ""
+    return (
+        str(turn).strip(" \t\n[]()`\"'").removeprefix("ref:").strip()
+        if not isinstance(turn, bool)
+        else ""
+    )
 
 
 def _citations(text: str, ids: Iterable[str]) -> str:
     """The text without the ids that stand in it as citations."""
     for one in ids:
         if one:
-            text = re.sub(rf"\s*[\[(](?:ref:\s*)?{re.escape(one)}[\])]|\s*\bref:\s*{re.escape(one)}(?!\w)", " ", text)
+            text = re.sub(
+                rf"\s*[\[(](?:ref:\s*)?{re.escape(one)}[\])]|\s*\bref:\s*{re.escape(one)}(?!\w)",
+                " ",
+                text,
+            )
     return text.strip(" ,;")

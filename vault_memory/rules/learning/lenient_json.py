@@ -12,7 +12,8 @@ LONGEST = 1 << 20
 """Characters of an answer that are looked at"""
 
 _THOUGHTS = re.compile(  # some servers swallow the opening mark
-    r"\A\s*(?:<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|[^{}]*?</(?:think|thinking)>)", re.DOTALL | re.IGNORECASE
+    r"\A\s*(?:<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|[^{}]*?</(?:think|thinking)>)",
+    re.DOTALL | re.IGNORECASE,
 )
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
 _NAME = r"(?:#{1,6}[ \t]*)?[*_=\-\[ \t]*(MEMORIES|FACTS|TOPICS|OPS)[*_=\-\] \t]*"
@@ -47,7 +48,11 @@ def json_in(text: str, keys: Collection[str], *, lists: bool = False) -> Found |
     """The first JSON object that has one of the keys; with `lists`, or without keys, any list or object."""
     stripped = text.strip()
     for value in _whole(stripped):
-        return Found(value, True) if _fits(value, keys, lists) else _within(stripped, keys, lists)
+        return (
+            Found(value, True)
+            if _fits(value, keys, lists)
+            else _within(stripped, keys, lists)
+        )
     for fenced in _FENCE.findall(stripped):
         for value in _whole(fenced.strip()):
             if _fits(value, keys, lists):
@@ -65,7 +70,11 @@ def _whole(text: str) -> Iterator[Any]:
 def _within(text: str, keys: Collection[str], lists: bool) -> Found | None:
     decoder, at = json.JSONDecoder(), 0
     for _ in range(MOST_STARTS):
-        starts = [place for mark in ("{[" if lists else "{") if (place := text.find(mark, at)) >= 0]
+        starts = [
+            place
+            for mark in ("{[" if lists else "{")
+            if (place := text.find(mark, at)) >= 0
+        ]
         if not starts:
             return None
         at = min(starts)

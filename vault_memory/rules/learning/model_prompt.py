@@ -65,7 +65,9 @@ class Excerpt:
 
     def _cut(self, length: int) -> "Excerpt":
         head = int(length * HEAD_SHARE)
-        return self.with_text(self.text[:head] + CUT + self.text[len(self.text) - (length - head) :])
+        return self.with_text(
+            self.text[:head] + CUT + self.text[len(self.text) - (length - head) :]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +91,18 @@ class Prompt:
         """All that the brain is to read beside the instructions."""
         parts = [_marked(name, text) for name, text in self.known]
         if self.excerpts:
-            parts.append(_marked("turns", "\n".join(map(_line, self.excerpts)), escape=False))
+            parts.append(
+                _marked("turns", "\n".join(map(_line, self.excerpts)), escape=False)
+            )
         return PARTED.join(parts)
 
     def fitted(self, room: int) -> "Prompt":
         """The same question in so many characters: what is known already is cut, what was said is not."""
-        left = room - len(replace(self, known=()).text) - (len(PARTED) if self.excerpts else 0)
+        left = (
+            room
+            - len(replace(self, known=()).text)
+            - (len(PARTED) if self.excerpts else 0)
+        )
         return replace(self, known=_fitted(self.known, left))
 
     def schema(self) -> dict[str, Any]:
@@ -105,12 +113,16 @@ class Prompt:
         """The same question about one half of what was said and about the other; None when it is too little."""
         if len(self.excerpts) > 1:
             middle = _middle([len(one.text) for one in self.excerpts])
-            return replace(self, excerpts=self.excerpts[:middle]), replace(self, excerpts=self.excerpts[middle:])
+            return replace(self, excerpts=self.excerpts[:middle]), replace(
+                self, excerpts=self.excerpts[middle:]
+            )
         if not self.excerpts or len(self.excerpts[0].text) < 2 * SHORTEST:
             return None
         [whole] = self.excerpts
         at = whole.text.find(" ", len(whole.text) // 2) + 1 or len(whole.text) // 2
-        first, second = (replace(whole, text=part) for part in (whole.text[:at], whole.text[at:]))
+        first, second = (
+            replace(whole, text=part) for part in (whole.text[:at], whole.text[at:])
+        )
         return replace(self, excerpts=(first,)), replace(self, excerpts=(second,))
 
 
@@ -124,14 +136,20 @@ def known_size(known: Iterable[tuple[str, str]]) -> int:
     return sum(len(_marked(name, text)) + len(PARTED) for name, text in known)
 
 
-def _fitted(known: tuple[tuple[str, str], ...], room: int) -> tuple[tuple[str, str], ...]:
+def _fitted(
+    known: tuple[tuple[str, str], ...], room: int
+) -> tuple[tuple[str, str], ...]:
     """Each text up to a common length, the greatest that fits; nothing at all when not even the marks do."""
     if known_size(known) - len(PARTED) <= room:
         return known
     low, high = 0, max(len(text) for _, text in known)
     while low < high:
         length = (low + high + 1) // 2
-        if known_size((name, _beginning(text, length)) for name, text in known) - len(PARTED) <= room:
+        if (
+            known_size((name, _beginning(text, length)) for name, text in known)
+            - len(PARTED)
+            <= room
+        ):
             low = length
         else:
             high = length - 1

@@ -14,7 +14,11 @@ MOST_ACTIVE = 20
 
 def active_rules(doc: SectionedDoc) -> list[NoteItem]:
     """The rules that hold, in the order of the note. What is nested in a rule belongs to it."""
-    return [item for item in items_of(doc) if item.depth == 1 and not is_archive(item.heading)]
+    return [
+        item
+        for item in items_of(doc)
+        if item.depth == 1 and not is_archive(item.heading)
+    ]
 
 
 def surplus_rules(doc: SectionedDoc) -> list[NoteItem]:
@@ -35,7 +39,10 @@ def _age(item: NoteItem) -> tuple[object, int, int]:
 
 def archived_line(ops: Sequence[Op | None]) -> str:
     """The rule that two ops together move to the archive, in either order; empty when they do something else."""
-    removal = next((op for op in ops if isinstance(op, Remove) and not is_archive(op.heading)), None)
+    removal = next(
+        (op for op in ops if isinstance(op, Remove) and not is_archive(op.heading)),
+        None,
+    )
     line = next((line for op in ops for line in _into_archive(op)), "")
     moves = removal is not None and folded(removal.match) == folded(line)
     return line if len(ops) == 2 and moves else ""

@@ -22,7 +22,9 @@ _TEXTS = frozenset(
     "cfg conf csv htm html ini js json log markdown org py rst sh sql tex text toml ts tsv txt xml yaml yml".split()
 )
 """Endings under which a note is shown without its own"""
-_LIKE_A_SLASH = re.compile("[\u2044\u2215\u29f8\u2571\u29f9\u27cb\u27cd\u2572\ufe68\u29f5\u3033\u3035]")
+_LIKE_A_SLASH = re.compile(
+    "[\u2044\u2215\u29f8\u2571\u29f9\u27cb\u27cd\u2572\ufe68\u29f5\u3033\u3035]"
+)
 
 
 def relative(path: str) -> str:
@@ -46,10 +48,16 @@ def _check_forms(path: str, rest: str) -> None:
     for _ in range(_ROUNDS):
         for form in fresh:
             inside(form)
-            if form.count("/") != rest.count("/") or any(part.startswith(".") for part in form.split("/")):
+            if form.count("/") != rest.count("/") or any(
+                part.startswith(".") for part in form.split("/")
+            ):
                 raise BadPath(path, "it is spelt so that it could lead elsewhere")
         seen |= fresh
-        fresh = {other for form in fresh for other in (unquoted(form), unicodedata.normalize("NFKC", form))} - seen
+        fresh = {
+            other
+            for form in fresh
+            for other in (unquoted(form), unicodedata.normalize("NFKC", form))
+        } - seen
         if not fresh:
             return
     raise BadPath(path, "it is encoded again and again")
@@ -63,7 +71,9 @@ def check_new(rest: str) -> None:
     if len(parts) > DEEPEST:
         raise BadPath(rest, f"it lies more than {DEEPEST} folders deep")
     for part in parts:
-        reason = awkward(part) or ("it is too long" if len(part.encode()) > LONGEST else "")
+        reason = awkward(part) or (
+            "it is too long" if len(part.encode()) > LONGEST else ""
+        )
         if reason:
             raise BadPath(rest, reason)
 
@@ -77,4 +87,6 @@ def shown_name(name: str) -> str:
     """The name that a model sees of a note."""
     bare = name.removesuffix(ENDING)
     stem, _, ending = bare.rpartition(".")
-    return bare if stem and not stem.endswith("/") and ending.lower() in _TEXTS else name
+    return (
+        bare if stem and not stem.endswith("/") and ending.lower() in _TEXTS else name
+    )

@@ -16,15 +16,15 @@ NOT_SEEN = "The path {path} does not exist. Please provide a valid path."
 EXISTS = "Error: File {path} already exists"
 CREATED = "File created successfully at: {path}"
 EDITED = "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{snippet}"
-NO_MATCH = "No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
+NO_MATCH = (
+    "No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
+)
 SEVERAL = (
     "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
     "Please ensure it is unique"
 )
 INSERTED = "The file {path} has been edited."
-LINE_RANGE = (
-    "Error: Invalid `insert_line` parameter: {line}. It should be within the range of lines of the file: [0, {count}]"
-)
+LINE_RANGE = "Error: Invalid `insert_line` parameter: {line}. It should be within the range of lines of the file: [0, {count}]"
 DELETED = "Successfully deleted {path}"
 RENAMED = "Successfully renamed {old} to {new}"
 TAKEN = "Error: The destination {path} already exists"
@@ -33,7 +33,9 @@ TOO_MANY_LINES = "File {path} exceeds maximum line limit of 999,999 lines."
 
 def numbered(lines: Sequence[str], first: int = 1) -> str:
     """Lines with their numbers."""
-    return "\n".join(f"{number:>{_WIDTH}}\t{line}" for number, line in enumerate(lines, first))
+    return "\n".join(
+        f"{number:>{_WIDTH}}\t{line}" for number, line in enumerate(lines, first)
+    )
 
 
 def content(path: str, lines: Sequence[str], view_range: Sequence[int] | None) -> str:
@@ -64,7 +66,9 @@ def listing(path: str, files: Mapping[str, int]) -> str:
             folder = "/".join(parts[:depth]) + "/"
             if folder not in seen:
                 seen.add(folder)
-                below = sum(size for other, size in files.items() if other.startswith(folder))
+                below = sum(
+                    size for other, size in files.items() if other.startswith(folder)
+                )
                 rows.append(f"{_size(below)}\t{path}/{folder}")
         if len(parts) <= _DEEPEST:
             rows.append(f"{_size(files[name])}\t{path}/{name}")

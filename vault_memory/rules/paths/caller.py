@@ -25,9 +25,18 @@ class Caller(_Fields):
 
     __slots__ = ()
 
-    def __new__(cls, user: str, channel: str = "", groups: tuple[str, ...] = (), private: bool = False) -> Self:
+    def __new__(
+        cls,
+        user: str,
+        channel: str = "",
+        groups: tuple[str, ...] = (),
+        private: bool = False,
+    ) -> Self:
         if not user:
-            raise UsageError("a bot needs to know whom it serves", hint="name the person: there is no default")
+            raise UsageError(
+                "a bot needs to know whom it serves",
+                hint="name the person: there is no default",
+            )
         return super().__new__(cls, user, channel, groups, private)
 
     @property
@@ -45,7 +54,11 @@ class Caller(_Fields):
         named = tuple(f"group:{group}" for group in self.groups)
         if self.is_in_shared_room:
             return (*channel, *named)
-        owned = ("group:main",) if self.user == layout.user and "main" not in self.groups else ()
+        owned = (
+            ("group:main",)
+            if self.user == layout.user and "main" not in self.groups
+            else ()
+        )
         return (f"user:{self.user}", *channel, *named, *owned)
 
     def reads(self, layout: Layout) -> tuple[str, ...]:

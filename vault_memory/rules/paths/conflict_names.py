@@ -70,7 +70,9 @@ def copy_of(name: str, beside: Container[str] = ()) -> CopyName | None:
     return CopyName(original, first[1], first[2], _stamp(first[3]))
 
 
-def named_copies(paths: Iterable[str], is_known: Callable[[str], object]) -> Iterator[tuple[str, CopyName]]:
+def named_copies(
+    paths: Iterable[str], is_known: Callable[[str], object]
+) -> Iterator[tuple[str, CopyName]]:
     """The conflict copies among these paths, as far as `is_known` says that their originals are ours."""
     for path in paths:
         name = copy_of(path.rpartition("/")[2])
@@ -120,7 +122,11 @@ def _opening(stem: str) -> int:
 
 def _guess(stem: str, ending: str, beside: Container[str]) -> CopyName | None:
     counted = re.fullmatch(_COUNTED, stem)
-    if counted is None or counted[1].startswith(".") or counted[1] + ending not in beside:
+    if (
+        counted is None
+        or counted[1].startswith(".")
+        or counted[1] + ending not in beside
+    ):
         return None
     program = "Drive" if stem.endswith(")") else "iCloud"
     return CopyName(counted[1] + ending, program, "guess")
@@ -133,4 +139,6 @@ def _stamp(said: str) -> str:
     year, month, day, hour, minute, second = found.groups()
     if not (1 <= int(month) <= 12 and 1 <= int(day) <= 31):
         return ""
-    return f"{year}-{month}-{day}" + (f" {hour}:{minute}:{second or '00'}" if hour else "")
+    return f"{year}-{month}-{day}" + (
+        f" {hour}:{minute}:{second or '00'}" if hour else ""
+    )

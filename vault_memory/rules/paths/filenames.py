@@ -83,7 +83,11 @@ def _decoded(path: str) -> str:
 
 def unquoted(path: str) -> str:
     """The name with its percent signs decoded, once."""
-    raw = re.sub(_PERCENT, lambda match: bytes.fromhex(match[1].decode()), path.encode(errors="surrogatepass"))
+    raw = re.sub(
+        _PERCENT,
+        lambda match: bytes.fromhex(match[1].decode()),
+        path.encode(errors="surrogatepass"),
+    )
     return raw.decode(errors="surrogateescape")
 
 
@@ -128,7 +132,11 @@ def awkward(name: str) -> str | None:
         return "the name is reserved on Windows"
     if len(name.encode()) > LONGEST_NAME:
         return f"the name is longer than {LONGEST_NAME} bytes"
-    return "a mark in the name changes the direction of writing" if re.search(_BIDI, name) else None
+    return (
+        "a mark in the name changes the direction of writing"
+        if re.search(_BIDI, name)
+        else None
+    )
 
 
 def clash_key(name: str) -> str:
@@ -142,8 +150,14 @@ def person_key(name: str) -> str:
     """Equal for names of people that differ only in case, Unicode form, blanks or invisible letters."""
     if name.isascii() and name.isprintable():
         return name.replace(" ", "").lower()
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(one for one in folded if not one.isspace() and (not is_invisible(one) or unicodedata.combining(one)))
+    folded = unicodedata.normalize(
+        "NFKC", unicodedata.normalize("NFKC", name).casefold()
+    )
+    return "".join(
+        one
+        for one in folded
+        if not one.isspace() and (not is_invisible(one) or unicodedata.combining(one))
+    )
 
 
 def clashes(paths: Iterable[str]) -> list[tuple[str, ...]]:

@@ -15,9 +15,19 @@ from vault_memory.errors import ConfigError
 from vault_memory.rules.paths.filenames import ignored
 
 KINDS = (
-    "user", "channel", "memory", "note", "dated", "facts", "rules", "reflection", "persona", "inbox", "transcript",
+    "user",
+    "channel",
+    "memory",
+    "note",
+    "dated",
+    "facts",
+    "rules",
+    "reflection",
+    "persona",
+    "inbox",
+    "transcript",
     "audit",
-)  # fmt: skip
+)
 NOT_INDEXED = frozenset({"persona", "inbox", "audit"})
 CAPTURES = ("user", "bot", "channel", "group", "date", "name")
 
@@ -67,11 +77,24 @@ def _built_in() -> list[Pattern]:
         *_notes("Users/{user}/memories", "user:{user}"),
         Pattern("Users/{user}/transcripts/{turns}.jsonl", "transcript", "user:{user}"),
         Pattern("Channels/{channel}/CHANNEL.md", "channel", "channel:{channel}"),
-        *(Pattern("Channels/{channel}/" + name, kind, "channel:{channel}") for name, kind in _BESIDE),
+        *(
+            Pattern("Channels/{channel}/" + name, kind, "channel:{channel}")
+            for name, kind in _BESIDE
+        ),
         Pattern("Channels/{channel}/memories/{date}.md", "dated", "channel:{channel}"),
-        Pattern("Channels/{channel}/transcripts/{turns}.jsonl", "transcript", "channel:{channel}"),
-        *(Pattern("groups/{group}/" + name, "memory", "group:{group}") for name in ("MEMORY.md", "memory.md")),
-        *(Pattern("groups/{group}/" + name, kind, "group:{group}") for name, kind in _BESIDE),
+        Pattern(
+            "Channels/{channel}/transcripts/{turns}.jsonl",
+            "transcript",
+            "channel:{channel}",
+        ),
+        *(
+            Pattern("groups/{group}/" + name, "memory", "group:{group}")
+            for name in ("MEMORY.md", "memory.md")
+        ),
+        *(
+            Pattern("groups/{group}/" + name, kind, "group:{group}")
+            for name, kind in _BESIDE
+        ),
         *_notes("groups/{group}/memory", "group:{group}"),
         *_notes("memory", "group:main"),
         Pattern("transcripts/{turns}.jsonl", "transcript", "group:main"),
@@ -94,7 +117,10 @@ _EXPRESSIONS = {
     "week": r"(?P<week>[0-9]{4}-W[0-9]{2})",
     "turns": rf"{_DATE}(?:\.{_SEGMENT})?",
     "bot": rf"(?P<bot>(?!(?:memories|transcripts)/){_SEGMENT})",
-    **{capture: rf"(?P<{capture}>{_SEGMENT})" for capture in ("user", "channel", "group")},
+    **{
+        capture: rf"(?P<{capture}>{_SEGMENT})"
+        for capture in ("user", "channel", "group")
+    },
 }
 _DATE_AND_NAME = rf"{_DATE}(?:[-_](?P<name>{_LETTER}+))?"
 _CAPTURE = re.compile(r"\{([^{}]*)\}")
@@ -104,7 +130,16 @@ _AUDIT = r"(?s)(.+\.md)\.audit(?:\.[^/]+)?\.jsonl"
 class _Rule:
     """A pattern, compiled when it is first tried: most processes ask about few kinds of paths."""
 
-    __slots__ = ("_pattern", "capture", "captures", "indexed", "kind", "match", "prefix", "suffix")
+    __slots__ = (
+        "_pattern",
+        "capture",
+        "captures",
+        "indexed",
+        "kind",
+        "match",
+        "prefix",
+        "suffix",
+    )
 
     def __init__(self, pattern: Pattern) -> None:
         self._pattern = pattern
@@ -150,7 +185,10 @@ def check_pattern(pattern: Pattern) -> None:
     elif pattern.kind not in KINDS:
         problem = f"`{pattern.kind}` is no kind of note; known are {', '.join(KINDS)}"
     elif (
-        not re.fullmatch(r"(?:user|channel|group):[^{}]*(?:\{\w+\}[^{}]*)?", pattern.scope) or pattern.scope[-1] == ":"
+        not re.fullmatch(
+            r"(?:user|channel|group):[^{}]*(?:\{\w+\}[^{}]*)?", pattern.scope
+        )
+        or pattern.scope[-1] == ":"
     ):
         problem = f"scope `{pattern.scope}` is not `user:…`, `channel:…` or `group:…` with one capture at most"
     elif missing := sorted(set(wanted) - set(captures) - {"user"}):
@@ -158,7 +196,10 @@ def check_pattern(pattern: Pattern) -> None:
     elif not pattern.path.endswith((".md", ".jsonl")) or pattern.path.startswith("/"):
         problem = "a path is relative to the vault and ends in `.md` or `.jsonl`"
     if problem:
-        raise ConfigError(f"layout pattern `{pattern.path}`: {problem}", hint="see docs/reference/vault-format.md")
+        raise ConfigError(
+            f"layout pattern `{pattern.path}`: {problem}",
+            hint="see docs/reference/vault-format.md",
+        )
 
 
 MOST_KNOWN = 20_000
@@ -169,7 +210,13 @@ _UNKNOWN = ""
 class Layout:
     """Knows the meaning of every path of a vault."""
 
-    def __init__(self, patterns: Sequence[Pattern] = (), *, user: str = "main", bot: str | None = None) -> None:
+    def __init__(
+        self,
+        patterns: Sequence[Pattern] = (),
+        *,
+        user: str = "main",
+        bot: str | None = None,
+    ) -> None:
         for pattern in patterns:
             check_pattern(pattern)
         self.user = user
@@ -194,9 +241,15 @@ class Layout:
         slash = path.find("/") + 1
         name = path[path.rfind("/") + 1 :]
         first = path[:slash]
-        rules = self._rules.get((first, name)) or self._rules.get((first, "")) or self._rules["", ""]
+        rules = (
+            self._rules.get((first, name))
+            or self._rules.get((first, ""))
+            or self._rules["", ""]
+        )
         for rule in rules:
-            if (match := rule.match(path)) and (place := self._placed(rule, match, name)):
+            if (match := rule.match(path)) and (
+                place := self._placed(rule, match, name)
+            ):
                 return place
         return self._audit(path) if path.endswith(".jsonl") else None
 
@@ -211,18 +264,26 @@ class Layout:
             return None
         scope = rule.prefix
         if capture := rule.capture:
-            scope += (match[capture] if capture in captures else self.user) + rule.suffix
-        title = (match["name"] if "name" in captures else None) or name[: name.rfind(".")]
+            scope += (
+                match[capture] if capture in captures else self.user
+            ) + rule.suffix
+        title = (match["name"] if "name" in captures else None) or name[
+            : name.rfind(".")
+        ]
         return Place(rule.kind, scope, day, title, rule.indexed)
 
     def _audit(self, path: str) -> Place | None:
         """An audit file means what its note means, apart from its kind."""
         note = re.fullmatch(_AUDIT, path)
         place = self.place(note[1]) if note else None
-        return place and Place("audit", place.scope, place.date, place.name, indexed=False)
+        return place and Place(
+            "audit", place.scope, place.date, place.name, indexed=False
+        )
 
 
-def _by_folder_and_name(patterns: Sequence[Pattern]) -> dict[tuple[str, str], list[_Rule]]:
+def _by_folder_and_name(
+    patterns: Sequence[Pattern],
+) -> dict[tuple[str, str], list[_Rule]]:
     """The rules that may fit, in order, by first folder ("" at the top) and file name ("" for any other name).
 
     A rule whose first folder or file name is a capture stands in every list it may fit in.
@@ -238,7 +299,9 @@ def _by_folder_and_name(patterns: Sequence[Pattern]) -> dict[tuple[str, str], li
     keys |= {(folder, last or "") for folder in folders for _, _, last in ends}
     return {
         (first, name): [
-            rule for rule, folder, last in ends if folder in (None, first) and (last is None or last == name)
+            rule
+            for rule, folder, last in ends
+            if folder in (None, first) and (last is None or last == name)
         ]
         for first, name in keys
     }

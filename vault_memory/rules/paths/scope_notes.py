@@ -38,24 +38,66 @@ class Places:
 def places_of(scope: str, paths: Iterable[str], layout: Layout) -> Places:
     """Of one scope; what is not there yet lies where its neighbours do, or where the layout would have it."""
     kind, _, name = scope.partition(":")
-    placed = [(place, path) for path in paths if (place := layout.place(path)) is not None]
+    placed = [
+        (place, path) for path in paths if (place := layout.place(path)) is not None
+    ]
     mine = [(place, path) for place, path in placed if place.scope == scope]
     own = {place.kind: path for place, path in reversed(mine)}
     if kind == "channel":
         folder = f"Channels/{name}/"
-        return _with(mine, Places(scope, folder + "CHANNEL.md", folder + "FACTS.md", "", folder + "memories/", ""))
+        return _with(
+            mine,
+            Places(
+                scope,
+                folder + "CHANNEL.md",
+                folder + "FACTS.md",
+                "",
+                folder + "memories/",
+                "",
+            ),
+        )
     if kind == "group":
         folder = "" if name == "main" else f"groups/{name}/"
         top = own.get("memory", folder + "MEMORY.md")
         notes = folder + "memory/"
-        return _with(mine, Places(scope, top, folder + "FACTS.md", "", notes, notes + "reflections/"))
-    if own.get("user") == "USER.md" or (name == layout.user and not own.get("user") and "MEMORY.md" in paths):
-        shared = [(place, path) for place, path in placed if place.scope in (scope, "group:main")]
-        return _with(shared, Places(scope, "USER.md", "USER.FACTS.md", "RULES.md", "memory/", "memory/reflections/"))
+        return _with(
+            mine,
+            Places(scope, top, folder + "FACTS.md", "", notes, notes + "reflections/"),
+        )
+    if own.get("user") == "USER.md" or (
+        name == layout.user and not own.get("user") and "MEMORY.md" in paths
+    ):
+        shared = [
+            (place, path)
+            for place, path in placed
+            if place.scope in (scope, "group:main")
+        ]
+        return _with(
+            shared,
+            Places(
+                scope,
+                "USER.md",
+                "USER.FACTS.md",
+                "RULES.md",
+                "memory/",
+                "memory/reflections/",
+            ),
+        )
     beside = own.get("user") or own.get("facts") or own.get("rules")
-    folder = beside[: beside.rfind("/") + 1] if beside else f"Users/{name}/{_bot(placed, layout)}/config/"
+    folder = (
+        beside[: beside.rfind("/") + 1]
+        if beside
+        else f"Users/{name}/{_bot(placed, layout)}/config/"
+    )
     notes = f"Users/{name}/memories/"
-    known = Places(scope, folder + "USER.md", folder + "FACTS.md", folder + "RULES.md", notes, notes + "reflections/")
+    known = Places(
+        scope,
+        folder + "USER.md",
+        folder + "FACTS.md",
+        folder + "RULES.md",
+        notes,
+        notes + "reflections/",
+    )
     return _with(mine, known)
 
 
@@ -66,7 +108,9 @@ def scopes_in(paths: Iterable[str], layout: Layout) -> list[str]:
         place = layout.place(path)
         if place is None:
             continue
-        if place.scope.startswith("user:") or (place.scope.startswith("channel:") and place.kind == "transcript"):
+        if place.scope.startswith("user:") or (
+            place.scope.startswith("channel:") and place.kind == "transcript"
+        ):
             found.add(place.scope)
         elif place.scope == "group:main" and place.kind == "transcript":
             found.add(f"user:{layout.user}")
@@ -75,15 +119,31 @@ def scopes_in(paths: Iterable[str], layout: Layout) -> list[str]:
 
 def _bot(placed: list[tuple[Place, str]], layout: Layout) -> str:
     """Whose folder of a person is taken: that of the bot that is configured, or the one that others have."""
-    others = (path.split("/")[2] for place, path in placed if place.kind == "user" and path.startswith("Users/"))
+    others = (
+        path.split("/")[2]
+        for place, path in placed
+        if place.kind == "user" and path.startswith("Users/")
+    )
     return layout.bot or next(others, "bot")
 
 
 def _with(mine: list[tuple[Place, str]], known: Places) -> Places:
     def dated(kind: str) -> tuple[tuple[date, str], ...]:
-        return tuple(sorted((place.date, path) for place, path in mine if place.kind == kind and place.date))
+        return tuple(
+            sorted(
+                (place.date, path)
+                for place, path in mine
+                if place.kind == kind and place.date
+            )
+        )
 
     return Places(
-        known.scope, known.profile, known.facts, known.rules, known.notes, known.reflections,
-        dated("dated"), dated("transcript"),
-    )  # fmt: skip
+        known.scope,
+        known.profile,
+        known.facts,
+        known.rules,
+        known.notes,
+        known.reflections,
+        dated("dated"),
+        dated("transcript"),
+    )

@@ -11,10 +11,15 @@ _GREEK = ("αβγεζηικνορτυχωϲϳ", "abyeznikvoptuxwcj")
 _LATIN = ("ıɑɡɩɪʏʟɴʀᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢɢʜʙʋѵʌꜱ", "iagiiylnracdejkmoptuvwzghbvvas")
 _MARKS = (
     "‹﹤＜❮〈⟨〈˂ᐸ𝈶≺›﹥＞❯〉⟩〉˃ᐳ≻⁄∕⧸／╱⟋\\＼∖⧵⧹﹨|｜│ǀ∣❘⏐￨［﹝〔【⟦］﹞〕】⟧‐‑‒–—―−﹘－‘’‚‛′´`“”„‟″＂",
-    "<<<<<<<<<<<>>>>>>>>>>////////////||||||||[[[[[]]]]]---------''''''" + "'" + '""""""',
+    "<<<<<<<<<<<>>>>>>>>>>////////////||||||||[[[[[]]]]]---------''''''"
+    + "'"
+    + '""""""',
 )
-_PLAIN = {ord(letter): plain for letters, plains in (_CYRILLIC, _GREEK, _LATIN, _MARKS)
-          for letter, plain in zip(letters, plains, strict=False)}  # fmt: skip
+_PLAIN = {
+    ord(letter): plain
+    for letters, plains in (_CYRILLIC, _GREEK, _LATIN, _MARKS)
+    for letter, plain in zip(letters, plains, strict=False)
+}
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _DROPPED = frozenset({"Cf", "Cc", "Mn", "Me", "Co", "Cn", "Cs"})
 
@@ -31,7 +36,9 @@ def skeleton(text: str) -> str:
 
 def is_invisible(letter: str) -> bool:
     """Whether a reader sees nothing of a letter, not even a blank."""
-    return letter in _INVISIBLE or (unicodedata.category(letter) in _DROPPED and not letter.isspace())
+    return letter in _INVISIBLE or (
+        unicodedata.category(letter) in _DROPPED and not letter.isspace()
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -39,6 +46,8 @@ def letter_skeleton(letter: str) -> str:
     """What a reader sees of one letter; a blank for any blank, nothing for what nobody sees."""
     if letter.isspace():
         return " "
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", letter).casefold())
+    folded = unicodedata.normalize(
+        "NFKD", unicodedata.normalize("NFKC", letter).casefold()
+    )
     seen = (one for one in folded if not is_invisible(one))
     return "".join(_PLAIN.get(ord(one), one) for one in seen).casefold()

@@ -20,11 +20,34 @@ _ago = re.compile(
     r"(?:(?P<n>\d{1,3}|an?|one|two|three|four|five|six) (?P<unit>day|week|month|year)s? ago"
     r"|vor (?P<de>\d{1,3}|eine[mr]|zwei|drei) (?P<deunit>tag|woche|monat|jahr)e?n?)(?!\w)"
 )
-_NUMBERS = {"a": 1, "an": 1, "one": 1, "einem": 1, "einer": 1, "two": 2, "zwei": 2, "three": 3, "drei": 3}
+_NUMBERS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "einem": 1,
+    "einer": 1,
+    "two": 2,
+    "zwei": 2,
+    "three": 3,
+    "drei": 3,
+}
 _NUMBERS |= {"four": 4, "five": 5, "six": 6}
-_UNITS = {"day": 1, "tag": 1, "week": 7, "woche": 7, "month": 30, "monat": 30, "year": 365, "jahr": 365}
-_UNSURE = frozenset("may mar march mars mart mai maj maja jan sep ekim out set agosto augustus nisan".split())
-_LEADS = frozenset("in im en on of since during last early late mid until by seit em nel i w в за から".split())
+_UNITS = {
+    "day": 1,
+    "tag": 1,
+    "week": 7,
+    "woche": 7,
+    "month": 30,
+    "monat": 30,
+    "year": 365,
+    "jahr": 365,
+}
+_UNSURE = frozenset(
+    "may mar march mars mart mai maj maja jan sep ekim out set agosto augustus nisan".split()
+)
+_LEADS = frozenset(
+    "in im en on of since during last early late mid until by seit em nel i w в за から".split()
+)
 
 
 class Days(NamedTuple):
@@ -42,7 +65,11 @@ def named(query: str, *, now: datetime) -> tuple[Days, ...]:
     """The ranges of days that a query names, in their order; none when it names none."""
     today = now.date()
     text = query[-4000:].casefold()
-    found = [*_numbers(text), *_worded(_token.findall(_numeric.sub(" ", text)), today), *_relative(text, today)]
+    found = [
+        *_numbers(text),
+        *_worded(_token.findall(_numeric.sub(" ", text)), today),
+        *_relative(text, today),
+    ]
     return tuple(dict.fromkeys(found))
 
 
@@ -56,7 +83,11 @@ def _shift(day: date, by: timedelta) -> date:
 def _numbers(text: str) -> Iterator[Days]:
     for found in _numeric.finditer(text):
         if found["y"]:
-            yield from _range(int(found["y"]), int(found["m"]), int(found["d"]) if found["d"] else None)
+            yield from _range(
+                int(found["y"]),
+                int(found["m"]),
+                int(found["d"]) if found["d"] else None,
+            )
             continue
         year = int(found["year"]) + (2000 if len(found["year"]) == 2 else 0)
         first, second = int(found["a"]), int(found["b"])
@@ -65,7 +96,9 @@ def _numbers(text: str) -> Iterator[Days]:
             yield from _range(year, first, second)
 
 
-def _range(year: int, month: int | None = None, day: int | None = None) -> Iterator[Days]:
+def _range(
+    year: int, month: int | None = None, day: int | None = None
+) -> Iterator[Days]:
     """The day, month or year, when there is such a one."""
     try:
         if month is None:
@@ -81,7 +114,11 @@ def _range(year: int, month: int | None = None, day: int | None = None) -> Itera
 
 @cache
 def _months() -> dict[str, int]:
-    return {name: at for at, names in enumerate(stopwords.MONTHS, start=1) for name in names.split()}
+    return {
+        name: at
+        for at, names in enumerate(stopwords.MONTHS, start=1)
+        for name in names.split()
+    }
 
 
 def _worded(tokens: list[str], today: date) -> Iterator[Days]:
@@ -97,14 +134,21 @@ def _worded(tokens: list[str], today: date) -> Iterator[Days]:
         if token in _UNSURE and day is None and year is None and before not in _LEADS:
             continue
         used |= seen
-        yield from _range(year if year is not None else _latest(today, month, day), month, day)
+        yield from _range(
+            year if year is not None else _latest(today, month, day), month, day
+        )
     for at, token in enumerate(tokens):
         if at not in used and _is_year(token):
             yield from _range(int(token))
 
 
 def _is_year(token: str) -> bool:
-    return len(token) == 4 and token.isascii() and token.isdigit() and token[:2] in ("19", "20")
+    return (
+        len(token) == 4
+        and token.isascii()
+        and token.isdigit()
+        and token[:2] in ("19", "20")
+    )
 
 
 def _beside(tokens: list[str], at: int) -> tuple[int | None, int | None, set[int]]:
@@ -119,14 +163,21 @@ def _beside(tokens: list[str], at: int) -> tuple[int | None, int | None, set[int
         if year is None and _is_year(number):
             year = int(number)
             seen.add(place)
-        elif day is None and len(number) <= 2 and place != at + 3 and 1 <= int(number) <= 31:
+        elif (
+            day is None
+            and len(number) <= 2
+            and place != at + 3
+            and 1 <= int(number) <= 31
+        ):
             day = int(number)
     return day, year, seen
 
 
 def _latest(today: date, month: int, day: int | None) -> int:
     """The year in which that month or day last began."""
-    return today.year if (month, day or 1) <= (today.month, today.day) else today.year - 1
+    return (
+        today.year if (month, day or 1) <= (today.month, today.day) else today.year - 1
+    )
 
 
 def _relative(text: str, today: date) -> Iterator[Days]:
@@ -149,7 +200,9 @@ def _relative(text: str, today: date) -> Iterator[Days]:
 @cache
 def _near_now() -> frozenset[str]:
     """Words without one of which a query names no day by its distance from today, but for "ago"."""
-    return frozenset([*stopwords.DAYS, *stopwords.LAST, *stopwords.NEXT, *stopwords.THIS])
+    return frozenset(
+        [*stopwords.DAYS, *stopwords.LAST, *stopwords.NEXT, *stopwords.THIS]
+    )
 
 
 def _beside_now(which: str, unit: str, today: date) -> Iterator[Days]:

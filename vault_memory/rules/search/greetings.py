@@ -22,5 +22,8 @@ RUNS = frozenset(
 def asks_nothing(words: list[str]) -> bool:
     """Whether nothing is left of these words that could be looked for."""
     return all(
-        word in WORDS or word in RUNS or (len(word) == 1 and not word.isdigit() and word.isascii()) for word in words
+        word in WORDS
+        or word in RUNS
+        or (len(word) == 1 and not word.isdigit() and word.isascii())
+        for word in words
     )

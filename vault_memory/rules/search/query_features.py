@@ -29,7 +29,10 @@ class QueryFeatures(NamedTuple):
 
 def asked(query: str, days: Iterable[Days]) -> QueryFeatures:
     """What a query says beside its words; `days` are those it names."""
-    near = tuple((range_.first.isoformat(), range_.last.isoformat()) for range_ in (day.near() for day in days))
+    near = tuple(
+        (range_.first.isoformat(), range_.last.isoformat())
+        for range_ in (day.near() for day in days)
+    )
     names, terms = frozenset(tokens.words(query)), frozenset(tokens.terms(query))
     return QueryFeatures(names, near, asks_when(query), asks_how_many(query), terms)
 
@@ -41,10 +44,14 @@ def is_near(date: str | None, days: Iterable[tuple[str, str]]) -> bool:
 
 def names_speaker(who: str, names: frozenset[str]) -> bool:
     """Whether the query names who speaks, or a part of that name."""
-    return bool(who) and any(word in names for word in tokens.words(who) if len(word) > 1)
+    return bool(who) and any(
+        word in names for word in tokens.words(who) if len(word) > 1
+    )
 
 
-def of_text(text: str, asked: QueryFeatures, weights: Weights, *, who: str = "") -> dict[str, float]:
+def of_text(
+    text: str, asked: QueryFeatures, weights: Weights, *, who: str = ""
+) -> dict[str, float]:
     """The cues for which the text itself is looked at; `who` says it."""
     found: dict[str, float] = {}
     if asked.when and weights.when and has_time_word(_said(text)):
@@ -103,9 +110,13 @@ def _said(text: str) -> str:
 @cache
 def _asking(source: str, plain: bool) -> re.Pattern[str]:
     """Patterns for whole words; in scripts without spaces they stand anywhere. `plain`: for a text in plain letters."""
-    patterns = _alternatives("|".join(line.strip(" |") for line in source.strip().splitlines()))
+    patterns = _alternatives(
+        "|".join(line.strip(" |") for line in source.strip().splitlines())
+    )
     if plain:
-        return re.compile(rf"(?<!\w)(?:{'|'.join(pattern for pattern in patterns if pattern[0].isascii())})(?!\w)")
+        return re.compile(
+            rf"(?<!\w)(?:{'|'.join(pattern for pattern in patterns if pattern[0].isascii())})(?!\w)"
+        )
     spaced = [pattern for pattern in patterns if not tokens.is_run(pattern)]
     runs = [pattern for pattern in patterns if tokens.is_run(pattern)]
     return re.compile(rf"(?<!\w)(?:{'|'.join(spaced)})(?!\w)|{'|'.join(runs)}")
@@ -125,12 +136,18 @@ def _alternatives(source: str) -> list[str]:
 
 def asks_when(query: str) -> bool:
     """Whether a query asks for a time."""
-    return _asking(stopwords.WHEN, query.isascii()).search(query[-2000:].casefold()) is not None
+    return (
+        _asking(stopwords.WHEN, query.isascii()).search(query[-2000:].casefold())
+        is not None
+    )
 
 
 def asks_how_many(query: str) -> bool:
     """Whether a query asks for a number."""
-    return _asking(stopwords.HOW_MANY, query.isascii()).search(query[-2000:].casefold()) is not None
+    return (
+        _asking(stopwords.HOW_MANY, query.isascii()).search(query[-2000:].casefold())
+        is not None
+    )
 
 
 _POINTS = str.maketrans(dict.fromkeys(".,;:!?()[]{}\"'*_/\\-–—…«»„“”’¿¡#|", " "))
@@ -144,7 +161,9 @@ def _words_of(text: str) -> list[str]:
 @cache
 def _time_words() -> frozenset[str]:
     years = map(str, range(1900, 2100))
-    return frozenset(stopwords.TIME_WORDS.split()).union(years, *(names.split() for names in stopwords.MONTHS))
+    return frozenset(stopwords.TIME_WORDS.split()).union(
+        years, *(names.split() for names in stopwords.MONTHS)
+    )
 
 
 @lru_cache(LOOKED_AT)
@@ -152,7 +171,9 @@ def has_time_word(text: str) -> bool:
     """Whether the text places itself in time."""
     if not _time_words().isdisjoint(_words_of(text)):
         return True
-    return not text.isascii() and any(piece in text for piece in stopwords.TIME_PIECES.split())
+    return not text.isascii() and any(
+        piece in text for piece in stopwords.TIME_PIECES.split()
+    )
 
 
 _digit = re.compile(r"\d")
@@ -161,7 +182,9 @@ _digit = re.compile(r"\d")
 @lru_cache(LOOKED_AT)
 def has_number(text: str) -> bool:
     """Whether the text has a number, in digits or as a word."""
-    return _digit.search(text) is not None or not _number_words().isdisjoint(_words_of(text))
+    return _digit.search(text) is not None or not _number_words().isdisjoint(
+        _words_of(text)
+    )
 
 
 @cache

@@ -32,7 +32,9 @@ class Weights(NamedTuple):
 
 
 WEIGHTS = Weights()
-PROSE = Weights(speaker=0.0, when=0.0, number=0.0, question=0.0, asked_again=0.0, empty=0.0)
+PROSE = Weights(
+    speaker=0.0, when=0.0, number=0.0, question=0.0, asked_again=0.0, empty=0.0
+)
 """Without the cues of conversations"""
 
 BESIDE, FAR, AGAIN = 0.5, 0.25, 0.2
@@ -78,10 +80,16 @@ class QueryTerms(NamedTuple):
 
     def terms(self, place: int) -> TextTerms:
         note = place // ORDINALS
-        return self.text.get(place, 0.0), self.note.get(note, 0.0), self.best.get(note, 0.0)
+        return (
+            self.text.get(place, 0.0),
+            self.note.get(note, 0.0),
+            self.best.get(note, 0.0),
+        )
 
 
-def said(by_word: Sequence[Mapping[int, float]], apart: Set[int] = frozenset()) -> QueryTerms:
+def said(
+    by_word: Sequence[Mapping[int, float]], apart: Set[int] = frozenset()
+) -> QueryTerms:
     """What the words say for each place where one stands, or beside which one stands.
 
     For each word: its BM25 score by place, the higher the better. Places that are `apart` speak for
@@ -103,7 +111,11 @@ def said(by_word: Sequence[Mapping[int, float]], apart: Set[int] = frozenset()) 
         if score > best.get(note, 0.0):
             best[note] = score
     highest = max(best.values(), default=0.0)
-    return QueryTerms(_parts(text, highest), _parts(covered, max(covered.values(), default=0.0)), _parts(best, highest))
+    return QueryTerms(
+        _parts(text, highest),
+        _parts(covered, max(covered.values(), default=0.0)),
+        _parts(best, highest),
+    )
 
 
 def _with_beside(by_word: Sequence[Mapping[int, float]]) -> dict[int, float]:
@@ -143,7 +155,9 @@ def _parts(values: dict[int, float], whole: float) -> dict[int, float]:
     return {key: value / whole for key, value in values.items()} if whole else values
 
 
-def fused(parts: Sequence[QueryTerms], places: Iterable[int], weights: Weights = WEIGHTS) -> dict[int, TextTerms]:
+def fused(
+    parts: Sequence[QueryTerms], places: Iterable[int], weights: Weights = WEIGHTS
+) -> dict[int, TextTerms]:
     """Of several questions in one prompt, for each place the terms of the one it answers best."""
     if not parts:
         return {}
@@ -151,7 +165,11 @@ def fused(parts: Sequence[QueryTerms], places: Iterable[int], weights: Weights =
         terms = parts[0].terms
         return {place: terms(place) for place in places}
     return {
-        place: max((part.terms(place) for part in parts), key=lambda terms: weigh(terms, weights)) for place in places
+        place: max(
+            (part.terms(place) for part in parts),
+            key=lambda terms: weigh(terms, weights),
+        )
+        for place in places
     }
 
 
@@ -174,7 +192,9 @@ def span_of(middle: float, highest: float) -> float:
 def _median(values: Sequence[float]) -> float:
     """The one in the middle. The standard library's costs 10 ms to import."""
     ordered, half = sorted(values), len(values) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+    return (
+        ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+    )
 
 
 def length_term(letters: int) -> float:

@@ -167,9 +167,12 @@ DAYS: dict[str, int] = {
         0,
     ),
     **dict.fromkeys(
-        "tomorrow morgen demain mañana amanhã domani imorgon jutro завтра yarın besok 明天 明日 내일".split(), 1
+        "tomorrow morgen demain mañana amanhã domani imorgon jutro завтра yarın besok 明天 明日 내일".split(),
+        1,
     ),
-    **dict.fromkeys("vorgestern anteayer avant-hier eergisteren позавчера 前天".split(), -2),
+    **dict.fromkeys(
+        "vorgestern anteayer avant-hier eergisteren позавчера 前天".split(), -2
+    ),
     **dict.fromkeys("übermorgen 后天".split(), 2),
 }
 """Words that name a day by its distance from today"""

@@ -69,7 +69,11 @@ def shortened(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     beginning, blank, _ = text[:most].rpartition(" ")
-    return (beginning.rstrip() if blank and len(beginning) >= most // 2 else text[: most - 1]) + "…"
+    return (
+        beginning.rstrip()
+        if blank and len(beginning) >= most // 2
+        else text[: most - 1]
+    ) + "…"
 
 
 def normalise(text: str) -> str:
@@ -92,7 +96,11 @@ def pairs(run: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """The words of a text in its order, in small letters; a run of letters without spaces is its pairs."""
-    found = _plain_word.findall(text.lower()) if text.isascii() else _word().findall(normalise(text).lower())
+    found = (
+        _plain_word.findall(text.lower())
+        if text.isascii()
+        else _word().findall(normalise(text).lower())
+    )
     return [word[:LONGEST_TERM] for word in found]
 
 
@@ -138,7 +146,9 @@ def is_question(text: str) -> bool:
 def asking(text: str) -> float:
     """Which part of a text, by letters, is questions."""
     parts = _end().split(text.strip())
-    return sum(len(part) for part in parts if is_question(part)) / (sum(map(len, parts)) or 1)
+    return sum(len(part) for part in parts if is_question(part)) / (
+        sum(map(len, parts)) or 1
+    )
 
 
 def terms(sentence: str) -> list[str]:
@@ -154,7 +164,9 @@ def without_last_letters(found: list[str]) -> list[str]:
     return [
         word
         for before, word in zip(["", *found], found, strict=False)
-        if not (len(word) == 1 and len(before) == 2 and before[1] == word and is_run(word))
+        if not (
+            len(word) == 1 and len(before) == 2 and before[1] == word and is_run(word)
+        )
     ]
 
 
@@ -166,7 +178,11 @@ def stop_words(found: list[str]) -> frozenset[str]:
         for language in listed.get(word, ()):
             counts[language] = counts.get(language, 0) + 1
     order = list(stopwords.STOP_WORDS)
-    best = max(counts, key=lambda language: (counts[language], -order.index(language)), default="")
+    best = max(
+        counts,
+        key=lambda language: (counts[language], -order.index(language)),
+        default="",
+    )
     return frozenset(word for word in found if best in listed.get(word, ()))
 
 
@@ -175,7 +191,9 @@ def _languages(plain: bool) -> dict[str, tuple[str, ...]]:
     """The languages that each stop-word is one of; `plain`: only words in plain letters, which is quicker to tell."""
     found: dict[str, tuple[str, ...]] = {}
     for language, listed in stopwords.STOP_WORDS.items():
-        for word in dict.fromkeys(filter(str.isascii, listed.split()) if plain else words(listed)):
+        for word in dict.fromkeys(
+            filter(str.isascii, listed.split()) if plain else words(listed)
+        ):
             found[word] = (*found.get(word, ()), language)
     return found
 

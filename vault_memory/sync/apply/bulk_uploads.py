@@ -9,7 +9,12 @@ from functools import partial
 from typing import NoReturn, Protocol, TypeVar
 
 from vault_memory.remote.contract import PutResult
-from vault_memory.remote.remote_errors import OutcomeUnknown, Refused, RemoteBusy, RemoteError
+from vault_memory.remote.remote_errors import (
+    OutcomeUnknown,
+    Refused,
+    RemoteBusy,
+    RemoteError,
+)
 from vault_memory.sync.actions import Action, Upload
 from vault_memory.sync.apply.session import SyncSession
 from vault_memory.vault.reader import Note
@@ -38,7 +43,9 @@ class Bulk:
     def __init__(self, sides: SyncSession) -> None:
         self._sides = sides
 
-    def batches(self, ready: Sequence[tuple[Upload, Note]], now: datetime) -> Iterator[Batch]:
+    def batches(
+        self, ready: Sequence[tuple[Upload, Note]], now: datetime
+    ) -> Iterator[Batch]:
         """What goes up in bulk, a request at a time, for as long as the server takes it."""
         if not (self._sides.asked and self._sides.remote.traits.bulk):
             return
@@ -51,10 +58,14 @@ class Bulk:
                 batch.append(chosen.pop(0))
             yield batch
 
-    def send(self, batch: Batch, attempt: Attempt, now: datetime) -> Mapping[str, PutResult | None]:
+    def send(
+        self, batch: Batch, attempt: Attempt, now: datetime
+    ) -> Mapping[str, PutResult | None]:
         """Returns what was stored, and None where nobody knows. What is left out is to be sent by itself."""
         try:
-            answers = self._sides.remote.put_new([(action.path, note.raw) for action, note in batch])
+            answers = self._sides.remote.put_new(
+                [(action.path, note.raw) for action, note in batch]
+            )
         except Refused:
             self._pause(now)
             return {}
@@ -62,18 +73,28 @@ class Bulk:
             # Each stays in the journal: the next pass compares it with what the server holds.
             self._pause(now)
             for action, _ in batch:
-                attempt(action, partial(_fail, OutcomeUnknown(action.path, error.reason)))
+                attempt(
+                    action, partial(_fail, OutcomeUnknown(action.path, error.reason))
+                )
             return {action.path: None for action, _ in batch}
         except RemoteBusy as error:
             for action, _ in batch:
                 attempt(action, partial(_fail, error))
             return {action.path: None for action, _ in batch}
-        if len(answers) >= MANY and all(stored is None or stored.replaced for stored in answers.values()):
+        if len(answers) >= MANY and all(
+            stored is None or stored.replaced for stored in answers.values()
+        ):
             # Every file has to be looked at on its own: that costs more than it saves.
             self._pause(now)
         for action, _ in batch:
             if action.path in answers and answers[action.path] is None:
-                attempt(action, partial(_fail, OutcomeUnknown(action.path, "the answer does not name it")))
+                attempt(
+                    action,
+                    partial(
+                        _fail,
+                        OutcomeUnknown(action.path, "the answer does not name it"),
+                    ),
+                )
         return answers
 
     def _new_notes(self, ready: Sequence[tuple[Upload, Note]]) -> Batch:
@@ -91,7 +112,10 @@ class Bulk:
 
     def _is_paused(self, now: datetime) -> bool:
         since = self._sides.book.said(_FACT)
-        return isinstance(since, int | float) and 0 <= now.timestamp() - since < PAUSE_SECONDS
+        return (
+            isinstance(since, int | float)
+            and 0 <= now.timestamp() - since < PAUSE_SECONDS
+        )
 
     def _pause(self, now: datetime) -> None:
         with self._sides.book.writing():

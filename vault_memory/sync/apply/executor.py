@@ -86,7 +86,11 @@ class Executor:
         self._trashed = 0
 
     def do(
-        self, actions: Sequence[Action], now: datetime, progress: Progress = untold, done: Done | None = None
+        self,
+        actions: Sequence[Action],
+        now: datetime,
+        progress: Progress = untold,
+        done: Done | None = None,
     ) -> Done:
         """All of them as far as it goes. Raises what concerns the whole server, e.g. Unauthorised.
 
@@ -97,26 +101,44 @@ class Executor:
         uploads = [one for one in actions if isinstance(one, Upload)]
         if uploads:
             with self._sides.book.writing():
-                self._sides.book.send([Sent(one.path, one.hash, 0, one.tag) for one in uploads])
+                self._sides.book.send(
+                    [Sent(one.path, one.hash, 0, one.tag) for one in uploads]
+                )
         rest = [one for one in actions if not isinstance(one, Upload)]
-        uploads_at = next((at for at, one in enumerate(actions) if isinstance(one, Upload)), 0)
+        uploads_at = next(
+            (at for at, one in enumerate(actions) if isinstance(one, Upload)), 0
+        )
         for number, action in enumerate(rest):
             if number == uploads_at:
                 self._upload(uploads, done, now, progress, total=len(actions))
-            progress(number + (len(uploads) if number >= uploads_at else 0), len(actions))
-            self._attempt(action, partial(self._whole, action, done, now), done=done, now=now)
+            progress(
+                number + (len(uploads) if number >= uploads_at else 0), len(actions)
+            )
+            self._attempt(
+                action, partial(self._whole, action, done, now), done=done, now=now
+            )
         if uploads_at >= len(rest):
             self._upload(uploads, done, now, progress, total=len(actions))
         self._overwritten.search(done, now)
         self._sides.give_up_old()
         return done
 
-    def _upload(self, uploads: Sequence[Upload], done: Done, now: datetime, progress: Progress, *, total: int) -> None:
+    def _upload(
+        self,
+        uploads: Sequence[Upload],
+        done: Done,
+        now: datetime,
+        progress: Progress,
+        *,
+        total: int,
+    ) -> None:
         """All that goes up, in groups: their order is of no importance."""
         for start in range(0, len(uploads), TOGETHER):
             progress(min(start, total), total)
             attempt = partial(self._attempt, done=done, now=now)
-            self._uploading.together(uploads[start : start + TOGETHER], attempt, done, now)
+            self._uploading.together(
+                uploads[start : start + TOGETHER], attempt, done, now
+            )
 
     def _whole(self, action: Action, done: Done, now: datetime) -> None:
         self._one(action, done, now)
@@ -124,12 +146,16 @@ class Executor:
         if action.note:
             done.notes.append((action.path, action.note))
 
-    def _attempt(self, action: Action, work: Callable[[], T], *, done: Done, now: datetime) -> T | None:
+    def _attempt(
+        self, action: Action, work: Callable[[], T], *, done: Done, now: datetime
+    ) -> T | None:
         """Do it, and file what goes wrong on this path alone; None then."""
         try:
             return work()
         except Stays:
-            logger.debug("`%s` stays: something is in it that is not synced", action.path)
+            logger.debug(
+                "`%s` stays: something is in it that is not synced", action.path
+            )
         except ActionOutdated:
             done.again.add(action.path)
         except (RemoteChanged, RemoteMissing, ParentMissing, FolderNotEmpty) as error:
@@ -137,7 +163,13 @@ class Executor:
             done.again.add(action.path)
             if not may_have_arrived(self._sides, action.path):
                 self._unsent(action)
-        except (Refused, RemoteLocked, RemoteFull, NotUnderstood, OutcomeUnknown) as error:
+        except (
+            Refused,
+            RemoteLocked,
+            RemoteFull,
+            NotUnderstood,
+            OutcomeUnknown,
+        ) as error:
             if isinstance(error, Refused) and error.lasting and is_new_there(action):
                 self._refusals.note(action, error.reason, now)
                 done.refused[action.path] = error.reason
@@ -151,7 +183,9 @@ class Executor:
             done.failed[action.path] = error.message
             self._unsent(action)
         except (VaultError, OSError) as error:
-            done.failed[action.path] = error.message if isinstance(error, VaultMemoryError) else str(error)
+            done.failed[action.path] = (
+                error.message if isinstance(error, VaultMemoryError) else str(error)
+            )
             self._unsent(action)
         return None
 
@@ -172,7 +206,9 @@ class Executor:
                 self._files.trash(action, now, again=self._trashed < FEW_TRASHED)
                 self._trashed += 1
                 done.deleted_local.append(action.path)
-            case MakeRemoteDir() | MakeLocalDir() | RemoveRemoteDir() | RemoveLocalDir():
+            case (
+                MakeRemoteDir() | MakeLocalDir() | RemoveRemoteDir() | RemoveLocalDir()
+            ):
                 self._folder(action)
             case MoveRemote() | MoveLocal() | MoveBase():
                 self._move(action)
@@ -197,13 +233,17 @@ class Executor:
         if other and ours and not self._sides.remote.traits.versions:
             done.notes.append((action.path, UNTOLD))
 
-    def _folder(self, action: MakeRemoteDir | MakeLocalDir | RemoveRemoteDir | RemoveLocalDir) -> None:
+    def _folder(
+        self, action: MakeRemoteDir | MakeLocalDir | RemoveRemoteDir | RemoveLocalDir
+    ) -> None:
         match action:
             case MakeRemoteDir():
                 stored = self._sides.remote.mkcol(action.path)
                 with self._sides.book.writing():
                     self._sides.book.agree(action.path, BaseDir("", stored.fileid))
-                    self._sides.book.entry(Entry(action.path, True, stored.etag, fileid=stored.fileid))
+                    self._sides.book.entry(
+                        Entry(action.path, True, stored.etag, fileid=stored.fileid)
+                    )
             case MakeLocalDir():
                 self._sides.disk.make_folder(action.path)
                 with self._sides.book.writing():
@@ -219,20 +259,28 @@ class Executor:
     def _move(self, action: MoveRemote | MoveLocal | MoveBase) -> None:
         tag: str | None = None
         if isinstance(action, MoveRemote):
-            stored = self._sides.remote.move(action.path, action.to, expected=action.tag or None)
+            stored = self._sides.remote.move(
+                action.path, action.to, expected=action.tag or None
+            )
             tag = stored.etag if action.tag and action.unedited else None
         elif isinstance(action, MoveLocal):
             self._sides.disk.rename(action.path, action.to, hashed=action.hash)
         record = action.path if isinstance(action, MoveBase) else action.record
         with self._sides.book.writing():
-            if isinstance(action, MoveRemote):  # after a rename by others another file may lie at the path by now
+            if isinstance(
+                action, MoveRemote
+            ):  # after a rename by others another file may lie at the path by now
                 self._sides.book.drop_entry(action.path)
             if not record:
                 return
             self._sides.book.move(record, action.to)
             was = self._sides.book.agreed(action.to)
             if tag and isinstance(was, BaseFile):
-                self._sides.book.agree(action.to, BaseFile(was.hash, tag, was.local_id, was.remote_id), racy=True)
+                self._sides.book.agree(
+                    action.to,
+                    BaseFile(was.hash, tag, was.local_id, was.remote_id),
+                    racy=True,
+                )
 
     def _adopt(self, action: RecordInSync | Refresh, now: datetime) -> None:
         if isinstance(action.base, BaseFile) and isinstance(action, RecordInSync):
@@ -240,7 +288,10 @@ class Executor:
             if isinstance(note, Note) and note.revision == action.base.hash:
                 self._sides.keep(action.path, note.raw, now)
         with self._sides.book.writing():
-            racy = action.path in self._sides.young or action.path in self._sides.book.racy()
+            racy = (
+                action.path in self._sides.young
+                or action.path in self._sides.book.racy()
+            )
             self._sides.book.agree(action.path, action.base, racy=racy)
             self._sides.book.sent(action.path)
 

@@ -18,7 +18,12 @@ from vault_memory.remote.remote_errors import (
 )
 from vault_memory.sync.apply.overwrite_check import NOTHING, Overwritten
 from vault_memory.sync.apply.progress import Done
-from vault_memory.sync.apply.session import SECOND_LOOK, ActionOutdated, SyncSession, as_stored
+from vault_memory.sync.apply.session import (
+    SECOND_LOOK,
+    ActionOutdated,
+    SyncSession,
+    as_stored,
+)
 from vault_memory.sync.state_db import Sent
 from vault_memory.sync.trees import BaseFile, hash_of
 from vault_memory.vault.reader import Note
@@ -43,7 +48,13 @@ def repair(sides: SyncSession, done: Done, now: datetime) -> dict[str, str]:
             still[sent.path] = error.message
         except ActionOutdated:
             still[sent.path] = CUT_SHORT
-        except (RemoteChanged, RemoteMissing, ParentMissing, Refused, RemoteFull) as error:
+        except (
+            RemoteChanged,
+            RemoteMissing,
+            ParentMissing,
+            Refused,
+            RemoteFull,
+        ) as error:
             logger.info("%s; it is looked at anew", error.message)
             sides.sent(sent.path)
     return {**Overwritten(sides).search(done, now), **still}
@@ -71,11 +82,19 @@ def _settle(sides: SyncSession, sent: Sent, done: Done, now: datetime) -> None:
             since = sides.book.doubted(sent.path, there.etag, now)
         if not (there.confirmed or now.timestamp() - since >= SECOND_LOOK):
             raise ActionOutdated
-        if reason := Overwritten(sides).search(done, now, only=sent.path).get(sent.path):
+        if (
+            reason := Overwritten(sides)
+            .search(done, now, only=sent.path)
+            .get(sent.path)
+        ):
             raise RemoteBusy(reason)
         stored = sides.send(sent.path, ours, there.etag, after=there.modified)
-        half = BaseFile(revision_of(there.raw), there.etag, "", was.remote_id if was else "")
-        with sides.book.writing():  # another write may have passed together with this one, too
+        half = BaseFile(
+            revision_of(there.raw), there.etag, "", was.remote_id if was else ""
+        )
+        with (
+            sides.book.writing()
+        ):  # another write may have passed together with this one, too
             Overwritten(sides).remember(half, stored, sent.path, ours, now, young=True)
         sides.agree(sent.path, ours, stored)
         sides.deliveries.record(sent.path, ours, before, now)
@@ -113,19 +132,29 @@ def _is_among_versions(sides: SyncSession, sent: Sent, size: int) -> bool:
     if entry is None:
         return False
     versions = sides.remote.versions(sent.path, fileid=entry.fileid)
-    newer_sizes = [version.size for version in versions if version.modified > entry.modified]
+    newer_sizes = [
+        version.size for version in versions if version.modified > entry.modified
+    ]
     return size in newer_sizes
 
 
-def _remember(sides: SyncSession, sent: Sent, ours: bytes | None, there: Fetched, now: datetime) -> None:
+def _remember(
+    sides: SyncSession, sent: Sent, ours: bytes | None, there: Fetched, now: datetime
+) -> None:
     """It may have arrived, and have replaced a text that nobody here has seen."""
     was = sides.book.agreed(sent.path)
-    if ours is None or not isinstance(was, BaseFile | None) or (was is None) != (sent.tag is None):
+    if (
+        ours is None
+        or not isinstance(was, BaseFile | None)
+        or (was is None) != (sent.tag is None)
+    ):
         return
     is_ours = ours.startswith(there.raw)
     stored = PutResult(modified=there.modified if is_ours else 0)
     with sides.book.writing():
-        Overwritten(sides).remember(was or NOTHING, stored, sent.path, ours, now, young=True, tag=sent.tag or "")
+        Overwritten(sides).remember(
+            was or NOTHING, stored, sent.path, ours, now, young=True, tag=sent.tag or ""
+        )
 
 
 def _bytes_of(sides: SyncSession, sent: Sent) -> bytes | None:

@@ -46,9 +46,14 @@ class Disk:
     def rename(self, path: str, to: str, *, hashed: str | None) -> None:
         """Give a file (of these bytes) or a folder another name, which must be free. Raises FileExistsError."""
         self.make_folder(to.rpartition("/")[0])
-        with self._parent(path) as (old_folder, name), self._parent(to) as (new_folder, new_name):
+        with (
+            self._parent(path) as (old_folder, name),
+            self._parent(to) as (new_folder, new_name),
+        ):
             if hashed is not None and self._hash(old_folder, name) != hashed:
-                raise FileNotFoundError(errno.ENOENT, "it is no longer what it was", path)
+                raise FileNotFoundError(
+                    errno.ENOENT, "it is no longer what it was", path
+                )
             move_between(old_folder, name, new_folder, new_name)
             self._files.fsync(new_folder)
             self._files.fsync(old_folder)

@@ -21,7 +21,13 @@ from vault_memory.remote.remote_errors import (
     RemoteMissing,
 )
 from vault_memory.sync.apply.progress import ANEW, Done
-from vault_memory.sync.apply.session import RECORDS, SHORT, TEXT, ActionOutdated, SyncSession
+from vault_memory.sync.apply.session import (
+    RECORDS,
+    SHORT,
+    TEXT,
+    ActionOutdated,
+    SyncSession,
+)
 from vault_memory.sync.apply.unproven_uploads import Delivery
 from vault_memory.sync.plan.awareness import join_records
 from vault_memory.sync.plan.name_clashes import beside
@@ -104,10 +110,22 @@ class Overwritten:
     def suspects(self, now: datetime) -> frozenset[str]:
         """Paths whose tags other bytes may stand behind, and those that somebody else has just written."""
         rewrites = self._sides.book.rewrites(now.timestamp())
-        return self._sides.book.racy() | self._sides.young | {one.path for one in rewrites if one.by == "them"}
+        return (
+            self._sides.book.racy()
+            | self._sides.young
+            | {one.path for one in rewrites if one.by == "them"}
+        )
 
     def remember(
-        self, was: BaseFile, stored: PutResult, path: str, raw: bytes, now: datetime, *, young: bool, tag: str = ""
+        self,
+        was: BaseFile,
+        stored: PutResult,
+        path: str,
+        raw: bytes,
+        now: datetime,
+        *,
+        young: bool,
+        tag: str = "",
     ) -> None:
         """A write has replaced what `was` there; before it is recorded as agreed on.
 
@@ -118,19 +136,39 @@ class Overwritten:
         known = self._sides.book.last_seen(path)
         is_known = known is not None and known.etag in (was.tag, tag or was.tag)
         listed = self._listed(path, was.hash)
-        size, modified = (known.size, known.modified) if known and is_known else (-1, listed.modified if listed else 0)
+        size, modified = (
+            (known.size, known.modified)
+            if known and is_known
+            else (-1, listed.modified if listed else 0)
+        )
         crossed = path in self.suspects(now)
         made = Overwrite(
-            path, stored.fileid or was.remote_id, was.hash, size, modified,
-            revision_of(raw), len(raw), young or crossed, now.timestamp(),
-            ours_modified=stored.modified, date=stored.date, crossed=crossed,
-        )  # fmt: skip
+            path,
+            stored.fileid or was.remote_id,
+            was.hash,
+            size,
+            modified,
+            revision_of(raw),
+            len(raw),
+            young or crossed,
+            now.timestamp(),
+            ours_modified=stored.modified,
+            date=stored.date,
+            crossed=crossed,
+        )
         before = self._sides.book.said(_FACT + path)
-        if isinstance(before, dict) and path.endswith((*TEXT, *RECORDS)):  # not yet looked behind: both at once
+        if isinstance(before, dict) and path.endswith(
+            (*TEXT, *RECORDS)
+        ):  # not yet looked behind: both at once
             first = {name: before[name] for name in ("base", "size", "modified", "at")}
             first["unseen"] = before.get("unseen", ())
             older = before.get("writes") or [(before["ours"], before["base"])]
-            made = replace(made, young=True, writes=((made.ours, made.base), *map(tuple, older)), **first)
+            made = replace(
+                made,
+                young=True,
+                writes=((made.ours, made.base), *map(tuple, older)),
+                **first,
+            )
         self._sides.book.say(_FACT + path, asdict(made))
 
     def begin(self, path: str, revision: str) -> None:
@@ -152,7 +190,9 @@ class Overwritten:
             modified = entry.modified if entry and entry.etag == was.tag else 0
             self._remember_listed(path, was.hash, versions, modified)
 
-    def is_next(self, path: str, was: BaseFile, delivery: Delivery, fetched: Fetched) -> bool:
+    def is_next(
+        self, path: str, was: BaseFile, delivery: Delivery, fetched: Fetched
+    ) -> bool:
         """Whether a device like this one wrote a text upon the last one that is known here.
 
         Only such a device sends such a checksum. It has read what its text replaced; the versions tell which that is.
@@ -162,14 +202,20 @@ class Overwritten:
             return False  # a device gives its text a later time than that of the text that it replaces
         if listed is None or fetched.checksum != revision_of(fetched.raw):
             return False
-        known = {(delivery.modified, delivery.size), (fetched.modified, len(fetched.raw))}
+        known = {
+            (delivery.modified, delivery.size),
+            (fetched.modified, len(fetched.raw)),
+        }
         versions = self._sides.remote.versions(path, fileid=was.remote_id)
         return bool(versions) and all(
-            (version.modified, version.size) in known or listed.sizes.get(version.id) == version.size
+            (version.modified, version.size) in known
+            or listed.sizes.get(version.id) == version.size
             for version in versions
         )
 
-    def search(self, done: Done, now: datetime, *, only: str | None = None) -> dict[str, str]:
+    def search(
+        self, done: Done, now: datetime, *, only: str | None = None
+    ) -> dict[str, str]:
         """Look behind all writes of which it is not known yet what they replaced, or behind that of one path.
 
         Returns the paths that rest until that is done, with the reasons: the next write could wipe it out.
@@ -205,14 +251,20 @@ class Overwritten:
 
     def _look(self, one: Overwrite, done: Done, now: datetime) -> None:
         versions = self._sides.remote.versions(one.path, fileid=one.fileid)
-        unseen = self._unseen(one, versions, now)  # first of all: the next write could wipe it out
+        unseen = self._unseen(
+            one, versions, now
+        )  # first of all: the next write could wipe it out
         if (size := short_size(one, versions)) is not None:
             self._send_again(one, size, done, now)
             versions = self._sides.remote.versions(one.path, fileid=one.fileid)
-            more = self._unseen(one, versions, now)  # what passed together with the second upload
+            more = self._unseen(
+                one, versions, now
+            )  # what passed together with the second upload
             unseen += [raw for raw in more if raw not in unseen]
         if versions:
-            self._sides.deliveries.confirm(one.path, one.ours, versions[0].size, versions[0].modified)
+            self._sides.deliveries.confirm(
+                one.path, one.ours, versions[0].size, versions[0].modified
+            )
         if unseen and not self._sides.writes_here:
             done.notes.append((one.path, LEFT))
         elif unseen and one.path.endswith((*TEXT, *RECORDS)):
@@ -228,7 +280,11 @@ class Overwritten:
     def _send_again(self, one: Overwrite, size: int, done: Done, now: datetime) -> None:
         """The server kept the first part of our text: put the whole one over it before anybody builds upon that."""
         was, note = self._sides.book.agreed(one.path), self._sides.local.read(one.path)
-        if not (isinstance(was, BaseFile) and isinstance(note, Note) and was.hash == note.revision == one.ours):
+        if not (
+            isinstance(was, BaseFile)
+            and isinstance(note, Note)
+            and was.hash == note.revision == one.ours
+        ):
             return
         try:
             if not self._sides.send_again(note, was.tag, now):
@@ -237,29 +293,43 @@ class Overwritten:
             self._sides.sent(one.path)
             done.again.add(one.path)  # somebody has already written upon the first part
 
-    def _remember_listed(self, path: str, revision: str, versions: Sequence[FileVersion], modified: int) -> None:
+    def _remember_listed(
+        self, path: str, revision: str, versions: Sequence[FileVersion], modified: int
+    ) -> None:
         """What comes in addition, as long as the text of now is the last one, was written over it."""
-        listed = Listed(revision, {version.id: version.size for version in versions}, modified)
+        listed = Listed(
+            revision, {version.id: version.size for version in versions}, modified
+        )
         with self._sides.book.writing():
             self._sides.book.say(_LISTED + path, asdict(listed))
 
     def _listed(self, path: str, revision: str) -> "Listed | None":
         """The versions up to a text that was the last one when they were listed; None when they were not."""
         fact = self._sides.book.said(_LISTED + path)
-        if not isinstance(fact, dict) or fact["revision"] != revision or "sizes" not in fact:
+        if (
+            not isinstance(fact, dict)
+            or fact["revision"] != revision
+            or "sizes" not in fact
+        ):
             return None
         return Listed(**fact)
 
-    def _unseen(self, one: Overwrite, versions: Sequence[FileVersion], now: datetime) -> list[bytes]:
+    def _unseen(
+        self, one: Overwrite, versions: Sequence[FileVersion], now: datetime
+    ) -> list[bytes]:
         """What lay between the text that we replaced and ours and was never here, the oldest first."""
         listed = self._listed(one.path, one.base)
         unseen = self._read_before(one)
         seen = [revision for revision in self._seen(one) if revision not in unseen]
         floor = earliest(one)
         reaches_base = floor > 0 or listed is not None or one.base == NOTHING.hash
-        for version in candidates(one, versions, listed, passed=now.timestamp() - one.at)[:DEEPEST]:
+        for version in candidates(
+            one, versions, listed, passed=now.timestamp() - one.at
+        )[:DEEPEST]:
             try:
-                raw = self._sides.remote.get_version(one.path, version, max_bytes=self._sides.largest)
+                raw = self._sides.remote.get_version(
+                    one.path, version, max_bytes=self._sides.largest
+                )
             except RemoteMissing:
                 # The content of now is listed and cannot be had here; what expired has nothing to tell.
                 continue
@@ -268,8 +338,16 @@ class Overwritten:
                 reaches_base = True
                 break  # what follows is older
             is_base = version.modified == one.modified
-            is_old = listed is not None and not is_base and listed.sizes.get(version.id) == len(raw) != version.size
-            if not is_old and revision not in (*seen, *unseen) and not self._is_beginning(raw, seen):
+            is_old = (
+                listed is not None
+                and not is_base
+                and listed.sizes.get(version.id) == len(raw) != version.size
+            )
+            if (
+                not is_old
+                and revision not in (*seen, *unseen)
+                and not self._is_beginning(raw, seen)
+            ):
                 unseen[revision] = (version.modified, raw)
                 self._keep_unseen(one, unseen, raw, now)
         if not reaches_base:
@@ -279,10 +357,23 @@ class Overwritten:
 
     def _read_before(self, one: Overwrite) -> dict[str, tuple[int, bytes]]:
         """Unseen texts that an earlier look has read, by revision, each with the time of its version."""
-        texts = ((modified, revision, self._sides.sent_bytes(revision)) for modified, revision in one.unseen)
-        return {revision: (modified, raw) for modified, revision, raw in texts if raw is not None}
+        texts = (
+            (modified, revision, self._sides.sent_bytes(revision))
+            for modified, revision in one.unseen
+        )
+        return {
+            revision: (modified, raw)
+            for modified, revision, raw in texts
+            if raw is not None
+        }
 
-    def _keep_unseen(self, one: Overwrite, unseen: dict[str, tuple[int, bytes]], raw: bytes, now: datetime) -> None:
+    def _keep_unseen(
+        self,
+        one: Overwrite,
+        unseen: dict[str, tuple[int, bytes]],
+        raw: bytes,
+        now: datetime,
+    ) -> None:
         """Keep a text at once: when this look breaks off, the server may not have it any more for the next one.
 
         A server lets most versions of one moment go, and a further write in a second replaces the version of it.
@@ -290,13 +381,21 @@ class Overwritten:
         if not one.path.endswith((*TEXT, *RECORDS)):
             return
         self._sides.keep(one.path, raw, now, by="sync")
-        revisions = tuple((modified, revision) for revision, (modified, _) in unseen.items())
+        revisions = tuple(
+            (modified, revision) for revision, (modified, _) in unseen.items()
+        )
         with self._sides.book.writing():
-            self._sides.book.say(_FACT + one.path, asdict(replace(one, unseen=revisions)))
+            self._sides.book.say(
+                _FACT + one.path, asdict(replace(one, unseen=revisions))
+            )
 
     def _seen(self, one: Overwrite) -> list[str]:
         """Revisions that were here, the latest first."""
-        ours = [one.ours, one.base, *(revision for write in one.writes for revision in write)]
+        ours = [
+            one.ours,
+            one.base,
+            *(revision for write in one.writes for revision in write),
+        ]
         with self._sides.writing() as writer:
             chain = [version.revision for version in writer.snapshots.chain(one.path)]
         return [*dict.fromkeys((*ours, *chain))]
@@ -306,7 +405,14 @@ class Overwritten:
         texts = map(self._sides.sent_bytes, seen[:OLDER])
         return any(text is not None and text.startswith(raw) for text in texts)
 
-    def _join(self, one: Overwrite, note: Note, unseen: Sequence[bytes], done: Done, now: datetime) -> None:
+    def _join(
+        self,
+        one: Overwrite,
+        note: Note,
+        unseen: Sequence[bytes],
+        done: Done,
+        now: datetime,
+    ) -> None:
         """All in one, here; it goes up with the next pass."""
         joined = note.raw
         for its in unseen:
@@ -315,7 +421,10 @@ class Overwritten:
                 self._aside(one, unseen, done, now)
                 return
             joined = whole
-        if joined != note.raw and self._sides.put(one.path, joined, note.revision, now) == "copied":
+        if (
+            joined != note.raw
+            and self._sides.put(one.path, joined, note.revision, now) == "copied"
+        ):
             raise ActionOutdated
         for its in unseen:
             self._sides.keep(one.path, its, now, by="sync")
@@ -324,27 +433,49 @@ class Overwritten:
         done.acted += 1
         done.notes.append((one.path, JOINED))
 
-    def _joined(self, one: Overwrite, mine: bytes, its: bytes, now: datetime) -> bytes | None:
+    def _joined(
+        self, one: Overwrite, mine: bytes, its: bytes, now: datetime
+    ) -> bytes | None:
         """Two texts in one. Some clients ask for no precondition: then theirs may start from an older version."""
         if one.path.endswith(RECORDS):
             return join_records([mine, its])
         with self._sides.writing() as writer:
             snapshots = writer.snapshots
-            chain = [*dict.fromkeys(version.revision for version in snapshots.chain(one.path))]
+            chain = [
+                *dict.fromkeys(
+                    version.revision for version in snapshots.chain(one.path)
+                )
+            ]
             # What came here after the text that we replaced is nobody's start: what it has in addition is not removed.
             older = chain[chain.index(one.base) :] if one.base in chain else []
-            texts = {revision: snapshots.bytes_of(revision) or b"" for revision in (one.base, *older[:OLDER])}
+            texts = {
+                revision: snapshots.bytes_of(revision) or b""
+                for revision in (one.base, *older[:OLDER])
+            }
         start = nearest(its, texts.items()) or one.base
         base = None if start == NOTHING.hash else texts[start]
         if base is not None:
             # It may be older than what we replaced: some clients ask for no precondition. Then what it lacks came
             # later, and was not removed; only what it has in addition counts.
-            its = merge(None, base, its, between_people=True, date=f"{now:%Y-%m-%d}").result or its
-        return merge(base, mine, its, between_people=True, date=f"{now:%Y-%m-%d}").result
+            its = (
+                merge(
+                    None, base, its, between_people=True, date=f"{now:%Y-%m-%d}"
+                ).result
+                or its
+            )
+        return merge(
+            base, mine, its, between_people=True, date=f"{now:%Y-%m-%d}"
+        ).result
 
-    def _aside(self, one: Overwrite, unseen: Sequence[bytes], done: Done, now: datetime) -> None:
+    def _aside(
+        self, one: Overwrite, unseen: Sequence[bytes], done: Done, now: datetime
+    ) -> None:
         for its in unseen:
-            taken = {*self._sides.book.hashes(), *self._sides.book.base(), *done.conflicts}
+            taken = {
+                *self._sides.book.hashes(),
+                *self._sides.book.base(),
+                *done.conflicts,
+            }
             copy = beside(one.path, f"memory copy {stamp(now, None)} server", taken)
             if self._sides.put(copy, its, None, now) == "copied":
                 raise ActionOutdated
@@ -370,19 +501,29 @@ def earliest(one: Overwrite) -> int:
     if not one.date:
         return one.modified
     lately = one.date - LATELY
-    return min(one.modified or lately, lately) if one.modified == 0 or one.modified >= lately else one.modified
+    return (
+        min(one.modified or lately, lately)
+        if one.modified == 0 or one.modified >= lately
+        else one.modified
+    )
 
 
 def short_size(one: Overwrite, versions: Sequence[FileVersion]) -> int | None:
     """How long the text is that has the time of our write, if the server kept only a part of it."""
     if not one.ours_modified or one.ours_modified == one.modified:
         return None
-    sizes = (version.size for version in versions if version.modified == one.ours_modified)
+    sizes = (
+        version.size for version in versions if version.modified == one.ours_modified
+    )
     return next((size for size in sizes if size < one.ours_size), None)
 
 
 def candidates(
-    one: Overwrite, versions: Sequence[FileVersion], listed: Listed | None, *, passed: float
+    one: Overwrite,
+    versions: Sequence[FileVersion],
+    listed: Listed | None,
+    *,
+    passed: float,
 ) -> list[FileVersion]:
     """Versions that may hold a text that nobody here has seen, the newest first.
 
@@ -400,7 +541,11 @@ def candidates(
                 break  # what follows is older
             continue
         # Another text may have come to stand in the entry of the one that we replaced: same length, same second.
-        if listed is not None and listed.sizes.get(version.id) == version.size and not is_base:
+        if (
+            listed is not None
+            and listed.sizes.get(version.id) == version.size
+            and not is_base
+        ):
             continue
         if listed is None and version.modified < floor:
             continue

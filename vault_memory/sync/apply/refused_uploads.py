@@ -16,7 +16,9 @@ _FACT = "refused "
 
 def is_new_there(action: Action) -> bool:
     """Whether the action makes something on the server where nothing is."""
-    return isinstance(action, MakeRemoteDir) or (isinstance(action, Upload) and action.tag is None)
+    return isinstance(action, MakeRemoteDir) or (
+        isinstance(action, Upload) and action.tag is None
+    )
 
 
 class Refusals:
@@ -29,7 +31,10 @@ class Refusals:
         """The server refused this."""
         revision = action.hash if isinstance(action, Upload) else ""
         with self._book.writing():
-            self._book.say(_FACT + action.path, {"hash": revision, "reason": reason, "at": now.timestamp()})
+            self._book.say(
+                _FACT + action.path,
+                {"hash": revision, "reason": reason, "at": now.timestamp()},
+            )
 
     def lasting(self, nodes: Mapping[str, Node], now: float) -> dict[str, str]:
         """Paths that the server would refuse again, and why; what has changed since is forgotten."""
@@ -37,7 +42,10 @@ class Refusals:
         for name, fact in self._book.facts(_FACT).items():
             path = name.removeprefix(_FACT)
             node = nodes.get(path)
-            is_same = node is not None and (node.hash if isinstance(node, File) else "") == fact["hash"]
+            is_same = (
+                node is not None
+                and (node.hash if isinstance(node, File) else "") == fact["hash"]
+            )
             if is_same and 0 <= now - fact["at"] < LEFT_ALONE_SECONDS:
                 lasting[path] = str(fact["reason"])
             else:

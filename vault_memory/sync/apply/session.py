@@ -74,7 +74,9 @@ class SyncSession:
         """
         if self.may_be_half(path, tag, now.timestamp()):
             raise ActionOutdated
-        fetched = self.prefetched.pop(path, None) or self.remote.get(path, max_bytes=self.largest)
+        fetched = self.prefetched.pop(path, None) or self.remote.get(
+            path, max_bytes=self.largest
+        )
         was = self.book.agreed(path)
         last = self.sent_bytes(was.hash) if isinstance(was, BaseFile) else None
         unfinished = _cut_off(fetched.raw, last) and not self._finished(path, fetched)
@@ -102,9 +104,15 @@ class SyncSession:
         if delivery is None or delivery.whole or not isinstance(was, BaseFile):
             return False
         sent = self.sent_bytes(delivery.revision)
-        if sent is None or len(fetched.raw) >= len(sent) or not sent.startswith(fetched.raw):
+        if (
+            sent is None
+            or len(fetched.raw) >= len(sent)
+            or not sent.startswith(fetched.raw)
+        ):
             return False
-        return fetched.etag == was.tag or revision_of(fetched.raw) not in self.versions_here(path)
+        return fetched.etag == was.tag or revision_of(
+            fetched.raw
+        ) not in self.versions_here(path)
 
     def versions_here(self, path: str) -> dict[str, bytes]:
         """The latest versions of a note by revision, the newest first.
@@ -114,17 +122,29 @@ class SyncSession:
         was = self.book.agreed(path)
         with self.writing() as writer:
             snapshots = writer.snapshots
-            revisions = dict.fromkeys(version.revision for version in snapshots.chain(path))
-            if isinstance(was, BaseFile) and (was.hash not in revisions or [*revisions][-1] == was.hash):
-                earlier = [version.revision for version in snapshots.before(path, was.hash)]
+            revisions = dict.fromkeys(
+                version.revision for version in snapshots.chain(path)
+            )
+            if isinstance(was, BaseFile) and (
+                was.hash not in revisions or [*revisions][-1] == was.hash
+            ):
+                earlier = [
+                    version.revision for version in snapshots.before(path, was.hash)
+                ]
                 revisions |= dict.fromkeys((was.hash, *earlier))
             revisions = dict.fromkeys([*revisions][: VERSIONS + 1])
-            return {revision: snapshots.bytes_of(revision) or b"" for revision in revisions}
+            return {
+                revision: snapshots.bytes_of(revision) or b"" for revision in revisions
+            }
 
     def _finished(self, path: str, fetched: Fetched) -> bool:
         """Whether the sender's checksum proves that nothing is missing."""
         entry = self.book.last_seen(path)
-        return entry is not None and entry.etag == fetched.etag and entry.checksum == revision_of(fetched.raw)
+        return (
+            entry is not None
+            and entry.etag == fetched.etag
+            and entry.checksum == revision_of(fetched.raw)
+        )
 
     def sent_bytes(self, revision: str) -> bytes | None:
         """The bytes of a revision, as far as they are kept."""
@@ -137,7 +157,9 @@ class SyncSession:
             with self.book.writing():
                 self.book.fetched(path, fetched.etag, revision_of(fetched.raw))
 
-    def certain(self, path: str, tag: str, now: datetime, *, replaceable: bool = False) -> None:
+    def certain(
+        self, path: str, tag: str, now: datetime, *, replaceable: bool = False
+    ) -> None:
         """Before the file that both sides agree on is overwritten or deleted on the server: is it still the same?
 
         Where the tag was recorded young, another write may hide behind it. Then the bytes are asked for once it is
@@ -149,9 +171,15 @@ class SyncSession:
         since = self.book.doubted_since(path, tag)
         if since is not None and 0 <= now.timestamp() - since < SECOND_LOOK:
             raise ActionOutdated
-        fetched, was = self.remote.get(path, max_bytes=self.largest), self.book.agreed(path)
+        fetched, was = (
+            self.remote.get(path, max_bytes=self.largest),
+            self.book.agreed(path),
+        )
         self.fetched(path, fetched)
-        same = isinstance(was, BaseFile) and (was.hash, tag) == (revision_of(fetched.raw), fetched.etag)
+        same = isinstance(was, BaseFile) and (was.hash, tag) == (
+            revision_of(fetched.raw),
+            fetched.etag,
+        )
         if not same:
             raise ActionOutdated
         if replaceable and not fetched.confirmed:
@@ -172,12 +200,28 @@ class SyncSession:
         def on_newer(base: bytes | None, ours: bytes, theirs: bytes) -> bytes | None:
             if path.endswith(RECORDS):
                 return join_records([ours, theirs])
-            return merge(base, ours, theirs, between_people=True).result if path.endswith(TEXT) else None
+            return (
+                merge(base, ours, theirs, between_people=True).result
+                if path.endswith(TEXT)
+                else None
+            )
 
-        op_id = "sync-" + sha256(f"{path}\0{expected}\0{revision_of(raw)}".encode()).hexdigest()[:24]
+        op_id = (
+            "sync-"
+            + sha256(f"{path}\0{expected}\0{revision_of(raw)}".encode()).hexdigest()[
+                :24
+            ]
+        )
         with self.writing() as writer:
             written = writer.write(
-                path, raw, expected=expected, now=now, op_id=op_id, merge=on_newer, quiet=0.0, by="sync"
+                path,
+                raw,
+                expected=expected,
+                now=now,
+                op_id=op_id,
+                merge=on_newer,
+                quiet=0.0,
+                by="sync",
             )
             if written.outcome == "pending":
                 if written.reason == "in_editor":
@@ -187,7 +231,9 @@ class SyncSession:
                 raise ActionOutdated
         return written.outcome
 
-    def send(self, path: str, raw: bytes, expected: str | None, *, after: int = 0) -> PutResult:
+    def send(
+        self, path: str, raw: bytes, expected: str | None, *, after: int = 0
+    ) -> PutResult:
         """Write to the server, over the file with that tag or where nothing is.
 
         `after`: the time that the server gives that file, where the caller knows it.
@@ -226,7 +272,9 @@ class SyncSession:
                     writer.discard(op.op_id)
         self._patient.clear()
 
-    def agree(self, path: str, raw: bytes, stored: PutResult, *, made: bool = False) -> None:
+    def agree(
+        self, path: str, raw: bytes, stored: PutResult, *, made: bool = False
+    ) -> None:
         """Both sides hold these bytes, in a file that we have `made`. A server that told no tag is asked for it."""
         tag, fileid, confirmed = stored.etag, stored.fileid, stored.confirmed
         if not tag:
@@ -242,9 +290,15 @@ class SyncSession:
             young = (UNSIGNED if is_unsigned else NEW) if made else YOUNG
             self.book.agree(path, agreed, racy=0 if confirmed else young)
             seen = self.book.last_seen(path)
-            modified = stored.modified or (seen.modified if seen and seen.etag == tag else 0)
-            checksum = stored.checksum or (seen.checksum if seen and seen.etag == tag else "")
-            self.book.entry(Entry(path, False, tag, len(raw), modified, remote_id, checksum))
+            modified = stored.modified or (
+                seen.modified if seen and seen.etag == tag else 0
+            )
+            checksum = stored.checksum or (
+                seen.checksum if seen and seen.etag == tag else ""
+            )
+            self.book.entry(
+                Entry(path, False, tag, len(raw), modified, remote_id, checksum)
+            )
             self.book.sent(path)
 
     def rewrote(self, path: str, by: str, now: datetime) -> None:
@@ -259,10 +313,14 @@ class SyncSession:
 
     def keep_all(self, versions: Sequence[tuple[str, bytes]], now: datetime) -> None:
         """Keep these versions at once."""
-        texts = [(path, raw) for path, raw in versions if path.endswith((*TEXT, *RECORDS))]
+        texts = [
+            (path, raw) for path, raw in versions if path.endswith((*TEXT, *RECORDS))
+        ]
         with self.writing() as writer:
             heads = {path: writer.snapshots.head(path) for path, _ in texts}
-            fresh = [(path, raw) for path, raw in texts if not _is_head(heads[path], raw)]
+            fresh = [
+                (path, raw) for path, raw in texts if not _is_head(heads[path], raw)
+            ]
             if fresh:
                 writer.snapshots.record_all(fresh, at=now.timestamp())
 
@@ -284,7 +342,12 @@ class SyncSession:
 
 def as_stored(fetched: Fetched) -> PutResult:
     """What was read, as if the server had just stored it."""
-    return PutResult(fetched.etag, confirmed=fetched.confirmed, modified=fetched.modified, checksum=fetched.checksum)
+    return PutResult(
+        fetched.etag,
+        confirmed=fetched.confirmed,
+        modified=fetched.modified,
+        checksum=fetched.checksum,
+    )
 
 
 def _is_head(head: Version | None, raw: bytes) -> bool:

@@ -11,7 +11,15 @@ from vault_memory.remote.remote_errors import RemoteMissing
 from vault_memory.sync.actions import Download, KeepBoth, Merge, TrashLocal
 from vault_memory.sync.apply.overwrite_check import Overwritten
 from vault_memory.sync.apply.progress import Done
-from vault_memory.sync.apply.session import RECORDS, SHORT, TEXT, VERSIONS, ActionOutdated, SyncSession, as_stored
+from vault_memory.sync.apply.session import (
+    RECORDS,
+    SHORT,
+    TEXT,
+    VERSIONS,
+    ActionOutdated,
+    SyncSession,
+    as_stored,
+)
 from vault_memory.sync.apply.unproven_uploads import Delivery
 from vault_memory.sync.plan.awareness import (
     Step,
@@ -53,7 +61,9 @@ class Carrying:
             self._sides.rewrote(action.path, "them", now)
         done.downloaded.append(action.path)
 
-    def _send_again(self, note: Note, fetched: Fetched, done: Done, now: datetime) -> None:
+    def _send_again(
+        self, note: Note, fetched: Fetched, done: Done, now: datetime
+    ) -> None:
         """Put the text of now over the first part of the last one."""
         if self._sides.send_again(note, fetched.etag, now):
             done.uploaded.append(note.path)
@@ -61,7 +71,9 @@ class Carrying:
             kept, whole = len(fetched.raw), len(note.raw)
             done.failed[note.path] = SHORT.format(kept=kept, whole=whole)
 
-    def _overtaken(self, action: Download, fetched: Fetched, now: datetime) -> bytes | None:
+    def _overtaken(
+        self, action: Download, fetched: Fetched, now: datetime
+    ) -> bytes | None:
         """Both texts in one, where somebody wrote over our last upload without having seen it."""
         was = self._sides.book.agreed(action.path)
         if not isinstance(was, BaseFile) or was.hash != action.hash:
@@ -74,7 +86,9 @@ class Carrying:
             return join_records([ours, fetched.raw])
         return _added(start, ours, fetched.raw, now)
 
-    def _start_of_other(self, path: str, was: BaseFile, fetched: Fetched, now: datetime) -> "_Start | None":
+    def _start_of_other(
+        self, path: str, was: BaseFile, fetched: Fetched, now: datetime
+    ) -> "_Start | None":
         """What the other side started from, if it wrote over a text of the last minute without having read it.
 
         Two writes can pass one precondition at once, and some clients send none: then theirs starts from an older
@@ -101,7 +115,9 @@ class Carrying:
         own_items = items_of(without_line(last, torn))
         if own_items <= items_of(fetched.raw):
             return None
-        if revision_of(fetched.raw) in texts and fetched.checksum != revision_of(fetched.raw):
+        if revision_of(fetched.raw) in texts and fetched.checksum != revision_of(
+            fetched.raw
+        ):
             return None
         if path.endswith(RECORDS):
             return _Start(None)
@@ -112,13 +128,18 @@ class Carrying:
             return None
         # What was written here since the upload can be nobody else's start.
         revisions = list(texts)
-        candidates = [(one, _without_headings(texts[one])) for one in revisions[revisions.index(was.hash) :]]
+        candidates = [
+            (one, _without_headings(texts[one]))
+            for one in revisions[revisions.index(was.hash) :]
+        ]
         start = texts[nearest(_without_headings(fetched.raw), candidates) or was.hash]
         return _Start(start, cut=b"" if delivery.whole else texts[was.hash], torn=torn)
 
     def _is_foreign(self, fetched: Fetched) -> bool:
         """Whether a program of another kind wrote a text: devices like this one send a checksum along."""
-        return self._sides.remote.traits.checksums and fetched.checksum != revision_of(fetched.raw)
+        return self._sides.remote.traits.checksums and fetched.checksum != revision_of(
+            fetched.raw
+        )
 
     def _steps(self, delivery: Delivery, texts: Mapping[str, bytes]) -> list[Step]:
         """`texts`: the versions that were here, the newest first."""
@@ -126,12 +147,24 @@ class Carrying:
         steps = []
         for arrival in delivery.arrivals:
             at = revisions.index(arrival.revision) if arrival.revision in texts else -1
-            older = frozenset[bytes]().union(*(items_of(texts[one]) for one in revisions[at + 1 :]))
-            raw, before = (self._sides.sent_bytes(one) or b"" for one in (arrival.revision, arrival.before))
+            older = frozenset[bytes]().union(
+                *(items_of(texts[one]) for one in revisions[at + 1 :])
+            )
+            raw, before = (
+                self._sides.sent_bytes(one) or b""
+                for one in (arrival.revision, arrival.before)
+            )
             steps.append(Step(raw, before, older, arrival.by_us))
         return steps
 
-    def _swap_in(self, action: Download, joined: bytes, fetched: Fetched, done: Done, now: datetime) -> None:
+    def _swap_in(
+        self,
+        action: Download,
+        joined: bytes,
+        fetched: Fetched,
+        done: Done,
+        now: datetime,
+    ) -> None:
         """What both wrote stands here now; it goes up with the next pass."""
         self._sides.keep(action.path, fetched.raw, now, by="sync")
         if self._sides.put(action.path, joined, action.hash, now) == "copied":
@@ -165,37 +198,63 @@ class Carrying:
             return
         self._sides.keep(action.path, fetched.raw, now, by="sync")
         self._sides.keep(action.path, note.raw, now)
-        if joined != note.raw and self._sides.put(action.path, joined, action.hash, now) == "copied":
+        if (
+            joined != note.raw
+            and self._sides.put(action.path, joined, action.hash, now) == "copied"
+        ):
             raise ActionOutdated
         self._agree_on_theirs(action.path, fetched, now)
         self._sides.deliveries.met(action.path)
         self._sides.rewrote(action.path, "them", now)
         if joined != fetched.raw and action.upload:
-            self._upload_joined(action, joined, fetched, now, young=young or not fetched.confirmed)
+            self._upload_joined(
+                action, joined, fetched, now, young=young or not fetched.confirmed
+            )
         done.merged.append(action.path)
 
-    def _upload_joined(self, action: Merge, joined: bytes, fetched: Fetched, now: datetime, *, young: bool) -> None:
+    def _upload_joined(
+        self,
+        action: Merge,
+        joined: bytes,
+        fetched: Fetched,
+        now: datetime,
+        *,
+        young: bool,
+    ) -> None:
         if not (fetched.confirmed or self._sides.remote.traits.versions):
             raise ActionOutdated  # another write of that second could hide behind the tag, and nobody could tell afterwards
         self._overwritten.list_before(action.path, now)
         with self._sides.book.writing():
-            self._sides.book.send([Sent(action.path, revision_of(joined), len(joined), fetched.etag)])
+            self._sides.book.send(
+                [Sent(action.path, revision_of(joined), len(joined), fetched.etag)]
+            )
         stored = self._sides.send(action.path, joined, fetched.etag)
         with self._sides.book.writing():
             if isinstance(was := self._sides.book.agreed(action.path), BaseFile):
-                self._overwritten.remember(was, stored, action.path, joined, now, young=young)
+                self._overwritten.remember(
+                    was, stored, action.path, joined, now, young=young
+                )
             self._sides.agree(action.path, joined, stored)
-            self._sides.deliveries.record(action.path, joined, revision_of(fetched.raw), now)
+            self._sides.deliveries.record(
+                action.path, joined, revision_of(fetched.raw), now
+            )
 
     def _part(self, action: Merge, fetched: Fetched, done: Done, now: datetime) -> None:
         """Two texts that cannot become one: the server's keeps the name, the local one lies beside it."""
         self._sides.disk.rename(action.path, action.copy, hashed=action.hash)
         done.conflicts.append(action.copy)
-        done.notes.append((action.path, f"it was changed on both sides; what was here is `{action.copy}`"))
+        done.notes.append(
+            (
+                action.path,
+                f"it was changed on both sides; what was here is `{action.copy}`",
+            )
+        )
         self._sides.put(action.path, fetched.raw, None, now)
         self._sides.agree(action.path, fetched.raw, as_stored(fetched))
 
-    def _joined(self, action: Merge, mine: bytes, fetched: Fetched, now: datetime) -> bytes | None:
+    def _joined(
+        self, action: Merge, mine: bytes, fetched: Fetched, now: datetime
+    ) -> bytes | None:
         """One text out of two, or None where that cannot be."""
         its = fetched.raw
         if action.path.endswith(RECORDS):
@@ -213,9 +272,19 @@ class Carrying:
             base = snapshots.bytes_of(action.base)
             if base is None:
                 chain = snapshots.chain(action.path)[1 : VERSIONS + 1]
-                texts = {one.revision: snapshots.bytes_of(one.revision) or b"" for one in chain}
-                same = revision_of(its) if revision_of(its) in texts and not self._lay_elsewhere(action, its) else ""
-                base = texts.get(same or (nearest(its, texts.items()) if action.base else "") or "")
+                texts = {
+                    one.revision: snapshots.bytes_of(one.revision) or b""
+                    for one in chain
+                }
+                same = (
+                    revision_of(its)
+                    if revision_of(its) in texts
+                    and not self._lay_elsewhere(action, its)
+                    else ""
+                )
+                base = texts.get(
+                    same or (nearest(its, texts.items()) if action.base else "") or ""
+                )
         lost = self._sides.deliveries.lost(action.path)
         if base is not None and lost:
             # Whoever wrote it may have read half of our upload: what is missing was cut off, not removed.
@@ -227,7 +296,8 @@ class Carrying:
         """Whether the server's text is that of a note with another name: it came here and is no version of this one."""
         revision, base = revision_of(its), self._sides.book.base()
         return any(
-            path != action.path and isinstance(was, BaseFile) and was.hash == revision for path, was in base.items()
+            path != action.path and isinstance(was, BaseFile) and was.hash == revision
+            for path, was in base.items()
         )
 
     def trash(self, action: TrashLocal, now: datetime, *, again: bool) -> None:
@@ -236,7 +306,12 @@ class Carrying:
         if again and self._is_there(action.path):
             raise ActionOutdated
         with self._sides.writing() as writer:
-            written = writer.trash(action.path, expected=action.hash, now=now, op_id=f"sync-{secrets.token_hex(8)}")
+            written = writer.trash(
+                action.path,
+                expected=action.hash,
+                now=now,
+                op_id=f"sync-{secrets.token_hex(8)}",
+            )
             if written.outcome == "pending":
                 writer.discard(written.op_id)
                 raise ActionOutdated
@@ -255,7 +330,9 @@ class Carrying:
         if action.side == "local":
             self._sides.disk.rename(action.path, action.copy, hashed=action.hash)
         else:
-            self._sides.remote.move(action.path, action.copy, expected=action.tag or None)
+            self._sides.remote.move(
+                action.path, action.copy, expected=action.tag or None
+            )
         with self._sides.book.writing():
             if isinstance(self._sides.book.agreed(action.path), BaseFile):
                 self._sides.book.forget(action.path)

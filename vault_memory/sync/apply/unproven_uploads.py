@@ -64,10 +64,21 @@ class Deliveries:
     def __init__(self, book: SyncState) -> None:
         self._book = book
 
-    def record(self, path: str, raw: bytes, before: str, now: datetime, *, modified: int = 0, tries: int = 1) -> None:
+    def record(
+        self,
+        path: str,
+        raw: bytes,
+        before: str,
+        now: datetime,
+        *,
+        modified: int = 0,
+        tries: int = 1,
+    ) -> None:
         """The server has answered that it stored these bytes over those of a revision ("" for nothing)."""
         arrival = Arrival(revision_of(raw), before, now.timestamp(), by_us=True)
-        delivery = Delivery(path, arrival.revision, len(raw), arrival.at, modified, tries=tries)
+        delivery = Delivery(
+            path, arrival.revision, len(raw), arrival.at, modified, tries=tries
+        )
         with self._book.writing():
             self._say(delivery, arrival)
             self._book.unsay(UNANSWERED + path)
@@ -77,7 +88,10 @@ class Deliveries:
         """A text of somebody else was read here; it replaces one that was agreed on."""
         arrival = Arrival(revision_of(raw), before, now.timestamp(), by_us=False)
         with self._book.writing():
-            self._say(Delivery(path, arrival.revision, len(raw), arrival.at, whole=True), arrival)
+            self._say(
+                Delivery(path, arrival.revision, len(raw), arrival.at, whole=True),
+                arrival,
+            )
 
     def _say(self, delivery: Delivery, arrival: Arrival) -> None:
         """Whoever writes over the new text has read all that was there a minute before it."""
@@ -86,7 +100,9 @@ class Deliveries:
         if older and older[0].revision == arrival.revision:  # sent once more
             arrival, older = replace(arrival, before=older[0].before), older[1:]
         lately = [one for one in older if 0 <= arrival.at - one.at < UNNOTICED_SECONDS]
-        self._book.say(FACT + delivery.path, asdict(replace(delivery, arrivals=(arrival, *lately))))
+        self._book.say(
+            FACT + delivery.path, asdict(replace(delivery, arrivals=(arrival, *lately)))
+        )
 
     def lose(self, path: str, revision: str) -> None:
         """Nobody knows what became of an upload, and another text lies there now: it may rest upon a part of ours."""
@@ -111,7 +127,14 @@ class Deliveries:
         delivery = _delivery(fact)
         return delivery if delivery.revision == was.hash else None
 
-    def observe(self, entries: Mapping[str, Entry], base: Mapping[str, BaseNode], now: float, *, listed: bool) -> None:
+    def observe(
+        self,
+        entries: Mapping[str, Entry],
+        base: Mapping[str, BaseNode],
+        now: float,
+        *,
+        listed: bool,
+    ) -> None:
         """Close those that stood whole for a while. Without a new listing only time has passed."""
         doubtful, behind = self._book.racy(), self._book.behind()
         for name, fact in self._book.facts(FACT).items():
@@ -136,9 +159,14 @@ class Deliveries:
     def confirm(self, path: str, revision: str, size: int, modified: int) -> None:
         """The server's list of versions shows a size and a time for what the file holds now."""
         fact = self._book.said(FACT + path)
-        if isinstance(fact, dict) and (fact["revision"], fact["size"]) == (revision, size):
+        if isinstance(fact, dict) and (fact["revision"], fact["size"]) == (
+            revision,
+            size,
+        ):
             with self._book.writing():
-                self._book.say(FACT + path, {**fact, "whole": True, "modified": modified})
+                self._book.say(
+                    FACT + path, {**fact, "whole": True, "modified": modified}
+                )
 
     def is_whole(self, path: str) -> bool:
         """Whether the server has shown the last upload of a path with its full size."""
@@ -151,7 +179,10 @@ class Deliveries:
         A gap that is longer than the time that passed here comes from a wrong clock, and proves nothing.
         """
         gap = modified - delivery.modified
-        proven = delivery.modified and TRUSTED_GAP <= gap <= now - delivery.at + UNNOTICED_SECONDS
+        proven = (
+            delivery.modified
+            and TRUSTED_GAP <= gap <= now - delivery.at + UNNOTICED_SECONDS
+        )
         return not proven
 
     def _close(self, name: str) -> None:

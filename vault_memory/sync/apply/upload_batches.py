@@ -53,16 +53,25 @@ class Uploading:
         self._overwritten = Overwritten(sides)
         self._suspects: frozenset[str] = frozenset()
 
-    def together(self, actions: Sequence[Upload], attempt: Attempt, done: Done, now: datetime) -> None:
+    def together(
+        self, actions: Sequence[Upload], attempt: Attempt, done: Done, now: datetime
+    ) -> None:
         """All of them as far as it goes. What has arrived is recorded even when the server fails in the middle."""
         self._suspects = self._overwritten.suspects(now)
-        ready = [(one, note) for one in actions if (note := attempt(one, partial(self._read, one, now)))]
+        ready = [
+            (one, note)
+            for one in actions
+            if (note := attempt(one, partial(self._read, one, now)))
+        ]
         self._sides.keep_all([(note.path, note.raw) for _, note in ready], now)
         gone: list[_Gone] = []
         try:
             tried, rest = self._send_in_bulk(ready, gone, attempt, now)
             for action, note in rest:
-                if stored := attempt(action, partial(self._put, action, note, now, tried=action.path in tried)):
+                if stored := attempt(
+                    action,
+                    partial(self._put, action, note, now, tried=action.path in tried),
+                ):
                     gone.append(_Gone(action, note, stored))
         except BaseException:
             self._record([one for one in gone if one.stored.etag], done, now)
@@ -74,14 +83,20 @@ class Uploading:
             note = self._sides.read(action.path, action.hash)
             if action.tag is not None:
                 replaceable = self._sides.remote.traits.versions
-                self._sides.certain(action.path, action.tag, now, replaceable=replaceable)
+                self._sides.certain(
+                    action.path, action.tag, now, replaceable=replaceable
+                )
         except ActionOutdated:
             self._sides.sent(action.path)
             raise
         return note
 
     def _send_in_bulk(
-        self, ready: Sequence[tuple[Upload, Note]], gone: list[_Gone], attempt: Attempt, now: datetime
+        self,
+        ready: Sequence[tuple[Upload, Note]],
+        gone: list[_Gone],
+        attempt: Attempt,
+        now: datetime,
     ) -> tuple[set[str], list[tuple[Upload, Note]]]:
         """Many new notes in few requests. Returns the paths that were sent so, and what is to be sent one by one."""
         tried: set[str] = set()
@@ -93,9 +108,13 @@ class Uploading:
             for action, note in batch:
                 if stored := answers.get(action.path):
                     gone.append(_Gone(action, note, stored))
-        return tried, [(action, note) for action, note in ready if action.path not in settled]
+        return tried, [
+            (action, note) for action, note in ready if action.path not in settled
+        ]
 
-    def _put(self, action: Upload, note: Note, now: datetime, *, tried: bool) -> PutResult:
+    def _put(
+        self, action: Upload, note: Note, now: datetime, *, tried: bool
+    ) -> PutResult:
         """`tried`: the note was part of a bulk upload, and the server did not say that it stored it."""
         if action.tag is not None and action.path in self._suspects:
             self._overwritten.list_before(action.path, now)
@@ -111,7 +130,9 @@ class Uploading:
         """A server that tells no tag when it stores a file is asked for those of a whole folder."""
         untold = [one for one in gone if not one.stored.etag]
         yield from (one for one in gone if one.stored.etag)
-        for folder, of_folder in groupby(sorted(untold, key=lambda one: one.folder), key=lambda one: one.folder):
+        for folder, of_folder in groupby(
+            sorted(untold, key=lambda one: one.folder), key=lambda one: one.folder
+        ):
             group = list(of_folder)
             entries = self._listed(folder, attempt, group) if len(group) > FEW else {}
             for one in group:
@@ -119,7 +140,9 @@ class Uploading:
                 if tagged:
                     yield tagged
 
-    def _listed(self, folder: str, attempt: Attempt, group: Sequence[_Gone]) -> dict[str, Entry]:
+    def _listed(
+        self, folder: str, attempt: Attempt, group: Sequence[_Gone]
+    ) -> dict[str, Entry]:
         listing = attempt(group[0].action, partial(self._sides.remote.list, folder))
         return {entry.path: entry for entry in listing.entries} if listing else {}
 
@@ -128,7 +151,10 @@ class Uploading:
         entry = entries.get(path) or self._sides.remote.look(path)
         # Fault: a proxy answers 200 in place of the server, and the text of somebody else there
         # has the length of ours. Only the checksum proves that our upload arrived.
-        is_proven = entry.checksum == one.note.revision or not self._sides.remote.traits.checksums
+        is_proven = (
+            entry.checksum == one.note.revision
+            or not self._sides.remote.traits.checksums
+        )
         if entry.size != len(one.note.raw) or not is_proven:
             raise ActionOutdated
         stored = PutResult(entry.etag, entry.fileid, replaced=one.stored.replaced)
@@ -142,13 +168,29 @@ class Uploading:
                 if not is_new:
                     # A tag of the last listing proves the bytes only if the server was asked in this pass.
                     young = path in self._suspects or not self._sides.asked
-                    replaced = was if isinstance(was, BaseFile) and one.action.tag is not None else NOTHING
+                    replaced = (
+                        was
+                        if isinstance(was, BaseFile) and one.action.tag is not None
+                        else NOTHING
+                    )
                     tag = one.action.tag or ""
-                    self._overwritten.remember(replaced, one.stored, path, one.note.raw, now, young=young, tag=tag)
+                    self._overwritten.remember(
+                        replaced,
+                        one.stored,
+                        path,
+                        one.note.raw,
+                        now,
+                        young=young,
+                        tag=tag,
+                    )
                 else:
                     self._overwritten.begin(path, one.note.revision)
-                self._sides.agree(one.action.path, one.note.raw, one.stored, made=is_new)
-                self._sides.deliveries.record(path, one.note.raw, hash_of(was), now, modified=one.stored.modified)
+                self._sides.agree(
+                    one.action.path, one.note.raw, one.stored, made=is_new
+                )
+                self._sides.deliveries.record(
+                    path, one.note.raw, hash_of(was), now, modified=one.stored.modified
+                )
                 self._sides.rewrote(one.action.path, "us", now)
                 done.uploaded.append(one.action.path)
                 done.acted += 1

@@ -15,10 +15,15 @@ SAMPLE = 8
 NEXT, LAST = "sweep_next", "swept"
 
 
-def sweep(book: SyncState, there: RemoteScan, base: Base, busy: Set[str], at: float) -> tuple[Refetch, ...]:
+def sweep(
+    book: SyncState, there: RemoteScan, base: Base, busy: Set[str], at: float
+) -> tuple[Refetch, ...]:
     """Those of another size under the same tag, and each hour a few more; each day while the tree has one tag."""
     every = EVERY_SECONDS if there.fresh else QUIET_SECONDS
-    chosen = {*there.resized, *(_sample(book, base) if _is_due(book, at, every) else ())} - busy
+    chosen = {
+        *there.resized,
+        *(_sample(book, base) if _is_due(book, at, every) else ()),
+    } - busy
     looks = []
     for path in sorted(chosen):
         was, entry = base.get(path), there.entries.get(path)
@@ -39,7 +44,9 @@ def _is_due(book: SyncState, at: float, every: float) -> bool:
 def _sample(book: SyncState, base: Base) -> list[str]:
     files = sorted(path for path, was in base.items() if isinstance(was, BaseFile))
     start = str(book.said(NEXT) or "")
-    turn = [path for path in files if path >= start] + [path for path in files if path < start]
+    turn = [path for path in files if path >= start] + [
+        path for path in files if path < start
+    ]
     with book.writing():
         book.say(NEXT, turn[SAMPLE] if len(turn) > SAMPLE else "")
     return turn[:SAMPLE]

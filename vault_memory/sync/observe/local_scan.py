@@ -54,11 +54,19 @@ class LocalScanner:
         return LocalScan(nodes, hot)
 
     def _file(
-        self, path: str, seen: Stat | None, known: Mapping[str, tuple[int, int, int, int, str]],
-        fresh: list[tuple[str, int, int, int, int, str]], now: float,
-    ) -> Node | None:  # fmt: skip
+        self,
+        path: str,
+        seen: Stat | None,
+        known: Mapping[str, tuple[int, int, int, int, str]],
+        fresh: list[tuple[str, int, int, int, int, str]],
+        now: float,
+    ) -> Node | None:
         last = known.get(path)
-        if seen is not None and last and last[:4] == (seen.size, seen.mtime_ns, seen.ctime_ns, seen.ino):
+        if (
+            seen is not None
+            and last
+            and last[:4] == (seen.size, seen.mtime_ns, seen.ctime_ns, seen.ino)
+        ):
             return File(last[4], "", str(seen.ino), seen.size)
         if seen is not None and seen.size > self._largest:
             return File(None, "", str(seen.ino), seen.size)
@@ -71,7 +79,9 @@ class LocalScanner:
             return Unknown(BEING_SAVED)
         if not 0 <= age < YOUNG_SECONDS:
             stat = note.stat
-            fresh.append((path, stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino, note.revision))
+            fresh.append(
+                (path, stat.size, stat.mtime_ns, stat.ctime_ns, stat.ino, note.revision)
+            )
         return File(note.revision, "", str(note.stat.ino), len(note.raw))
 
     def _is_agreed(self, path: str, note: Note) -> bool:
@@ -82,7 +92,11 @@ class LocalScanner:
     def put_off(self, paths: Iterable[str]) -> dict[str, Node]:
         """Of paths that are not there, those that another program holds elsewhere and loads when they are opened."""
         root = self._folder.root
-        return {path: Unknown(NOT_LOADED) for path in paths if os.path.lexists(os.path.join(root, _placeholder(path)))}
+        return {
+            path: Unknown(NOT_LOADED)
+            for path in paths
+            if os.path.lexists(os.path.join(root, _placeholder(path)))
+        }
 
     def read(self, path: str) -> Note | Unknown | None:
         """One file now; None when it is absent."""

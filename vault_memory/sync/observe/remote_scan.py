@@ -4,7 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vault_memory.remote.contract import Entry, Listing, Remote
-from vault_memory.remote.remote_errors import NotUnderstood, Refused, RemoteBusy, RemoteLocked, RemoteMissing
+from vault_memory.remote.remote_errors import (
+    NotUnderstood,
+    Refused,
+    RemoteBusy,
+    RemoteLocked,
+    RemoteMissing,
+)
 from vault_memory.sync.state_db import SyncState
 from vault_memory.sync.trees import BaseFile, BaseNode, Dir, File, Node, Unknown, within
 
@@ -53,7 +59,11 @@ class RemoteScanner:
             if root.etag == last:
                 return RemoteScan(known, fresh=False, root=root)
         there = self._all() if traits.infinity else self._by_folders(known, again)
-        there.resized = frozenset(path for path, one in there.entries.items() if _resized(one, known.get(path)))
+        there.resized = frozenset(
+            path
+            for path, one in there.entries.items()
+            if _resized(one, known.get(path))
+        )
         there.moved = (
             any(
                 path and not entry.is_folder and _differs(entry, known.get(path))
@@ -61,12 +71,21 @@ class RemoteScanner:
             )
             or not known.keys() <= there.entries.keys()
         )
-        doubtful = hidden_writes(known, str(last or ""), there.entries, self._book.base())
-        sure = not there.unknown and all(entry.confirmed for entry in there.entries.values())
+        doubtful = hidden_writes(
+            known, str(last or ""), there.entries, self._book.base()
+        )
+        sure = not there.unknown and all(
+            entry.confirmed for entry in there.entries.values()
+        )
         with self._book.writing():
             if not there.unknown:
-                self._book.listed({path: entry for path, entry in there.entries.items() if path})
-            self._book.say(ROOT_TAG, there.entries[""].etag if sure and traits.recursive_etags else "")
+                self._book.listed(
+                    {path: entry for path, entry in there.entries.items() if path}
+                )
+            self._book.say(
+                ROOT_TAG,
+                there.entries[""].etag if sure and traits.recursive_etags else "",
+            )
             self._book.doubt_all(doubtful)
         there.root = there.entries.pop("")
         return there
@@ -79,7 +98,9 @@ class RemoteScanner:
         listing = self._remote.list("", deep=True)
         return _taken(RemoteScan({}), listing)
 
-    def _by_folders(self, known: Mapping[str, Entry], again: frozenset[str]) -> RemoteScan:
+    def _by_folders(
+        self, known: Mapping[str, Entry], again: frozenset[str]
+    ) -> RemoteScan:
         """One request for each folder with another tag or with a path of `again`; for each folder without tags."""
         there = RemoteScan({})
         todo = [""]
@@ -99,22 +120,42 @@ class RemoteScanner:
                 continue
             _taken(there, listing)
             folders = (entry for entry in listing.entries if entry.is_folder)
-            todo += [entry.path for entry in folders if not self._same_below(entry, known, again, there)]
+            todo += [
+                entry.path
+                for entry in folders
+                if not self._same_below(entry, known, again, there)
+            ]
         return there
 
-    def _same_below(self, entry: Entry, known: Mapping[str, Entry], again: frozenset[str], there: RemoteScan) -> bool:
+    def _same_below(
+        self,
+        entry: Entry,
+        known: Mapping[str, Entry],
+        again: frozenset[str],
+        there: RemoteScan,
+    ) -> bool:
         """Take what lies below a folder from the last listing, when its tag says that it is the same."""
         last = known.get(entry.path)
-        if not self._remote.traits.recursive_etags or last is None or not entry.etag or last.etag != entry.etag:
+        if (
+            not self._remote.traits.recursive_etags
+            or last is None
+            or not entry.etag
+            or last.etag != entry.etag
+        ):
             return False
         if any(within(path, entry.path) for path in again):
             return False
-        there.entries |= {path: one for path, one in known.items() if within(path, entry.path)}
+        there.entries |= {
+            path: one for path, one in known.items() if within(path, entry.path)
+        }
         return True
 
 
 def hidden_writes(
-    known: Mapping[str, Entry], root_tag: str, entries: Mapping[str, Entry], base: Mapping[str, BaseNode]
+    known: Mapping[str, Entry],
+    root_tag: str,
+    entries: Mapping[str, Entry],
+    base: Mapping[str, BaseNode],
 ) -> frozenset[str]:
     """Files that may have other bytes under the tag that they had.
 
@@ -122,19 +163,34 @@ def hidden_writes(
     of the sender before, and it moves the tags of the folders above, while nothing else in the folder explains that.
     """
     last = {**known, "": Entry("", True, root_tag)}
-    restless = {path for path, entry in entries.items() if _moved(entry, last.get(path))}
+    restless = {
+        path for path, entry in entries.items() if _moved(entry, last.get(path))
+    }
     for path in entries.keys() | known.keys():
         if path and _differs(entries.get(path), known.get(path)):
             restless.discard(path.rpartition("/")[0])
-    doubtful = {path for path, entry in entries.items() if _lost_checksum(entry, known.get(path))}
-    doubtful |= {path for path, entry in entries.items() if _came_back(entry, known.get(path), base.get(path))}
+    doubtful = {
+        path
+        for path, entry in entries.items()
+        if _lost_checksum(entry, known.get(path))
+    }
+    doubtful |= {
+        path
+        for path, entry in entries.items()
+        if _came_back(entry, known.get(path), base.get(path))
+    }
     for folder in restless:
         doubtful |= _latest(folder, entries, base)
     return frozenset(doubtful)
 
 
 def _moved(entry: Entry, last: Entry | None) -> bool:
-    return entry.is_folder and last is not None and bool(last.etag) and entry.etag != last.etag
+    return (
+        entry.is_folder
+        and last is not None
+        and bool(last.etag)
+        and entry.etag != last.etag
+    )
 
 
 def _differs(entry: Entry | None, last: Entry | None) -> bool:
@@ -157,9 +213,15 @@ def _came_back(entry: Entry, last: Entry | None, was: BaseNode | None) -> bool:
     return entry.etag == was.tag and entry.checksum != was.hash
 
 
-def _latest(folder: str, entries: Mapping[str, Entry], base: Mapping[str, BaseNode]) -> set[str]:
+def _latest(
+    folder: str, entries: Mapping[str, Entry], base: Mapping[str, BaseNode]
+) -> set[str]:
     """The files of a folder that were written last, without those whose checksum proves them to be as agreed on."""
-    files = [entry for path, entry in entries.items() if path.rpartition("/")[0] == folder and not entry.is_folder]
+    files = [
+        entry
+        for path, entry in entries.items()
+        if path.rpartition("/")[0] == folder and not entry.is_folder
+    ]
     files.sort(key=lambda entry: entry.modified, reverse=True)
     unproven = []
     for entry in files:
@@ -169,27 +231,45 @@ def _latest(folder: str, entries: Mapping[str, Entry], base: Mapping[str, BaseNo
     return set(unproven[:LATEST])
 
 
-def nodes_of(there: RemoteScan, base: Mapping[str, BaseNode], behind: Mapping[str, tuple[str, str]]) -> dict[str, Node]:
+def nodes_of(
+    there: RemoteScan,
+    base: Mapping[str, BaseNode],
+    behind: Mapping[str, tuple[str, str]],
+) -> dict[str, Node]:
     """The tree for the planner: where the bytes behind a tag are known, their hash is."""
     nodes: dict[str, Node] = {}
     for path, entry in there.entries.items():
         if entry.is_folder:
             nodes[path] = Dir(entry.fileid)
         else:
-            nodes[path] = File(_hash(entry, base.get(path), behind.get(path)), entry.etag, entry.fileid, entry.size)
+            nodes[path] = File(
+                _hash(entry, base.get(path), behind.get(path)),
+                entry.etag,
+                entry.fileid,
+                entry.size,
+            )
     return nodes | {path: Unknown(reason) for path, reason in there.unknown.items()}
 
 
-def _hash(entry: Entry, was: BaseNode | None, fetched: tuple[str, str] | None) -> str | None:
+def _hash(
+    entry: Entry, was: BaseNode | None, fetched: tuple[str, str] | None
+) -> str | None:
     if fetched is not None and fetched[0] == entry.etag:
         return fetched[1]
-    if isinstance(was, BaseFile) and (entry.etag == was.tag or entry.checksum == was.hash):
+    if isinstance(was, BaseFile) and (
+        entry.etag == was.tag or entry.checksum == was.hash
+    ):
         return was.hash
     return None
 
 
 def _resized(entry: Entry, last: Entry | None) -> bool:
-    return last is not None and not entry.is_folder and entry.etag == last.etag and entry.size != last.size
+    return (
+        last is not None
+        and not entry.is_folder
+        and entry.etag == last.etag
+        and entry.size != last.size
+    )
 
 
 def _taken(there: RemoteScan, listing: Listing) -> RemoteScan:

@@ -49,11 +49,15 @@ class Backups:
         """Which notes went back, as far as it matters."""
         changed = safety_limits.changed_there(base, remote)
         stormy = safety_limits.storm(View(base, local, remote))
-        before = {path: text for path, text in self._held(base).items() if path in changed}
+        before = {
+            path: text for path, text in self._held(base).items() if path in changed
+        }
         vanished = safety_limits.vanished_there(base, local, remote)
         answered = self._book.said(FACT) is None
         much = safety_limits.may_be_restored(len(changed), len(vanished))
-        if stormy or (answered and not much):  # in a storm everything is looked at anyway
+        if stormy or (
+            answered and not much
+        ):  # in a storm everything is looked at anyway
             return GoneBack(before, remote, before=not answered)
         texts, nodes, others = dict(before), dict(remote.nodes), 0
         for path in changed:
@@ -71,7 +75,11 @@ class Backups:
 
     def hold(self, gone: GoneBack, base: Base, restored: str) -> None:
         """Remember what the brake holds: a line that another device adds to an earlier text must not let it go."""
-        held = {path: [text, was.hash] for path, text in gone.texts.items() if isinstance(was := base[path], BaseFile)}
+        held = {
+            path: [text, was.hash]
+            for path, text in gone.texts.items()
+            if isinstance(was := base[path], BaseFile)
+        }
         fact = held if restored else None
         if fact == self._book.said(FACT):
             return
@@ -90,7 +98,9 @@ class Backups:
                 was, node = base[path], gone.remote.nodes[path]
                 if isinstance(was, BaseFile) and isinstance(node, File):
                     tag = node.tag if node.hash == text else ""
-                    self._book.agree(path, BaseFile(text, tag, was.local_id, was.remote_id))
+                    self._book.agree(
+                        path, BaseFile(text, tag, was.local_id, was.remote_id)
+                    )
             self._book.unsay(FACT)
 
     def _held(self, base: Base) -> dict[str, str]:
@@ -108,7 +118,9 @@ class Backups:
         if hashed == was.hash:
             return False
         with self._sides.writing() as writer:
-            return any(version.revision == hashed for version in writer.snapshots.chain(path))
+            return any(
+                version.revision == hashed for version in writer.snapshots.chain(path)
+            )
 
     def _hash(self, path: str, node: File, at: float) -> str | None:
         """The hash of the server's text; None where it cannot be had."""
@@ -117,7 +129,9 @@ class Backups:
         if self._sides.may_be_half(path, node.tag, at):
             return None  # it is read once, and not with each pass
         try:
-            fetched = self._sides.prefetched.get(path) or self._sides.remote.get(path, max_bytes=self._sides.largest)
+            fetched = self._sides.prefetched.get(path) or self._sides.remote.get(
+                path, max_bytes=self._sides.largest
+            )
         except RemoteBusy as error:
             if error.everywhere:
                 raise

@@ -26,7 +26,9 @@ TIDIED = "tidied"
 class ServerIdentityCheck:
     """For one remote. What it is comes with each listing, and is asked again before much is taken over from it."""
 
-    def __init__(self, remote: Remote, book: SyncState, mode: Mode, *, insist: bool) -> None:
+    def __init__(
+        self, remote: Remote, book: SyncState, mode: Mode, *, insist: bool
+    ) -> None:
         self._remote, self._book, self._mode, self._insist = remote, book, mode, insist
         self._met = False
         """whether it is known what the server can do"""
@@ -38,17 +40,31 @@ class ServerIdentityCheck:
         if self._met:
             return
         known = self._book.said("traits")
-        if isinstance(known, dict) and known.keys() == asdict(self._remote.traits).keys():
+        if (
+            isinstance(known, dict)
+            and known.keys() == asdict(self._remote.traits).keys()
+        ):
             self._remote.traits = type(self._remote.traits)(**known)
         else:
             self._remote.probe()
-        if self._mode == "both" and not self._remote.traits.two_way and not self._insist:
+        if (
+            self._mode == "both"
+            and not self._remote.traits.two_way
+            and not self._insist
+        ):
             raise NotTwoWay
         with self._book.writing():
             self._book.say("traits", asdict(self._remote.traits))
         self._met = True
 
-    def another(self, at: float, entries: Mapping[str, Entry], root: Entry | None, *, approved: bool) -> str:
+    def another(
+        self,
+        at: float,
+        entries: Mapping[str, Entry],
+        root: Entry | None,
+        *,
+        approved: bool,
+    ) -> str:
         """Why nothing may be done with it, or nothing. `approved`: a person says that it is the right one.
 
         `root` is the remote's own folder as it was just listed; without it the server is asked now and then.
@@ -59,13 +75,23 @@ class ServerIdentityCheck:
             self._asked = at
         if not self._changed and any(is_scratch(path) for path in entries):
             self._tidy(at)
-        return f"the server is not as it was: another {', '.join(self._changed)}" if self._changed else ""
+        return (
+            f"the server is not as it was: another {', '.join(self._changed)}"
+            if self._changed
+            else ""
+        )
 
     def worth_asking(self, at: float, made: Plan) -> bool:
         """Whether a plan takes over so much that the server is asked once more who it is; forgets the last answer."""
         grave = [one for one in made.actions if isinstance(one, TrashLocal | Download)]
-        much = bool(made.restored) or len(grave) > MANY or any(isinstance(one, TrashLocal) for one in grave)
-        is_one_answer = self._remote.traits.infinity  # which told who the server is and all that lies there
+        much = (
+            bool(made.restored)
+            or len(grave) > MANY
+            or any(isinstance(one, TrashLocal) for one in grave)
+        )
+        is_one_answer = (
+            self._remote.traits.infinity
+        )  # which told who the server is and all that lies there
         if (self._asked == at and is_one_answer) or not much:
             return False
         self._asked = None
@@ -79,12 +105,21 @@ class ServerIdentityCheck:
             with self._book.writing():
                 self._book.say(TIDIED, at)
 
-    def _ask(self, entries: Mapping[str, Entry], root: Entry | None, *, approved: bool) -> None:
-        identity, known = asdict(self._remote.identity(root)), self._book.said("identity")
+    def _ask(
+        self, entries: Mapping[str, Entry], root: Entry | None, *, approved: bool
+    ) -> None:
+        identity, known = (
+            asdict(self._remote.identity(root)),
+            self._book.said("identity"),
+        )
         was = known if isinstance(known, dict) else identity
-        self._changed = [name for name, value in identity.items() if was.get(name) != value]
+        self._changed = [
+            name for name, value in identity.items() if was.get(name) != value
+        ]
         if self._changed == [RESTORED]:
-            logger.warning("the server came back from a backup: nothing is deleted, what it lost is uploaded")
+            logger.warning(
+                "the server came back from a backup: nothing is deleted, what it lost is uploaded"
+            )
             self._forget_all_but(entries)
             self._changed = []
         elif approved and self._changed:
@@ -99,5 +134,7 @@ class ServerIdentityCheck:
         with self._book.writing():
             for path, was in self._book.base().items():
                 entry = entries.get(path)
-                if entry is None or (isinstance(was, BaseFile) and entry.etag != was.tag):
+                if entry is None or (
+                    isinstance(was, BaseFile) and entry.etag != was.tag
+                ):
                     self._book.forget(path)

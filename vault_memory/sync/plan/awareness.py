@@ -35,7 +35,11 @@ def has_read(raw: bytes, steps: Sequence[Step]) -> bool:
         fresh = items_of(step.raw) - items_of(step.before)
         proof = fresh - step.older
         if fresh:
-            return not mine.isdisjoint(proof) if step.by_us else bool(proof) and fresh <= mine
+            return (
+                not mine.isdisjoint(proof)
+                if step.by_us
+                else bool(proof) and fresh <= mine
+            )
     return True
 
 
@@ -50,13 +54,20 @@ def without_torn(raw: bytes, whole: bytes, older: Iterable[bytes]) -> bytes:
 
     `older`: texts from before; a line that stood in one of them was not torn.
     """
-    lines, past = set(whole.splitlines()), set[bytes]().union(*(text.splitlines() for text in older))
+    lines, past = (
+        set(whole.splitlines()),
+        set[bytes]().union(*(text.splitlines() for text in older)),
+    )
 
     def is_torn(line: bytes) -> bool:
         is_new = bool(line.strip()) and line not in lines and line not in past
         return is_new and any(one.startswith(line) for one in lines)
 
-    return b"".join(line for line in raw.splitlines(keepends=True) if not is_torn(line.rstrip(b"\r\n")))
+    return b"".join(
+        line
+        for line in raw.splitlines(keepends=True)
+        if not is_torn(line.rstrip(b"\r\n"))
+    )
 
 
 def torn_end(raw: bytes, later: bytes) -> bytes:
@@ -83,7 +94,11 @@ def join_records(texts: Sequence[bytes]) -> bytes:
             return False
         return any(one.startswith(line) and one != line for one in lines)
 
-    return b"".join(line for line in joined.splitlines(keepends=True) if not is_torn(line.rstrip(b"\r\n")))
+    return b"".join(
+        line
+        for line in joined.splitlines(keepends=True)
+        if not is_torn(line.rstrip(b"\r\n"))
+    )
 
 
 def _is_json(line: bytes) -> bool:

@@ -50,36 +50,68 @@ O = Outcome  # noqa: E741 - so that a row of the table is one line
 State = Literal["file", "dir", "none"]
 Cell = tuple[str, Outcome]
 
-# fmt: off
+
 FILE: dict[tuple[str, str], Cell] = {
     # local, remote: row, outcome
-    ("=", "="): ("1", O.REFRESH),        ("=", "≠"): ("3", O.DOWNLOAD),      ("=", "-"): ("7", O.TRASH_LOCAL),
-    ("≠", "="): ("2", O.UPLOAD),         ("≠", "≠"): ("5", O.MERGE),         ("≠", "-"): ("10", O.PUT_BACK),
-    ("-", "="): ("6", O.DELETE_REMOTE),  ("-", "≠"): ("9", O.BRING_BACK),    ("-", "-"): ("8", O.FORGET),
-    ("D", "="): ("11", O.DELETE_REMOTE), ("D", "≠"): ("13", O.COPY_REMOTE),  ("D", "-"): ("16", O.CREATE_REMOTE),
-    ("=", "D"): ("12", O.TRASH_LOCAL),   ("≠", "D"): ("14", O.COPY_LOCAL),   ("-", "D"): ("15", O.CREATE_LOCAL),
+    ("=", "="): ("1", O.REFRESH),
+    ("=", "≠"): ("3", O.DOWNLOAD),
+    ("=", "-"): ("7", O.TRASH_LOCAL),
+    ("≠", "="): ("2", O.UPLOAD),
+    ("≠", "≠"): ("5", O.MERGE),
+    ("≠", "-"): ("10", O.PUT_BACK),
+    ("-", "="): ("6", O.DELETE_REMOTE),
+    ("-", "≠"): ("9", O.BRING_BACK),
+    ("-", "-"): ("8", O.FORGET),
+    ("D", "="): ("11", O.DELETE_REMOTE),
+    ("D", "≠"): ("13", O.COPY_REMOTE),
+    ("D", "-"): ("16", O.CREATE_REMOTE),
+    ("=", "D"): ("12", O.TRASH_LOCAL),
+    ("≠", "D"): ("14", O.COPY_LOCAL),
+    ("-", "D"): ("15", O.CREATE_LOCAL),
     ("D", "D"): ("17", O.ADOPT),
 }
 NONE: dict[tuple[str, str], Cell] = {
-    ("F", "-"): ("21", O.CREATE_REMOTE), ("D", "-"): ("21", O.CREATE_REMOTE),
-    ("-", "F"): ("22", O.CREATE_LOCAL),  ("-", "D"): ("22", O.CREATE_LOCAL),
-    ("F", "F"): ("24", O.MERGE),         ("F", "D"): ("25", O.COPY_LOCAL),   ("D", "F"): ("26", O.COPY_REMOTE),
-    ("D", "D"): ("27", O.ADOPT),         ("-", "-"): ("8", O.NOTHING),
+    ("F", "-"): ("21", O.CREATE_REMOTE),
+    ("D", "-"): ("21", O.CREATE_REMOTE),
+    ("-", "F"): ("22", O.CREATE_LOCAL),
+    ("-", "D"): ("22", O.CREATE_LOCAL),
+    ("F", "F"): ("24", O.MERGE),
+    ("F", "D"): ("25", O.COPY_LOCAL),
+    ("D", "F"): ("26", O.COPY_REMOTE),
+    ("D", "D"): ("27", O.ADOPT),
+    ("-", "-"): ("8", O.NOTHING),
 }
 DIR: dict[tuple[str, str], Cell] = {
-    ("=", "="): ("27", O.ENTER),         ("=", "≠"): ("27", O.ENTER),
-    ("≠", "="): ("27", O.ENTER),         ("≠", "≠"): ("27", O.ENTER),
-    ("-", "="): ("28", O.EMPTY_REMOTE),  ("-", "≠"): ("29", O.EMPTY_REMOTE),
-    ("=", "-"): ("30", O.EMPTY_LOCAL),   ("≠", "-"): ("31", O.EMPTY_LOCAL),
-    ("F", "="): ("32", O.EMPTY_REMOTE),  ("F", "-"): ("32", O.CREATE_REMOTE), ("F", "≠"): ("33", O.COPY_LOCAL),
-    ("=", "F"): ("34", O.EMPTY_LOCAL),   ("-", "F"): ("34", O.CREATE_LOCAL),  ("≠", "F"): ("34a", O.COPY_REMOTE),
-    ("F", "F"): ("34b", O.MERGE),        ("-", "-"): ("35", O.FORGET),
+    ("=", "="): ("27", O.ENTER),
+    ("=", "≠"): ("27", O.ENTER),
+    ("≠", "="): ("27", O.ENTER),
+    ("≠", "≠"): ("27", O.ENTER),
+    ("-", "="): ("28", O.EMPTY_REMOTE),
+    ("-", "≠"): ("29", O.EMPTY_REMOTE),
+    ("=", "-"): ("30", O.EMPTY_LOCAL),
+    ("≠", "-"): ("31", O.EMPTY_LOCAL),
+    ("F", "="): ("32", O.EMPTY_REMOTE),
+    ("F", "-"): ("32", O.CREATE_REMOTE),
+    ("F", "≠"): ("33", O.COPY_LOCAL),
+    ("=", "F"): ("34", O.EMPTY_LOCAL),
+    ("-", "F"): ("34", O.CREATE_LOCAL),
+    ("≠", "F"): ("34a", O.COPY_REMOTE),
+    ("F", "F"): ("34b", O.MERGE),
+    ("-", "-"): ("35", O.FORGET),
 }
-# fmt: on
 
-EQUAL: dict[Was, Cell] = {"file": ("4", O.ADOPT), "none": ("23", O.ADOPT), "dir": ("34b", O.ADOPT)}
+
+EQUAL: dict[Was, Cell] = {
+    "file": ("4", O.ADOPT),
+    "none": ("23", O.ADOPT),
+    "dir": ("34b", O.ADOPT),
+}
 """Instead of a merge, where both sides hold the same bytes"""
-TABLES: dict[Was, dict[tuple[str, str], Cell]] = {"file": FILE, "none": NONE, "dir": DIR}
+TABLES: dict[Was, dict[tuple[str, str], Cell]] = {
+    "file": FILE,
+    "none": NONE,
+    "dir": DIR,
+}
 
 
 def cell(was: Was, local: Now, remote: Now, *, equal: bool = False) -> Cell:

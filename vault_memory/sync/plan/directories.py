@@ -28,23 +28,35 @@ IN_THE_WAY = "its directory cannot be made yet"
 def emptied(decider: Decider, busy: Collection[str]) -> list[Action]:
     """Directories that go with all that is in them, the deepest first. One that keeps anything stays."""
     view = decider.view
-    gone_remote = {action.path for action in decider.actions if isinstance(action, DeleteRemote)}
-    gone_local = {action.path for action in decider.actions if isinstance(action, TrashLocal)}
+    gone_remote = {
+        action.path for action in decider.actions if isinstance(action, DeleteRemote)
+    }
+    gone_local = {
+        action.path for action in decider.actions if isinstance(action, TrashLocal)
+    }
     found: list[Action] = []
     for path, row, outcome in sorted(decider.emptied, key=lambda each: -depth(each[0])):
         on_server = outcome is Outcome.EMPTY_REMOTE
         side, other, gone = (
-            (view.remote, view.local, gone_remote) if on_server else (view.local, view.remote, gone_local)
+            (view.remote, view.local, gone_remote)
+            if on_server
+            else (view.local, view.remote, gone_local)
         )
         if any(within(each, path) for each in (*decider.stays, *busy)):
             continue
-        if any(below in side.nodes and below not in gone for below in decider.below(path)):
+        if any(
+            below in side.nodes and below not in gone for below in decider.below(path)
+        ):
             continue
         if path not in other.nodes and not other.surely_gone(path):
             decider.waiting[path] = WAITING
             continue
         gone.add(path)
-        found.append(RemoveRemoteDir(path=path, row=row) if on_server else RemoveLocalDir(path=path, row=row))
+        found.append(
+            RemoveRemoteDir(path=path, row=row)
+            if on_server
+            else RemoveLocalDir(path=path, row=row)
+        )
     return found
 
 
@@ -61,12 +73,16 @@ def with_parents(decider: Decider, moves: Iterable[Move | MoveBase]) -> list[Act
             kept.append(action)
             continue
         side, path = place
-        missing = _missing(path, view.local if side == "local" else view.remote, arrivals, made[side])
+        missing = _missing(
+            path, view.local if side == "local" else view.remote, arrivals, made[side]
+        )
         if missing is None:
             decider.waiting[path] = IN_THE_WAY
             continue
         for up in missing:
-            made[side].setdefault(up, _make(up, side, "29" if side == "local" else "31"))
+            made[side].setdefault(
+                up, _make(up, side, "29" if side == "local" else "31")
+            )
         if isinstance(action, MakeLocalDir | MakeRemoteDir):
             made[side][path] = action
         else:
@@ -91,7 +107,9 @@ def _place(action: Action) -> tuple[str, str] | None:
             return None
 
 
-def _missing(path: str, side: Tree, arrivals: Collection[str], made: Collection[str]) -> list[str] | None:
+def _missing(
+    path: str, side: Tree, arrivals: Collection[str], made: Collection[str]
+) -> list[str] | None:
     """The directories above it that have to be made; None when that has to wait for something else."""
     found: list[str] = []
     for up in ancestors(path):
@@ -107,4 +125,8 @@ def _missing(path: str, side: Tree, arrivals: Collection[str], made: Collection[
 
 
 def _make(path: str, side: str, row: str) -> Action:
-    return MakeLocalDir(path=path, row=row) if side == "local" else MakeRemoteDir(path=path, row=row)
+    return (
+        MakeLocalDir(path=path, row=row)
+        if side == "local"
+        else MakeRemoteDir(path=path, row=row)
+    )

@@ -23,7 +23,16 @@ from vault_memory.sync.actions import (
 from vault_memory.sync.plan.decision_table import Now, Outcome, Was, cell
 from vault_memory.sync.plan.name_clashes import copy_of
 from vault_memory.sync.settings import MERGED, Settings
-from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Node, Tree, View, unchanged
+from vault_memory.sync.trees import (
+    BaseDir,
+    BaseFile,
+    Dir,
+    File,
+    Node,
+    Tree,
+    View,
+    unchanged,
+)
 
 WAITING = "absent once; believed when it is seen to be absent again"
 
@@ -60,8 +69,16 @@ class Decider:
         here, there = self.view.local.nodes.get(path), self.view.remote.nodes.get(path)
         local, remote = state(was, here), state(was, there)
         if isinstance(was, BaseDir):
-            local = "≠" if local == "=" and self.changed_below(path, self.view.local) else local
-            remote = "≠" if remote == "=" and self.changed_below(path, self.view.remote) else remote
+            local = (
+                "≠"
+                if local == "=" and self.changed_below(path, self.view.local)
+                else local
+            )
+            remote = (
+                "≠"
+                if remote == "=" and self.changed_below(path, self.view.remote)
+                else remote
+            )
         return local, remote
 
     def below(self, top: str) -> Iterator[str]:
@@ -79,11 +96,18 @@ class Decider:
         """Whether something under a directory is new or changed on one side, or not for us to touch."""
         if any(path.startswith(top + "/") for path in self.stays):
             return True
-        return any(state(self.view.base.get(path), side.nodes.get(path)) in ("≠", "F", "D") for path in self.below(top))
+        return any(
+            state(self.view.base.get(path), side.nodes.get(path)) in ("≠", "F", "D")
+            for path in self.below(top)
+        )
 
     def _action(self, path: str, row: str, outcome: Outcome) -> Action | None:
         view = self.view
-        was, here, there = view.base.get(path), view.local.nodes.get(path), view.remote.nodes.get(path)
+        was, here, there = (
+            view.base.get(path),
+            view.local.nodes.get(path),
+            view.remote.nodes.get(path),
+        )
         if self._needs_look(path, outcome, there):
             assert isinstance(there, File)
             return Refetch(path=path, tag=there.tag, row=row)
@@ -124,15 +148,31 @@ class Decider:
             if isinstance(here, Dir):
                 return MakeRemoteDir(path=path, row=row)
             assert isinstance(here, File)
-            note = f"`{path}` was deleted on the server and changed here: the change is kept" if row == "10" else ""
-            tag = there.tag if outcome is Outcome.UPLOAD and isinstance(there, File) else None
+            note = (
+                f"`{path}` was deleted on the server and changed here: the change is kept"
+                if row == "10"
+                else ""
+            )
+            tag = (
+                there.tag
+                if outcome is Outcome.UPLOAD and isinstance(there, File)
+                else None
+            )
             note = note or self._kept_by_rename(path, here.id, self.view.remote)
             return Upload(path=path, hash=here.hash or "", tag=tag, row=row, note=note)
         if isinstance(there, Dir):
             return MakeLocalDir(path=path, row=row)
         assert isinstance(there, File)
-        note = f"`{path}` was deleted here and changed on the server: the change is kept" if row == "9" else ""
-        hash = here.hash if outcome is Outcome.DOWNLOAD and isinstance(here, File) else None
+        note = (
+            f"`{path}` was deleted here and changed on the server: the change is kept"
+            if row == "9"
+            else ""
+        )
+        hash = (
+            here.hash
+            if outcome is Outcome.DOWNLOAD and isinstance(here, File)
+            else None
+        )
         note = note or self._kept_by_rename(path, there.id, self.view.local)
         return Download(path=path, hash=hash, tag=there.tag, row=row, note=note)
 
@@ -142,9 +182,18 @@ class Decider:
             return ""
         if not self.origins:
             for known, was in self.view.base.items():
-                self.origins |= {("local", was.local_id): known, ("remote", was.remote_id): known}
-        came = self.origins.get(("local" if deleted_on is self.view.remote else "remote", id))
-        if came is None or came in self.view.local.nodes or came in self.view.remote.nodes:
+                self.origins |= {
+                    ("local", was.local_id): known,
+                    ("remote", was.remote_id): known,
+                }
+        came = self.origins.get(
+            ("local" if deleted_on is self.view.remote else "remote", id)
+        )
+        if (
+            came is None
+            or came in self.view.local.nodes
+            or came in self.view.remote.nodes
+        ):
             return ""
         return f"`{came}` was deleted on one side and renamed to `{path}` on the other: it is kept"
 
@@ -157,7 +206,11 @@ class Decider:
         if not (absent_here and absent_there):
             self.waiting[path] = WAITING
             return None
-        note = f"`{path}` has to exist, and was removed or renamed" if path in self.settings.must_exist else ""
+        note = (
+            f"`{path}` has to exist, and was removed or renamed"
+            if path in self.settings.must_exist
+            else ""
+        )
         if outcome is Outcome.DELETE_REMOTE and isinstance(there, File):
             return DeleteRemote(path=path, tag=there.tag, row=row, note=note)
         if outcome is Outcome.TRASH_LOCAL and isinstance(here, File):
@@ -169,15 +222,21 @@ class Decider:
         if outcome is Outcome.COPY_REMOTE:
             assert isinstance(there, File)
             copy = self._copy(path, was_file=True)
-            note = f"`{path}` is a directory here; the file of the server is now `{copy}`"
-            return KeepBoth(path=path, side="remote", copy=copy, tag=there.tag, row=row, note=note)
+            note = (
+                f"`{path}` is a directory here; the file of the server is now `{copy}`"
+            )
+            return KeepBoth(
+                path=path, side="remote", copy=copy, tag=there.tag, row=row, note=note
+            )
         assert isinstance(here, File)
         if isinstance(there, Dir) and self._unsure_below(path):
             return None
         copy = self._copy(path, was_file=isinstance(there, Dir))
         what = "a directory" if isinstance(there, Dir) else "another text"
         note = f"`{path}` is {what} on the server; the local file is now `{copy}`"
-        return KeepBoth(path=path, side="local", copy=copy, hash=here.hash, row=row, note=note)
+        return KeepBoth(
+            path=path, side="local", copy=copy, hash=here.hash, row=row, note=note
+        )
 
     def _unsure_below(self, top: str) -> bool:
         """Whether something below has another tag, and it has to be seen first whether that means anything."""
@@ -198,13 +257,24 @@ class Decider:
         return copy
 
     def _merge(self, path: str, row: str) -> Action | None:
-        here, there, was = self.view.local.nodes[path], self.view.remote.nodes[path], self.view.base.get(path)
+        here, there, was = (
+            self.view.local.nodes[path],
+            self.view.remote.nodes[path],
+            self.view.base.get(path),
+        )
         assert isinstance(here, File)
         assert isinstance(there, File)
         if not path.endswith(MERGED):
             return self._aside(path, row, Outcome.COPY_LOCAL)
         base = was.hash if isinstance(was, BaseFile) else None
-        return Merge(path=path, hash=here.hash or "", tag=there.tag, base=base, copy=self._copy(path), row=row)
+        return Merge(
+            path=path,
+            hash=here.hash or "",
+            tag=there.tag,
+            base=base,
+            copy=self._copy(path),
+            row=row,
+        )
 
 
 def _was(was: BaseFile | BaseDir | None) -> Was:
@@ -217,7 +287,11 @@ def state(was: BaseFile | BaseDir | None, node: Node | None) -> Now:
         case None:
             return "-"
         case File():
-            return ("=" if unchanged(was, node) else "≠") if isinstance(was, BaseFile) else "F"
+            return (
+                ("=" if unchanged(was, node) else "≠")
+                if isinstance(was, BaseFile)
+                else "F"
+            )
         case Dir():
             return "=" if isinstance(was, BaseDir) else "D"
         case _:
@@ -225,10 +299,14 @@ def state(was: BaseFile | BaseDir | None, node: Node | None) -> Now:
 
 
 def _equal(here: Node | None, there: Node | None) -> bool:
-    return isinstance(here, File) and isinstance(there, File) and here.hash == there.hash
+    return (
+        isinstance(here, File) and isinstance(there, File) and here.hash == there.hash
+    )
 
 
-def _record(here: Node | None, there: Node | None, was: BaseFile | BaseDir | None) -> BaseFile | BaseDir:
+def _record(
+    here: Node | None, there: Node | None, was: BaseFile | BaseDir | None
+) -> BaseFile | BaseDir:
     """What both sides hold, as it is to be recorded; ids that a side does not tell stay."""
     assert isinstance(here, File | Dir)
     assert isinstance(there, File | Dir)

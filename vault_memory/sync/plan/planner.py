@@ -59,14 +59,22 @@ class Plan:
     """why earlier texts of the server are not taken over (B9); `approve_restore` lets them come"""
 
 
-def plan(base: Base, local: Tree, remote: Tree, settings: Settings | None = None) -> Plan:
+def plan(
+    base: Base, local: Tree, remote: Tree, settings: Settings | None = None
+) -> Plan:
     """Compare the three trees, and say what makes both sides the same without losing a text."""
     settings = settings or Settings()
     view, apart = look(base, local, remote, settings)
-    told = Plan(unknown={**apart.unknown, **apart.links}, skipped=apart.skipped, notes=_notes(base, apart))
+    told = Plan(
+        unknown={**apart.unknown, **apart.links},
+        skipped=apart.skipped,
+        notes=_notes(base, apart),
+    )
     if why := safety_limits.halted(view, settings):
         return replace(told, halted=why)
-    actions: list[Action] = [ForgetBase(path=path, row="36") for path in forgotten(base, apart)]
+    actions: list[Action] = [
+        ForgetBase(path=path, row="36") for path in forgotten(base, apart)
+    ]
     waiting: dict[str, str] = {}
     if safety_limits.storm(view):
         actions += _looks(view)
@@ -81,17 +89,26 @@ def plan(base: Base, local: Tree, remote: Tree, settings: Settings | None = None
         actions=in_order(allowed),
         held=tuple(held),
         waiting=waiting,
-        braked=braked if any(isinstance(each.action, safety_limits.DELETES) for each in held) else "",
+        braked=braked
+        if any(isinstance(each.action, safety_limits.DELETES) for each in held)
+        else "",
         restored=restored,
     )
 
 
 def _decided(
-    base: Base, local: Tree, remote: Tree, view: View, apart: Exclusions, settings: Settings
+    base: Base,
+    local: Tree,
+    remote: Tree,
+    view: View,
+    apart: Exclusions,
+    settings: Settings,
 ) -> tuple[list[Action], dict[str, str]]:
     """All actions that the trees call for."""
     taken = {*base, *local.nodes, *remote.nodes}
-    stays = frozenset(path for path in apart.roots() if path in local.nodes or path in remote.nodes)
+    stays = frozenset(
+        path for path in apart.roots() if path in local.nodes or path in remote.nodes
+    )
     decider = Decider(view, settings, taken, stays)
     forms = same_form(view, settings)
     renames = plan_renames(view, settings, taken) if not forms else Renames()
@@ -100,10 +117,15 @@ def _decided(
     asides = [aside for aside in asides if not renames.holds(aside.path)]
     decider.actions += asides
     for path in view.paths:
-        if not (path in view.passive or path in late or path in ends or renames.holds(path)):
+        if not (
+            path in view.passive or path in late or path in ends or renames.holds(path)
+        ):
             decider.decide(path)
     decider.waiting.update(
-        dict.fromkeys(sorted(late - {aside.path for aside in asides}), "its name clashes with another")
+        dict.fromkeys(
+            sorted(late - {aside.path for aside in asides}),
+            "its name clashes with another",
+        )
     )
     busy = {*late, *ends, *renames.busy}
     moves = (*forms, *renames.moves)

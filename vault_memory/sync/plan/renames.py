@@ -10,7 +10,19 @@ from dataclasses import dataclass, replace
 from vault_memory.sync.actions import Move, MoveBase, MoveLocal, MoveRemote, Side
 from vault_memory.sync.plan.name_clashes import MOVING, beside, moving
 from vault_memory.sync.settings import Settings
-from vault_memory.sync.trees import BaseDir, BaseFile, Dir, File, Node, Tree, View, ancestors, depth, unchanged, within
+from vault_memory.sync.trees import (
+    BaseDir,
+    BaseFile,
+    Dir,
+    File,
+    Node,
+    Tree,
+    View,
+    ancestors,
+    depth,
+    unchanged,
+    within,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +43,9 @@ class Renames:
 
     def holds(self, path: str) -> bool:
         """Whether a move is under way at the path, above it or, for a directory, below it."""
-        return bool(self.busy) and (path in self.busy or any(step in self.busy for step in ancestors(path)))
+        return bool(self.busy) and (
+            path in self.busy or any(step in self.busy for step in ancestors(path))
+        )
 
 
 def plan_renames(view: View, settings: Settings, taken: set[str]) -> Renames:
@@ -46,14 +60,18 @@ def plan_renames(view: View, settings: Settings, taken: set[str]) -> Renames:
     both, here, there = _met(here, there, view, taken)
     to_local = _brought(there, "local", view, settings, taken)
     arriving = {move.to for move in to_local}
-    both = [move for move in both if not any(within(move.to, into) for into in arriving)]
+    both = [
+        move for move in both if not any(within(move.to, into) for into in arriving)
+    ]
     met = {path for move in both for path in _ends(move)}
     blocked = met | {path for move in to_local for path in (move.path, move.to)}
     free = {src: dst for src, dst in here.items() if not _overlaps((src, dst), blocked)}
     to_remote = _brought(free, "remote", view, settings, taken)
     moves = (*both, *to_local, *to_remote)
     ends = {path for move in moves for path in _ends(move)}
-    late = {path for src, dst in every if _overlaps((src, dst), ends) for path in (src, dst)}
+    late = {
+        path for src, dst in every if _overlaps((src, dst), ends) for path in (src, dst)
+    }
     return Renames(moves, frozenset(ends | late) if moves else frozenset())
 
 
@@ -90,7 +108,13 @@ def _left(was: BaseFile | BaseDir, node: Node | None) -> bool:
     return not (isinstance(node, File) and unchanged(was, node))
 
 
-def _is(was: BaseFile | BaseDir, node: Node, pair: tuple[str, str], side: Side, settings: Settings) -> bool:
+def _is(
+    was: BaseFile | BaseDir,
+    node: Node,
+    pair: tuple[str, str],
+    side: Side,
+    settings: Settings,
+) -> bool:
     """Whether it is the thing that left. An inode alone proves little, since they are used again."""
     if settings.must_exist.intersection(pair):
         return False
@@ -101,7 +125,9 @@ def _is(was: BaseFile | BaseDir, node: Node, pair: tuple[str, str], side: Side, 
 
 def _onto_nothing(found: dict[str, str], view: View) -> dict[str, str]:
     """Without what replaced another note: that one was changed, not renamed."""
-    while wrong := [src for src, dst in found.items() if dst in view.base and dst not in found]:
+    while wrong := [
+        src for src, dst in found.items() if dst in view.base and dst not in found
+    ]:
         for src in wrong:
             del found[src]
     return found
@@ -110,15 +136,24 @@ def _onto_nothing(found: dict[str, str], view: View) -> dict[str, str]:
 def _topmost(found: dict[str, str]) -> dict[str, str]:
     """Without what went along with its directory; what was renamed in it as well comes in the next pass."""
     return {
-        src: dst for src, dst in found.items() if not any(within(dst, found.get(step, "/")) for step in ancestors(src))
+        src: dst
+        for src, dst in found.items()
+        if not any(within(dst, found.get(step, "/")) for step in ancestors(src))
     }
 
 
-def _circle(here: Mapping[str, str], there: Mapping[str, str], view: View) -> MoveLocal | None:
+def _circle(
+    here: Mapping[str, str], there: Mapping[str, str], view: View
+) -> MoveLocal | None:
     """A went into B here and B into A there: the server's move stands, ours is taken back first."""
     for src, dst in here.items():
         for other, into in there.items():
-            if within(dst, other) and within(into, src) and src != other and dst != into:
+            if (
+                within(dst, other)
+                and within(into, src)
+                and src != other
+                and dst != into
+            ):
                 node = view.local.nodes[dst]
                 hash = node.hash if isinstance(node, File) else None
                 note = f"`{src}` and `{other}` were each moved into the other; it stays as the server has it"
@@ -141,7 +176,9 @@ def _met(
         if moving(theirs):  # our own move, cut short before it was recorded
             found.append(MoveBase(path=src, to=theirs, row="5.4"))
         elif _placeable(theirs, view.local):
-            move = _as_move(Pair(mine, theirs), "local", view.local.nodes[mine], view.base[src])
+            move = _as_move(
+                Pair(mine, theirs), "local", view.local.nodes[mine], view.base[src]
+            )
             if within(theirs, mine):
                 found.append(replace(move, to=beside(mine, MOVING, taken), record=""))
             else:
@@ -156,22 +193,40 @@ def _met(
 
 def _placeable(path: str, tree: Tree) -> bool:
     """Whether something can be moved to this name: free, with no file in the way above it."""
-    return path not in tree.nodes and all(isinstance(tree.nodes.get(up, Dir()), Dir) for up in ancestors(path))
+    return path not in tree.nodes and all(
+        isinstance(tree.nodes.get(up, Dir()), Dir) for up in ancestors(path)
+    )
 
 
 def _overlaps(ends: Iterable[str], taken: Iterable[str]) -> bool:
-    return any(within(end, other) or within(other, end) for other in taken for end in ends)
+    return any(
+        within(end, other) or within(other, end) for other in taken for end in ends
+    )
 
 
-def _brought(renamed: dict[str, str], to: Side, view: View, settings: Settings, taken: set[str]) -> list[Move]:
+def _brought(
+    renamed: dict[str, str], to: Side, view: View, settings: Settings, taken: set[str]
+) -> list[Move]:
     """The moves that one side has to make, in order."""
-    tree, other = (view.local, view.remote) if to == "local" else (view.remote, view.local)
+    tree, other = (
+        (view.local, view.remote) if to == "local" else (view.remote, view.local)
+    )
     names = settings.local_names if to == "local" else settings.remote_names
-    able = {src: dst for src, dst in renamed.items() if _present(view.base[src], tree.nodes.get(src))}
-    while stuck := [src for src, dst in able.items() if not _room(src, dst, able, tree, other)]:
+    able = {
+        src: dst
+        for src, dst in renamed.items()
+        if _present(view.base[src], tree.nodes.get(src))
+    }
+    while stuck := [
+        src for src, dst in able.items() if not _room(src, dst, able, tree, other)
+    ]:
         for src in stuck:
             del able[src]
-    steps = _ordered([Pair(src, dst) for src, dst in sorted(able.items())], taken, fold=names.folds_case)
+    steps = _ordered(
+        [Pair(src, dst) for src, dst in sorted(able.items())],
+        taken,
+        fold=names.folds_case,
+    )
     came_from: dict[str, str] = {}
     moves: list[Move] = []
     for step in steps:
@@ -182,7 +237,9 @@ def _brought(renamed: dict[str, str], to: Side, view: View, settings: Settings, 
 
 
 def _present(was: BaseFile | BaseDir, node: Node | None) -> bool:
-    return isinstance(node, File) if isinstance(was, BaseFile) else isinstance(node, Dir)
+    return (
+        isinstance(node, File) if isinstance(was, BaseFile) else isinstance(node, Dir)
+    )
 
 
 def _room(src: str, dst: str, able: Mapping[str, str], tree: Tree, other: Tree) -> bool:
@@ -209,7 +266,12 @@ def _ordered(waiting: list[Pair], taken: set[str], *, fold: bool) -> list[Pair]:
     done: list[Pair] = []
     while waiting:
         ready = next(
-            (pair for pair in waiting if not any(_before(each, pair) for each in waiting if each != pair)), None
+            (
+                pair
+                for pair in waiting
+                if not any(_before(each, pair) for each in waiting if each != pair)
+            ),
+            None,
         )
         pair = ready or max(waiting, key=lambda each: depth(each.src))
         waiting.remove(pair)
@@ -233,10 +295,25 @@ def _before(first: Pair, then: Pair) -> bool:
     )
 
 
-def _as_move(step: Pair, to: Side, node: Node | None, was: BaseFile | BaseDir | None) -> Move:
+def _as_move(
+    step: Pair, to: Side, node: Node | None, was: BaseFile | BaseDir | None
+) -> Move:
     file = node if isinstance(node, File) else None
     if to == "local":
-        return MoveLocal(path=step.src, to=step.dst, hash=file.hash if file else None, record=step.src, row="5.4")
+        return MoveLocal(
+            path=step.src,
+            to=step.dst,
+            hash=file.hash if file else None,
+            record=step.src,
+            row="5.4",
+        )
     tag = file.tag if file and not moving(step.src) else ""
     unedited = file is None or (isinstance(was, BaseFile) and unchanged(was, file))
-    return MoveRemote(path=step.src, to=step.dst, tag=tag, record=step.src, unedited=unedited, row="5.4")
+    return MoveRemote(
+        path=step.src,
+        to=step.dst,
+        tag=tag,
+        record=step.src,
+        unedited=unedited,
+        row="5.4",
+    )

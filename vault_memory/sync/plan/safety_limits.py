@@ -16,7 +16,17 @@ from vault_memory.sync.actions import (
     TrashLocal,
 )
 from vault_memory.sync.settings import MERGED, Settings
-from vault_memory.sync.trees import Base, BaseFile, File, Node, Tree, Unknown, View, ancestors, unchanged
+from vault_memory.sync.trees import (
+    Base,
+    BaseFile,
+    File,
+    Node,
+    Tree,
+    Unknown,
+    View,
+    ancestors,
+    unchanged,
+)
 
 FEW = 10
 """Deletes of one pass that need no asking (B1)..."""
@@ -41,12 +51,18 @@ FROM_BACKUP = TrashLocal | RemoveLocalDir | MoveLocal
 
 def halted(view: View, settings: Settings) -> str:
     """B2: one side is empty and the other is not, though both were in step. Says why, or nothing."""
-    if settings.approve_deletes or not any(isinstance(was, BaseFile) for was in view.base.values()):
+    if settings.approve_deletes or not any(
+        isinstance(was, BaseFile) for was in view.base.values()
+    ):
         return ""
     here, there = _any_file(view.local), _any_file(view.remote)
     if here == there:
         return ""
-    return "the vault is empty, the server is not" if there else "the server is empty, the vault is not"
+    return (
+        "the vault is empty, the server is not"
+        if there
+        else "the server is empty, the vault is not"
+    )
 
 
 def _any_file(tree: Tree) -> bool:
@@ -59,13 +75,19 @@ def too_many(base: Base, actions: Iterable[Action], settings: Settings) -> str:
         return settings.no_deletes
     if settings.approve_deletes:
         return ""
-    gone = {action.path for action in actions if isinstance(action, DeleteRemote | TrashLocal)}
+    gone = {
+        action.path
+        for action in actions
+        if isinstance(action, DeleteRemote | TrashLocal)
+    }
     files = [path for path, was in base.items() if isinstance(was, BaseFile)]
     if len(gone) > max(FEW, SHARE * len(files)):
         return f"{len(gone)} of {len(files)} files would be deleted at once"
     sections: dict[str, list[str]] = {}
     for path in files:
-        sections.setdefault(path.partition("/")[0] if "/" in path else "", []).append(path)
+        sections.setdefault(path.partition("/")[0] if "/" in path else "", []).append(
+            path
+        )
     for section, held in sorted(sections.items()):
         if len(held) >= SECTION and gone.issuperset(held):
             return f"all {len(held)} files of {section or 'the top folder'} would be deleted at once"
@@ -77,9 +99,12 @@ def storm(view: View) -> bool:
     seen = [
         (was, node)
         for path, was in view.base.items()
-        if isinstance(was, BaseFile) and isinstance(node := view.remote.nodes.get(path), File)
+        if isinstance(was, BaseFile)
+        and isinstance(node := view.remote.nodes.get(path), File)
     ]
-    return len(seen) >= STORM and all(node.hash is None and node.tag != was.tag for was, node in seen)
+    return len(seen) >= STORM and all(
+        node.hash is None and node.tag != was.tag for was, node in seen
+    )
 
 
 def changed_there(base: Base, remote: Tree) -> list[str]:
@@ -103,7 +128,10 @@ def vanished_there(base: Base, local: Tree, remote: Tree) -> list[str]:
         if isinstance(was, BaseFile)
         and path in local.nodes
         and path not in remote.nodes
-        and not any(isinstance(remote.nodes.get(above), Unknown) for above in ("", *ancestors(path)))
+        and not any(
+            isinstance(remote.nodes.get(above), Unknown)
+            for above in ("", *ancestors(path))
+        )
     ]
 
 
@@ -135,7 +163,11 @@ def is_from_backup(action: Action, settings: Settings) -> bool:
     """Whether B9 holds this action."""
     if isinstance(action, Download | Merge):
         # Of a picture no earlier version is kept: whether it goes back cannot be told, and it would be gone.
-        is_picture = isinstance(action, Download) and action.hash is not None and not action.path.endswith(MERGED)
+        is_picture = (
+            isinstance(action, Download)
+            and action.hash is not None
+            and not action.path.endswith(MERGED)
+        )
         return is_picture or action.path in settings.gone_back
     return isinstance(action, FROM_BACKUP)
 
@@ -158,7 +190,9 @@ def fights(rewrites: Sequence[Rewrite], now: float) -> frozenset[str]:
         if now - WITHIN <= rewrite.at <= now:
             recent.setdefault(rewrite.path, []).append(rewrite)
     return frozenset(
-        path for path, each in recent.items() if sum(one.by != two.by for one, two in pairwise(each)) >= REWRITES
+        path
+        for path, each in recent.items()
+        if sum(one.by != two.by for one, two in pairwise(each)) >= REWRITES
     )
 
 

@@ -11,7 +11,18 @@ from functools import lru_cache
 from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.rules.paths.filenames import awkward, ignored, unreadable
 from vault_memory.sync.settings import Names, Settings
-from vault_memory.sync.trees import Base, Dir, File, Link, Node, Special, Tree, Unknown, View, ancestors
+from vault_memory.sync.trees import (
+    Base,
+    Dir,
+    File,
+    Link,
+    Node,
+    Special,
+    Tree,
+    Unknown,
+    View,
+    ancestors,
+)
 
 LONGEST_PATH = 4096
 """In bytes of UTF-8, which is what systems take."""
@@ -63,10 +74,16 @@ def unfit(path: str, names: Names) -> str | None:
         return reason
     if names.refuses and (reason := names.refuses(path)):
         return reason
-    return f"the name is longer than {LONGEST_NAME} bytes" if len(name.encode()) > LONGEST_NAME else None
+    return (
+        f"the name is longer than {LONGEST_NAME} bytes"
+        if len(name.encode()) > LONGEST_NAME
+        else None
+    )
 
 
-def look(base: Base, local: Tree, remote: Tree, settings: Settings) -> tuple[View, Exclusions]:
+def look(
+    base: Base, local: Tree, remote: Tree, settings: Settings
+) -> tuple[View, Exclusions]:
     """The trees without what is apart, and what that is."""
     apart = Exclusions()
     passive: set[str] = set()
@@ -81,7 +98,11 @@ def look(base: Base, local: Tree, remote: Tree, settings: Settings) -> tuple[Vie
         elif max(_size(here), _size(there)) > settings.largest:
             apart.skipped[path] = f"it is larger than {settings.largest} bytes"
         elif isinstance(here, Link | Special):
-            apart.links[path] = "a link is never followed" if isinstance(here, Link) else "it is no regular file"
+            apart.links[path] = (
+                "a link is never followed"
+                if isinstance(here, Link)
+                else "it is no regular file"
+            )
         elif reason := _untold(path, base, (local, remote), settings):
             apart.unknown[path] = reason
     return _view(base, local, remote, apart, frozenset(passive)), apart
@@ -90,14 +111,20 @@ def look(base: Base, local: Tree, remote: Tree, settings: Settings) -> tuple[Vie
 PASSIVE = "only on the way"
 
 
-def excluded(path: str, here: Node | None, there: Node | None, settings: Settings) -> str:
+def excluded(
+    path: str, here: Node | None, there: Node | None, settings: Settings
+) -> str:
     """Why a path is left out by its kind or by the configuration, or nothing."""
     if junk(path.rpartition("/")[2]) and path:
         return "files of this kind are never synced"
     if matches(path, settings.exclude):
         return "it is excluded"
     if settings.include and path and not matches(path, settings.include):
-        return PASSIVE if isinstance(here, Dir) or isinstance(there, Dir) else "it is not included"
+        return (
+            PASSIVE
+            if isinstance(here, Dir) or isinstance(there, Dir)
+            else "it is not included"
+        )
     return ""
 
 
@@ -111,7 +138,10 @@ def _untold(path: str, base: Base, sides: tuple[Tree, Tree], settings: Settings)
         return "two programs keep rewriting it in turns"
     if len(path.encode("utf-8", "surrogatepass")) > LONGEST_PATH:
         return "its path is too long"
-    for tree, other, names in ((local, remote, settings.local_names), (remote, local, settings.remote_names)):
+    for tree, other, names in (
+        (local, remote, settings.local_names),
+        (remote, local, settings.remote_names),
+    ):
         node = tree.nodes.get(path)
         if isinstance(node, Unknown):
             return node.reason
@@ -119,14 +149,28 @@ def _untold(path: str, base: Base, sides: tuple[Tree, Tree], settings: Settings)
             return "it is neither a file nor a directory on the server"
         if isinstance(node, File) and tree is remote and not node.tag:
             return "the server gives no ETag for it"
-        if node is None and path not in base and path in other.nodes and (reason := unfit(path, names)):
+        if (
+            node is None
+            and path not in base
+            and path in other.nodes
+            and (reason := unfit(path, names))
+        ):
             return reason
-        if node is None and path in settings.must_exist and path in base and path not in tree.long_gone:
-            return "it must exist, and is missing: not believed before a minute has passed"
+        if (
+            node is None
+            and path in settings.must_exist
+            and path in base
+            and path not in tree.long_gone
+        ):
+            return (
+                "it must exist, and is missing: not believed before a minute has passed"
+            )
     return ""
 
 
-def _view(base: Base, local: Tree, remote: Tree, apart: Exclusions, passive: frozenset[str]) -> View:
+def _view(
+    base: Base, local: Tree, remote: Tree, apart: Exclusions, passive: frozenset[str]
+) -> View:
     roots = apart.roots()
     dropped = {"": "" in roots}
 
@@ -146,7 +190,12 @@ def _view(base: Base, local: Tree, remote: Tree, apart: Exclusions, passive: fro
         local=Tree(kept_local, local.confirmed, local.long_gone),
         remote=Tree(kept_remote, remote.confirmed, remote.long_gone),
         passive=passive,
-        paths=tuple(sorted({*kept_base, *kept_local, *kept_remote}, key=lambda path: path.split("/"))),
+        paths=tuple(
+            sorted(
+                {*kept_base, *kept_local, *kept_remote},
+                key=lambda path: path.split("/"),
+            )
+        ),
     )
 
 

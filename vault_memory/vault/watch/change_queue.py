@@ -58,7 +58,9 @@ class Inbox:
     def dirty(self, path: str, *, closed: bool | None) -> None:
         """A note may have changed; ``closed`` is None when the event says nothing about the writer's being done."""
         with self._ready:
-            self._paths[path] = self._paths.get(path, True) if closed is None else closed
+            self._paths[path] = (
+                self._paths.get(path, True) if closed is None else closed
+            )
             if len(self._paths) > MOST_PATHS:
                 self._rescan("a great many notes changed at once")
             self._ready.notify()
@@ -80,7 +82,9 @@ class Inbox:
     def _rescan(self, reason: str, *, sweep: bool = False) -> None:
         self._sweep = sweep and (self._sweep or not self._reason)
         self._reason = reason if not sweep or not self._reason else self._reason
-        if not self._sweep:  # a sweep takes its time; these folders are to be listed now
+        if (
+            not self._sweep
+        ):  # a sweep takes its time; these folders are to be listed now
             self._subtrees.clear()
         if len(self._paths) > MOST_PATHS:
             self._paths.clear()
@@ -121,7 +125,14 @@ class Inbox:
         with self._ready:
             lost = heed_lost and self.lost
             marks = self._asked or (self._reached and not self.lost)
-            if not (self._paths or self._subtrees or self._reason or lost or marks or self._woken):
+            if not (
+                self._paths
+                or self._subtrees
+                or self._reason
+                or lost
+                or marks
+                or self._woken
+            ):
                 self._ready.wait(max(0.0, seconds))
             woken, self._woken = self._woken, False
             return woken
@@ -140,7 +151,12 @@ class Inbox:
                 tuple(marks),
             )
             self._reached = self._reached[len(marks) :]
-            self._paths, self._subtrees, self._reason, self._sweep = {}, set(), "", False
+            self._paths, self._subtrees, self._reason, self._sweep = (
+                {},
+                set(),
+                "",
+                False,
+            )
             return hints
 
     def take_lost(self) -> tuple[str, OSError | None]:

@@ -92,12 +92,19 @@ class DebounceTable:
 
     def due(self, now: float) -> list[str]:
         """The notes to look at now, the longest due first."""
-        found = [(state.due, path) for path, state in self._states.items() if state.due is not None]
+        found = [
+            (state.due, path)
+            for path, state in self._states.items()
+            if state.due is not None
+        ]
         return [path for due, path in sorted(found) if due <= now]
 
     def next_due(self) -> float | None:
         """When `due` will have something, or None."""
-        return min((state.due for state in self._states.values() if state.due is not None), default=None)
+        return min(
+            (state.due for state in self._states.values() if state.due is not None),
+            default=None,
+        )
 
     def pending(self) -> frozenset[str]:
         """The notes on which something is still open: what is known of them may be old."""
@@ -115,7 +122,13 @@ class DebounceTable:
         state.due = now + min(RETRY[1], RETRY[0] * 2 ** min(state.failures - 1, 10))
 
     def looked(
-        self, path: str, note: "Note | None", settled: Settled | None, *, now: float, quiet: float | None = None
+        self,
+        path: str,
+        note: "Note | None",
+        settled: Settled | None,
+        *,
+        now: float,
+        quiet: float | None = None,
     ) -> DebounceDecision:
         """What to conclude from a look at a note (None: it is absent), given its last settled version.
 
@@ -133,7 +146,11 @@ class DebounceTable:
             state.revision, state.agreed = revision, since
         elif revision != state.revision:
             state.revision, state.agreed, state.changed = revision, now, now
-        if note is not None and settled is not None and note.revision == settled.revision:
+        if (
+            note is not None
+            and settled is not None
+            and note.revision == settled.revision
+        ):
             self.drop(path)
             return DebounceDecision.SETTLED
         return self._weighed(path, state, note, settled, now)
@@ -159,7 +176,12 @@ class DebounceTable:
         return DebounceDecision.KEEP
 
     def _weighed(
-        self, path: str, state: _State, note: "Note | None", settled: Settled | None, now: float
+        self,
+        path: str,
+        state: _State,
+        note: "Note | None",
+        settled: Settled | None,
+        now: float,
     ) -> DebounceDecision:
         empty = note is None or not note.raw
         doubtful = empty or _cut_off(note, settled)
@@ -188,5 +210,13 @@ def _ends_within_a_character(raw: bytes) -> bool:
     for back in range(1, min(4, len(raw) + 1)):
         byte = raw[-back]
         if byte & 0xC0 != 0x80:
-            return back < (2 if 0xC2 <= byte < 0xE0 else 3 if 0xE0 <= byte < 0xF0 else 4 if 0xF0 <= byte < 0xF5 else 0)
+            return back < (
+                2
+                if 0xC2 <= byte < 0xE0
+                else 3
+                if 0xE0 <= byte < 0xF0
+                else 4
+                if 0xF0 <= byte < 0xF5
+                else 0
+            )
     return False

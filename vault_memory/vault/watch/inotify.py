@@ -22,10 +22,25 @@ from vault_memory.vault.listing import DEEPEST, SUFFIXES
 from vault_memory.vault.marker import NAME
 from vault_memory.vault.watch.change_queue import Mark
 
-_CONTENT = Event.IN_MODIFY | Event.IN_CLOSE_WRITE | Event.IN_ATTRIB | Event.IN_CREATE | Event.IN_DELETE | Event.IN_MOVE
+_CONTENT = (
+    Event.IN_MODIFY
+    | Event.IN_CLOSE_WRITE
+    | Event.IN_ATTRIB
+    | Event.IN_CREATE
+    | Event.IN_DELETE
+    | Event.IN_MOVE
+)
 _BELOW = Mask(_CONTENT | Event.IN_ONLYDIR | Event.IN_DONT_FOLLOW | Event.IN_EXCL_UNLINK)
-_ROOT = Mask(_CONTENT | Event.IN_ONLYDIR | Event.IN_EXCL_UNLINK | Event.IN_DELETE_SELF | Event.IN_MOVE_SELF)
-_ROOT_GONE = Event.IN_DELETE_SELF | Event.IN_MOVE_SELF | Event.IN_UNMOUNT | Event.IN_IGNORED
+_ROOT = Mask(
+    _CONTENT
+    | Event.IN_ONLYDIR
+    | Event.IN_EXCL_UNLINK
+    | Event.IN_DELETE_SELF
+    | Event.IN_MOVE_SELF
+)
+_ROOT_GONE = (
+    Event.IN_DELETE_SELF | Event.IN_MOVE_SELF | Event.IN_UNMOUNT | Event.IN_IGNORED
+)
 _WENT = Event.IN_DELETE | Event.IN_MOVED_FROM
 _DONE = Event.IN_CLOSE_WRITE | Event.IN_MOVED_TO | _WENT
 _NO_MORE = (errno.ENOSPC, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
@@ -86,7 +101,9 @@ class FolderEvents(InotifyFD):
     def _watch(self, prefix: str) -> bool:
         path = os.fsencode(os.path.join(self._root, prefix))
         with self._tree:
-            watch = inotify_c.inotify_add_watch(self._inotify_fd, path, _BELOW if prefix else _ROOT)
+            watch = inotify_c.inotify_add_watch(
+                self._inotify_fd, path, _BELOW if prefix else _ROOT
+            )
             if watch != -1:
                 before = self._prefixes.get(watch, prefix)
                 if before != prefix and self._watches.get(before) == watch:
@@ -113,7 +130,9 @@ class FolderEvents(InotifyFD):
         The end of a watch is an event too, and comes in its turn: so one is set on what never changes, and ended.
         """
         with self._tree:
-            watch = inotify_c.inotify_add_watch(self._inotify_fd, os.fsencode(os.devnull), Mask(Event.IN_DELETE_SELF))
+            watch = inotify_c.inotify_add_watch(
+                self._inotify_fd, os.fsencode(os.devnull), Mask(Event.IN_DELETE_SELF)
+            )
             if watch == -1:
                 return False
             self._marks[watch] = mark
@@ -131,7 +150,9 @@ class FolderEvents(InotifyFD):
             super().run()
         except Exception as error:
             if self.should_keep_running():
-                self._inbox.lose(f"the thread that watches ended ({type(error).__name__}: {error})")
+                self._inbox.lose(
+                    f"the thread that watches ended ({type(error).__name__}: {error})"
+                )
 
     def handle_event(self, event: InotifyEvent) -> None:
         """Turn one event into a hint."""
@@ -164,7 +185,11 @@ class FolderEvents(InotifyFD):
             elif not ignored(name) or conflict_copy(name):
                 closed = None if mask & Event.IN_ATTRIB else bool(mask & _DONE)
                 self._inbox.dirty(prefix + name, closed=closed)
-        elif name == NAME and not prefix and mask & (_WENT | Event.IN_MOVED_TO | Event.IN_CLOSE_WRITE):
+        elif (
+            name == NAME
+            and not prefix
+            and mask & (_WENT | Event.IN_MOVED_TO | Event.IN_CLOSE_WRITE)
+        ):
             self._inbox.rescan("the vault's marker changed")
 
     def _heard_of_folder(self, prefix: str, name: str, mask: int) -> None:
@@ -182,4 +207,6 @@ class FolderEvents(InotifyFD):
             self.arm(prefix)
         except OSError as error:
             if self.should_keep_running():
-                self._inbox.lose(f"a new folder could not be watched: {error.strerror}", error)
+                self._inbox.lose(
+                    f"a new folder could not be watched: {error.strerror}", error
+                )

@@ -21,7 +21,11 @@ def watchable(path: str | os.PathLike[str], *, mounts: str = MOUNTS) -> str | No
             kind = file_system(os.path.realpath(path), lines.read())
     except OSError:
         return None
-    return f"it lies on a file system ({kind}) that does not tell of all changes" if _ELSEWHERE(kind) else None
+    return (
+        f"it lies on a file system ({kind}) that does not tell of all changes"
+        if _ELSEWHERE(kind)
+        else None
+    )
 
 
 def file_system(path: str, mountinfo: str) -> str:
@@ -34,6 +38,8 @@ def file_system(path: str, mountinfo: str) -> str:
             continue
         point = _ESCAPED.sub(lambda match: chr(int(match[1], 8)), fields[4])
         holds = path == point or path.startswith(point.rstrip("/") + "/")
-        if holds and len(point) >= best:  # of two mounts on one point the later one covers the earlier
+        if (
+            holds and len(point) >= best
+        ):  # of two mounts on one point the later one covers the earlier
             best, kind = len(point), right.split(" ")[0]
     return kind

@@ -128,7 +128,11 @@ class Watcher:
 
     def _place(self, marks: list[Mark]) -> None:
         """Behind the events so far; where there are none, behind a look at everything."""
-        unplaced = [mark for mark in marks if self._events is None or not self._events.mark(mark)]
+        unplaced = [
+            mark
+            for mark in marks
+            if self._events is None or not self._events.mark(mark)
+        ]
         if unplaced:
             self._inbox.rescan("somebody asks")
             self._inbox.reach(unplaced)
@@ -140,7 +144,9 @@ class Watcher:
         if hints.rescan and not hints.sweep:
             self._heard_all = now
         if len(self._recent) > 1000:
-            self._recent = {path: at for path, at in self._recent.items() if at > now - _MEMORY}
+            self._recent = {
+                path: at for path, at in self._recent.items() if at > now - _MEMORY
+            }
 
     def _next_tending(self, now: float) -> float:
         dues = [self._next_look, now + _WAKE]
@@ -185,10 +191,14 @@ class Watcher:
             return True
 
     def _judge_missed(self, now: float) -> None:
-        waited = [path for path, found in self._missed.items() if found + _PATIENCE <= now]
+        waited = [
+            path for path, found in self._missed.items() if found + _PATIENCE <= now
+        ]
         if not waited:
             return
-        unheard = [path for path in waited if not self._heard_of(path, self._missed[path])]
+        unheard = [
+            path for path in waited if not self._heard_of(path, self._missed[path])
+        ]
         for path in waited:
             del self._missed[path]
         if unheard and self.mode == "inotify":
@@ -218,12 +228,18 @@ class Watcher:
         except OSError as error:
             self._poll(error)
             return
-        self.mode, self.reason = ("polling", self._never) if self._never else ("inotify", "")
+        self.mode, self.reason = (
+            ("polling", self._never) if self._never else ("inotify", "")
+        )
         self.healthy = self._deaf < DEAF_AFTER
         self._refused = 0
         now = self._now()
-        self._next_arm = now + max(0.5, 10 * (now - began))  # a storm of lost events must not become a storm of arming
-        self._next_look = now + (self._poll_seconds if self._never else self._sweep_seconds)
+        self._next_arm = now + max(
+            0.5, 10 * (now - began)
+        )  # a storm of lost events must not become a storm of arming
+        self._next_look = now + (
+            self._poll_seconds if self._never else self._sweep_seconds
+        )
         self._inbox.rescan(reason)
 
     def _arm(self) -> None:
@@ -253,7 +269,9 @@ class Watcher:
             events.stop()
             if events.is_alive():
                 events.join()
-            self._inbox.reach(events.marks())  # whoever closes has everything listed again
+            self._inbox.reach(
+                events.marks()
+            )  # whoever closes has everything listed again
         self._inbox.take_lost()
 
 

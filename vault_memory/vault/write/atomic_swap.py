@@ -22,10 +22,17 @@ _SYSTEMS_OWN = ("security.", "trusted.")
 """Attributes that the system sets by itself."""
 
 _REASONS: dict[int, Reason] = {
-    errno.ENOSPC: "no_space", errno.EDQUOT: "no_space", errno.EACCES: "read_only", errno.EPERM: "read_only",
-    errno.EROFS: "read_only", errno.EIO: "io_error", errno.ENOENT: "absent", errno.ENOTDIR: "absent",
-    errno.ELOOP: "outside", errno.EXDEV: "outside",
-}  # fmt: skip
+    errno.ENOSPC: "no_space",
+    errno.EDQUOT: "no_space",
+    errno.EACCES: "read_only",
+    errno.EPERM: "read_only",
+    errno.EROFS: "read_only",
+    errno.EIO: "io_error",
+    errno.ENOENT: "absent",
+    errno.ENOTDIR: "absent",
+    errno.ELOOP: "outside",
+    errno.EXDEV: "outside",
+}
 
 
 def why(error: OSError) -> Reason:
@@ -56,7 +63,12 @@ class TargetChanged:
 
 
 def swap_in(
-    files: Files, folder: int, name: str, temp: str, new: bytes, live: CurrentFile | None
+    files: Files,
+    folder: int,
+    name: str,
+    temp: str,
+    new: bytes,
+    live: CurrentFile | None,
 ) -> Swapped | TargetChanged | Reason:
     """Put ``new`` under the name of a note that was just read as ``live``, or that was not there.
 
@@ -84,14 +96,20 @@ def swap_in(
     return result
 
 
-def _undone(files: Files, folder: int, temp: str, error: OSError) -> TargetChanged | Reason:
+def _undone(
+    files: Files, folder: int, temp: str, error: OSError
+) -> TargetChanged | Reason:
     """Nothing was swapped; the temporary is taken away. Raises the error when that cannot be told."""
     if files.look(folder, temp + TAKEN) is not None:
         raise error
     if not try_unlink(files, folder, temp):
         raise error
     return (
-        TargetChanged() if error.errno == errno.ENOENT else "file_system" if error.errno in UNSUPPORTED else why(error)
+        TargetChanged()
+        if error.errno == errno.ENOENT
+        else "file_system"
+        if error.errno in UNSUPPORTED
+        else why(error)
     )
 
 
@@ -104,7 +122,9 @@ def _create(files: Files, folder: int, name: str, temp: str) -> Swapped | Target
     return Swapped(None)
 
 
-def _exchange(files: Files, folder: int, name: str, temp: str, live: CurrentFile) -> Swapped | TargetChanged:
+def _exchange(
+    files: Files, folder: int, name: str, temp: str, live: CurrentFile
+) -> Swapped | TargetChanged:
     try:
         files.exchange(folder, temp, name)
     except OSError as error:
@@ -114,7 +134,9 @@ def _exchange(files: Files, folder: int, name: str, temp: str, live: CurrentFile
     return Swapped(temp)
 
 
-def _take_verify_put(files: Files, folder: int, name: str, temp: str, live: CurrentFile) -> Swapped | TargetChanged:
+def _take_verify_put(
+    files: Files, folder: int, name: str, temp: str, live: CurrentFile
+) -> Swapped | TargetChanged:
     """Without exchange: no byte can be lost here either, but for an instant there is no note.
 
     The temporary keeps its name until it is the note, or until it is known what was taken: so a crash leaves no doubt.
@@ -142,7 +164,9 @@ def move_new(files: Files, folder: int, old: str, new: str) -> None:
         if error.errno not in UNSUPPORTED:
             raise
         files.link(folder, old, new)
-        files.fsync(folder)  # a disk that saw only the second step would have no name for the file at all
+        files.fsync(
+            folder
+        )  # a disk that saw only the second step would have no name for the file at all
         files.unlink(folder, old)
 
 
@@ -158,7 +182,9 @@ class _AttributesLost(OSError):
     """Something about the old file could not be given to the new one."""
 
 
-def write_whole(files: Files, folder: int, temp: str, new: bytes, live: CurrentFile | None) -> None:
+def write_whole(
+    files: Files, folder: int, temp: str, new: bytes, live: CurrentFile | None
+) -> None:
     """A whole, durable file beside the note, like the one it is to replace."""
     fd = files.create(folder, temp, private=live is not None)
     try:
@@ -183,7 +209,9 @@ def _copy_metadata(files: Files, fd: int, live: CurrentFile) -> None:
     except PermissionError as error:
         raise _AttributesLost(error.errno, error.strerror) from None
     if mine.size == old.size and mine.mtime_ns // 10**9 == old.mtime_ns // 10**9:
-        files.set_mtime(fd, mine.mtime_ns + 10**9)  # else watchers that see whole seconds would miss the change
+        files.set_mtime(
+            fd, mine.mtime_ns + 10**9
+        )  # else watchers that see whole seconds would miss the change
 
 
 def unlink_durably(files: Files, folder: int, name: str) -> None:

@@ -7,7 +7,14 @@ from contextlib import suppress
 from dataclasses import replace
 
 from vault_memory.vault.fs import Files
-from vault_memory.vault.write.atomic_swap import Swapped, TargetChanged, swap_in, temporary, unlink_durably, why
+from vault_memory.vault.write.atomic_swap import (
+    Swapped,
+    TargetChanged,
+    swap_in,
+    temporary,
+    unlink_durably,
+    why,
+)
 from vault_memory.vault.write.copy_file import put_copy
 from vault_memory.vault.write.journal import JournalUnavailable, Outcome, PendingWrite
 from vault_memory.vault.write.preconditions import (
@@ -25,7 +32,9 @@ from vault_memory.vault.write.write_context import Merge, WriteContext
 ATTEMPTS = 5
 
 
-def carry_out(means: WriteContext, op: PendingWrite, merge: Merge, now: float) -> PendingWrite:
+def carry_out(
+    means: WriteContext, op: PendingWrite, merge: Merge, now: float
+) -> PendingWrite:
     """The op, done or pending."""
     if op.side == "ours" and (reason := means.barred(op.path, now)):
         return means.postpone(op, reason)
@@ -38,7 +47,9 @@ def carry_out(means: WriteContext, op: PendingWrite, merge: Merge, now: float) -
             return means.postpone(op, why(error))
         try:
             tried = _attempt(means, folder, op, merge, now)
-        except OSError as error:  # from looking; what goes wrong in the swap itself is judged there
+        except (
+            OSError
+        ) as error:  # from looking; what goes wrong in the swap itself is judged there
             return means.postpone(op, why(error))
         finally:
             means.files.close(folder)
@@ -73,7 +84,9 @@ def make_folders(files: Files, path: str) -> int:
     return files.open_folder(path)
 
 
-def _attempt(means: WriteContext, folder: int, op: PendingWrite, merge: Merge, now: float) -> PendingWrite:
+def _attempt(
+    means: WriteContext, folder: int, op: PendingWrite, merge: Merge, now: float
+) -> PendingWrite:
     """The op done, pending, or still planned when the note changed under our hands."""
     live = read_live(means.files, folder, op.name)
     if isinstance(live, str):
@@ -90,24 +103,38 @@ def _attempt(means: WriteContext, folder: int, op: PendingWrite, merge: Merge, n
 
 
 def _must_wait(
-    means: WriteContext, folder: int, op: PendingWrite, live: CurrentFile | None, now: float
+    means: WriteContext,
+    folder: int,
+    op: PendingWrite,
+    live: CurrentFile | None,
+    now: float,
 ) -> Reason | None:
     head = means.snapshots.head(op.path)
     if live is None:
         if op.side == "theirs":
             return "absent" if abs(now - op.since) < HOLD else None
-        known = head is not None and not means.journal.threw_away(op.path, head.revision)
-        return "absent" if op.base is not None or (known and came_or_went(means.files, folder, now)) else None
+        known = head is not None and not means.journal.threw_away(
+            op.path, head.revision
+        )
+        return (
+            "absent"
+            if op.base is not None or (known and came_or_went(means.files, folder, now))
+            else None
+        )
     known = head is not None and head.revision == live.revision
     last = None
     if not known:
         last = means.snapshots.bytes_of(head.revision if head else op.base)
-    asked = WriteRequest(max(live.found.size, len(means.content(op))), op.since, op.quiet, now)
+    asked = WriteRequest(
+        max(live.found.size, len(means.content(op))), op.since, op.quiet, now
+    )
     own = known and head is not None and head.by != "person"
     return reason_to_wait(means.files, folder, op.name, live, asked, last, own=own)
 
 
-def _fresh(means: WriteContext, op: PendingWrite, live: CurrentFile | None, merge: Merge) -> bytes | None:
+def _fresh(
+    means: WriteContext, op: PendingWrite, live: CurrentFile | None, merge: Merge
+) -> bytes | None:
     """The whole text that is to stand there."""
     content = means.content(op)
     if live is None:
@@ -115,11 +142,20 @@ def _fresh(means: WriteContext, op: PendingWrite, live: CurrentFile | None, merg
     if live.revision in (op.base, op.content):
         return content
     base = means.snapshots.bytes_of(op.base)
-    return merge(base, content, live.raw) if op.side == "ours" else merge(base, live.raw, content)
+    return (
+        merge(base, content, live.raw)
+        if op.side == "ours"
+        else merge(base, live.raw, content)
+    )
 
 
 def _swap(
-    means: WriteContext, folder: int, op: PendingWrite, live: CurrentFile | None, fresh: bytes, now: float
+    means: WriteContext,
+    folder: int,
+    op: PendingWrite,
+    live: CurrentFile | None,
+    fresh: bytes,
+    now: float,
 ) -> PendingWrite:
     op = means.plan(replace(op, temp=temporary(op.name, means.token())), live, fresh)
     try:
@@ -144,7 +180,9 @@ def _left_to_recovery(op: PendingWrite, reason: Reason) -> PendingWrite:
     return replace(op, phase="pending", reason=reason)
 
 
-def finish_swap(means: WriteContext, op: PendingWrite, displaced: str | None, now: float) -> PendingWrite:
+def finish_swap(
+    means: WriteContext, op: PendingWrite, displaced: str | None, now: float
+) -> PendingWrite:
     """The new text stands; when the journal cannot take that now, recovery will find it out again."""
     outcome: Outcome = "written" if op.fresh == op.content else "merged"
     try:
@@ -153,11 +191,22 @@ def finish_swap(means: WriteContext, op: PendingWrite, displaced: str | None, no
         return replace(op, phase="done", outcome=outcome, after=op.fresh)
 
 
-def _conflict(means: WriteContext, folder: int, op: PendingWrite, live: CurrentFile | None, now: float) -> PendingWrite:
+def _conflict(
+    means: WriteContext,
+    folder: int,
+    op: PendingWrite,
+    live: CurrentFile | None,
+    now: float,
+) -> PendingWrite:
     """Both texts stay: a person's under the note's name, the other beside it."""
     assert live is not None, "where there is nothing, there is no conflict"
     head = means.snapshots.head(op.path)
-    person_first = op.side == "theirs" and head is not None and head.by == "bot" and head.revision == live.revision
+    person_first = (
+        op.side == "theirs"
+        and head is not None
+        and head.by == "bot"
+        and head.revision == live.revision
+    )
     aside = live.raw if person_first else means.content(op)
     temp = temporary(op.name, means.token())
     op = means.plan(replace(op, temp=temp), live, None)

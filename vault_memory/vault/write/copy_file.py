@@ -4,7 +4,12 @@ The name is one that sync programs carry along like any other, and never one tha
 """
 
 from vault_memory.vault.fs import Files
-from vault_memory.vault.write.atomic_swap import UNFINISHED, move_new, try_unlink, write_whole
+from vault_memory.vault.write.atomic_swap import (
+    UNFINISHED,
+    move_new,
+    try_unlink,
+    write_whole,
+)
 from vault_memory.vault.write.preconditions import CurrentFile, read_live
 
 LONGEST_NAME = 255
@@ -18,13 +23,21 @@ def copy_name(name: str, stamp: str, by: str = "bot", number: int = 1) -> str:
     stem, dot, ending = name.rpartition(".")
     if not stem:
         stem, dot, ending = name, "", ""
-    mark = f" (memory copy {stamp} {by}{f' {number}' if number > 1 else ''}){dot}{ending}"
+    mark = (
+        f" (memory copy {stamp} {by}{f' {number}' if number > 1 else ''}){dot}{ending}"
+    )
     room = LONGEST_NAME - len(mark.encode())
     return stem.encode()[:room].decode(errors="ignore").rstrip() + mark
 
 
 def put_copy(
-    files: Files, folder: int, name: str, stamp: str, temp: str, raw: bytes, live: CurrentFile | None
+    files: Files,
+    folder: int,
+    name: str,
+    stamp: str,
+    temp: str,
+    raw: bytes,
+    live: CurrentFile | None,
 ) -> str | None:
     """Put these bytes beside the note, durable; returns the name, or None when none was to be had.
 

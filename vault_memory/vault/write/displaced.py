@@ -32,7 +32,9 @@ class DisplacedSample:
     """Whether nobody else has it open, if the system tells."""
 
 
-def poll_displaced(means: WriteContext, entry: DisplacedFile, stamp: str, now: float) -> PendingWrite | None:
+def poll_displaced(
+    means: WriteContext, entry: DisplacedFile, stamp: str, now: float
+) -> PendingWrite | None:
     """Look once: purge it, wait, or give the op that brings its late text into the note."""
     folder_path, _, name = entry.place.rpartition("/")
     try:
@@ -59,9 +61,14 @@ def poll_displaced(means: WriteContext, entry: DisplacedFile, stamp: str, now: f
     return None
 
 
-def _done_with(means: WriteContext, entry: DisplacedFile, seen: DisplacedSample, now: float) -> bool:
+def _done_with(
+    means: WriteContext, entry: DisplacedFile, seen: DisplacedSample, now: float
+) -> bool:
     proved = seen.alone or (seen.alone is None and now - entry.since > UNPROVED)
-    return proved and (means.snapshots.knows(seen.revision) or means.journal.is_forgotten(seen.revision))
+    return proved and (
+        means.snapshots.knows(seen.revision)
+        or means.journal.is_forgotten(seen.revision)
+    )
 
 
 def _seen(files: Files, folder: int, name: str) -> DisplacedSample:
@@ -80,7 +87,11 @@ def _seen(files: Files, folder: int, name: str) -> DisplacedSample:
 
 
 def _changed(
-    means: WriteContext, entry: DisplacedFile, seen: DisplacedSample, stamp: str, now: float
+    means: WriteContext,
+    entry: DisplacedFile,
+    seen: DisplacedSample,
+    stamp: str,
+    now: float,
 ) -> PendingWrite | None:
     """Somebody saved into it: bring that into the note as soon as it looks whole."""
     known = means.snapshots.bytes_of(entry.incorporated)
@@ -92,18 +103,28 @@ def _changed(
     if not seen.raw:  # an emptied file has no text to save, and must not empty the note
         means.incorporated(entry, seen.raw, now)
         return None
-    op_id = "late-" + sha256(f"{entry.place}\0{seen.revision}".encode()).hexdigest()[:24]
+    op_id = (
+        "late-" + sha256(f"{entry.place}\0{seen.revision}".encode()).hexdigest()[:24]
+    )
     if means.journal.op(op_id) is not None:
         means.put_off(_next(entry, now, seen))
         return None
     means.stage_content(op_id, seen.raw)
     return PendingWrite(
-        op_id, entry.path, "theirs", base=entry.incorporated, content=seen.revision, since=now, stamp=stamp,
+        op_id,
+        entry.path,
+        "theirs",
+        base=entry.incorporated,
+        content=seen.revision,
+        since=now,
+        stamp=stamp,
         entry=entry.place,
-    )  # fmt: skip
+    )
 
 
-def _next(entry: DisplacedFile, now: float, seen: DisplacedSample | None = None) -> DisplacedFile:
+def _next(
+    entry: DisplacedFile, now: float, seen: DisplacedSample | None = None
+) -> DisplacedFile:
     delay = LOOKS[entry.looks] if entry.looks < len(LOOKS) else 60.0
     entry = replace(entry, looks=entry.looks + 1, next_look=now + delay)
     if seen is not None and seen.revision != entry.seen:

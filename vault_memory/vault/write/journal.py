@@ -70,7 +70,9 @@ class JournalUnavailable(VaultError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"the journal cannot be written: {reason}", hint="free some space on its disk and try again", reason=reason
+            f"the journal cannot be written: {reason}",
+            hint="free some space on its disk and try again",
+            reason=reason,
         )
 
 
@@ -171,7 +173,9 @@ class Journal:
 
     def put(self, op: PendingWrite) -> None:
         """Keep this state of an op."""
-        self.connection.execute(f"INSERT OR REPLACE INTO ops({_OP}) VALUES ({_marks(_OP_FIELDS)})", _put(op))
+        self.connection.execute(
+            f"INSERT OR REPLACE INTO ops({_OP}) VALUES ({_marks(_OP_FIELDS)})", _put(op)
+        )
 
     def op(self, op_id: str) -> PendingWrite | None:
         return next(iter(self._ops("op_id = ?", op_id)), None)
@@ -191,7 +195,9 @@ class Journal:
 
     def recorded(self) -> dict[str, str]:
         """The last record that is known to be safe in the audit of each note."""
-        rows = self.connection.execute("SELECT name, value FROM state WHERE name LIKE ?", (f"{RECORDED}%",))
+        rows = self.connection.execute(
+            "SELECT name, value FROM state WHERE name LIKE ?", (f"{RECORDED}%",)
+        )
         return {str(name).removeprefix(RECORDED): str(value) for name, value in rows}
 
     def recorded_of(self, note: str) -> str:
@@ -200,7 +206,9 @@ class Journal:
 
     def gaps(self) -> set[str]:
         """The notes from whose audit records were once missing."""
-        rows = self.connection.execute("SELECT name FROM state WHERE name LIKE ?", (f"{GAP}%",))
+        rows = self.connection.execute(
+            "SELECT name FROM state WHERE name LIKE ?", (f"{GAP}%",)
+        )
         return {str(name).removeprefix(GAP) for (name,) in rows}
 
     def set_gap(self, note: str, record_id: str) -> None:
@@ -212,21 +220,27 @@ class Journal:
     def supersede(self, op: PendingWrite) -> None:
         """Drop what was planned for earlier late text of the same displaced file."""
         self.connection.execute(
-            "DELETE FROM ops WHERE entry = ? AND entry != '' AND op_id != ? AND phase != 'done'", (op.entry, op.op_id)
+            "DELETE FROM ops WHERE entry = ? AND entry != '' AND op_id != ? AND phase != 'done'",
+            (op.entry, op.op_id),
         )
 
     def displace(self, entry: DisplacedFile) -> None:
         """Keep this state of a displaced file."""
         self.connection.execute(
-            f"INSERT OR REPLACE INTO displaced({_DISPLACED}) VALUES ({_marks(_DISPLACED_FIELDS)})", _displace(entry)
+            f"INSERT OR REPLACE INTO displaced({_DISPLACED}) VALUES ({_marks(_DISPLACED_FIELDS)})",
+            _displace(entry),
         )
 
     def displaced(self) -> list[DisplacedFile]:
-        rows = self.connection.execute(f"SELECT {_DISPLACED} FROM displaced ORDER BY since, place")
+        rows = self.connection.execute(
+            f"SELECT {_DISPLACED} FROM displaced ORDER BY since, place"
+        )
         return [DisplacedFile(*row) for row in rows]
 
     def entry(self, place: str) -> DisplacedFile | None:
-        rows = self.connection.execute(f"SELECT {_DISPLACED} FROM displaced WHERE place = ?", (place,))
+        rows = self.connection.execute(
+            f"SELECT {_DISPLACED} FROM displaced WHERE place = ?", (place,)
+        )
         return next((DisplacedFile(*row) for row in rows), None)
 
     def forget_displaced(self, place: str) -> None:
@@ -234,7 +248,10 @@ class Journal:
 
     def throw_away(self, op: PendingWrite, now: float) -> None:
         """The note of this op lies in the trash from now on."""
-        self.connection.execute("INSERT OR IGNORE INTO trash VALUES (?, ?, ?, ?)", (op.op_id, op.path, op.base, now))
+        self.connection.execute(
+            "INSERT OR IGNORE INTO trash VALUES (?, ?, ?, ?)",
+            (op.op_id, op.path, op.base, now),
+        )
 
     def threw_away(self, path: str, revision: str) -> bool:
         """Whether this version of a note lies in the trash."""
@@ -243,11 +260,15 @@ class Journal:
 
     def state(self, name: str) -> str | None:
         """A value kept under a name."""
-        rows = self.connection.execute("SELECT value FROM state WHERE name = ?", (name,))
+        rows = self.connection.execute(
+            "SELECT value FROM state WHERE name = ?", (name,)
+        )
         return next((str(value) for (value,) in rows), None)
 
     def set_state(self, name: str, value: str) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value))
+        self.connection.execute(
+            "INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value)
+        )
 
     def is_salvaged(self) -> bool:
         """Whether the rows were read from a damaged file, and `trust_again` was not called since."""
@@ -266,7 +287,8 @@ class Journal:
     def drop_states(self, start: str, before: str) -> None:
         """Forget the values under names that begin so, as far as they sort before another."""
         self.connection.execute(
-            "DELETE FROM state WHERE substr(name, 1, ?) = ? AND value < ?", (len(start), start, before)
+            "DELETE FROM state WHERE substr(name, 1, ?) = ? AND value < ?",
+            (len(start), start, before),
         )
 
     def is_forgotten(self, revision: str) -> bool:
@@ -277,7 +299,9 @@ class Journal:
         self.connection.close()
 
     def _ops(self, where: str, value: str) -> list[PendingWrite]:
-        rows = self.connection.execute(f"SELECT {_OP} FROM ops WHERE {where} ORDER BY since, rowid", (value,))
+        rows = self.connection.execute(
+            f"SELECT {_OP} FROM ops WHERE {where} ORDER BY since, rowid", (value,)
+        )
         return [PendingWrite(*row) for row in rows]
 
 
@@ -290,7 +314,9 @@ def open_journal(folder: Path) -> Journal:
     connection = RepairingConnection(folder / FILE, _prepare, _salvage)
     journal = Journal(connection)
     if journal.ops("planned") and (verdict := connection.pragma("quick_check")) != "ok":
-        connection.repair(str(verdict))  # a write that a crash cut short is not finished from damaged rows
+        connection.repair(
+            str(verdict)
+        )  # a write that a crash cut short is not finished from damaged rows
     return journal
 
 
@@ -301,20 +327,31 @@ def _prepare(connection: Connection) -> None:
 
 def _salvage(damaged: Path, connection: Connection) -> None:
     """Copy the rows that can be read. A write whose text is lost cannot be carried out: it is dropped, and named."""
-    from vault_memory.database.salvage import salvage  # only here: hardly any file is ever damaged
+    from vault_memory.database.salvage import (
+        salvage,  # only here: hardly any file is ever damaged
+    )
 
     counts = salvage(damaged, connection, {"blobs": _is_whole, "ops": _is_op})
     lost = connection.execute(
         "SELECT op_id, path FROM ops WHERE phase != 'done' AND content != ''"
         " AND content NOT IN (SELECT revision FROM blobs)"
     ).fetchall()
-    connection.executemany("DELETE FROM ops WHERE op_id = ?", [(op_id,) for op_id, _ in lost])
-    connection.execute("DELETE FROM trash WHERE revision NOT IN (SELECT revision FROM blobs)")
-    connection.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (SALVAGED, damaged.name))
+    connection.executemany(
+        "DELETE FROM ops WHERE op_id = ?", [(op_id,) for op_id, _ in lost]
+    )
+    connection.execute(
+        "DELETE FROM trash WHERE revision NOT IN (SELECT revision FROM blobs)"
+    )
+    connection.execute(
+        "INSERT OR REPLACE INTO state VALUES (?, ?)", (SALVAGED, damaged.name)
+    )
     logger.warning(
         "of a damaged journal were read: %d versions, %d texts, %d writes, %d entries of the trash",
-        counts["versions"], counts["blobs"], counts["ops"] - len(lost), counts["trash"],
-    )  # fmt: skip
+        counts["versions"],
+        counts["blobs"],
+        counts["ops"] - len(lost),
+        counts["trash"],
+    )
     for path in sorted({str(path) for _, path in lost}):
         logger.warning("a write to `%s` that waited is lost; ask for it again", path)
 
@@ -330,7 +367,10 @@ def _is_whole(row: Mapping[str, object]) -> bool:
 
 
 def _is_op(row: Mapping[str, object]) -> bool:
-    return row["phase"] in ("pending", "planned", "done") and row["side"] in ("ours", "theirs")
+    return row["phase"] in ("pending", "planned", "done") and row["side"] in (
+        "ours",
+        "theirs",
+    )
 
 
 def _marks(names: tuple[str, ...]) -> str:

@@ -45,7 +45,11 @@ class PendingTexts:
         """What waits, the oldest first, without the bytes. A journal that cannot be read has nothing to say."""
         try:
             connection = self._opened()
-            return tuple(PendingText(*row) for row in connection.execute(_WAITING)) if connection else ()
+            return (
+                tuple(PendingText(*row) for row in connection.execute(_WAITING))
+                if connection
+                else ()
+            )
         except (DatabaseError, VaultMemoryError):
             self.close()
             return ()
@@ -56,7 +60,14 @@ class PendingTexts:
             raw = self._bytes(text.content)
             if raw is None:
                 return None
-            return PendingText(text.op_id, text.path, text.base, text.content, raw, self._bytes(text.base))
+            return PendingText(
+                text.op_id,
+                text.path,
+                text.base,
+                text.content,
+                raw,
+                self._bytes(text.base),
+            )
         except (DatabaseError, VaultMemoryError, zlib.error):
             return None
 
@@ -82,5 +93,7 @@ class PendingTexts:
         connection = self._opened()
         if connection is None or revision is None:
             return None
-        row = connection.execute("SELECT packed FROM blobs WHERE revision = ?", (revision,)).fetchone()
+        row = connection.execute(
+            "SELECT packed FROM blobs WHERE revision = ?", (revision,)
+        ).fetchone()
         return zlib.decompress(row[0]) if row else None

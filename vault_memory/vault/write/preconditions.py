@@ -70,7 +70,14 @@ def read_live(files: Files, folder: int, name: str) -> CurrentFile | Reason | No
 
 
 def reason_to_wait(
-    files: Files, folder: int, name: str, live: CurrentFile, asked: WriteRequest, last: bytes | None, *, own: bool
+    files: Files,
+    folder: int,
+    name: str,
+    live: CurrentFile,
+    asked: WriteRequest,
+    last: bytes | None,
+    *,
+    own: bool,
 ) -> Reason | None:
     """Why this note may not be replaced now, or None. ``last`` is its version before; ``own`` when we wrote it."""
     if reason := _unkeepable(files, live.found):
@@ -141,5 +148,15 @@ def _ends_within_a_character(raw: bytes) -> bool:
     for back in range(1, min(4, len(raw) + 1)):
         byte = raw[-back]
         if byte & 0xC0 != 0x80:
-            return back < (1 if byte < 0xC2 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4 if byte < 0xF5 else 1)
+            return back < (
+                1
+                if byte < 0xC2
+                else 2
+                if byte < 0xE0
+                else 3
+                if byte < 0xF0
+                else 4
+                if byte < 0xF5
+                else 1
+            )
     return False

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field, replace
 
 from vault_memory.database.secure_delete import compact
 from vault_memory.vault.snapshots import Snapshots, revision_of
-from vault_memory.vault.write.journal import FORGOTTEN, GAP, RECORDED, DisplacedFile, Journal, PendingWrite
+from vault_memory.vault.write.journal import (
+    FORGOTTEN,
+    GAP,
+    RECORDED,
+    DisplacedFile,
+    Journal,
+    PendingWrite,
+)
 from vault_memory.vault.write.write_context import WriteContext
 
 
@@ -85,7 +92,9 @@ def erase(means: WriteContext, eraser: Eraser) -> Erased:
             elif told:
                 journal.put(replace(op, record=told))
         for (path, revision), instead in changes.items():
-            snapshots.keep(eraser.cut(path, snapshots.bytes_of(revision) or b""), instead)
+            snapshots.keep(
+                eraser.cut(path, snapshots.bytes_of(revision) or b""), instead
+            )
             _rename(journal, path, revision, instead)
         for path in {path for path, _ in changes}:
             _join_twins(journal, path)
@@ -96,7 +105,11 @@ def erase(means: WriteContext, eraser: Eraser) -> Erased:
 
 
 def _counted(journal: Journal, eraser: Eraser, changes: Changes) -> Erased:
-    tables = [table for path, revision, table in _named(journal) if (path, revision) in changes]
+    tables = [
+        table
+        for path, revision, table in _named(journal)
+        if (path, revision) in changes
+    ]
     revisions = {revision: instead for (_, revision), instead in changes.items()}
     waiting = len(_waiting(journal, eraser, revisions))
     return Erased(revisions, tables.count("versions"), tables.count("trash"), waiting)
@@ -114,14 +127,18 @@ def _named(journal: Journal) -> Iterator[tuple[str, str, str]]:
 
 def _changes(journal: Journal, eraser: Eraser) -> Changes:
     snapshots, found = Snapshots(journal), {}
-    for path, revision in dict.fromkeys((path, revision) for path, revision, _ in _named(journal)):
+    for path, revision in dict.fromkeys(
+        (path, revision) for path, revision, _ in _named(journal)
+    ):
         raw = snapshots.bytes_of(revision)
         if raw is not None and (rest := eraser.cut(path, raw)) != raw:
             found[path, revision] = revision_of(rest)
     return found
 
 
-def _waiting(journal: Journal, eraser: Eraser, revisions: Mapping[str, str]) -> list[tuple[PendingWrite, bytes | None]]:
+def _waiting(
+    journal: Journal, eraser: Eraser, revisions: Mapping[str, str]
+) -> list[tuple[PendingWrite, bytes | None]]:
     """The writes that have it in what they are to record, or to write, with that record; b"" where it may stay."""
     found: list[tuple[PendingWrite, bytes | None]] = []
     for op in (*journal.ops("pending"), *journal.ops("planned"), *journal.ops("done")):
@@ -137,11 +154,17 @@ def _rename(journal: Journal, path: str, revision: str, instead: str) -> None:
     for table, columns in _PLACES:
         for column in columns:
             journal.connection.execute(
-                f"UPDATE {table} SET {column} = ? WHERE path = ? AND {column} = ?", (instead, path, revision)
+                f"UPDATE {table} SET {column} = ? WHERE path = ? AND {column} = ?",
+                (instead, path, revision),
             )
 
 
-_NAMES = (("versions", "path"), ("trash", "path"), ("displaced", "path"), ("displaced", "place"))
+_NAMES = (
+    ("versions", "path"),
+    ("trash", "path"),
+    ("displaced", "path"),
+    ("displaced", "place"),
+)
 """Where the journal keeps names of notes that may be gone; writes that wait are dealt with apart"""
 _STATE_NAMES = (RECORDED, GAP)
 
@@ -149,13 +172,21 @@ _STATE_NAMES = (RECORDED, GAP)
 def _named_so(means: WriteContext, eraser: Eraser) -> dict[str, str]:
     """Paths that hold it and lead to no file, each with the path that takes its place."""
     connection = means.journal.connection
-    paths = {str(path) for table, column in _NAMES for (path,) in connection.execute(f"SELECT {column} FROM {table}")}
+    paths = {
+        str(path)
+        for table, column in _NAMES
+        for (path,) in connection.execute(f"SELECT {column} FROM {table}")
+    }
     paths |= {str(path) for (path,) in connection.execute("SELECT path FROM ops")}
     for start in _STATE_NAMES:
-        rows = connection.execute("SELECT name FROM state WHERE substr(name, 1, ?) = ?", (len(start), start))
+        rows = connection.execute(
+            "SELECT name FROM state WHERE substr(name, 1, ?) = ?", (len(start), start)
+        )
         paths |= {str(name).removeprefix(start) for (name,) in rows}
     return {
-        path: masked for path in sorted(paths) if (masked := eraser.masked(path)) != path and not _is_there(means, path)
+        path: masked
+        for path in sorted(paths)
+        if (masked := eraser.masked(path)) != path and not _is_there(means, path)
     }
 
 
@@ -184,7 +215,10 @@ def _mask_names(journal: Journal, names: Mapping[str, str]) -> None:
     connection = journal.connection
     for path, masked in names.items():
         for table, column in _NAMES:
-            connection.execute(f"UPDATE OR REPLACE {table} SET {column} = ? WHERE {column} = ?", (masked, path))
+            connection.execute(
+                f"UPDATE OR REPLACE {table} SET {column} = ? WHERE {column} = ?",
+                (masked, path),
+            )
         connection.execute("DELETE FROM ops WHERE path = ? OR entry = ?", (path, path))
         for start in _STATE_NAMES:
             connection.execute("DELETE FROM state WHERE name = ?", (start + path,))
@@ -192,24 +226,38 @@ def _mask_names(journal: Journal, names: Mapping[str, str]) -> None:
 
 def _join_twins(journal: Journal, path: str) -> None:
     """Versions that have become the same as the one before them are one, of whoever put the last of them there."""
-    rows = journal.connection.execute("SELECT id, revision, by, kept FROM versions WHERE path = ? ORDER BY id", (path,))
+    rows = journal.connection.execute(
+        "SELECT id, revision, by, kept FROM versions WHERE path = ? ORDER BY id",
+        (path,),
+    )
     first, last = 0, ""
-    for one, revision, by, kept in [(int(row[0]), str(row[1]), row[2], row[3]) for row in rows]:
+    for one, revision, by, kept in [
+        (int(row[0]), str(row[1]), row[2], row[3]) for row in rows
+    ]:
         if revision != last:
             first, last = one, revision
             continue
-        journal.connection.execute("UPDATE versions SET kept = max(kept, ?), by = ? WHERE id = ?", (kept, by, first))
+        journal.connection.execute(
+            "UPDATE versions SET kept = max(kept, ?), by = ? WHERE id = ?",
+            (kept, by, first),
+        )
         journal.connection.execute("DELETE FROM versions WHERE id = ?", (one,))
-        journal.connection.execute("DELETE FROM unjudged WHERE version IN (?, ?)", (first, one))
+        journal.connection.execute(
+            "DELETE FROM unjudged WHERE version IN (?, ?)", (first, one)
+        )
 
 
-def _let_go(journal: Journal, snapshots: Snapshots, revisions: Mapping[str, str]) -> None:
+def _let_go(
+    journal: Journal, snapshots: Snapshots, revisions: Mapping[str, str]
+) -> None:
     """The bytes go that nobody names any more, and those that held it also where a displaced file is of them."""
     snapshots.drop_unused()
     named = {revision for _, revision, _ in _named(journal)}
     for revision in revisions.keys() - named:
         journal.connection.execute("DELETE FROM blobs WHERE revision = ?", (revision,))
-    journal.connection.execute("DELETE FROM state WHERE name LIKE ?", (f"{FORGOTTEN}%",))
+    journal.connection.execute(
+        "DELETE FROM state WHERE name LIKE ?", (f"{FORGOTTEN}%",)
+    )
     for entry in journal.displaced():
         if not snapshots.knows(entry.incorporated):
             journal.set_state(FORGOTTEN + entry.incorporated, "")
@@ -217,7 +265,9 @@ def _let_go(journal: Journal, snapshots: Snapshots, revisions: Mapping[str, str]
 
 def _purge(means: WriteContext, eraser: Eraser) -> list[str]:
     """Take away the displaced files that hold it; those that somebody may still write to are named."""
-    entries = [entry for entry in means.journal.displaced() if entry.place not in means.purged]
+    entries = [
+        entry for entry in means.journal.displaced() if entry.place not in means.purged
+    ]
     return [entry.place for entry in entries if not _purged(means, entry, eraser)]
 
 
@@ -238,7 +288,10 @@ def _purged(means: WriteContext, entry: DisplacedFile, eraser: Eraser) -> bool:
                 raw = files.read(fd)
                 if eraser.cut(entry.path, raw) == raw:
                     return True
-                if files.alone(fd, readers_too=True) is not True or revision_of(raw) != entry.incorporated:
+                if (
+                    files.alone(fd, readers_too=True) is not True
+                    or revision_of(raw) != entry.incorporated
+                ):
                     return False
             finally:
                 files.close(fd)

@@ -33,15 +33,21 @@ def _recovered(means: WriteContext, op: PendingWrite, now: float) -> PendingWrit
         means.files.close(folder)
 
 
-def _judged(means: WriteContext, folder: int, op: PendingWrite, now: float) -> PendingWrite:
+def _judged(
+    means: WriteContext, folder: int, op: PendingWrite, now: float
+) -> PendingWrite:
     files, taken = means.files, op.temp + TAKEN
     if files.look(folder, op.temp + UNFINISHED) is not None:
         files.unlink(folder, op.temp + UNFINISHED)
     if files.look(folder, taken) is not None:
         return _after_taking(means, folder, op, taken, now)
     live, temp = _revision(files, folder, op.name), _revision(files, folder, op.temp)
-    if temp is not None and temp != op.fresh:  # it was whole before it got this name: so the two were swapped
-        if op.expected is None and _is_one_file(files, folder, op.temp, op.name):  # or a new note has both names still
+    if (
+        temp is not None and temp != op.fresh
+    ):  # it was whole before it got this name: so the two were swapped
+        if op.expected is None and _is_one_file(
+            files, folder, op.temp, op.name
+        ):  # or a new note has both names still
             _keep_one(files, folder, op.temp)
             return _happened(means, folder, op, None, now)
         return _happened(means, folder, op, op.temp, now)
@@ -64,23 +70,34 @@ def _keep_one(files: Files, folder: int, other: str) -> None:
     files.unlink(folder, other)
 
 
-def _after_taking(means: WriteContext, folder: int, op: PendingWrite, taken: str, now: float) -> PendingWrite:
+def _after_taking(
+    means: WriteContext, folder: int, op: PendingWrite, taken: str, now: float
+) -> PendingWrite:
     """The note was taken away, and perhaps another put in its place."""
     files = means.files
-    used = _revision(files, folder, op.temp) not in (None, op.fresh)  # somebody wrote, while it had the note's name
+    used = _revision(files, folder, op.temp) not in (
+        None,
+        op.fresh,
+    )  # somebody wrote, while it had the note's name
     if used:
         if _is_one_file(files, folder, op.temp, op.name):
             _keep_one(files, folder, op.temp)
         else:
             means.watch_ours(op, op.temp, now)
         return _happened(means, folder, op, taken, now)
-    put = _was_put(means, folder, op, taken) if op.content else _revision(files, folder, taken) == op.expected
+    put = (
+        _was_put(means, folder, op, taken)
+        if op.content
+        else _revision(files, folder, taken) == op.expected
+    )
     if not put:  # all of this before the temporary goes, whose being there says so
         if files.look(folder, op.name) is None:
             with suppress(FileExistsError):
                 move_new(files, folder, taken, op.name)
         files.fsync(folder)
-        if _is_one_file(files, folder, taken, op.name):  # it was put back, and has both names still
+        if _is_one_file(
+            files, folder, taken, op.name
+        ):  # it was put back, and has both names still
             _keep_one(files, folder, taken)
         elif files.look(folder, taken) is not None:
             means.watch(op, taken, now)
@@ -103,7 +120,13 @@ def _was_put(means: WriteContext, folder: int, op: PendingWrite, taken: str) -> 
     return means.journal.entry(f"{op.folder}/{taken}" if op.folder else taken) is None
 
 
-def _happened(means: WriteContext, folder: int, op: PendingWrite, displaced: str | None, now: float) -> PendingWrite:
+def _happened(
+    means: WriteContext,
+    folder: int,
+    op: PendingWrite,
+    displaced: str | None,
+    now: float,
+) -> PendingWrite:
     means.files.fsync(folder)
     means.synced(op.folder)
     if not op.content:

@@ -47,7 +47,9 @@ def throw_away(means: WriteContext, op: PendingWrite, now: float) -> PendingWrit
         means.files.close(folder)
 
 
-def _taken(means: WriteContext, folder: int, op: PendingWrite, live: CurrentFile, now: float) -> PendingWrite:
+def _taken(
+    means: WriteContext, folder: int, op: PendingWrite, live: CurrentFile, now: float
+) -> PendingWrite:
     op = means.plan(replace(op, temp=temporary(op.name, means.token())), live, None)
     taken = op.temp + TAKEN
     try:
@@ -77,14 +79,18 @@ def _revision(means: WriteContext, folder: int, name: str) -> str:
 
 def thrown(means: WriteContext) -> list[TrashedNote]:
     """What lies in the trash, the newest first."""
-    rows = means.journal.connection.execute("SELECT id, path, revision, at FROM trash ORDER BY at DESC, id")
+    rows = means.journal.connection.execute(
+        "SELECT id, path, revision, at FROM trash ORDER BY at DESC, id"
+    )
     return [TrashedNote(*row) for row in rows]
 
 
 def empty(means: WriteContext, now: float) -> None:
     """Let go of what has lain there for long."""
     with means.journal.transaction():
-        means.journal.connection.execute("DELETE FROM trash WHERE at < ?", (now - KEPT_FOR,))
+        means.journal.connection.execute(
+            "DELETE FROM trash WHERE at < ?", (now - KEPT_FOR,)
+        )
 
 
 def take_out(means: WriteContext, one: TrashedNote) -> None:

@@ -3,9 +3,25 @@
 from typing import Literal
 
 Reason = Literal[
-    "hot", "truncated", "in_editor", "absent", "hard_link", "read_only", "not_ours", "attributes", "no_space",
-    "unreadable", "no_file", "outside", "conflict", "file_system", "io_error", "interrupted", "busy", "other_device",
-]  # fmt: skip
+    "hot",
+    "truncated",
+    "in_editor",
+    "absent",
+    "hard_link",
+    "read_only",
+    "not_ours",
+    "attributes",
+    "no_space",
+    "unreadable",
+    "no_file",
+    "outside",
+    "conflict",
+    "file_system",
+    "io_error",
+    "interrupted",
+    "busy",
+    "other_device",
+]
 
 WORDS: dict[Reason, str] = {
     "hot": "somebody is changing the note now",

@@ -7,7 +7,12 @@ from typing import Literal
 
 from vault_memory.vault.fs import Files
 from vault_memory.vault.snapshots import Snapshots
-from vault_memory.vault.write.journal import DisplacedFile, Journal, Outcome, PendingWrite
+from vault_memory.vault.write.journal import (
+    DisplacedFile,
+    Journal,
+    Outcome,
+    PendingWrite,
+)
 from vault_memory.vault.write.preconditions import CurrentFile
 from vault_memory.vault.write.wait_reasons import Reason
 
@@ -55,18 +60,26 @@ class WriteContext:
 
     def synced(self, folder_path: str) -> None:
         """A folder was synced: what was taken away from it before stays away."""
-        gone = {place for place in self.purged if place.rpartition("/")[0] == folder_path}
+        gone = {
+            place for place in self.purged if place.rpartition("/")[0] == folder_path
+        }
         self._forgettable |= gone
 
-    def plan(self, op: PendingWrite, live: CurrentFile | None, fresh: bytes | None) -> PendingWrite:
+    def plan(
+        self, op: PendingWrite, live: CurrentFile | None, fresh: bytes | None
+    ) -> PendingWrite:
         """Keep what this attempt is about to do, and all the bytes that it is about, before its first trace."""
-        op = replace(op, phase="planned", reason="", expected=live.revision if live else None)
+        op = replace(
+            op, phase="planned", reason="", expected=live.revision if live else None
+        )
         with self._transaction():
             self.journal.supersede(op)
             self._keep_content(op)
             if live is not None:
                 self.snapshots.keep(live.raw, live.revision)
-            op = replace(op, fresh=self.snapshots.keep(fresh) if fresh is not None else "")
+            op = replace(
+                op, fresh=self.snapshots.keep(fresh) if fresh is not None else ""
+            )
             self.journal.put(op)
         self._known.pop(op.op_id, None)
         return op
@@ -84,7 +97,13 @@ class WriteContext:
         return waiting
 
     def finish(
-        self, op: PendingWrite, outcome: Outcome, now: float, *, after: str | None, displaced: str | None = None
+        self,
+        op: PendingWrite,
+        outcome: Outcome,
+        now: float,
+        *,
+        after: str | None,
+        displaced: str | None = None,
     ) -> PendingWrite:
         """The op is done; what it displaced is watched from now on."""
         op = replace(op, phase="done", reason="", outcome=outcome, after=after)
@@ -96,7 +115,9 @@ class WriteContext:
             if outcome == "trashed":
                 self.journal.throw_away(op, now)
             if op.entry and (entry := self.journal.entry(op.entry)):
-                self.journal.displace(replace(entry, incorporated=op.content, next_look=now))
+                self.journal.displace(
+                    replace(entry, incorporated=op.content, next_look=now)
+                )
             if op.record:
                 self.journal.put(op)
             else:
@@ -112,7 +133,9 @@ class WriteContext:
         if after is not None and self.snapshots.knows(after):
             self.snapshots.add(op.path, after, at=now, by=op.by, kept=True)
 
-    def displace(self, op: PendingWrite, name: str, now: float, known: str | None = None) -> None:
+    def displace(
+        self, op: PendingWrite, name: str, now: float, known: str | None = None
+    ) -> None:
         """Watch a file that had the note's name; within a transaction. `known` are the bytes it had, if not those of
         the note that was met.
 
@@ -121,14 +144,18 @@ class WriteContext:
         known = known or op.expected or op.fresh
         assert known
         place = f"{op.folder}/{name}" if op.folder else name
-        self.journal.displace(DisplacedFile(place, op.path, known, since=now, next_look=now))
+        self.journal.displace(
+            DisplacedFile(place, op.path, known, since=now, next_look=now)
+        )
 
     def watch(self, op: PendingWrite, name: str, now: float) -> None:
         """Watch a file that lost the note's name although nothing was put there: it stays in the history."""
         with self._transaction():
             self.displace(op, name, now)
             chain = self.snapshots.chain(op.path)
-            if op.expected is not None and all(version.revision != op.expected for version in chain):
+            if op.expected is not None and all(
+                version.revision != op.expected for version in chain
+            ):
                 self.snapshots.add(op.path, op.expected, at=now, by="person", kept=True)
 
     def watch_ours(self, op: PendingWrite, name: str, now: float) -> None:

@@ -22,7 +22,12 @@ from vault_memory.vault.fs import Files, RealFiles
 from vault_memory.vault.snapshots import Snapshots, revision_of
 from vault_memory.vault.write.attempt import carry_out
 from vault_memory.vault.write.displaced import poll_displaced
-from vault_memory.vault.write.journal import By, DisplacedFile, PendingWrite, open_journal
+from vault_memory.vault.write.journal import (
+    By,
+    DisplacedFile,
+    PendingWrite,
+    open_journal,
+)
 from vault_memory.vault.write.recovery import recover
 from vault_memory.vault.write.trash import TrashedNote, empty, take_out, thrown
 from vault_memory.vault.write.wait_reasons import WORDS
@@ -69,7 +74,9 @@ class WriteResult:
 class Writer:
     """All writes to one vault. Several processes may have one each; they take turns."""
 
-    def __init__(self, means: WriteContext, merge: Merge, *, lock: Path | None = None) -> None:
+    def __init__(
+        self, means: WriteContext, merge: Merge, *, lock: Path | None = None
+    ) -> None:
         self._means, self._merge = means, merge
         self._lock = lock
         self.snapshots, self.journal = means.snapshots, means.journal
@@ -87,7 +94,13 @@ class Writer:
         """For the vault at ``root``, with its journal in ``state``; ``merge`` serves what was left waiting too."""
         journal = open_journal(state)
         snapshots = Snapshots(journal)
-        means = WriteContext(files or RealFiles(root), journal, snapshots, lambda: secrets.token_hex(8), barred)
+        means = WriteContext(
+            files or RealFiles(root),
+            journal,
+            snapshots,
+            lambda: secrets.token_hex(8),
+            barred,
+        )
         return cls(means, merge, lock=state / LOCK)
 
     def write(
@@ -113,26 +126,46 @@ class Writer:
             if known := self._means.journal.op(op_id):
                 return WriteResult.of(known)
             op = PendingWrite(
-                op_id, path, "ours", expected, revision_of(content), now.timestamp(), f"{now:%Y-%m-%d %H%M%S}", quiet,
-                record, by=by,
-            )  # fmt: skip
+                op_id,
+                path,
+                "ours",
+                expected,
+                revision_of(content),
+                now.timestamp(),
+                f"{now:%Y-%m-%d %H%M%S}",
+                quiet,
+                record,
+                by=by,
+            )
             self._means.stage_content(op_id, content)
             real = real_path(self._means.files, path)
             if real is None:
                 return WriteResult.of(self._means.postpone(op, "outside"))
             self._settle(now)
-            op = self._in_order(replace(op, path=real), merge or self._merge, now.timestamp())
+            op = self._in_order(
+                replace(op, path=real), merge or self._merge, now.timestamp()
+            )
             self._settle(now)
         return WriteResult.of(op)
 
-    def trash(self, path: str, *, expected: str, now: datetime, op_id: str, record: bytes = b"") -> WriteResult:
+    def trash(
+        self,
+        path: str,
+        *,
+        expected: str,
+        now: datetime,
+        op_id: str,
+        record: bytes = b"",
+    ) -> WriteResult:
         """Move the note out of the vault, if it still has this revision; an edit beats a deletion."""
         inside(path)
         stamp = f"{now:%Y-%m-%d %H%M%S}"
         with self._turn(now.timestamp()):
             if known := self._means.journal.op(op_id):
                 return WriteResult.of(known)
-            op = PendingWrite(op_id, path, "ours", expected, "", now.timestamp(), stamp, record=record)
+            op = PendingWrite(
+                op_id, path, "ours", expected, "", now.timestamp(), stamp, record=record
+            )
             op = self._in_order(op, self._merge, now.timestamp())
             self._settle(now)
         return WriteResult.of(op)
@@ -142,7 +175,10 @@ class Writer:
         head = self.snapshots.head(path)
         if head is not None and head.revision == revision:
             return head.by == "bot"
-        return any(op.path == path and op.fresh == revision for op in self._means.journal.ops("planned"))
+        return any(
+            op.path == path and op.fresh == revision
+            for op in self._means.journal.ops("planned")
+        )
 
     def thrown(self) -> list[TrashedNote]:
         """What lies in the trash, the newest first."""
@@ -152,12 +188,16 @@ class Writer:
         """Put a note back; where another stands there by now, beside it. KeyError when it is not in the trash."""
         one = {each.id: each for each in self.thrown()}[thrown_id]
         raw = self.snapshots.bytes_of(one.revision) or b""
-        done = self.write(one.path, raw, expected=None, now=now, op_id=op_id, merge=lambda *_: None)
+        done = self.write(
+            one.path, raw, expected=None, now=now, op_id=op_id, merge=lambda *_: None
+        )
         if done.outcome != "pending":
             take_out(self._means, one)
         return done
 
-    def erase(self, eraser: "Eraser", now: datetime, *, dry_run: bool = False) -> "Erased":
+    def erase(
+        self, eraser: "Eraser", now: datetime, *, dry_run: bool = False
+    ) -> "Erased":
         """Take a text out of all that is kept outside the vault, or only tell where it stands."""
         from vault_memory.vault.write.purge import erase, look_through, names_kept
 
@@ -185,8 +225,14 @@ class Writer:
 
     def _clock(self, now: datetime) -> Clock:
         kept = self.journal.state(CLOCK)
-        seen, doubted_until = map(float, kept.split()) if kept else (self.snapshots.newest(), float("-inf"))
-        return Clock(now.timestamp() if seen is None else seen, doubted_until).looked(now.timestamp())
+        seen, doubted_until = (
+            map(float, kept.split())
+            if kept
+            else (self.snapshots.newest(), float("-inf"))
+        )
+        return Clock(now.timestamp() if seen is None else seen, doubted_until).looked(
+            now.timestamp()
+        )
 
     def tend(self, now: datetime) -> list[WriteResult]:
         """What is due: writes that wait, displaced files. Returns the waiting writes that are now done."""
@@ -213,7 +259,11 @@ class Writer:
 
     def finished(self) -> list[PendingWrite]:
         """Writes that are done and whose records are not yet acknowledged, the oldest first."""
-        return [op for op in self._means.journal.ops("done") if op.op_id not in self._means.acknowledged]
+        return [
+            op
+            for op in self._means.journal.ops("done")
+            if op.op_id not in self._means.acknowledged
+        ]
 
     def acknowledge(self, op_ids: Iterable[str], note: str = "") -> None:
         """The records of these writes are safe in the note's audit; after a crash they may be handed back once more."""
@@ -235,7 +285,11 @@ class Writer:
 
     def displaced(self) -> list[DisplacedFile]:
         """The files that are still watched."""
-        return [entry for entry in self._means.journal.displaced() if entry.place not in self._means.purged]
+        return [
+            entry
+            for entry in self._means.journal.displaced()
+            if entry.place not in self._means.purged
+        ]
 
     def is_due(self, at: float) -> bool:
         """Whether `tend` has a displaced file to look at."""
@@ -332,7 +386,11 @@ def _link(files: Files, folder_path: str, name: str) -> str | None:
         return None
     try:
         found = files.look(folder, name)
-        return files.link_target(folder, name) if found is not None and found.is_link else None
+        return (
+            files.link_target(folder, name)
+            if found is not None and found.is_link
+            else None
+        )
     except OSError:
         return None
     finally:

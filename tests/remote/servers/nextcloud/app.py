@@ -9,7 +9,15 @@ from tests.remote.servers.exchange import Response, Seen, http_date, lowered
 from tests.remote.servers.nextcloud import conditions, verbs
 from tests.remote.servers.nextcloud.account import Account, Door, json_response
 from tests.remote.servers.nextcloud.bins import trashbin, versions
-from tests.remote.servers.nextcloud.call import DAV, LEGACY, Call, Place, Refused, not_found, place_of
+from tests.remote.servers.nextcloud.call import (
+    DAV,
+    LEGACY,
+    Call,
+    Place,
+    Refused,
+    not_found,
+    place_of,
+)
 from tests.remote.servers.nextcloud.chunks import bulk, uploads
 from tests.remote.servers.nextcloud.controls import Controls
 from tests.remote.servers.nextcloud.listing import propfind
@@ -32,7 +40,9 @@ _VERBS: dict[str, Callable[[Call], Response]] = {
     "COPY": verbs.copy,
     "PROPFIND": propfind,
 }
-_ALLOWED = "OPTIONS, GET, HEAD, DELETE, PROPFIND, PUT, PROPPATCH, COPY, MOVE, REPORT, MKCOL"
+_ALLOWED = (
+    "OPTIONS, GET, HEAD, DELETE, PROPFIND, PUT, PROPPATCH, COPY, MOVE, REPORT, MKCOL"
+)
 
 
 class FakeNextcloud(Controls):
@@ -73,7 +83,9 @@ class FakeNextcloud(Controls):
     def add_user(self, user: str, password: str) -> None:
         """One more account, empty."""
         self.door.passwords[user] = password
-        self.accounts[user] = Account(user, Tree(self.clock, f"{self.seed}:{user}"), self.clock)
+        self.accounts[user] = Account(
+            user, Tree(self.clock, f"{self.seed}:{user}"), self.clock
+        )
 
     @property
     def dav_path(self) -> str:
@@ -81,7 +93,13 @@ class FakeNextcloud(Controls):
         return f"{DAV}/files/{self.user}/"
 
     def handle(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", *, address: str = "127.0.0.1"
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        address: str = "127.0.0.1",
     ) -> Response:
         """The answer to one request."""
         known = lowered(headers)
@@ -95,13 +113,19 @@ class FakeNextcloud(Controls):
         answer.headers.setdefault("Date", http_date(int(self.clock())))
         return answer
 
-    def _answer(self, method: str, path: str, headers: dict[str, str], body: bytes, address: str) -> Response:
+    def _answer(
+        self, method: str, path: str, headers: dict[str, str], body: bytes, address: str
+    ) -> Response:
         plain = path.partition("?")[0]
         try:
             if not plain.startswith("/remote.php/"):
                 return self._page(method, plain, headers, body, address)
             if self.is_in_maintenance:
-                raise Refused(503, "ServiceUnavailable", "System is in maintenance mode. (ServerMaintenanceMode)")
+                raise Refused(
+                    503,
+                    "ServiceUnavailable",
+                    "System is in maintenance mode. (ServerMaintenanceMode)",
+                )
             user, cookie = self.door.enter(headers, address)
             answer = self._dav(method, plain, headers, body, self.accounts[user])
         except Refused as refused:
@@ -111,15 +135,23 @@ class FakeNextcloud(Controls):
         answer.headers.update(cookie)
         return answer
 
-    def _page(self, method: str, path: str, headers: dict[str, str], body: bytes, address: str) -> Response:
+    def _page(
+        self, method: str, path: str, headers: dict[str, str], body: bytes, address: str
+    ) -> Response:
         """What is not WebDAV."""
         if path == "/status.php":
             return status(maintenance=self.is_in_maintenance)
         if path == "/.well-known/webdav":
             return Response(301, {"Location": f"{_origin(headers)}{DAV}/"})
         if self.is_in_maintenance:
-            waiting = {"Retry-After": "120", "X-Nextcloud-Maintenance-Mode": "1", "Content-Type": "text/html"}
-            return Response(503, waiting, b"<!DOCTYPE html><title>Maintenance mode</title>\n")
+            waiting = {
+                "Retry-After": "120",
+                "X-Nextcloud-Maintenance-Mode": "1",
+                "Content-Type": "text/html",
+            }
+            return Response(
+                503, waiting, b"<!DOCTYPE html><title>Maintenance mode</title>\n"
+            )
         match method, path:
             case "POST", "/index.php/login/v2":
                 return self.flow.begin(_origin(headers))
@@ -132,30 +164,58 @@ class FakeNextcloud(Controls):
             return cloud(path, method, user, self.door, headers)
         return json_response(404, "[]")
 
-    def _dav(self, method: str, path: str, headers: dict[str, str], body: bytes, account: Account) -> Response:
+    def _dav(
+        self,
+        method: str,
+        path: str,
+        headers: dict[str, str],
+        body: bytes,
+        account: Account,
+    ) -> Response:
         place = place_of(path, account.user)
         if place is None or not place.collection:
             place = Place("", account.user, "")
         if not place.collection and method == "REPORT":
             raise Refused(415, "ReportNotSupported", "The report is not known here")
-        base = LEGACY if path.startswith(LEGACY) else f"{DAV}/{place.collection}/{place.user}"
-        return self._called(Call(method, place, headers, body, account, base, self._death(method, place)))
+        base = (
+            LEGACY
+            if path.startswith(LEGACY)
+            else f"{DAV}/{place.collection}/{place.user}"
+        )
+        return self._called(
+            Call(
+                method, place, headers, body, account, base, self._death(method, place)
+            )
+        )
 
     def _called(self, call: Call) -> Response:
         if call.method == "OPTIONS":
-            return Response(200, {"Allow": _ALLOWED, "DAV": "1, 3, extended-mkcol", "MS-Author-Via": "DAV"})
+            return Response(
+                200,
+                {
+                    "Allow": _ALLOWED,
+                    "DAV": "1, 3, extended-mkcol",
+                    "MS-Author-Via": "DAV",
+                },
+            )
         if call.place.collection == "versions" and not self.keeps_versions:
             raise not_found(call.path)
         if collection := _COLLECTIONS.get(call.place.collection):
             conditions.check(call, None)
             return collection(call)
-        if call.place.collection != "files" or (call.place.user != call.account.user and call.method != "PROPFIND"):
+        if call.place.collection != "files" or (
+            call.place.user != call.account.user and call.method != "PROPFIND"
+        ):
             raise not_found(call.path)
         return self._file_verb(call)
 
     def _file_verb(self, call: Call) -> Response:
         if call.method in ("LOCK", "UNLOCK"):
-            raise Refused(501, "NotImplemented", "There was no plugin in the system that was willing to handle this")
+            raise Refused(
+                501,
+                "NotImplemented",
+                "There was no plugin in the system that was willing to handle this",
+            )
         if call.method == "REPORT":
             raise Refused(415, "ReportNotSupported", "The report is not known here")
         if (verb := _VERBS.get(call.method)) is None:
@@ -169,7 +229,11 @@ class FakeNextcloud(Controls):
             self._short_puts -= 1
         answer = verb(call)
         packs = self.deflates and answer.status == 200 and "ETag" in answer.headers
-        return verbs.compressed(answer) if packs and "gzip" in call.headers.get("accept-encoding", "") else answer
+        return (
+            verbs.compressed(answer)
+            if packs and "gzip" in call.headers.get("accept-encoding", "")
+            else answer
+        )
 
     def _death(self, method: str, place: Place) -> int | None:
         """At which byte the server's process dies over this request, if it is to."""
@@ -187,12 +251,19 @@ class FakeNextcloud(Controls):
             place = place_of(path, self.user) if method == "PUT" else None
         except Refused:
             place = None
-        account = self.accounts.get(place.user) if place and place.collection == "files" else None
+        account = (
+            self.accounts.get(place.user)
+            if place and place.collection == "files"
+            else None
+        )
         if account is None or place is None or account.tree.find(place.path) is None:
             yield
             return
         with self._lock:
-            mine = account.being_written.setdefault(place.path, threading.get_ident()) == threading.get_ident()
+            mine = (
+                account.being_written.setdefault(place.path, threading.get_ident())
+                == threading.get_ident()
+            )
         try:
             yield
         finally:

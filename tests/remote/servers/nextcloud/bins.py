@@ -5,7 +5,14 @@ from collections.abc import Iterator
 from tests.remote.servers.exchange import Response, http_date
 from tests.remote.servers.nextcloud.account import Account
 from tests.remote.servers.nextcloud.call import Call, Place, Refused, not_found, quoted
-from tests.remote.servers.nextcloud.listing import NC, OC, D, entry, multistatus, requested
+from tests.remote.servers.nextcloud.listing import (
+    NC,
+    OC,
+    D,
+    entry,
+    multistatus,
+    requested,
+)
 from tests.remote.servers.nextcloud.tree import Binned, File, Folder, walk
 
 
@@ -15,7 +22,12 @@ def trashbin(call: Call) -> Response:
     if area != "trash":
         raise not_found(call.path)
     if call.method == "PROPFIND":
-        return multistatus([_area(call, "trash"), *(_binned(call, each) for each in tree.trash.values())])
+        return multistatus(
+            [
+                _area(call, "trash"),
+                *(_binned(call, each) for each in tree.trash.values()),
+            ]
+        )
     if call.method == "DELETE" and not name:
         tree.trash.clear()
         return Response(204)
@@ -23,7 +35,9 @@ def trashbin(call: Call) -> Response:
         raise not_found(call.path)
     match call.method:
         case "GET" if isinstance(binned.node, File):
-            return Response(200, {"Content-Type": "application/octet-stream"}, binned.node.raw)
+            return Response(
+                200, {"Content-Type": "application/octet-stream"}, binned.node.raw
+            )
         case "DELETE":
             del tree.trash[name]
             return Response(204)
@@ -38,7 +52,11 @@ def versions(call: Call) -> Response:
     """``versions/USER/versions/FILEID``, and MOVE to ``versions/USER/restore``."""
     area, _, rest = call.path.partition("/")
     number, _, stamp = rest.partition("/")
-    file = _by_id(call.account, int(number)) if area == "versions" and number.isdecimal() else None
+    file = (
+        _by_id(call.account, int(number))
+        if area == "versions" and number.isdecimal()
+        else None
+    )
     if file is None:
         raise not_found(call.path)
     if call.method == "PROPFIND" and not stamp:
@@ -75,7 +93,14 @@ def _check_restoring(place: Place) -> None:
 
 
 def _by_id(account: Account, number: int) -> File | None:
-    return next((node for _, node in walk(account.tree.root) if isinstance(node, File) and node.id == number), None)
+    return next(
+        (
+            node
+            for _, node in walk(account.tree.root)
+            if isinstance(node, File) and node.id == number
+        ),
+        None,
+    )
 
 
 def _path_of(account: Account, file: File) -> str:
@@ -104,11 +129,23 @@ def _response(where: str, properties: str) -> str:
 
 
 _WANTED = (D + "resourcetype", D + "getcontentlength", OC + "fileid")
-_TRASH = (NC + "trashbin-filename", NC + "trashbin-original-location", NC + "trashbin-deletion-time")
+_TRASH = (
+    NC + "trashbin-filename",
+    NC + "trashbin-original-location",
+    NC + "trashbin-deletion-time",
+)
 
 
 def _binned(call: Call, binned: Binned) -> str:
-    known = dict(zip(_TRASH, (binned.node.name, binned.origin, str(binned.deleted)), strict=True))
+    known = dict(
+        zip(_TRASH, (binned.node.name, binned.origin, str(binned.deleted)), strict=True)
+    )
     slash = "/" if isinstance(binned.node, Folder) else ""
     where = quoted(f"{call.base}/trash/{binned.name}") + slash
-    return entry(where, requested(call.body) or (*_WANTED, *_TRASH), binned.node, call.account, known.get)
+    return entry(
+        where,
+        requested(call.body) or (*_WANTED, *_TRASH),
+        binned.node,
+        call.account,
+        known.get,
+    )

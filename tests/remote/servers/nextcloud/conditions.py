@@ -9,7 +9,9 @@ from tests.remote.servers.nextcloud.tree import File, Node
 
 _CONDITION = re.compile(r"(?:<(?P<uri>[^>]*)>\s*)?(?P<lists>(?:\([^)]*\)\s*)+)")
 _LIST = re.compile(r"\(([^)]*)\)")
-_TERM = re.compile(r"(?P<not>Not\s+)?(?:<(?P<token>[^>]*)>|\[(?P<tag>[^\]]*)\])", re.IGNORECASE)
+_TERM = re.compile(
+    r"(?P<not>Not\s+)?(?:<(?P<token>[^>]*)>|\[(?P<tag>[^\]]*)\])", re.IGNORECASE
+)
 
 
 class NotModified(Exception):
@@ -45,7 +47,12 @@ def _tags(value: str) -> list[str]:
 
 
 def _failed(header: str, why: str, headers: dict[str, str] | None = None) -> Refused:
-    return Refused(412, "PreconditionFailed", f"An {header} header was specified, but {why}", headers)
+    return Refused(
+        412,
+        "PreconditionFailed",
+        f"An {header} header was specified, but {why}",
+        headers,
+    )
 
 
 def _if_match(value: str, node: Node | None) -> None:
@@ -55,7 +62,11 @@ def _if_match(value: str, node: Node | None) -> None:
         return
     tag = tag_of(node)
     if tag not in _tags(value):
-        raise _failed("If-Match", "none of the specified ETags matched", {"ETag": tag} if tag else None)
+        raise _failed(
+            "If-Match",
+            "none of the specified ETags matched",
+            {"ETag": tag} if tag else None,
+        )
 
 
 def _if_none_match(method: str, value: str, node: Node | None) -> None:
@@ -71,7 +82,11 @@ def _if(call: Call, value: str, own: Node | None) -> None:
         node = own
         if condition["uri"]:
             place = place_of(urlsplit(condition["uri"]).path, call.account.user)
-            node = call.account.tree.find(place.path) if place and place.collection == "files" else None
+            node = (
+                call.account.tree.find(place.path)
+                if place and place.collection == "files"
+                else None
+            )
         if not any(_holds(terms, node) for terms in _LIST.findall(condition["lists"])):
             raise _failed("If", "no combination of token and ETag was valid")
 

@@ -7,7 +7,13 @@ from xml.sax.saxutils import escape
 
 from tests.remote.servers.exchange import Response, http_date
 from tests.remote.servers.nextcloud.account import Account
-from tests.remote.servers.nextcloud.call import Call, Refused, file_id, not_found, quoted
+from tests.remote.servers.nextcloud.call import (
+    Call,
+    Refused,
+    file_id,
+    not_found,
+    quoted,
+)
 from tests.remote.servers.nextcloud.tree import File, Folder, Node, size_of
 
 PREFIXES = {
@@ -46,17 +52,29 @@ def _checksums(node: Node, _: Account) -> str | None:
 def _available(node: Node, account: Account) -> str | None:
     if isinstance(node, File):
         return None
-    return "-3" if account.quota is None else str(max(0, account.quota - account.tree.used()))
+    return (
+        "-3"
+        if account.quota is None
+        else str(max(0, account.quota - account.tree.used()))
+    )
 
 
 PROPERTIES: dict[str, Property] = {
     D + "getlastmodified": lambda node, _: http_date(node.mtime),
-    D + "getcontentlength": lambda node, _: str(node.size) if isinstance(node, File) else None,
-    D + "resourcetype": lambda node, _: "<d:collection/>" if isinstance(node, Folder) else "",
+    D + "getcontentlength": lambda node, _: (
+        str(node.size) if isinstance(node, File) else None
+    ),
+    D + "resourcetype": lambda node, _: (
+        "<d:collection/>" if isinstance(node, Folder) else ""
+    ),
     D + "getetag": lambda node, _: f"&quot;{node.etag}&quot;",
-    D + "getcontenttype": lambda node, _: _content_type(node) if isinstance(node, File) else None,
+    D + "getcontenttype": lambda node, _: (
+        _content_type(node) if isinstance(node, File) else None
+    ),
     D + "displayname": lambda node, _: escape(node.name),
-    D + "quota-used-bytes": lambda node, _: str(size_of(node)) if isinstance(node, Folder) else None,
+    D + "quota-used-bytes": lambda node, _: (
+        str(size_of(node)) if isinstance(node, Folder) else None
+    ),
     D + "quota-available-bytes": _available,
     OC + "fileid": lambda node, _: str(node.id),
     OC + "id": lambda node, _: file_id(node.id),
@@ -78,7 +96,10 @@ def propfind(call: Call) -> Response:
         raise not_found(call.path)
     depth = {"0": 0, "1": 1}.get(call.headers.get("depth", "").strip(), 1 << 30)
     wanted = requested(call.body)
-    entries = (entry(href(call.base, path, each), wanted, each, account) for path, each in _below(call, node, depth))
+    entries = (
+        entry(href(call.base, path, each), wanted, each, account)
+        for path, each in _below(call, node, depth)
+    )
     return multistatus(entries)
 
 
@@ -105,7 +126,10 @@ def _below(call: Call, node: Node, depth: int) -> Iterator[tuple[str, Node]]:
         yield path, each
         if deeper and isinstance(each, Folder) and not each.unavailable:
             start = f"{path}/" if path else ""
-            stack.extend((start + name, child, deeper - 1) for name, child in reversed(each.children.items()))
+            stack.extend(
+                (start + name, child, deeper - 1)
+                for name, child in reversed(each.children.items())
+            )
 
 
 @lru_cache(maxsize=256)
@@ -116,7 +140,9 @@ def requested(body: bytes) -> tuple[str, ...] | None:
     try:
         asked = ElementTree.fromstring(body)
     except ElementTree.ParseError as error:
-        raise Refused(400, "BadRequest", f"The body is not well-formed XML: {error}") from None
+        raise Refused(
+            400, "BadRequest", f"The body is not well-formed XML: {error}"
+        ) from None
     named = asked.find(D + "prop")
     return None if named is None else tuple(element.tag for element in named)
 
@@ -146,7 +172,9 @@ def entry(
             found.append(f"<{tag}>{value}</{tag}>" if value else f"<{tag}/>")
         elif wanted is not None:
             missing.append(_absent(name))
-    parts = (_propstat(found, 200) if found or not missing else "") + (_propstat(missing, 404) if missing else "")
+    parts = (_propstat(found, 200) if found or not missing else "") + (
+        _propstat(missing, 404) if missing else ""
+    )
     return f"<d:response><d:href>{where}</d:href>{parts}</d:response>"
 
 
@@ -154,7 +182,12 @@ def multistatus(entries: Iterable[str]) -> Response:
     """The whole answer."""
     body = "".join([_OPENING, *entries, "</d:multistatus>\n"])
     return Response(
-        207, {"Content-Type": "application/xml; charset=utf-8", "DAV": "1, 3, extended-mkcol"}, body.encode()
+        207,
+        {
+            "Content-Type": "application/xml; charset=utf-8",
+            "DAV": "1, 3, extended-mkcol",
+        },
+        body.encode(),
     )
 
 
@@ -171,7 +204,9 @@ def _tag(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _absent(name: str) -> str:
-    namespace, _, local = name[1:].partition("}") if name.startswith("{") else ("", "", name)
+    namespace, _, local = (
+        name[1:].partition("}") if name.startswith("{") else ("", "", name)
+    )
     if namespace in PREFIXES:
         return f"<{PREFIXES[namespace]}:{local}/>"
     return f'<x:{local} xmlns:x="{escape(namespace)}"/>'
@@ -184,5 +219,10 @@ def _content_type(node: Node) -> str:
 @lru_cache(maxsize=1024)
 def content_type(name: str) -> str:
     """By the end of the name."""
-    known = {"md": "text/markdown", "txt": "text/plain", "json": "application/json", "png": "image/png"}
+    known = {
+        "md": "text/markdown",
+        "txt": "text/plain",
+        "json": "application/json",
+        "png": "image/png",
+    }
     return known.get(name.rpartition(".")[2].lower(), "application/octet-stream")

@@ -8,7 +8,14 @@ from urllib.parse import parse_qs
 from tests.remote.servers.exchange import Response
 from tests.remote.servers.nextcloud.account import Door, json_response
 
-VERSION = {"major": 32, "minor": 0, "micro": 1, "string": "32.0.1", "edition": "", "extendedSupport": False}
+VERSION = {
+    "major": 32,
+    "minor": 0,
+    "micro": 1,
+    "string": "32.0.1",
+    "edition": "",
+    "extendedSupport": False,
+}
 
 
 def status(*, maintenance: bool) -> Response:
@@ -31,8 +38,16 @@ def capabilities(pollinterval: int) -> Response:
     features = {
         "core": {"pollinterval": pollinterval, "webdav-root": "remote.php/webdav"},
         "dav": {"chunking": "1.0", "bulkupload": "1.0"},
-        "files": {"bigfilechunking": True, "undelete": True, "versioning": True, "forbidden_filenames": [".htaccess"]},
-        "checksums": {"supportedTypes": ["SHA1", "MD5", "ADLER32"], "preferredUploadType": "SHA1"},
+        "files": {
+            "bigfilechunking": True,
+            "undelete": True,
+            "versioning": True,
+            "forbidden_filenames": [".htaccess"],
+        },
+        "checksums": {
+            "supportedTypes": ["SHA1", "MD5", "ADLER32"],
+            "preferredUploadType": "SHA1",
+        },
     }
     return ocs({"version": VERSION, "capabilities": features})
 
@@ -73,11 +88,17 @@ class LoginFlow:
         if (user := self._waiting.get(token)) is None:
             return json_response(404, "[]")
         del self._waiting[token]
-        said = {"server": origin, "loginName": user, "appPassword": self._door.new_app_password(user)}
+        said = {
+            "server": origin,
+            "loginName": user,
+            "appPassword": self._door.new_app_password(user),
+        }
         return json_response(200, json.dumps(said))
 
 
-def cloud(path: str, method: str, user: str, door: Door, headers: Mapping[str, str]) -> Response:
+def cloud(
+    path: str, method: str, user: str, door: Door, headers: Mapping[str, str]
+) -> Response:
     """What the OCS interface says to somebody who is let in."""
     if "ocs-apirequest" not in headers:
         return json_response(412, json.dumps({"message": "CSRF check failed"}))
@@ -86,4 +107,9 @@ def cloud(path: str, method: str, user: str, door: Door, headers: Mapping[str, s
     if path.endswith("/core/apppassword") and method == "DELETE":
         door.app_passwords.pop(door.password_of(headers), None)
         return ocs([])
-    return json_response(404, json.dumps({"ocs": {"meta": {"status": "failure", "statuscode": 404}, "data": []}}))
+    return json_response(
+        404,
+        json.dumps(
+            {"ocs": {"meta": {"status": "failure", "statuscode": 404}, "data": []}}
+        ),
+    )

@@ -151,7 +151,13 @@ class Tree:
     # --- Changing --------------------------------------------------------------------------------------------------
 
     def write(
-        self, path: str, raw: bytes, *, mtime: int | None = None, checksum: str = "", whole: bool = True
+        self,
+        path: str,
+        raw: bytes,
+        *,
+        mtime: int | None = None,
+        checksum: str = "",
+        whole: bool = True,
     ) -> tuple[File, bool]:
         """Store content as a PUT does: in place, the earlier one becoming a version. Says whether it is new."""
         file = self.find(path)
@@ -180,7 +186,11 @@ class Tree:
             seen = f"{file.disk_mtime}{file.inode}{DEVICE}{len(file.raw)}"
             file.etag = md5(seen.encode()).hexdigest()
             file.checksum = ""
-        file.size, file.mtime, file.storage_mtime = len(file.raw), file.disk_mtime, file.disk_mtime
+        file.size, file.mtime, file.storage_mtime = (
+            len(file.raw),
+            file.disk_mtime,
+            file.disk_mtime,
+        )
         return file.etag != before
 
     def touched(self, node: Node) -> None:
@@ -198,7 +208,9 @@ class Tree:
     def mkdir(self, path: str) -> Folder:
         """A new folder in an existing one."""
         parent = self.folder(parent_of(path))
-        folder = Folder(self._next(), name_of(path), parent, self._unique(), int(self._clock()))
+        folder = Folder(
+            self._next(), name_of(path), parent, self._unique(), int(self._clock())
+        )
         parent.children[folder.name] = folder
         self.touched(folder)
         return folder
@@ -255,10 +267,19 @@ class Tree:
 
     def _twin(self, node: Node) -> Node:
         if isinstance(node, File):
-            twin = File(self._next(), node.name, node.parent, self._mark(), node.raw, int(self._clock()))
+            twin = File(
+                self._next(),
+                node.name,
+                node.parent,
+                self._mark(),
+                node.raw,
+                int(self._clock()),
+            )
             self.scan(twin)
             return twin
-        folder = Folder(self._next(), node.name, None, self._unique(), int(self._clock()))
+        folder = Folder(
+            self._next(), node.name, None, self._unique(), int(self._clock())
+        )
         for child in node.children.values():
             own = self._twin(child)
             own.parent = folder

@@ -7,9 +7,22 @@ from collections.abc import Callable
 from threading import get_ident
 
 from tests.remote.servers.exchange import ConnectionLost, Response, http_date
-from tests.remote.servers.nextcloud.call import Call, Refused, check_name, file_id, not_found
+from tests.remote.servers.nextcloud.call import (
+    Call,
+    Refused,
+    check_name,
+    file_id,
+    not_found,
+)
 from tests.remote.servers.nextcloud.listing import content_type
-from tests.remote.servers.nextcloud.tree import File, Folder, Missing, Node, name_of, parent_of
+from tests.remote.servers.nextcloud.tree import (
+    File,
+    Folder,
+    Missing,
+    Node,
+    name_of,
+    parent_of,
+)
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)$")
 
@@ -21,7 +34,11 @@ def get(call: Call) -> Response:
     if node is None:
         raise not_found(call.path)
     if isinstance(node, Folder):
-        return Response(200, {"Content-Type": "text/html; charset=utf-8"}, b"<!DOCTYPE html><title>WebDAV</title>\n")
+        return Response(
+            200,
+            {"Content-Type": "text/html; charset=utf-8"},
+            b"<!DOCTYPE html><title>WebDAV</title>\n",
+        )
     call.account.check_lock(call.path, node)
     _refuse_while_written(call)
     if call.account.tree.scan(node):
@@ -55,7 +72,11 @@ def _part(call: Call, raw: bytes, headers: dict[str, str]) -> Response:
     else:
         start, end = max(0, len(raw) - int(last or 0)), len(raw) - 1
     if start > end:
-        raise Refused(416, "RequestedRangeNotSatisfiable", "The start offset exceeded the size of the entity")
+        raise Refused(
+            416,
+            "RequestedRangeNotSatisfiable",
+            "The start offset exceeded the size of the entity",
+        )
     headers["Content-Range"] = f"bytes {start}-{end}/{len(raw)}"
     return Response(206, headers, raw[start : end + 1])
 
@@ -65,7 +86,11 @@ def put(call: Call) -> Response:
     account, path = call.account, call.path
     check_name(path)
     if account.refused_in_names and account.refused_in_names in name_of(path):
-        raise Refused(400, r"OCA\DAV\Connector\Sabre\Exception\InvalidPath", "Filename contains a forbidden word")
+        raise Refused(
+            400,
+            r"OCA\DAV\Connector\Sabre\Exception\InvalidPath",
+            "Filename contains a forbidden word",
+        )
     if "content-range" in call.headers:
         raise Refused(400, "BadRequest", "Content-Range on PUT requests are forbidden.")
     account.check_storage(path)
@@ -93,13 +118,20 @@ def store(call: Call, path: str, raw: bytes) -> tuple[int, dict[str, str]]:
     good = mtime is None or _is_mtime(mtime)
     try:
         file, created = tree.write(
-            path, raw, mtime=int(float(mtime)) if mtime and good else None, checksum=call.headers.get("oc-checksum", "")
+            path,
+            raw,
+            mtime=int(float(mtime)) if mtime and good else None,
+            checksum=call.headers.get("oc-checksum", ""),
         )
     except Missing:
         raise not_found(parent_of(path)) from None
     if not good:
         # The time is looked at when the bytes are stored already.
-        raise Refused(500, "InvalidArgumentException", "X-OC-MTime header must be a valid positive unix timestamp")
+        raise Refused(
+            500,
+            "InvalidArgumentException",
+            "X-OC-MTime header must be a valid positive unix timestamp",
+        )
     headers = identity_headers(file)
     if mtime is not None:
         headers["X-OC-MTime"] = "accepted"
@@ -108,7 +140,11 @@ def store(call: Call, path: str, raw: bytes) -> tuple[int, dict[str, str]]:
 
 def identity_headers(file: File) -> dict[str, str]:
     """Tag and id."""
-    return {"ETag": f'"{file.etag}"', "OC-ETag": f'"{file.etag}"', "OC-FileId": file_id(file.id)}
+    return {
+        "ETag": f'"{file.etag}"',
+        "OC-ETag": f'"{file.etag}"',
+        "OC-FileId": file_id(file.id),
+    }
 
 
 def _is_mtime(value: str) -> bool:
@@ -120,7 +156,11 @@ def _is_mtime(value: str) -> bool:
 
 def _refuse_while_written(call: Call) -> None:
     if call.account.being_written.get(call.path, get_ident()) != get_ident():
-        raise Refused(423, r"OCA\DAV\Connector\Sabre\Exception\FileLocked", f'"{call.path}" is locked')
+        raise Refused(
+            423,
+            r"OCA\DAV\Connector\Sabre\Exception\FileLocked",
+            f'"{call.path}" is locked',
+        )
 
 
 def delete(call: Call) -> Response:
@@ -139,15 +179,19 @@ def delete(call: Call) -> Response:
 def mkcol(call: Call) -> Response:
     """A new folder."""
     check_name(call.path)
-    if call.headers.get("content-type", "").startswith(("text/", "application/octet")) or (
-        call.body and not _xml(call)
-    ):
+    if call.headers.get("content-type", "").startswith(
+        ("text/", "application/octet")
+    ) or (call.body and not _xml(call)):
         raise Refused(
-            415, "UnsupportedMediaType", "The request body for the MKCOL request must have an xml Content-Type"
+            415,
+            "UnsupportedMediaType",
+            "The request body for the MKCOL request must have an xml Content-Type",
         )
     call.account.check_storage(parent_of(call.path))
     if call.account.tree.find(call.path) is not None:
-        raise Refused(405, "MethodNotAllowed", "The resource you tried to create already exists")
+        raise Refused(
+            405, "MethodNotAllowed", "The resource you tried to create already exists"
+        )
     try:
         folder = call.account.tree.mkdir(call.path)
     except Missing:
@@ -181,10 +225,18 @@ def _to_destination(call: Call, act: Callable[[str, str], Node]) -> Response:
         raise Refused(403, "Forbidden", "Source and destination uri are identical.")
     one, other = f"{call.path}/", f"{target.path}/"
     if other.startswith(one) or one.startswith(other):
-        raise Refused(409, "Conflict", "The destination may not be part of the same subtree as the source path.")
+        raise Refused(
+            409,
+            "Conflict",
+            "The destination may not be part of the same subtree as the source path.",
+        )
     call.account.check_lock(call.path, source)
     moved = act(call.path, target.path)
-    headers = identity_headers(moved) if isinstance(moved, File) else {"OC-FileId": file_id(moved.id)}
+    headers = (
+        identity_headers(moved)
+        if isinstance(moved, File)
+        else {"OC-FileId": file_id(moved.id)}
+    )
     return Response(204 if existing else 201, headers)
 
 
@@ -196,7 +248,14 @@ def check_target(call: Call, path: str) -> Node | None:
     existing = tree.find(path)
     if existing is None and not isinstance(tree.find(parent_of(path)), Folder):
         raise Refused(409, "Conflict", "The parent node does not exist")
-    if existing is not None and call.headers.get("overwrite", "T").strip().upper() == "F":
-        raise Refused(412, "PreconditionFailed", "The destination node already exists, and the overwrite header is F")
+    if (
+        existing is not None
+        and call.headers.get("overwrite", "T").strip().upper() == "F"
+    ):
+        raise Refused(
+            412,
+            "PreconditionFailed",
+            "The destination node already exists, and the overwrite header is F",
+        )
     call.account.check_lock(path, existing)
     return existing
