@@ -20,9 +20,10 @@ def plan(
     parked=None,
     wanted=lambda path: path.endswith(".md"),
 ):
-    return plan_ingest(
-        held, Listing(entries, unknown or {}), wanted=wanted, parked=parked or {}
-    )
+    listing = Listing()
+    listing.entries.update(entries)
+    listing.unknown.update(unknown or {})
+    return plan_ingest(held, listing, wanted=wanted, parked=parked or {})
 
 
 def test_a_note_that_is_as_it_was_is_not_read_again():
