@@ -146,6 +146,7 @@ def test_a_hook_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
         "vault_memory.daemon",
         "vault_memory.daemon.exchange",
         "vault_memory.command_line",
+        "vault_memory.lazy",
         "vault_memory.places",
     }
     assert not modules & {
@@ -174,6 +175,7 @@ def test_an_op_beside_a_daemon_loads_next_to_nothing(lamp: Outside):
         "vault_memory.daemon",
         "vault_memory.daemon.exchange",
         "vault_memory.command_line",
+        "vault_memory.lazy",
         "vault_memory.places",
     }
     assert not modules & {

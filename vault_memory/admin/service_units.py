@@ -16,9 +16,14 @@ from typing import TYPE_CHECKING, Literal
 
 from vault_memory.admin.service_templates import Job, launchd_list, systemd_unit
 from vault_memory.errors import UsageError, VaultMemoryError, VaultUnreachable
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from vault_memory.vault import state_dir
+else:
+    state_dir = lazy_module("vault_memory.vault.state_dir")
 
 Kind = Literal["systemd", "launchd"]
 NAME = "vault-memory"
@@ -125,11 +130,12 @@ def job_of(
     environment: Mapping[str, str],
 ) -> Job:
     """The daemon as it is to be run. Raises VaultUnreachable when the vault was never used by its owner."""
-    from vault_memory.vault.state_dir import cache_root, state_root
-
     states, cache = (
         Path(os.path.abspath(root))
-        for root in (state_root(environment), cache_root(environment))
+        for root in (
+            state_dir.state_root(environment),
+            state_dir.cache_root(environment),
+        )
     )
     owner = ""
     if not place.own:
@@ -147,7 +153,7 @@ def job_of(
             }
             states, cache = (
                 _at_home(root, named, person.pw_dir)
-                for root in (state_root, cache_root)
+                for root in (state_dir.state_root, state_dir.cache_root)
             )
     state = states / vault_id
     if not state.is_dir():

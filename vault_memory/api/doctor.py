@@ -12,11 +12,28 @@ from vault_memory.edits.people import people_in, twins
 from vault_memory.edits.reports import Check
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.ingest.crash_guard import ENDED_TWICE
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import awkward, clashes
 from vault_memory.rules.paths.layout import bots
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.config import remote_password
+    from vault_memory.markdown import document
+    from vault_memory.models.embedding import embedders
+    from vault_memory.models.llm import factory
+    from vault_memory.rules.facts import fact
+    from vault_memory.sync import engine, status
+    from vault_memory.vault.watch import mounts
+else:
+    remote_password = lazy_module("vault_memory.config.remote_password")
+    document = lazy_module("vault_memory.markdown.document")
+    embedders = lazy_module("vault_memory.models.embedding.embedders")
+    factory = lazy_module("vault_memory.models.llm.factory")
+    fact = lazy_module("vault_memory.rules.facts.fact")
+    engine = lazy_module("vault_memory.sync.engine")
+    status = lazy_module("vault_memory.sync.status")
+    mounts = lazy_module("vault_memory.vault.watch.mounts")
 
 SEVERAL = 3
 """Notes that must have gone back before it is remarkable: one or two are somebody's second thoughts"""
@@ -176,13 +193,10 @@ def _parked(memory: "VaultMemory") -> Iterator[Check]:
 
 def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
     """Lines on pages of facts that state none: they are kept, and nothing knows of them."""
-    from vault_memory.markdown.document import parse
-    from vault_memory.rules.facts.fact import unread_lines
-
     for path in memory.indexing.index().held():
         place = memory.layout.place(path)
         if place is not None and place.kind == "facts":
-            odd = unread_lines(parse(memory.folder.read(path).raw))
+            odd = fact.unread_lines(document.parse(memory.folder.read(path).raw))
             if odd:
                 yield Check(
                     "facts",
@@ -259,16 +273,14 @@ def _users(memory: "VaultMemory") -> Iterator[str]:
 
 
 def _embedder(memory: "VaultMemory") -> Iterator[Check]:
-    from vault_memory.models.embedding.embedders import available, check_files
-
     if memory.config.embedding.kind == "off":
         yield Check("embedder", "ok", "switched off: search works by keywords", "")
-    elif reason := available(memory.config.embedding):
+    elif reason := embedders.available(memory.config.embedding):
         is_local = memory.config.embedding.kind != "api"
         fix = "pip install 'vault-memory[onnx]'" if is_local else "see [embedding]"
         yield Check("embedder", "warn", f"search works by keywords only: {reason}", fix)
     else:
-        check_files(memory.config.embedding, vault=memory.root)
+        embedders.check_files(memory.config.embedding, vault=memory.root)
         yield Check(
             "embedder",
             "ok",
@@ -278,8 +290,6 @@ def _embedder(memory: "VaultMemory") -> Iterator[Check]:
 
 
 def _brain(memory: "VaultMemory") -> Iterator[Check]:
-    from vault_memory.models.llm.factory import brain_trouble
-
     settings = memory.config.brain
     if settings.kind == "rules":
         yield Check(
@@ -288,7 +298,7 @@ def _brain(memory: "VaultMemory") -> Iterator[Check]:
             "no language model: what is worth remembering is found by phrases",
             "",
         )
-    elif reason := brain_trouble(settings, vault=memory.root):
+    elif reason := factory.brain_trouble(settings, vault=memory.root):
         yield Check(
             "brain",
             "warn",
@@ -300,9 +310,7 @@ def _brain(memory: "VaultMemory") -> Iterator[Check]:
 
 
 def _watcher(memory: "VaultMemory") -> Iterator[Check]:
-    from vault_memory.vault.watch.mounts import watchable
-
-    if reason := watchable(memory.root):
+    if reason := mounts.watchable(memory.root):
         yield Check("watcher", "warn", f"changes are found by polling: {reason}", "")
     else:
         yield Check("watcher", "ok", "the system tells of changes", "")
@@ -314,13 +322,9 @@ def _sync(memory: "VaultMemory") -> Iterator[Check]:
     if not remote.url:
         yield Check("sync", "ok", "no remote is set up", "")
         return
-    from vault_memory.config.remote_password import password_of
-    from vault_memory.sync.engine import refuse_others
-    from vault_memory.sync.status import read_standing
-
-    refuse_others(memory.root)
-    password_of(remote, memory.environment, memory.root)
-    standing = read_standing(memory.state.path)
+    engine.refuse_others(memory.root)
+    remote_password.password_of(remote, memory.environment, memory.root)
+    standing = status.read_standing(memory.state.path)
     for error in standing.errors:
         about = f"`{error.path}`: " if error.path else ""
         yield Check(

@@ -15,9 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import VaultMemoryError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.learning import checkpoint
+    from vault_memory.sync import status
+else:
+    checkpoint = lazy_module("vault_memory.learning.checkpoint")
+    status = lazy_module("vault_memory.sync.status")
 
 LOOK_SECONDS = 300.0
 """Between two looks through the vault for proposals and conflict copies"""
@@ -168,8 +174,6 @@ class Metrics:
         )
 
     def _of_daemon(self, vitals: Mapping[str, Any] | None) -> Iterator[Family]:
-        from vault_memory.sync.status import State
-
         yield gauge(
             "daemon_up", "Whether `vault-memory run` answers", vitals is not None
         )
@@ -192,7 +196,7 @@ class Metrics:
         yield one_of(
             "sync",
             "How the sync with the server stands",
-            get_args(State),
+            get_args(status.State),
             sync["state"],
         )
         yield gauge("sync_queue", "Paths that wait to be synced", sync["queue"])
@@ -210,9 +214,7 @@ class Metrics:
         )
 
     def _of_nights(self) -> Iterator[Family]:
-        from vault_memory.learning.checkpoint import CheckpointStore
-
-        lasts = CheckpointStore(self._memory.state.path).lasts()
+        lasts = checkpoint.CheckpointStore(self._memory.state.path).lasts()
         newest = _moment(max((one.night for one in lasts), default=None))
         failed = sum(one.outcome.get("state") == "failed" for one in lasts)
         yield gauge(

@@ -5,21 +5,25 @@ from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultMemoryError
 from vault_memory.index.store import Index
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.edits import reports
     from vault_memory.edits.reports import NoteInfo
+else:
+    reports = lazy_module("vault_memory.edits.reports")
 
 
 def notes(index: Index, scopes: Sequence[str] | None) -> "list[NoteInfo]":
     """The notes of `scopes`, or all, sorted by path."""
-    from vault_memory.edits.reports import NoteInfo
-
     rows = index.connection.execute(
         "SELECT note.path, scope.name, note.kind, note.revision, note.bytes"
         " FROM note JOIN scope ON scope.id = note.scope ORDER BY note.path"
     )
-    return [NoteInfo(*row) for row in rows if scopes is None or row[1] in scopes]
+    return [
+        reports.NoteInfo(*row) for row in rows if scopes is None or row[1] in scopes
+    ]
 
 
 def stats_of(index: Index, scopes: Sequence[str]) -> dict[str, object]:

@@ -17,6 +17,7 @@ from vault_memory.conversations.calls import ConversationCalls
 from vault_memory.errors import EmbedderUnavailable, UsageError, VaultMemoryError
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.ingest.lifecycle import Indexing, Progress
+from vault_memory.lazy import lazy_module
 from vault_memory.learning.calls import LearningCalls
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.rules.paths.layout import Layout, Pattern
@@ -29,13 +30,34 @@ from vault_memory.vault.reader import Folder
 from vault_memory.vault.state_dir import StateFolder, cache_root, first_marker, state_of
 
 if TYPE_CHECKING:
+    from vault_memory.api import doctor as api_doctor
+    from vault_memory.edits import reports
     from vault_memory.edits.reports import Check, IndexReport, NoteInfo, NoteText
+    from vault_memory.index import vector_cache, vectors
     from vault_memory.index.store import Index
     from vault_memory.index.vector_cache import Matrices
+    from vault_memory.ingest import embed_pending, pending_index
     from vault_memory.ingest.pending_index import PendingIndex
+    from vault_memory.markdown import document
+    from vault_memory.memory_tool import tool
     from vault_memory.memory_tool.tool import MemoryTool
+    from vault_memory.rules.paths import caller
+    from vault_memory.search import freshness as search_freshness
+    from vault_memory.search import query as search_query
     from vault_memory.search.freshness import Freshness, SearchAnswer
     from vault_memory.search.results import Answer
+else:
+    api_doctor = lazy_module("vault_memory.api.doctor")
+    reports = lazy_module("vault_memory.edits.reports")
+    vector_cache = lazy_module("vault_memory.index.vector_cache")
+    vectors = lazy_module("vault_memory.index.vectors")
+    embed_pending = lazy_module("vault_memory.ingest.embed_pending")
+    pending_index = lazy_module("vault_memory.ingest.pending_index")
+    document = lazy_module("vault_memory.markdown.document")
+    tool = lazy_module("vault_memory.memory_tool.tool")
+    caller = lazy_module("vault_memory.rules.paths.caller")
+    search_freshness = lazy_module("vault_memory.search.freshness")
+    search_query = lazy_module("vault_memory.search.query")
 
 NO_SCOPES = "name at least one scope, such as `user:alice`; an empty list finds nothing by design"
 
@@ -119,9 +141,9 @@ class VaultMemory(
     def pending(self) -> "PendingIndex":
         """What waits to be written, searchable; made when it is first needed."""
         if self._pending is None:
-            from vault_memory.ingest.pending_index import PendingIndex
-
-            self._pending = PendingIndex(self.state.path, self.folder, self.layout)
+            self._pending = pending_index.PendingIndex(
+                self.state.path, self.folder, self.layout
+            )
         return self._pending
 
     def __enter__(self) -> Self:
@@ -148,8 +170,6 @@ class VaultMemory(
 
         Waits up to 0.3 s when notes were saved just now or are absent, and looks again before it concludes.
         """
-        from vault_memory.edits.reports import IndexReport
-
         started = time.perf_counter()
         report = self.indexing.update(
             [inside(path) for path in paths], rebuild=rebuild, progress=progress
@@ -166,7 +186,7 @@ class VaultMemory(
             delta.removed,
             embedded,
         )
-        return IndexReport(*counts, round(seconds, 3))
+        return reports.IndexReport(*counts, round(seconds, 3))
 
     def fork(self, *, resident: bool = False) -> Self:
         """The same vault for another thread: an index connection of its own, the same embedder.
@@ -185,9 +205,7 @@ class VaultMemory(
         other.environment, other.config_file = self.environment, self.config_file
         other.dirty = lambda: self.dirty()
         if resident:
-            from vault_memory.index.vector_cache import Matrices
-
-            other.matrices = Matrices()
+            other.matrices = vector_cache.Matrices()
             other._count_lasts = 1.0
         return other
 
@@ -201,8 +219,6 @@ class VaultMemory(
 
         Returns how many chunks were embedded.
         """
-        from vault_memory.ingest.embed_pending import embed_pending
-
         embedder = self.semantic.warm()
         if embedder is None:
             return 0
@@ -212,7 +228,7 @@ class VaultMemory(
             else None
         )
         try:
-            return embed_pending(
+            return embed_pending.embed_pending(
                 self.indexing.index(), embedder, go_on=go_on, progress=tell
             )
         except VaultMemoryError as error:
@@ -264,11 +280,6 @@ class VaultMemory(
         conversation, whose own turns are left out. Raises UsageError for an unknown mode
         or a bare string as `scopes`.
         """
-        from vault_memory.search.freshness import (
-            SearchAnswer,  # only here: who asks nothing needs none of it
-        )
-        from vault_memory.search.query import search
-
         if isinstance(scopes, str):
             raise UsageError(
                 f"`scopes` is a list of scopes, not {scopes!r}", hint=NO_SCOPES
@@ -278,7 +289,7 @@ class VaultMemory(
         index = self.indexing.index()
         wanted = mode or self.config.recall.mode
         ask = partial(
-            search,
+            search_query.search,
             index,
             query,
             scopes=scopes,
@@ -300,7 +311,7 @@ class VaultMemory(
             answer = self._with_vectors(ask) or ask(
                 mode="keyword" if wanted == "semantic" else wanted
             )
-            return SearchAnswer(
+            return search_freshness.SearchAnswer(
                 answer.hits, self._freshness(index, dirty), answer.left_out
             )
 
@@ -337,27 +348,24 @@ class VaultMemory(
         return self._freshness(self.indexing.index(), self.dirty())
 
     def _freshness(self, index: "Index", dirty: Collection[str]) -> "Freshness":
-        from vault_memory.search.freshness import Freshness
-
         stale = tuple(sorted({*index.stale(), *dirty, *self.indexing.behind}))
         embedder = self.semantic.embedder
         if embedder is None:
-            return Freshness(stale, self.semantic.state, self.semantic.reason)
+            return search_freshness.Freshness(
+                stale, self.semantic.state, self.semantic.reason
+            )
         missing = self._count_missing(index, embedder.fingerprint)
         return (
-            Freshness(stale, "warming", f"{missing} chunks to embed")
+            search_freshness.Freshness(stale, "warming", f"{missing} chunks to embed")
             if missing
-            else Freshness(stale, "ready", "")
+            else search_freshness.Freshness(stale, "ready", "")
         )
 
     def read(self, note: str) -> "NoteText":
         """A note as it is on disk now. Raises BadPath, NoteNotFound, NoteUnreadable."""
-        from vault_memory.edits.reports import NoteText
-        from vault_memory.markdown.document import parse
-
         found = self.folder.read(inside(note))
-        sections = tuple(section.name for section in parse(found.raw).sections)
-        return NoteText(
+        sections = tuple(section.name for section in document.parse(found.raw).sections)
+        return reports.NoteText(
             found.path,
             found.revision,
             found.raw.decode("utf-8", errors="replace"),
@@ -396,17 +404,12 @@ class VaultMemory(
         With a `channel`, everybody there reads the answers: then it is over the dated notes of the channel, unless
         `private` is true. Raises UsageError for a name that no person of this vault can have.
         """
-        from vault_memory.memory_tool.tool import MemoryTool
-        from vault_memory.rules.paths.caller import Caller
-
-        return MemoryTool(self, Caller(user, channel, private=private))
+        return tool.MemoryTool(self, caller.Caller(user, channel, private=private))
 
     def doctor(self, *, fix: bool = False) -> "list[Check]":
         """Look at everything that could be wrong; with `fix`, mend what can be mended without touching a note."""
-        from vault_memory.api import doctor
-
         with self._lock:
-            return doctor.examine(self, fix=fix)
+            return api_doctor.examine(self, fix=fix)
 
     def _count_missing(self, index: "Index", fingerprint: str) -> int:
         key = (fingerprint, index.path, index.change_counter)
@@ -416,8 +419,6 @@ class VaultMemory(
                 before[:2] == key[:2] and time.monotonic() - counted < self._count_lasts
             ):
                 return count
-        from vault_memory.index import vectors
-
         model = vectors.find_model(index.connection, fingerprint)
         count = (
             vectors.missing_count(index.connection, model)

@@ -1,11 +1,18 @@
 """What the commands that ask need of the daemon: a question goes to it when one runs, and is answered here when not."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.cli.options import Context
 from vault_memory.cli.search_text import belong_to_one_person
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.daemon import client, query_or_local
+else:
+    client = lazy_module("vault_memory.daemon.client")
+    query_or_local = lazy_module("vault_memory.daemon.query_or_local")
 
 MOST_NAMES = 8
 """Persons and channels that an error lists"""
@@ -15,8 +22,6 @@ def answer_search(
     context: Context, query: str, scopes: Sequence[str], arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Search through the daemon, else by itself; no scopes means all of the vault, as an explicit list."""
-    from vault_memory.daemon import query_or_local
-
     with context.open() as memory, context.progress() as progress:
         return query_or_local.search(
             memory, query, scopes=scopes or None, arguments=arguments, progress=progress
@@ -35,8 +40,6 @@ def answer_context(
 
     Without names it is the memory of the only person. Raises ContextNeedsName where that is not clear.
     """
-    from vault_memory.daemon import query_or_local
-
     with context.open() as memory, context.progress() as progress:
         if not scopes:
             scopes = query_or_local.all_scopes(memory, progress)
@@ -65,7 +68,5 @@ class ContextNeedsName(UsageError):
 
 def ask_daemon(context: Context, call: str) -> dict[str, Any] | None:
     """What the daemon of this vault answers; None when none runs."""
-    from vault_memory.daemon.client import ask
-
     with context.open() as memory:
-        return ask(memory.state.socket, call, {})
+        return client.ask(memory.state.socket, call, {})

@@ -12,12 +12,18 @@ import click
 
 from vault_memory.cli.terminal import json_text, shown
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli import progress_bar
     from vault_memory.ingest.lifecycle import Progress
+else:
+    vault_memory = lazy_module("vault_memory.api.vault_memory")
+    progress_bar = lazy_module("vault_memory.cli.progress_bar")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,9 +41,7 @@ class Context:
 
     def open(self) -> "VaultMemory":
         """The vault that is meant."""
-        from vault_memory.api.vault_memory import VaultMemory
-
-        return VaultMemory.open(self.vault, self.config)
+        return vault_memory.VaultMemory.open(self.vault, self.config)
 
     def emit(
         self,
@@ -97,9 +101,7 @@ class Context:
         """A bar on stderr for what takes over a second; nothing off a terminal."""
         if self.quiet or self.json or sys.stderr is None or not sys.stderr.isatty():
             return nullcontext()
-        from vault_memory.cli.progress_bar import bar
-
-        return bar()
+        return progress_bar.bar()
 
 
 def coloured() -> bool | None:

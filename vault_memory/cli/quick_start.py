@@ -20,13 +20,32 @@ from vault_memory.command_line import (
     NotPlain,
     parse,
 )
+from vault_memory.lazy import lazy_module
 
 TYPE_CHECKING = False  # as in `typing`, which would cost each hook 10 ms
 if TYPE_CHECKING:
     from typing import Any
 
+    from vault_memory import places
+    from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli import edit_rendering, options, root, terminal
+    from vault_memory.daemon import exchange
+    from vault_memory.hosts import hook_command
+    from vault_memory.mcp import stdio
+    from vault_memory.rules.paths import caller as paths_caller
     from vault_memory.rules.paths.caller import Caller
+else:
+    vault_memory = lazy_module("vault_memory.api.vault_memory")
+    edit_rendering = lazy_module("vault_memory.cli.edit_rendering")
+    options = lazy_module("vault_memory.cli.options")
+    root = lazy_module("vault_memory.cli.root")
+    terminal = lazy_module("vault_memory.cli.terminal")
+    exchange = lazy_module("vault_memory.daemon.exchange")
+    hook_command = lazy_module("vault_memory.hosts.hook_command")
+    stdio = lazy_module("vault_memory.mcp.stdio")
+    places = lazy_module("vault_memory.places")
+    paths_caller = lazy_module("vault_memory.rules.paths.caller")
 
 BEFORE_COMMAND = ("--vault", "--config", "--now")
 """Options with a value that may stand before the name of the command"""
@@ -88,9 +107,7 @@ def answer_hook(given: Sequence[str]) -> int:
     except BaseException:
         # whatever it was: another exit code would stop the bot, and the full command says what is wrong
         pass
-    from vault_memory.hosts.hook_command import run
-
-    return run(
+    return hook_command.run(
         given,
         seconds=limit - (time.monotonic() - started),
         payload=payload,
@@ -181,15 +198,14 @@ def _op(command: str, arguments: Sequence[str]) -> "list[Any]":
 
 def _show_edit(words: Arguments, answer: "dict[str, Any]", *, dry_run: bool) -> int:
     """Print what an edit did, as the full command does off a terminal."""
-    from vault_memory.cli import edit_rendering
-    from vault_memory.cli.terminal import escaped, json_text
-
     if "json" in words.options:
-        text, remark = json_text(answer), ""
+        text, remark = terminal.json_text(answer), ""
     else:
-        text = escaped(edit_rendering.text_of(answer, lambda text, colour: text))
+        text = terminal.escaped(
+            edit_rendering.text_of(answer, lambda text, colour: text)
+        )
         remark = edit_rendering.remark_of(answer, dry_run=dry_run)
-    code = show(words, f"{text}\n", [escaped(remark)] if remark else [])
+    code = show(words, f"{text}\n", [terminal.escaped(remark)] if remark else [])
     return code or edit_rendering.exit_code_of(answer)
 
 
@@ -209,10 +225,9 @@ def show(words: Arguments, text: str, remarks: Iterable[str]) -> int:
             for remark in remarks:
                 print(remark, file=sys.stderr, flush=True)
     except OSError as error:
-        from vault_memory.cli.options import Context
-        from vault_memory.cli.root import fail_for_system
-
-        return fail_for_system(Context(json="json" in words.options), error)
+        return root.fail_for_system(
+            options.Context(json="json" in words.options), error
+        )
     return 0
 
 
@@ -235,8 +250,6 @@ def socket_of(words: Arguments) -> str | None:
         return None
     import json
 
-    from vault_memory import places
-
     try:
         with open(os.path.join(vault, places.MARKER), "rb") as file:
             id_ = json.loads(file.read(4096))["vault"]
@@ -257,16 +270,14 @@ def ask(
 
     Raises NotAnswered.
     """
-    from vault_memory.daemon.exchange import exchange, setup_of
-
     vault = os.stat(words.last("vault") or os.environ["VAULT_MEMORY_VAULT"])
     config = words.last("config") or os.environ.get("VAULT_MEMORY_CONFIG", "")
     setup = {
-        **setup_of(os.environ),
+        **exchange.setup_of(os.environ),
         "vault": [vault.st_dev, vault.st_ino],
         "config": os.path.realpath(config) if config else "",
     }
-    answer = exchange(socket, call, {**arguments, "setup": setup}, seconds)
+    answer = exchange.exchange(socket, call, {**arguments, "setup": setup}, seconds)
     return None if answer is None or "error" in answer else answer
 
 
@@ -290,26 +301,20 @@ def serve_mcp(given: Sequence[str]) -> int | None:
     if not vault or not names[0] or any(_is_broken(name) for name in names):
         return None
     config = words.last("config") or os.environ.get("VAULT_MEMORY_CONFIG", "")
-    from vault_memory import places
-
     if not os.path.isfile(os.path.join(vault, places.MARKER)) or (
         config and not os.path.isfile(config)
     ):
         return None
 
     def open_vault() -> "VaultMemory":
-        from vault_memory.api.vault_memory import VaultMemory
-
-        return VaultMemory.open(vault, config or None)
+        return vault_memory.VaultMemory.open(vault, config or None)
 
     def caller() -> "Caller":
-        from vault_memory.rules.paths.caller import Caller
+        return paths_caller.Caller(
+            names[0], names[1], names[2:], "private" in words.options
+        )
 
-        return Caller(names[0], names[1], names[2:], "private" in words.options)
-
-    from vault_memory.mcp.stdio import serve
-
-    serve(open_vault, caller)
+    stdio.serve(open_vault, caller)
     return 0
 
 

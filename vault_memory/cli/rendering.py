@@ -6,10 +6,14 @@ from vault_memory.cli import edit_rendering
 from vault_memory.cli.edit_rendering import PENDING, in_words
 from vault_memory.cli.options import Context
 from vault_memory.cli.terminal import styled
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api import json_contract
     from vault_memory.edits.edit_result import Edit
     from vault_memory.rules.edits.audit_record import Record
+else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
 
 __all__ = [
     "PENDING",
@@ -24,15 +28,11 @@ __all__ = [
 
 def exit_code_of(edit: "Edit") -> int:
     """75 while it waits, 1 when every op was refused, else 0."""
-    from vault_memory.api import json_contract
-
     return edit_rendering.exit_code_of(json_contract.of_edit(edit))
 
 
 def emit_edit(context: Context, edit: "Edit", *, dry_run: bool = False) -> None:
     """What an edit did, on stdout; whether it was recorded, on stderr."""
-    from vault_memory.api import json_contract
-
     answer = json_contract.of_edit(edit)
     context.emit(answer, lambda: edit_rendering.text_of(answer, painted))
     remark = edit_rendering.remark_of(answer, dry_run=dry_run)

@@ -9,14 +9,22 @@ from vault_memory.edits.calls import aware as moment
 from vault_memory.errors import UsageError
 from vault_memory.facts.calls import FactCalls, _checked
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.context import blocks, gather, live_notes
     from vault_memory.context.blocks import ContextBlock
     from vault_memory.context.gather import Ask, ContextRequest
     from vault_memory.context.live_notes import Authors
     from vault_memory.index.store import Index
+    from vault_memory.search import query
     from vault_memory.search.freshness import Freshness
     from vault_memory.search.results import Answer
+else:
+    blocks = lazy_module("vault_memory.context.blocks")
+    gather = lazy_module("vault_memory.context.gather")
+    live_notes = lazy_module("vault_memory.context.live_notes")
+    query = lazy_module("vault_memory.search.query")
 
 PURPOSES = ("chat", "briefing")
 
@@ -50,15 +58,13 @@ class ContextCalls(FactCalls):
         allows. When `scopes` name a channel, everybody there reads the answer: the notes of persons are left out unless
         `private` is true. Raises UsageError.
         """
-        from vault_memory.context.blocks import ContextBlock, Cut
-
         _check(purpose, budget)
         _checked(scopes)
         if not self.config.recall.enabled:
-            return ContextBlock(
+            return blocks.ContextBlock(
                 "",
                 (),
-                (Cut("all", "`[recall] enabled` is false"),),
+                (blocks.Cut("all", "`[recall] enabled` is false"),),
                 self.freshness(),  # type: ignore[attr-defined]
             )
         if refresh:
@@ -83,10 +89,8 @@ class ContextCalls(FactCalls):
 
     def _wanted(self, **asked: Any) -> "ContextRequest":
         """What is asked for, and what the configuration says to it."""
-        from vault_memory.context.gather import ContextRequest
-
         settings = self.config
-        return ContextRequest(
+        return gather.ContextRequest(
             owner=settings.layout.user,
             dated_days=settings.sleep_cycle.auto_load_dated_days,
             most_facts=settings.facts.max_knowledge_facts,
@@ -100,16 +104,12 @@ class ContextCalls(FactCalls):
         self, wanted: "ContextRequest", at: datetime, why_not: str
     ) -> "ContextBlock":
         """The block; `why_not` is why nothing is recalled, empty when it may be."""
-        from vault_memory.context import gather as context
-        from vault_memory.context import live_notes
-        from vault_memory.context.blocks import ContextBlock, Cut, Part
-
         index = self.indexing.index()
         self._authors = self._authors or live_notes.Authors(self.folder)
         dirty = self.dirty()  # type: ignore[attr-defined]
         with self.folder.held(), index.reading():
             notes = live_notes.LiveNotes(self.folder, self._authors, index.revision_of)
-            block = context.build(
+            block = gather.build(
                 index,
                 notes,
                 wanted,
@@ -117,11 +117,14 @@ class ContextCalls(FactCalls):
             )
             fresh: Freshness = self._freshness(index, dirty)  # type: ignore[attr-defined]
         cut = [
-            *(Cut(*one) for one in block.cut),
-            *([Cut("recalled", why_not)] if why_not else []),
+            *(blocks.Cut(*one) for one in block.cut),
+            *([blocks.Cut("recalled", why_not)] if why_not else []),
         ]
-        return ContextBlock(
-            block.text, tuple(Part(*one) for one in block.parts), tuple(cut), fresh
+        return blocks.ContextBlock(
+            block.text,
+            tuple(blocks.Part(*one) for one in block.parts),
+            tuple(cut),
+            fresh,
         )
 
     def _why_not_recalled(self, automatic: bool) -> str:
@@ -141,12 +144,8 @@ class ContextCalls(FactCalls):
         def ask(
             text: str, scopes: Sequence[str], limit: int, kinds: Sequence[str] = ()
         ) -> "Answer":
-            from vault_memory.search.query import (
-                search,  # only here: when a conversation begins nothing is looked up
-            )
-
             ask_for = partial(
-                search,
+                query.search,
                 index,
                 text,
                 scopes=scopes,

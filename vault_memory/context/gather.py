@@ -12,6 +12,7 @@ from vault_memory.context.live_notes import LiveLines, LiveNotes
 from vault_memory.index import fact_rows as rows
 from vault_memory.index.filters import listed
 from vault_memory.index.store import Index
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.context import assemble as rules
 from vault_memory.rules.context.assemble import (
     Assembled,
@@ -23,7 +24,14 @@ from vault_memory.rules.context.quoting import one_line, quoted
 from vault_memory.rules.context.rule_archive import is_archive, without_archive
 
 if TYPE_CHECKING:
+    from vault_memory.rules.conversations import statements
+    from vault_memory.rules.facts import fact as facts_fact
+    from vault_memory.rules.facts import relevance
     from vault_memory.search.results import Answer, Hit
+else:
+    statements = lazy_module("vault_memory.rules.conversations.statements")
+    facts_fact = lazy_module("vault_memory.rules.facts.fact")
+    relevance = lazy_module("vault_memory.rules.facts.relevance")
 
 MORE = 30
 """Hits that are asked for beside those wanted, since some are left out"""
@@ -281,45 +289,46 @@ def _facts(
     ids = index.scope_ids(wanted.fact_scopes)
     if not rows.any_of(index.connection, ids):
         return []
-    from vault_memory.rules.facts.fact import (  # only here: many vaults have no facts
-        Fact,
-        current,
-        folded,
-        snake_case,
-    )
-    from vault_memory.rules.facts.relevance import Prompt, relevant
-
-    people = {folded(name) for name in wanted.people}
+    people = {facts_fact.folded(name) for name in wanted.people}
     if wanted.briefing:
-        people = _by_all_names(index, wanted, {*people, folded(wanted.owner)})
-    keys = rows.named(index.connection, ids, Prompt(rules.asked(wanted.prompt)))
+        people = _by_all_names(
+            index, wanted, {*people, facts_fact.folded(wanted.owner)}
+        )
+    keys = rows.named(
+        index.connection, ids, relevance.Prompt(rules.asked(wanted.prompt))
+    )
     if wanted.briefing:
         keys -= people
     elif not wanted.in_shared_room:
         keys |= people
-    by_scope: dict[str, list[tuple[str, Fact]]] = {}
+    by_scope: dict[str, list[tuple[str, facts_fact.Fact]]] = {}
     for path, fact in rows.facts_about(index.connection, ids, keys):
         by_scope.setdefault(fact.scope, []).append((path, fact))
     paths = {fact: path for found in by_scope.values() for path, fact in found}
-    single = frozenset(map(snake_case, wanted.single))
+    single = frozenset(map(facts_fact.snake_case, wanted.single))
     holding = [
         fact
         for found in by_scope.values()
-        for fact in current([one for _, one in found], wanted.today, single)
+        for fact in facts_fact.current([one for _, one in found], wanted.today, single)
     ]
     about = [
         fact
         for fact in holding
-        if not keys.isdisjoint((folded(fact.subject), folded(fact.object)))
+        if not keys.isdisjoint(
+            (facts_fact.folded(fact.subject), facts_fact.folded(fact.object))
+        )
     ]
     if wanted.briefing:
         about = [
             fact
             for fact in about
-            if people.isdisjoint((folded(fact.subject), folded(fact.object)))
+            if people.isdisjoint(
+                (facts_fact.folded(fact.subject), facts_fact.folded(fact.object))
+            )
         ]
     ranked = sorted(
-        relevant(about, ""), key=lambda fact: folded(fact.subject) not in people
+        relevance.relevant(about, ""),
+        key=lambda fact: facts_fact.folded(fact.subject) not in people,
     )
     standing = [
         (fact, paths[fact], line)
@@ -402,11 +411,7 @@ def _is_news(
     """Whether a line is not of the conversation itself, nor the prompt once more, nor an empty answer."""
     if hit.kind != "transcript":
         return True
-    from vault_memory.rules.conversations.statements import (
-        is_empty_answer,  # only here: loaded by a search
-    )
-
-    if is_empty_answer(hit.text):
+    if statements.is_empty_answer(hit.text):
         return False
     own = wanted.session and standing.session == wanted.session
     return not own and " ".join(standing.text.split()) not in (

@@ -5,11 +5,24 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import NoteNotFound, VaultError
+from vault_memory.lazy import lazy_module
 from vault_memory.vault.fs import RealFiles
 from vault_memory.vault.reader import Folder, Note
 
 if TYPE_CHECKING:
+    from vault_memory.markdown import items, note_items
+    from vault_memory.markdown.chunking import chunker
+    from vault_memory.rules.conversations import turn as conversations_turn
+    from vault_memory.rules.edits import audit_reader, audit_record, ownership
     from vault_memory.search.results import Hit
+else:
+    chunker = lazy_module("vault_memory.markdown.chunking.chunker")
+    items = lazy_module("vault_memory.markdown.items")
+    note_items = lazy_module("vault_memory.markdown.note_items")
+    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
+    audit_reader = lazy_module("vault_memory.rules.edits.audit_reader")
+    audit_record = lazy_module("vault_memory.rules.edits.audit_record")
+    ownership = lazy_module("vault_memory.rules.edits.ownership")
 
 LARGEST = 64 << 20
 """Bytes of a transcript or an audit that is read"""
@@ -83,24 +96,19 @@ class LiveNotes:
         return self._said(hit) if hit.kind == "transcript" else self._written(hit)
 
     def _said(self, hit: "Hit") -> LiveLines | None:
-        from vault_memory.rules.conversations.turn import (  # only here: many questions find no turn
-            PERSON,
-            read_turn,
-            turn_chunks,
-        )
-
         lines, number = self.lines(hit.note), hit.lines[0]
         line = lines[number - 1] if 0 < number <= len(lines) else b""
-        turn = read_turn(line)
+        turn = conversations_turn.read_turn(line)
         if turn is None or all(
-            one.chunk.text != hit.text for one in turn_chunks(line, hit.scope)
+            one.chunk.text != hit.text
+            for one in conversations_turn.turn_chunks(line, hit.scope)
         ):
             return None
         speaker = _SPEAKER.match(hit.text)
         said = hit.text[speaker.end() :] if speaker else hit.text
         who = (
             turn.role
-            if turn.role != PERSON or not turn.user
+            if turn.role != conversations_turn.PERSON or not turn.user
             else f"{turn.user} ({turn.role})"
         )
         origin = who if turn.origin == "owner" else f"{who}, from {turn.origin}"
@@ -114,11 +122,7 @@ class LiveNotes:
             return None
         first, last = hit.lines
         if note.revision != self._indexed(hit.note):
-            from vault_memory.markdown.chunking.chunker import (
-                chunk,  # only here: nearly always nothing has changed
-            )
-
-            same = [one for one in chunk(note.raw) if one.text == hit.text]
+            same = [one for one in chunker.chunk(note.raw) if one.text == hit.text]
             if not same:
                 return None
             nearest = min(
@@ -133,10 +137,8 @@ class LiveNotes:
 
     def line_of(self, path: str, heading: str, text: str) -> int:
         """The line in which an item of a section begins that says this; 0 when none does."""
-        from vault_memory.markdown.note_items import folded
-
         sections = self._sections_of(path)
-        here = sections.get(folded(heading), {})
+        here = sections.get(note_items.folded(heading), {})
         if text in here:
             return here[text]
         everywhere = [
@@ -154,18 +156,19 @@ class LiveNotes:
 
     def _sections_of(self, path: str) -> dict[str, dict[str, int]]:
         """By folded heading, what the lines of a note say as items, and where."""
-        from vault_memory.markdown.note_items import folded, text_of
-
         if path not in self._sections:
             here: dict[str, int] = {}
             found = self._sections[path] = {"": here}
             for at, line in enumerate(self.lines(path), start=1):
                 if line.startswith(b"## "):
                     here = found.setdefault(
-                        folded(line.decode("utf-8", "replace").strip("# \t")), {}
+                        note_items.folded(
+                            line.decode("utf-8", "replace").strip("# \t")
+                        ),
+                        {},
                     )
                 elif line and not line.isspace():
-                    here.setdefault(text_of(line), at)
+                    here.setdefault(note_items.text_of(line), at)
         return self._sections[path]
 
     def _decoded(self, path: str, first: int, last: int) -> str:
@@ -197,19 +200,15 @@ def _says(lines: list[bytes], first: str, text: str) -> bool:
     """Whether an item that begins in the first of these lines, which says `first`, says this."""
     if not text.startswith(first):
         return False
-    from vault_memory.markdown.note_items import text_of
-
     return any(
-        text_of(b"\n".join(lines[:end])) == text for end in range(1, len(lines) + 1)
+        note_items.text_of(b"\n".join(lines[:end])) == text
+        for end in range(1, len(lines) + 1)
     )
 
 
 def _said_by(own: bytes) -> str:
     """What an item says, as the audit knows it again."""
-    from vault_memory.markdown.items import normalised
-    from vault_memory.markdown.note_items import text_of
-
-    return normalised(text_of(own))
+    return items.normalised(note_items.text_of(own))
 
 
 class Authors:
@@ -230,12 +229,6 @@ class Authors:
         return kept[1]
 
     def _read(self, paths: Iterable[str]) -> frozenset[str]:
-        from vault_memory.rules.edits.audit_reader import read_line
-        from vault_memory.rules.edits.audit_record import union
-        from vault_memory.rules.edits.ownership import (
-            replay,  # only here: many notes have no audit
-        )
-
         read = []
         for path in paths:
             try:
@@ -246,10 +239,12 @@ class Authors:
                 [
                     record
                     for line in raw.split(b"\n")
-                    if line.strip() and (record := read_line(line))
+                    if line.strip() and (record := audit_reader.read_line(line))
                 ]
             )
-        return frozenset(text for _, text in replay(union(*read)).written)
+        return frozenset(
+            text for _, text in ownership.replay(audit_record.union(*read)).written
+        )
 
 
 def _audits_in(folder: Folder, path: str) -> dict[str, list[str]]:

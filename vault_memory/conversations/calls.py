@@ -11,18 +11,36 @@ from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware as moment
 from vault_memory.edits.conflict_calls import ConflictCalls
 from vault_memory.errors import NoteUnreadable, UsageError
+from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from vault_memory.conversations import drop_folder as conversations_drop_folder
+    from vault_memory.conversations import owner_words
+    from vault_memory.conversations import sessions as conversations_sessions
+    from vault_memory.conversations import transcripts as conversations_transcripts
     from vault_memory.conversations.drop_folder import DropFolder, DropReport
     from vault_memory.conversations.sessions import Session, Sessions
     from vault_memory.conversations.transcripts import Added, Transcripts
+    from vault_memory.edits import reports
     from vault_memory.edits.reports import Ended, NoteInfo
+    from vault_memory.ingest import turn_ingest
     from vault_memory.ingest.lifecycle import Progress
     from vault_memory.ingest.turn_ingest import TurnIngest
+    from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
+    from vault_memory.vault import devices
+else:
+    conversations_drop_folder = lazy_module("vault_memory.conversations.drop_folder")
+    owner_words = lazy_module("vault_memory.conversations.owner_words")
+    conversations_sessions = lazy_module("vault_memory.conversations.sessions")
+    conversations_transcripts = lazy_module("vault_memory.conversations.transcripts")
+    reports = lazy_module("vault_memory.edits.reports")
+    turn_ingest = lazy_module("vault_memory.ingest.turn_ingest")
+    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
+    devices = lazy_module("vault_memory.vault.devices")
 
 logger = Logger(__name__)
 
@@ -84,35 +102,26 @@ class ConversationCalls(ConflictCalls):
     def transcripts(self) -> "Transcripts":
         """What was said, in files; made when it is first needed."""
         if self._transcripts is None:
-            from vault_memory.conversations.transcripts import Transcripts
-            from vault_memory.vault.devices import Devices
-
-            self._transcripts = Transcripts(
-                self.folder, self.layout, Devices(self.state.path)
+            self._transcripts = conversations_transcripts.Transcripts(
+                self.folder, self.layout, devices.Devices(self.state.path)
             )
         return self._transcripts
 
     @property
     def sessions(self) -> "Sessions":
         """Who is talking just now."""
-        from vault_memory.conversations.sessions import Sessions
-
-        return Sessions(self.state.path)
+        return conversations_sessions.Sessions(self.state.path)
 
     def _said_by_owner(self, note: str, source: str, asked: object) -> tuple[str, ...]:
         """What allows a tool to write a standing rule."""
         if source != "tool":
             return ()
-        from vault_memory.conversations.owner_words import said_in_session
-
-        return said_in_session(self, note, asked)
+        return owner_words.said_in_session(self, note, asked)
 
     @property
     def drop_folder(self) -> "DropFolder":
         """Where other programs put what was said."""
-        from vault_memory.conversations.drop_folder import DropFolder
-
-        return DropFolder(self.state.path)
+        return conversations_drop_folder.DropFolder(self.state.path)
 
     def record_turn(
         self,
@@ -139,8 +148,6 @@ class ConversationCalls(ConflictCalls):
         whose id stands there already, from an attempt without an answer, is left out. Raises UsageError, OwnerUnknown,
         TurnNotRecorded, VaultUnreachable.
         """
-        from vault_memory.rules.conversations.turn import Turn, new_id
-
         if mode not in MODES:
             raise UsageError(
                 f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}"
@@ -148,10 +155,10 @@ class ConversationCalls(ConflictCalls):
         at = moment(now)
         with self._recording:
             self.folder.check_identity(self.indexing.marker.vault)
-            id_ = new_id(
+            id_ = conversations_turn.new_id(
                 at, int.from_bytes(os.urandom(4)) >> 2 if chance is None else chance
             )
-            said = Turn(
+            said = conversations_turn.Turn(
                 id_,
                 at.isoformat(),
                 session,
@@ -197,8 +204,6 @@ class ConversationCalls(ConflictCalls):
         """A conversation is over; what it tells is learned in the night. To end it again, or one that nobody knows,
         does no harm. Raises UsageError when several people have a session of this name.
         """
-        from vault_memory.edits.reports import Ended
-
         with self._recording:
             self._incognito -= {
                 one
@@ -214,7 +219,7 @@ class ConversationCalls(ConflictCalls):
                 )
             for one in found:
                 self.sessions.end(one)
-            return Ended(
+            return reports.Ended(
                 committed=(),
                 held=tuple(turn.id for turn in self._said_in(found)),
                 dropped=(),
@@ -230,11 +235,9 @@ class ConversationCalls(ConflictCalls):
 
         Raises TurnNotRecorded, VaultUnreachable.
         """
-        from vault_memory.conversations.drop_folder import DropReport
-
         drop = self.drop_folder
         if not drop.is_waiting():
-            return DropReport()
+            return conversations_drop_folder.DropReport()
         with self._recording:
             self.folder.check_identity(self.indexing.marker.vault)
             return drop.consume(self._take)
@@ -259,14 +262,12 @@ class ConversationCalls(ConflictCalls):
 
     def _dropped(self, said: "dict[str, str | bool]") -> "Turn | None":
         """The turn; None when it is not to be recorded."""
-        from vault_memory.rules.conversations.turn import turn_of
-
         mode = said.get("mode") or MODES[0]
         if mode not in MODES:
             raise UsageError(
                 f"there is no mode `{mode}`", hint=f"the modes are {', '.join(MODES)}"
             )
-        turn = self._owned(turn_of(said))
+        turn = self._owned(conversations_turn.turn_of(said))
         self.transcripts.path_of(turn)
         hidden = mode == "incognito" or (turn.session, turn.user) in self._incognito
         return None if said.get("silent") or hidden else turn
@@ -304,9 +305,7 @@ class ConversationCalls(ConflictCalls):
     def _index(self, added: "Added") -> None:
         """The index takes in what was added. Whatever goes wrong here, the next look at the vault finds it."""
         if self._turn_ingest is None:
-            from vault_memory.ingest.turn_ingest import TurnIngest
-
-            self._turn_ingest = TurnIngest(self.folder, self.layout)
+            self._turn_ingest = turn_ingest.TurnIngest(self.folder, self.layout)
         with self._lock:
             try:
                 if self.indexing.generations.current:

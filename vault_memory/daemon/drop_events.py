@@ -5,11 +5,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory.lazy import lazy_module
 from vault_memory.vault.watch.change_queue import Mark
 from vault_memory.vault.watch.mounts import watchable
 
 if TYPE_CHECKING:
+    from vault_memory.vault.watch import inotify
     from vault_memory.vault.watch.inotify import FolderEvents
+else:
+    inotify = lazy_module("vault_memory.vault.watch.inotify")
 
 
 class DropEvents:
@@ -30,10 +34,8 @@ class DropEvents:
         """Listen, where the system and the folder's disk offer that."""
         if sys.platform != "linux" or watchable(self._folder):
             return
-        from vault_memory.vault.watch.inotify import FolderEvents
-
         try:
-            events = FolderEvents(self._folder, self)
+            events = inotify.FolderEvents(self._folder, self)
             events.start()
             events.arm()
         except OSError:  # there are no more watches

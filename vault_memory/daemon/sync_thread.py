@@ -15,12 +15,18 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
+from vault_memory.lazy import lazy_module
 from vault_memory.sync.report import Remark
 from vault_memory.sync.status import as_status, change_standing, read_standing
 
 if TYPE_CHECKING:
+    from vault_memory.daemon import backoff
     from vault_memory.daemon.backoff import PathBackoff, SyncBackoff
+    from vault_memory.sync import connection
     from vault_memory.sync.engine import Report
+else:
+    backoff = lazy_module("vault_memory.daemon.backoff")
+    connection = lazy_module("vault_memory.sync.connection")
 
 logger = logging.getLogger(__name__)
 
@@ -153,15 +159,10 @@ class Syncing:
 
     def _paced(self) -> "tuple[SyncBackoff, PathBackoff]":
         if self._pace is None or self._resting is None:
-            from vault_memory.daemon.backoff import (  # only here: it brings what speaks HTTP
-                PathBackoff,
-                SyncBackoff,
-            )
-
-            self._pace = SyncBackoff(
+            self._pace = backoff.SyncBackoff(
                 self._memory.config.remote.poll_seconds, time.monotonic()
             )
-            self._resting = PathBackoff()
+            self._resting = backoff.PathBackoff()
         heard, self._heard = self._heard, None
         if heard is not None:
             self._pace.heard(heard)
@@ -172,15 +173,13 @@ class Syncing:
         return self._pace, self._resting
 
     def _pass(self, pace: "SyncBackoff", resting: "PathBackoff", ask: bool) -> "Report":
-        from vault_memory.sync.connection import alone
-
         def go_on(done: int, total: int) -> None:
             if self._stop.is_set():
                 raise Ending
             if total > 1:
                 self._standing = replace(self._standing, queue=total - done)
 
-        with alone(self._memory.state.path, patience=0.0):
+        with connection.alone(self._memory.state.path, patience=0.0):
             if self._signature() != self._known:
                 raise Locked("the remote was changed just now")
             pace.begin()
@@ -193,9 +192,7 @@ class Syncing:
             return report
 
     def _note(self, report: "Report", pace: "SyncBackoff") -> None:
-        from vault_memory.sync.connection import held_of
-
-        held = held_of(report)
+        held = connection.held_of(report)
         if held and held[0].reason != self._standing.reason:
             logger.warning(
                 "held until you answer: %s; `vault-memory sync --once` tells how",
@@ -213,16 +210,14 @@ class Syncing:
         )
 
     def _give_up(self, error: Exception, pace: "SyncBackoff") -> None:
-        from vault_memory.sync.connection import in_words, needs_a_person
-
         waiting = self._count_waiting()
         self._memory.end_exchange()
         pace.failed(error, time.monotonic())
-        reason = in_words(error)
+        reason = connection.in_words(error)
         if reason != self._standing.reason:
             logger.warning("not in step: %s", reason)
         self._become(
-            state="stopped" if needs_a_person(error) else "waiting",
+            state="stopped" if connection.needs_a_person(error) else "waiting",
             reason=reason,
             queue=waiting,
             errors=(Remark("", reason),),
@@ -231,11 +226,9 @@ class Syncing:
 
     def _count_waiting(self) -> int:
         """How many edits here wait for the server; as last counted while another process syncs."""
-        from vault_memory.sync.connection import alone
-
         self._is_count_old = False
         try:
-            with alone(self._memory.state.path, patience=0.0):
+            with connection.alone(self._memory.state.path, patience=0.0):
                 waiting = self._memory.count_waiting(datetime.now(UTC).astimezone())
         except Locked:
             waiting = None

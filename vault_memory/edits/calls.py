@@ -12,12 +12,14 @@ from vault_memory import config as configuration
 from vault_memory.database.connection import DatabaseError
 from vault_memory.errors import BadPath, NoteUnreadable, UsageError, VaultMemoryError
 from vault_memory.index.store import State
+from vault_memory.lazy import lazy_module
 from vault_memory.logs import Logger
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 
 if TYPE_CHECKING:
+    from vault_memory.edits import editor, notifier, people, reports
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.edits.notifier import Announcer
@@ -25,9 +27,16 @@ if TYPE_CHECKING:
     from vault_memory.edits.reports import NoteText
     from vault_memory.edits.versions import NoteVersion, Waiting
     from vault_memory.ingest.lifecycle import Indexing
+    from vault_memory.markdown import document
     from vault_memory.rules.edits.audit_record import Proposal, Record
     from vault_memory.rules.edits.ops import Op
     from vault_memory.vault.state_dir import StateFolder
+else:
+    editor = lazy_module("vault_memory.edits.editor")
+    notifier = lazy_module("vault_memory.edits.notifier")
+    people = lazy_module("vault_memory.edits.people")
+    reports = lazy_module("vault_memory.edits.reports")
+    document = lazy_module("vault_memory.markdown.document")
 
 logger = Logger(__name__)
 
@@ -57,17 +66,14 @@ class NoteEditCalls:
     def curator(self) -> "NoteEditor":
         """What carries out edits; made when it is first needed."""
         if self._curator is None:
-            from vault_memory.edits.editor import NoteEditor
-            from vault_memory.edits.notifier import Announcer
-
             asked = self.config.curation
             if self.config.sleep_cycle.curation_log_summary:
-                self._announcer = Announcer(
+                self._announcer = notifier.Announcer(
                     asked.summary_url,
                     asked.summary_command,
                     timeout=asked.summary_timeout_seconds,
                 )
-            self._curator = NoteEditor(
+            self._curator = editor.NoteEditor(
                 self.folder,
                 self.layout,
                 self.state.path,
@@ -192,13 +198,12 @@ class NoteEditCalls:
 
     def read_version(self, note: str, revision: str) -> "NoteText":
         """A version of a note as it was. Raises UnclearId, NoteNotFound."""
-        from vault_memory.edits.reports import NoteText
-        from vault_memory.markdown.document import parse
-
         with self._there():
             whole, raw = self.curator.past.version(inside(note), revision)
-        sections = tuple(section.name for section in parse(raw).sections)
-        return NoteText(note, whole, raw.decode("utf-8", errors="replace"), sections)
+        sections = tuple(section.name for section in document.parse(raw).sections)
+        return reports.NoteText(
+            note, whole, raw.decode("utf-8", errors="replace"), sections
+        )
 
     def inbox(self) -> "tuple[Proposal, ...]":
         """What waits for a person's decision, the oldest first."""
@@ -326,11 +331,9 @@ class NoteEditCalls:
 
     def _check_owner(self, note: str) -> None:
         """Raise NameTaken where a note would make a person who cannot be told from another."""
-        from vault_memory.edits.people import refuse_twin
-
         place = self.layout.place(note)
         if place is not None and place.scope.startswith("user:"):
-            refuse_twin(
+            people.refuse_twin(
                 place.scope.removeprefix("user:"), Path(self.folder.root), self.layout
             )
 

@@ -5,12 +5,22 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from vault_memory.edits.calls import NoteEditCalls, aware
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.conflict_names import named_copies
 
 if TYPE_CHECKING:
+    from vault_memory.edits import conflict_copies as edits_conflict_copies
+    from vault_memory.edits import conflict_copy, edit_errors, reports
     from vault_memory.edits.conflict_copies import Conflicts
     from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
     from vault_memory.edits.reports import ThrownNote
+    from vault_memory.markdown import note_items
+else:
+    edits_conflict_copies = lazy_module("vault_memory.edits.conflict_copies")
+    conflict_copy = lazy_module("vault_memory.edits.conflict_copy")
+    edit_errors = lazy_module("vault_memory.edits.edit_errors")
+    reports = lazy_module("vault_memory.edits.reports")
+    note_items = lazy_module("vault_memory.markdown.note_items")
 
 
 class ConflictCalls(NoteEditCalls):
@@ -22,9 +32,9 @@ class ConflictCalls(NoteEditCalls):
     def conflict_copies(self) -> "Conflicts":
         """What finds and resolves them; made when it is first needed."""
         if self._copies is None:
-            from vault_memory.edits.conflict_copies import Conflicts
-
-            self._copies = Conflicts(self.curator, self.folder, self.layout)
+            self._copies = edits_conflict_copies.Conflicts(
+                self.curator, self.folder, self.layout
+            )
         return self._copies
 
     def conflicts(self, scopes: Sequence[str] | None = None) -> "list[ConflictCopy]":
@@ -95,8 +105,6 @@ class ConflictCalls(NoteEditCalls):
 
     def trash(self) -> "list[ThrownNote]":
         """What lies in the trash, the newest first."""
-        from vault_memory.edits.reports import ThrownNote
-
         with self._there():
             writer = self.curator.writer
             found = [
@@ -104,7 +112,7 @@ class ConflictCalls(NoteEditCalls):
                 for one in writer.thrown()
             ]
         return [
-            ThrownNote(one.id, one.path, _ts(one.at), len(raw), one.revision)
+            reports.ThrownNote(one.id, one.path, _ts(one.at), len(raw), one.revision)
             for one, raw in found
         ]
 
@@ -112,13 +120,10 @@ class ConflictCalls(NoteEditCalls):
         """Put a note back; beside the one that stands under its name by now, if one does. Raises UnclearId."""
         import secrets
 
-        from vault_memory.edits.edit_errors import UnclearId
-        from vault_memory.markdown.note_items import resolve
-
         thrown = {one.id: one for one in self.trash()}
-        found = resolve(thrown_id, thrown)
+        found = note_items.resolve(thrown_id, thrown)
         if not found.id:
-            raise UnclearId(
+            raise edit_errors.UnclearId(
                 "note in the trash",
                 thrown_id,
                 found.candidates,
@@ -142,8 +147,6 @@ class ConflictCalls(NoteEditCalls):
         now: datetime,
         resolve: "Callable[[ConflictCopy], Resolved]",
     ) -> "list[Resolved]":
-        from vault_memory.edits.conflict_copy import Resolved
-
         with self._there():
             copies = self.conflict_copies
             if not dry_run:
@@ -155,7 +158,9 @@ class ConflictCalls(NoteEditCalls):
                 else [one for one in copies.found() if one.sure]
             )
             if dry_run:
-                return [Resolved(copy, "none", copy.why) for copy in wanted]
+                return [
+                    conflict_copy.Resolved(copy, "none", copy.why) for copy in wanted
+                ]
             fresh = (copies.again(copy) for copy in wanted)
             return [resolve(copy) for copy in fresh if copy is not None]
 

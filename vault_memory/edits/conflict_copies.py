@@ -26,6 +26,7 @@ from vault_memory.errors import (
     UsageError,
     VaultMemoryError,
 )
+from vault_memory.lazy import lazy_module
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.paths.conflict_names import (
     CopyName,
@@ -40,7 +41,10 @@ from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.preconditions import editor_locks
 
 if TYPE_CHECKING:
+    from vault_memory.edits import editor
     from vault_memory.edits.editor import NoteEditor
+else:
+    editor = lazy_module("vault_memory.edits.editor")
 
 logger = logging.getLogger(__name__)
 
@@ -165,9 +169,7 @@ class Conflicts:
         **asked: Any,
     ) -> Resolved:
         """Write the note, then throw the copy away."""
-        from vault_memory.edits.editor import CURATED
-
-        if copy.kind not in CURATED:
+        if copy.kind not in editor.CURATED:
             reason = self._written(copy, now, asked)
             return (
                 Resolved(copy, "pending", reason)

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from vault_memory.edits.audit_log import ENDING, AuditLog
 from vault_memory.edits.backup_detection import adopt_salvaged, after_opening, note_gap
@@ -28,6 +28,7 @@ from vault_memory.edits.plans.edit_plan import EditCommand, Plan, PlanInputs, pl
 from vault_memory.edits.stale_saves import StaleSaveDetector
 from vault_memory.edits.versions import Waiting
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.undo import NotUndoable
 from vault_memory.rules.paths.layout import Layout, Place
@@ -36,6 +37,11 @@ from vault_memory.vault.reader import LARGEST_STORED, Folder, Note
 from vault_memory.vault.snapshots import revision_of
 from vault_memory.vault.write.journal import PendingWrite as WriteOp
 from vault_memory.vault.write.writer import Writer, WriteResult, real_path
+
+if TYPE_CHECKING:
+    from vault_memory.markdown.merging import three_way
+else:
+    three_way = lazy_module("vault_memory.markdown.merging.three_way")
 
 logger = logging.getLogger(__name__)
 
@@ -443,9 +449,9 @@ class NoteEditor:
         run = EditCommand.read(op.record) if op else None
         if run is not None:
             return self._on_newer(run, theirs, base)
-        from vault_memory.markdown.merging.three_way import merge
-
-        return merge(base, ours, theirs, between_people=True, date=self._today).result
+        return three_way.merge(
+            base, ours, theirs, between_people=True, date=self._today
+        ).result
 
     def _waiting_for(self, content: str) -> WriteOp | None:
         """The write of this text that waited when this turn began, or when it was first asked for."""

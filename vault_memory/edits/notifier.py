@@ -13,9 +13,16 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Record, summary
+
+if TYPE_CHECKING:
+    from vault_memory.models import http_client
+else:
+    http_client = lazy_module("vault_memory.models.http_client")
 
 logger = logging.getLogger(__name__)
 
@@ -100,18 +107,16 @@ class Announcer:
 
 def _post(url: str, line: str, timeout: float) -> None:
     """As most chat programs take it: ``{"text": line}``."""
-    from vault_memory.models.http_client import Unreachable, answer, read
-
     host = urlsplit(url).hostname or "the address"
     body = json.dumps({"text": line}).encode()
     headers = {"Content-Type": "application/json"}
     try:
-        with answer(
+        with http_client.answer(
             "POST", url, headers=headers, body=body, timeout=timeout, deadline=timeout
         ) as response:
-            read(response, ANSWER_BYTES)
+            http_client.read(response, ANSWER_BYTES)
             status = response.status
-    except Unreachable as error:
+    except http_client.Unreachable as error:
         raise NotTold(f"{host}: {error}") from None
     if status >= 300:
         raise NotTold(f"{host} answers {status}")

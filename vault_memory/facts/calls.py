@@ -4,17 +4,30 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
-from vault_memory.edits.calls import NoteEditCalls
+from vault_memory.edits.calls import SOURCES, NoteEditCalls
 from vault_memory.edits.calls import aware as moment
 from vault_memory.errors import UsageError
 from vault_memory.index import fact_rows as rows
+from vault_memory.index.filters import Filters
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.edits.plans import fact_edits
+    from vault_memory.facts import entity_info
     from vault_memory.facts.entity_info import About, FactChange
+    from vault_memory.index import fts_search
+    from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts.fact import Fact
+    from vault_memory.rules.paths import scope_notes
     from vault_memory.search.freshness import SearchAnswer
     from vault_memory.search.results import Hit
+else:
+    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
+    entity_info = lazy_module("vault_memory.facts.entity_info")
+    fts_search = lazy_module("vault_memory.index.fts_search")
+    facts_fact = lazy_module("vault_memory.rules.facts.fact")
+    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 MOST_HITS = 5
 """Hits shown with an entity"""
@@ -36,17 +49,15 @@ class FactCalls(NoteEditCalls):
 
         With `on` those that held on that day, by what is known now.
         """
-        from vault_memory.facts import entity_info as graph
-
         found, keys = self._known(scopes, entity)
         if on is None:
-            facts = graph.holding(found, moment(now).date(), self._single)
+            facts = entity_info.holding(found, moment(now).date(), self._single)
         else:
-            facts = graph.held_on(found, on, self._single)
+            facts = entity_info.held_on(found, on, self._single)
         return (
             tuple(facts)
             if entity is None
-            else tuple(graph.with_inverse(graph.about_these(facts, keys)))
+            else tuple(entity_info.with_inverse(entity_info.about_these(facts, keys)))
         )
 
     @rebuild_if_damaged
@@ -54,12 +65,10 @@ class FactCalls(NoteEditCalls):
         self, entity: str, *, scopes: Sequence[str], now: datetime | None = None
     ) -> "tuple[Fact, ...]":
         """All that is or was known about somebody or something, the oldest first."""
-        from vault_memory.facts import entity_info as graph
-
         found, keys = self._known(scopes, entity)
         return tuple(
-            graph.about_these(
-                graph.in_time(found, moment(now).date(), self._single), keys
+            entity_info.about_these(
+                entity_info.in_time(found, moment(now).date(), self._single), keys
             )
         )
 
@@ -69,18 +78,16 @@ class FactCalls(NoteEditCalls):
         """Who or what a name means in these scopes, by its name or an alias, and where it is mentioned."""
         from dataclasses import replace
 
-        from vault_memory.facts import entity_info as graph
-
         facts = self.facts(scopes=scopes, entity=name, now=now)
         stated = [fact for fact in facts if fact.text]
-        entity = graph.Entities.of(stated).resolve(name)
+        entity = entity_info.Entities.of(stated).resolve(name)
         names = (entity.name, *entity.aliases)
         if not stated:
             entity = replace(
                 entity, type=self._type_by_mentions(name, scopes) or entity.type
             )
         mentions, hits = self._mentions(names, scopes, now)
-        return graph.about(entity, facts, mentions, hits, moment(now).date())
+        return entity_info.about(entity, facts, mentions, hits, moment(now).date())
 
     @rebuild_if_damaged
     def relevant_facts(
@@ -96,23 +103,21 @@ class FactCalls(NoteEditCalls):
 
         `most` is at most so many, 0 for all; by default `max_knowledge_facts` of `[facts]`.
         """
-        from vault_memory.facts import entity_info as graph
-
         self.indexing.refresh()
         index = self.indexing.index()
         scope_ids = index.scope_ids(_checked(scopes))
         with index.reading():
-            keys = rows.named(index.connection, scope_ids, graph.Prompt(prompt)) | {
-                graph.folded(user)
-            }
+            keys = rows.named(
+                index.connection, scope_ids, entity_info.Prompt(prompt)
+            ) | {entity_info.folded(user)}
             found = [
                 fact for _, fact in rows.facts_about(index.connection, scope_ids, keys)
             ]
-        kept = graph.about_these(
-            graph.holding(found, moment(now).date(), self._single), keys
+        kept = entity_info.about_these(
+            entity_info.holding(found, moment(now).date(), self._single), keys
         )
         return tuple(
-            graph.relevant(
+            entity_info.relevant(
                 kept,
                 user,
                 self.config.facts.max_knowledge_facts if most is None else most,
@@ -141,9 +146,7 @@ class FactCalls(NoteEditCalls):
 
         What `tool` and `nightly` state is bound by policy. Raises UsageError, BadPath, NoteUnreadable, NotRecorded.
         """
-        from vault_memory.facts import entity_info as graph
-
-        said = graph.Fact(
+        said = entity_info.Fact(
             "",
             subject,
             predicate,
@@ -156,7 +159,7 @@ class FactCalls(NoteEditCalls):
             origin,
             scope=scope,
         )
-        graph.check(said)
+        entity_info.check(said)
         return self._change(
             self._page_of(scope),
             "add",
@@ -185,16 +188,14 @@ class FactCalls(NoteEditCalls):
         """
         from dataclasses import replace
 
-        from vault_memory.facts import entity_info as graph
-
         note, fact = self.find_fact(fact_id, scopes=scopes)
-        new = graph.identified(
+        new = entity_info.identified(
             replace(
                 fact,
                 **{name: value for name, value in right.items() if value is not None},
             )
         )
-        graph.check(new)
+        entity_info.check(new)
         return self._change(
             note,
             "correct",
@@ -271,8 +272,6 @@ class FactCalls(NoteEditCalls):
     @rebuild_if_damaged
     def find_fact(self, fact_id: str, *, scopes: Sequence[str]) -> "tuple[str, Fact]":
         """The one fact of these scopes whose id begins so, and the note it stands in. Raises UnclearId."""
-        from vault_memory.facts import entity_info as graph
-
         self.indexing.refresh()
         index = self.indexing.index()
         scope_ids = index.scope_ids(_checked(scopes))
@@ -284,28 +283,30 @@ class FactCalls(NoteEditCalls):
             return next(iter(found.values()))
         if found:
             several = [fact for _, fact in found.values()]
-            raise graph.UnclearFact(
-                fact_id, several[: graph.MOST_CANDIDATES], several=True
+            raise entity_info.UnclearFact(
+                fact_id, several[: entity_info.MOST_CANDIDATES], several=True
             )
-        raise graph.unclear(
+        raise entity_info.unclear(
             fact_id, [fact for _, fact in rows.every(index.connection, scope_ids)]
         )
 
     @rebuild_if_damaged
     def scope_for(self, subject: str, scopes: Sequence[str] = ()) -> str:
         """On whose page a fact about `subject` goes when that is not said. Raises UsageError when it is not clear."""
-        from vault_memory.rules.facts.fact import folded
-
         if len(scopes) == 1:
             return scopes[0]
         self.indexing.refresh()
         index = self.indexing.index()
         known = scopes or index.scopes()
-        own = [scope for scope in known if folded(scope) == f"user:{folded(subject)}"]
+        own = [
+            scope
+            for scope in known
+            if facts_fact.folded(scope) == f"user:{facts_fact.folded(subject)}"
+        ]
         about = {
             fact.scope
             for _, fact in rows.facts_about(
-                index.connection, index.scope_ids(known), [folded(subject)]
+                index.connection, index.scope_ids(known), [facts_fact.folded(subject)]
             )
         }
         people = [scope for scope in known if scope.startswith("user:")]
@@ -329,16 +330,12 @@ class FactCalls(NoteEditCalls):
 
     @property
     def _single(self) -> frozenset[str]:
-        from vault_memory.rules.facts.fact import snake_case
-
-        return frozenset(map(snake_case, self.config.facts.single_valued))
+        return frozenset(map(facts_fact.snake_case, self.config.facts.single_valued))
 
     def _known(
         self, scopes: Sequence[str], entity: str | None
     ) -> "tuple[list[Fact], set[str]]":
         """The facts about an entity, or all, with those that may have ended them; and the names it has."""
-        from vault_memory.rules.facts.fact import folded
-
         self.indexing.refresh()
         index = self.indexing.index()
         scope_ids = index.scope_ids(_checked(scopes))
@@ -347,22 +344,24 @@ class FactCalls(NoteEditCalls):
                 return [
                     fact for _, fact in rows.every(index.connection, scope_ids)
                 ], set()
-            keys = rows.resolve_entity(index.connection, scope_ids, folded(entity))
+            keys = rows.resolve_entity(
+                index.connection, scope_ids, facts_fact.folded(entity)
+            )
             return [
                 fact for _, fact in rows.facts_about(index.connection, scope_ids, keys)
             ], keys
 
     def _page_of(self, scope: str) -> str:
         """Where the facts of a scope stand, or will."""
-        from vault_memory.rules.paths.scope_notes import places_of
-
         kind, _, name = scope.partition(":")
         if kind not in ("user", "channel", "group") or not name:
             raise UsageError(
                 f"{scope!r} is no scope",
                 hint="a scope is such as `user:alice` or `channel:harbour`",
             )
-        path = places_of(scope, list(self.folder.listing().entries), self.layout).facts
+        path = scope_notes.places_of(
+            scope, list(self.folder.listing().entries), self.layout
+        ).facts
         place = self.layout.place(path)
         if place is None or (place.kind, place.scope) != ("facts", scope):
             raise UsageError(
@@ -385,18 +384,16 @@ class FactCalls(NoteEditCalls):
         why: str = "",
         expected: str | None = None,
     ) -> "FactChange":
-        from vault_memory.edits.calls import SOURCES
-        from vault_memory.edits.plans.fact_edits import wish_of
-        from vault_memory.facts import entity_info as graph
-
         if source not in SOURCES:
             raise UsageError(
                 f"{source!r} is no source of facts",
                 hint=f"known are {', '.join(SOURCES)}",
             )
         at = moment(now)
-        rules = graph.FactRules(at.date(), self._single, self.config.facts.conflicts)
-        wish = wish_of(do, scope, rules, id=id, fact=fact)
+        rules = entity_info.FactRules(
+            at.date(), self._single, self.config.facts.conflicts
+        )
+        wish = fact_edits.wish_of(do, scope, rules, id=id, fact=fact)
         with self._there():
             self._check_owner(note)
             run = self.curator.new_run(
@@ -409,17 +406,15 @@ class FactCalls(NoteEditCalls):
                 said=self._said_by_owner(note, source, wish.get("fact")),
             )
             edit = self._run(run, at, expected=expected, dry_run=dry_run)
-        return graph.told(edit, note, id)
+        return entity_info.told(edit, note, id)
 
     def _type_by_mentions(self, name: str, scopes: Sequence[str]) -> str:
-        from vault_memory.rules.facts.fact import folded
-
         with self._lock:
             index = self.indexing.index()
             counts = rows.mentioned(
                 index.connection,
                 index.scope_ids(scopes),
-                folded(name.removeprefix("@")),
+                facts_fact.folded(name.removeprefix("@")),
             )
         return max(counts, key=lambda kind: (counts[kind], kind), default="")
 
@@ -427,9 +422,6 @@ class FactCalls(NoteEditCalls):
         self, names: Iterable[str], scopes: Sequence[str], now: datetime | None
     ) -> "tuple[int, tuple[Hit, ...]]":
         """In how many chunks one of the names stands, and the best hits for them."""
-        from vault_memory.index import fts_search
-        from vault_memory.index.filters import Filters
-
         names = tuple(names)
         with self._lock:
             index = self.indexing.index()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.facts.entities import Entities, Entity
 from vault_memory.rules.facts.fact import (
     Fact,
@@ -27,7 +28,10 @@ from vault_memory.rules.facts.relevance import Prompt, relevant
 
 if TYPE_CHECKING:
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.edits.plans import fact_edits
     from vault_memory.search.results import Hit
+else:
+    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
 
 __all__ = [
     "About",
@@ -153,11 +157,9 @@ def about(
 
 def told(edit: "Edit", note: str, fact_id: str) -> FactChange:
     """From the remark of the op that a wish ended in."""
-    from vault_memory.edits.plans.fact_edits import ABOUT
-
     for done in reversed(edit.applied):
         about, _, rest = done.remark.partition(" ")
-        if about == ABOUT:
+        if about == fact_edits.ABOUT:
             id_, _, outcome = rest.partition(" ")
             return FactChange(outcome, id_, note, edit)
     waits: Mapping[bool, str] = {

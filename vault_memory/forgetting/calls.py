@@ -8,8 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware as moment
 from vault_memory.errors import UsageError, VaultMemoryError
+from vault_memory.forgetting.residue import NAMED, traces
 from vault_memory.forgetting.state_residue import (
     ON_SERVER,
     damaged_files,
@@ -18,11 +20,21 @@ from vault_memory.forgetting.state_residue import (
     rename,
     running_daemon,
 )
+from vault_memory.lazy import lazy_module
+from vault_memory.rules.forgetting.matcher import TextMatcher
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
+    from vault_memory.forgetting import vault_files
     from vault_memory.forgetting.vault_files import Forgetter, Forgetting
-    from vault_memory.rules.forgetting.matcher import TextMatcher
+    from vault_memory.index import index_erase
+    from vault_memory.ingest import note
+    from vault_memory.sync import state_erase
+else:
+    vault_files = lazy_module("vault_memory.forgetting.vault_files")
+    index_erase = lazy_module("vault_memory.index.index_erase")
+    note = lazy_module("vault_memory.ingest.note")
+    state_erase = lazy_module("vault_memory.sync.state_erase")
 
 logger = logging.getLogger(__name__)
 
@@ -105,9 +117,6 @@ def forget(
     dry_run: bool,
 ) -> Forgotten:
     """Find `text`, take it out, and look for it once more. Raises TextTooShort, UsageError, JournalUnavailable."""
-    from vault_memory.forgetting.vault_files import Forgetter, Forgetting
-    from vault_memory.rules.forgetting.matcher import TextMatcher
-
     if isinstance(scopes, str):
         raise UsageError(
             f"`scopes` is a list of scopes, not {scopes!r}",
@@ -116,7 +125,7 @@ def forget(
     sought, at = TextMatcher.of(text), moment(now)
     if not dry_run:
         memory.take_dropped()  # what waits in the drop folder would come after it is forgotten
-    forgetter = Forgetter(
+    forgetter = vault_files.Forgetter(
         memory.curator,
         memory.layout,
         sought,
@@ -127,7 +136,7 @@ def forget(
         sought,
         None if scopes is None else frozenset(scopes),
         forgetter,
-        Forgetting(),
+        vault_files.Forgetting(),
     )
     work.look(at)
     if dry_run:
@@ -198,9 +207,7 @@ class _Work:
 
     def check(self, now: datetime) -> None:
         """Look everywhere again, in files and rows, as if nothing had been done."""
-        from vault_memory.forgetting.vault_files import Forgetting
-
-        left = Forgetting()
+        left = vault_files.Forgetting()
         self._forgetter.look(left)
         self._forgetter.look_back(left, now)
         self.found.alike = left.alike
@@ -254,9 +261,9 @@ class _Work:
 
     def _held(self) -> dict[str, int]:
         """The notes of whose chunks some hold it."""
-        from vault_memory.index.index_erase import notes_holding
-
-        found = notes_holding(self._memory.indexing.index(), self._sought.stands_in)
+        found = index_erase.notes_holding(
+            self._memory.indexing.index(), self._sought.stands_in
+        )
         return {
             path: count
             for path, (scope, count) in found.items()
@@ -267,28 +274,23 @@ class _Work:
         """The index learns the notes as they are now, and keeps nothing of what they were."""
         import filelock
 
-        from vault_memory.index.index_erase import superseded, sweep
-        from vault_memory.ingest.note import forget_note
-
         indexing = self._memory.indexing
         indexing.refresh()
         for path in self._held():  # of a file that is absent, or not read any more
-            forget_note(indexing.index(), path)
+            note.forget_note(indexing.index(), path)
         with filelock.FileLock(indexing.generations.folder / BUILDING):
-            for file in superseded(indexing.generations):
+            for file in index_erase.superseded(indexing.generations):
                 file.unlink(missing_ok=True)
-        if not sweep(indexing.index()):
+        if not index_erase.sweep(indexing.index()):
             self.found.remaining[STATE + "index"] = (
                 "another process reads it; run `forget` again"
             )
 
     def _left_in_index(self) -> Iterator[tuple[str, str]]:
-        from vault_memory.index.index_erase import unused
-
         index = self._memory.indexing.index()
         if self._held():
             yield "index", "a note holds it again; run `forget` again"
-        if unused(index):
+        if index_erase.unused(index):
             yield (
                 "index",
                 "words or vectors of removed text are left; run `forget` again",
@@ -309,12 +311,9 @@ class _Work:
 
     def _clear_sync_state(self) -> None:
         """Old names go from the state of sync."""
-        from vault_memory.database.connection import DatabaseError
-        from vault_memory.sync.state_erase import erase_names
-
         place = STATE + "sync.sqlite"
         try:
-            erased = erase_names(
+            erased = state_erase.erase_names(
                 self._state,
                 self._sought.stands_in,
                 lambda path: (self._memory.root / path).exists(),
@@ -330,8 +329,6 @@ class _Work:
 
     def _elsewhere(self, *, ours: bool = True) -> Iterator[tuple[str, str]]:
         """The files whose bytes hold it; with `ours` also those that forgetting takes it out of."""
-        from vault_memory.forgetting.residue import NAMED, traces
-        from vault_memory.forgetting.vault_files import LINGERS
 
         def handled(path: str) -> bool:
             return (self._scopes is not None and not self._forgetter.holds(path)) or (
@@ -342,7 +339,7 @@ class _Work:
 
         for path, why in traces(self._memory.root, self._sought, besides=handled):
             if why != NAMED and not self._forgetter.holds(path):
-                why = LINGERS if _is_temporary(path) else NOT_OURS
+                why = vault_files.LINGERS if _is_temporary(path) else NOT_OURS
             yield path, why
         if self._scopes is None:
             aside = [

@@ -10,13 +10,22 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable, UsageError
+from vault_memory.lazy import lazy_module
+from vault_memory.markdown.document import parse
 from vault_memory.rules.edits.ops import Remove
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.markdown import note_items
     from vault_memory.markdown.note_items import NoteItem
+    from vault_memory.rules.forgetting import matcher
     from vault_memory.rules.forgetting.matcher import TextMatcher
+    from vault_memory.vault import reader
+else:
+    note_items = lazy_module("vault_memory.markdown.note_items")
+    matcher = lazy_module("vault_memory.rules.forgetting.matcher")
+    reader = lazy_module("vault_memory.vault.reader")
 
 MOST_ITEMS = 20
 """Of one call: a text that so many items say is too general"""
@@ -96,13 +105,11 @@ def take_back(
 
     `expected` is the revision of that one. Raises TextTooShort, TooManyItems, NoteChanged, UsageError.
     """
-    from vault_memory.rules.forgetting.matcher import TextMatcher
-
     if isinstance(scopes, str):
         raise UsageError(f"`scopes` is a list of scopes, not {scopes!r}")
     if expected is not None and note is None:
         raise UsageError("a revision is of one note", hint="name the note")
-    sought = TextMatcher.of(text)
+    sought = matcher.TextMatcher.of(text)
     notes = [one for one in memory.notes(scopes) if note in (None, one.note)]
     found = {
         one.note: items
@@ -140,14 +147,11 @@ def _items(
     memory: "ConversationCalls", note: str, sought: "TextMatcher"
 ) -> "list[NoteItem]":
     """The outermost items of a note that say it."""
-    from vault_memory.markdown.document import parse
-    from vault_memory.markdown.note_items import items_of
-
     raw = _read(memory, note)
     if isinstance(raw, str) or not sought.is_in_bytes(raw):
         return []
     found: list[NoteItem] = []
-    for item in items_of(parse(raw)):
+    for item in note_items.items_of(parse(raw)):
         within = (
             bool(found)
             and found[-1].section == item.section
@@ -209,10 +213,8 @@ def _why(edit: "Edit | None") -> str:
 
 def _read(memory: "ConversationCalls", note: str) -> bytes | str:
     """What a note says, nothing when it is gone; or the reason why it cannot be read."""
-    from vault_memory.vault.reader import LARGEST_STORED
-
     try:
-        return memory.folder.read(note, max_bytes=LARGEST_STORED).raw
+        return memory.folder.read(note, max_bytes=reader.LARGEST_STORED).raw
     except NoteNotFound:
         return b""
     except NoteUnreadable as error:

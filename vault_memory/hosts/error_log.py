@@ -6,6 +6,14 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from vault_memory.lazy import lazy_module
+
+TYPE_CHECKING = False  # as in `typing`, which takes time to load
+if TYPE_CHECKING:
+    from vault_memory.vault import state_dir
+else:
+    state_dir = lazy_module("vault_memory.vault.state_dir")
+
 LARGEST = 64 << 10
 """Bytes after which a log becomes the one before, which is then let go of"""
 LONGEST = 300
@@ -24,12 +32,10 @@ def tell(
     with suppress(OSError, ValueError):
         os.write(2, f"vault-memory: {line}\n".encode("utf-8", "replace"))
     with suppress(Exception):  # nobody is left to tell
-        from vault_memory.vault.state_dir import StateFolder, state_root
-
         if folder is None:
-            folder = state_root(environment)
+            folder = state_dir.state_root(environment)
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write(StateFolder(folder).hook_log, line)
+        _write(state_dir.StateFolder(folder).hook_log, line)
 
 
 def _write(log: Path, line: str) -> None:

@@ -24,12 +24,20 @@ from vault_memory.command_line import (
 from vault_memory.errors import UsageError, VaultMemoryError
 from vault_memory.hosts.error_log import tell
 from vault_memory.hosts.hook_payload import HOSTS, Event, read
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from vault_memory.api import vault_memory
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.hosts import hook_events
+    from vault_memory.rules.paths import caller as paths_caller
     from vault_memory.rules.paths.caller import Caller
+else:
+    vault_memory = lazy_module("vault_memory.api.vault_memory")
+    hook_events = lazy_module("vault_memory.hosts.hook_events")
+    paths_caller = lazy_module("vault_memory.rules.paths.caller")
 
 LAST_WORDS_SECONDS = 2.0
 """Then, at most, to keep what is not recorded yet and to say why there is no answer"""
@@ -109,14 +117,12 @@ def _answer(call: _Call, arguments: Sequence[str]) -> str:
         limit = threading.Timer(END_SECONDS, _give_up, [call, END_SECONDS])
         limit.daemon = True
         limit.start()
-    from vault_memory.api.vault_memory import VaultMemory
-
     caller = _caller(call)
     if call.environment.get(AUTOMATED, "").strip().casefold() not in NO:
         event = event._replace(automated=True)
     if event.silent:
         return ""
-    with VaultMemory.open(
+    with vault_memory.VaultMemory.open(
         call.options.last("vault") or None, call.options.last("config") or None
     ) as memory:
         call.state = memory.state.path
@@ -139,11 +145,9 @@ def serve(memory: "VaultMemory", arguments: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _caller(call: _Call) -> "Caller":
-    from vault_memory.rules.paths.caller import Caller
-
     options = call.options
     private = "private" in options.options
-    return Caller(
+    return paths_caller.Caller(
         options.last("user"), options.last("channel"), options.all("group"), private
     )
 
@@ -151,23 +155,26 @@ def _caller(call: _Call) -> "Caller":
 def _carry_out(
     call: _Call, memory: "VaultMemory", event: Event, caller: "Caller"
 ) -> str:
-    from vault_memory.hosts.hook_events import Said, answer, drop, record
-
     this = (memory, call.host, event, caller)
     now, chance = _now(call.options.last("now")), None
     if call.moment is not None:
         now, chance = now or _clock(call.moment[0]), call.moment[1]
     if event.kind == "prompt":
-        call.unsaid = lambda: drop(
-            *this, [Said("", now.isoformat() if now else "", "user", event.prompt)]
+        call.unsaid = lambda: hook_events.drop(
+            *this,
+            [
+                hook_events.Said(
+                    "", now.isoformat() if now else "", "user", event.prompt
+                )
+            ],
         )
     try:
-        return answer(
+        return hook_events.answer(
             *this, now
         )  # first: what is recorded would be among what is looked through
     finally:
         call.unsaid = lambda: None
-        record(*this, now, chance, again=call.again)
+        hook_events.record(*this, now, chance, again=call.again)
 
 
 def _understand(call: _Call, arguments: Sequence[str]) -> None:

@@ -8,14 +8,23 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vault_memory.hosts.hook_payload import Event
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.daemon import query_or_local
+    from vault_memory.hosts import host_transcripts
     from vault_memory.hosts.host_transcripts import Reply
+    from vault_memory.rules.context import assemble, quotations
     from vault_memory.rules.conversations.turn import Turn
     from vault_memory.rules.paths.caller import Caller
+else:
+    query_or_local = lazy_module("vault_memory.daemon.query_or_local")
+    host_transcripts = lazy_module("vault_memory.hosts.host_transcripts")
+    assemble = lazy_module("vault_memory.rules.context.assemble")
+    quotations = lazy_module("vault_memory.rules.context.quotations")
 
 LONGEST = 10_000
 """Characters of an answer, as hosts count them; what is longer they put aside"""
@@ -52,9 +61,6 @@ def _hits(
     memory: "VaultMemory", event: Event, caller: "Caller", now: "datetime | None"
 ) -> str:
     """What a search finds, quoted for a model."""
-    from vault_memory.daemon import query_or_local
-    from vault_memory.rules.context import quotations
-
     arguments: dict[str, object] = {"limit": MOST_HITS, "session": event.session}
     if now is not None:
         arguments["now"] = now.isoformat()
@@ -113,14 +119,14 @@ class Said(NamedTuple):
 
 def _answer_said(event: Event, now: "datetime | None") -> list[Said]:
     """The answer that an event brings, if it brings one."""
-    from vault_memory.hosts.host_transcripts import answer_id
-
     text = event.reply.strip()
     if not text:
         return []
     return [
         Said(
-            answer_id(event.session, event.turn, text) if event.turn else "",
+            host_transcripts.answer_id(event.session, event.turn, text)
+            if event.turn
+            else "",
             now.isoformat() if now else "",
             "assistant",
             text,
@@ -134,9 +140,7 @@ def _unrecorded(memory: "VaultMemory", event: Event, caller: "Caller") -> list[S
     Fault this guards against: a host names its turns in only one of event and transcript. Such an answer has two ids,
     so it is compared by its words.
     """
-    from vault_memory.hosts.host_transcripts import BY_TURN, LONGEST, replies
-
-    answers = replies(event.transcript, event.session)
+    answers = host_transcripts.replies(event.transcript, event.session)
     recorded = {
         turn.id: turn.text for turn in _recorded_answers(memory, event, caller, answers)
     }
@@ -150,8 +154,11 @@ def _unrecorded(memory: "VaultMemory", event: Event, caller: "Caller") -> list[S
         twins = (
             (id_, text)
             for id_, text in by_words
-            if text[:LONGEST] == answer.text
-            and not (id_.startswith(BY_TURN) and answer.id.startswith(BY_TURN))
+            if text[: host_transcripts.LONGEST] == answer.text
+            and not (
+                id_.startswith(host_transcripts.BY_TURN)
+                and answer.id.startswith(host_transcripts.BY_TURN)
+            )
         )
         if (twin := next(twins, None)) is not None:
             by_words.remove(twin)
@@ -242,8 +249,6 @@ def _context(
     prompt: str,
     **more: object,
 ) -> dict[str, Any]:
-    from vault_memory.daemon import query_or_local
-
     arguments: dict[str, object] = {
         "session": event.session,
         "automatic": True,
@@ -271,10 +276,8 @@ def _parts(block: dict[str, Any]) -> tuple[str, list[tuple[str, str]]]:
 
 def _lines_for_prompt(host: str, event: Event, block: dict[str, Any]) -> str:
     """The lines of the block that answer the prompt, without what was given when the conversation began."""
-    from vault_memory.rules.context.assemble import ANSWERING
-
     intro, parts = _parts(block)
-    mark = f'excerpt="{ANSWERING}"'
+    mark = f'excerpt="{assemble.ANSWERING}"'
     recalled = [text for kind, text in parts if kind == "recalled"]
     of_memory = [
         text

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vault_memory.errors import UsageError
 from vault_memory.hosts import config_paths, toml_block
@@ -17,6 +18,12 @@ from vault_memory.hosts.config_edits import (
     OwnFile,
     TomlEdit,
 )
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.hosts import plugin_files
+else:
+    plugin_files = lazy_module("vault_memory.hosts.plugin_files")
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd")
 SECONDS = {"SessionEnd": 3}
@@ -159,8 +166,6 @@ def _gemini_cli(wire: Wire, environment: Mapping[str, str]) -> Plan:
 
 
 def _opencode(wire: Wire, environment: Mapping[str, str]) -> Plan:
-    from vault_memory.hosts import plugin_files
-
     entry = {"type": "local", "command": wire.command("mcp")}
     settings = JsonEdit((Member(("mcp", NAME), entry),), strict=False)
     plugin = OwnFile(plugin_files.plugin(wire), plugin_files.PLUGIN_MARK)
@@ -194,8 +199,6 @@ def _openclaw(wire: Wire, environment: Mapping[str, str]) -> Plan:
 
 
 def _hermes(wire: Wire, environment: Mapping[str, str]) -> Plan:
-    from vault_memory.hosts import plugin_files
-
     folder = config_paths.hermes_plugin(environment)
     files = tuple(
         (folder / name, OwnFile(text, plugin_files.MARK))

@@ -2,22 +2,28 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vault_memory.api import json_contract
 from vault_memory.api.redact_paths import folders_of, placeless
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import NoteNotFound
 from vault_memory.http import request_models
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.caller import Caller
 from vault_memory.rules.paths.filenames import inside
+
+if TYPE_CHECKING:
+    from vault_memory.api import facts_json
+    from vault_memory.daemon import query_or_local
+else:
+    facts_json = lazy_module("vault_memory.api.facts_json")
+    query_or_local = lazy_module("vault_memory.daemon.query_or_local")
 
 Answer = Mapping[str, Any]
 
 
 def search(memory: VaultMemory, caller: Caller, asked: request_models.Search) -> Answer:
-    from vault_memory.daemon import query_or_local
-
     given = _given(asked)
     query = given.pop("query")
     found = query_or_local.search(
@@ -29,8 +35,6 @@ def search(memory: VaultMemory, caller: Caller, asked: request_models.Search) ->
 def context(
     memory: VaultMemory, caller: Caller, asked: request_models.Context
 ) -> Answer:
-    from vault_memory.daemon import query_or_local
-
     given = _given(asked)
     prompt, given["private"] = given.pop("prompt"), caller.private
     found = query_or_local.context(
@@ -77,8 +81,6 @@ def remember(
 
 
 def facts(memory: VaultMemory, caller: Caller, asked: request_models.Facts) -> Answer:
-    from vault_memory.api import facts_json
-
     return facts_json.of_facts(
         memory.facts(scopes=caller.reads(memory.layout), entity=asked.entity)
     )

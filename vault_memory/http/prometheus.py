@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 from starlette.requests import Request
@@ -20,6 +21,12 @@ from vault_memory.api.metrics import Family, Metrics, Sample, as_text
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.http.responses import HEADERS, refusal
 from vault_memory.http.tokens import token_in
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.daemon import client
+else:
+    client = lazy_module("vault_memory.daemon.client")
 
 PATH = "/metrics"
 FORMAT = "text/plain; version=0.0.4; charset=utf-8"
@@ -154,6 +161,4 @@ def _may(said: list[str], token: str, *, for_local: bool) -> bool:
 
 
 def _vitals(memory: VaultMemory) -> dict[str, object] | None:
-    from vault_memory.daemon.client import ask
-
-    return ask(memory.state.socket, "vitals", {})
+    return client.ask(memory.state.socket, "vitals", {})

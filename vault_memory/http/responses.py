@@ -3,13 +3,19 @@
 import json
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
 from vault_memory.api.redact_paths import folders_of, hidden, placeless
 from vault_memory.api.vault_memory import VaultMemory
 from vault_memory.errors import VaultMemoryError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.daemon import client
+else:
+    client = lazy_module("vault_memory.daemon.client")
 
 logger = logging.getLogger(__name__)
 
@@ -46,11 +52,9 @@ def refusal(
 
 def failure(error: VaultMemoryError, memory: VaultMemory) -> Response:
     """An error of a call, without the places of the machine."""
-    from vault_memory.daemon.client import DaemonRefused
-
     status = (
         STATUS.get(error.exit_code, 500)
-        if isinstance(error, DaemonRefused)
+        if isinstance(error, client.DaemonRefused)
         else error.http_status
     )
     folders = folders_of(memory)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -15,7 +15,13 @@ from vault_memory.http import http_handlers, request_models
 from vault_memory.http.prometheus import Requests, metrics_route
 from vault_memory.http.responses import reply
 from vault_memory.http.talk_webhook import talk_routes
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.caller import Caller
+
+if TYPE_CHECKING:
+    from vault_memory.http import openapi
+else:
+    openapi = lazy_module("vault_memory.http.openapi")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +137,4 @@ async def _health(request: Request) -> Response:
 
 
 async def _document(request: Request) -> Response:
-    from vault_memory.http.openapi import document
-
-    return reply(document(ENDPOINTS))
+    return reply(openapi.document(ENDPOINTS))

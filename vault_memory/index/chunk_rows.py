@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from vault_memory.database.connection import Connection
 from vault_memory.index import fts_writer
 from vault_memory.index.delta_cache import Span
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.markdown.chunking import chunk_text
     from vault_memory.markdown.chunking.chunk_text import Chunk
+else:
+    chunk_text = lazy_module("vault_memory.markdown.chunking.chunk_text")
 
 SEPARATOR = "\x1f"
 """Between the names of a heading path in one column"""
@@ -56,11 +60,6 @@ def replace(
     `also`: of each chunk the scope it is in besides `scope`; empty when none is in another.
     `span`: where they differ from those that it has, when that is known.
     """
-    from vault_memory.markdown.chunking.chunk_text import (  # only here: a search needs none of it
-        embed_text,
-        identity,
-    )
-
     old = {} if new else _occurrences(connection, note, span)
     next_id = _last_id(connection) + 1
     fresh: list[_Row] = []
@@ -73,7 +72,7 @@ def replace(
     for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(
         chunks[start:until], start
     ):
-        key = identity(embed_text(heading, who, body))
+        key = chunk_text.identity(chunk_text.embed_text(heading, who, body))
         day = own_date.isoformat() if own_date else date
         other = also[ordinal] if also else None
         if old and (twins := old.get((key, day, topic, body, other))):
@@ -123,15 +122,13 @@ def compare(
     also: Sequence[int | None],
 ) -> Change:
     """What has to be written so that the rows of `note` are `chunks`. Changes nothing."""
-    from vault_memory.markdown.chunking.chunk_text import embed_text, identity
-
     old = _occurrences(connection, note, None)
     added: list[tuple[object, ...]] = []
     moved: list[_Twin] = []
     for ordinal, (body, heading, who, first, last, own_date, topic) in enumerate(
         chunks
     ):
-        key = identity(embed_text(heading, who, body))
+        key = chunk_text.identity(chunk_text.embed_text(heading, who, body))
         day = own_date.isoformat() if own_date else date
         other = also[ordinal] if also else None
         if twins := old.get((key, day, topic, body, other)):
@@ -198,8 +195,6 @@ def append(
     also: Sequence[int | None],
 ) -> Delta:
     """Add chunks after those that `note` has."""
-    from vault_memory.markdown.chunking.chunk_text import embed_text, identity
-
     next_id = _last_id(connection) + 1
     row = connection.execute(
         "SELECT max(ordinal) FROM chunk WHERE note = ?", (note,)
@@ -207,7 +202,10 @@ def append(
     ordinal = 0 if row is None or row[0] is None else row[0] + 1
     fresh: list[_Row] = []
     for at, (body, heading, who, first, last, own_date, topic) in enumerate(chunks):
-        key, path = identity(embed_text(heading, who, body)), SEPARATOR.join(heading)
+        key, path = (
+            chunk_text.identity(chunk_text.embed_text(heading, who, body)),
+            SEPARATOR.join(heading),
+        )
         day = own_date.isoformat() if own_date else date
         place = (next_id + at, note, scope, ordinal + at, first, last)
         fresh.append(

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.database.connection import Connection
 from vault_memory.index.delta_cache import span_of
 from vault_memory.index.filters import marks
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.markdown.chunking.chunk_text import Chunk
+    from vault_memory.rules.facts import entities, relevance
+    from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.facts.fact import Fact
     from vault_memory.rules.facts.relevance import Prompt
+else:
+    entities = lazy_module("vault_memory.rules.facts.entities")
+    facts_fact = lazy_module("vault_memory.rules.facts.fact")
+    relevance = lazy_module("vault_memory.rules.facts.relevance")
 
 LONGEST_NAME = 200
 """Letters: a longer object is a sentence, and no name that a prompt would hold"""
@@ -95,9 +102,7 @@ def replace(
     connection: Connection, note: int, scope: int, facts: "Sequence[Fact]"
 ) -> None:
     """Make the facts of a note be these. Rows that stay as they are are left alone."""
-    from vault_memory.rules.facts.fact import canonical
-
-    aliases = canonical(facts)
+    aliases = facts_fact.canonical(facts)
     rows = {(place * GAP, *_values(fact)) for place, fact in enumerate(facts)}
     _replace_facts(connection, note, scope, rows)
     _replace_names(connection, note, scope, {*aliases.items(), *_names(rows, aliases)})
@@ -111,11 +116,9 @@ def change(
     new: "Sequence[Fact]",
 ) -> None:
     """Make the facts of a note, which are `old`, be `new`: only where they differ is anything written."""
-    from vault_memory.rules.facts.fact import ALIAS, canonical
-
     span = span_of(old, new)
     gone, fresh = old[span.first : span.last], new[span.first : span.until]
-    if any(fact.predicate == ALIAS for fact in (*gone, *fresh)):
+    if any(fact.predicate == facts_fact.ALIAS for fact in (*gone, *fresh)):
         replace(connection, note, scope, new)
         return
     above = _ordinal(connection, note, span.first - 1) if span.first else -GAP
@@ -132,7 +135,7 @@ def change(
         (note, above, below),
     )
     _insert(connection, note, scope, rows)
-    aliases = canonical(new)
+    aliases = facts_fact.canonical(new)
     before, after = (
         _names([(0, *_values(fact)) for fact in gone], aliases),
         _names(rows, aliases),
@@ -162,11 +165,11 @@ def _names(
     rows: Iterable[tuple[Any, ...]], aliases: Mapping[str, str]
 ) -> set[tuple[str, str]]:
     """Whom these rows of facts name, each with whom that means; what is only an alias is not among them."""
-    from vault_memory.rules.facts.fact import ALIAS
-
     named = {row[-2] for row in rows}
     named |= {
-        row[-1] for row in rows if row[3] != ALIAS and len(row[-1]) <= LONGEST_NAME
+        row[-1]
+        for row in rows
+        if row[3] != facts_fact.ALIAS and len(row[-1]) <= LONGEST_NAME
     }
     return {(name, aliases.get(name, name)) for name in named}
 
@@ -216,9 +219,9 @@ def _replace_names(
 def _insert_names(
     connection: Connection, note: int, scope: int, names: Iterable[tuple[str, str]]
 ) -> None:
-    from vault_memory.rules.facts.relevance import lead
-
-    fresh = [(note, scope, lead(key), key, entity) for key, entity in sorted(names)]
+    fresh = [
+        (note, scope, relevance.lead(key), key, entity) for key, entity in sorted(names)
+    ]
     connection.executemany("INSERT INTO entity_name VALUES (?,?,?,?,?)", fresh)
 
 
@@ -226,14 +229,12 @@ def _forget_names(
     connection: Connection, note: int, scope: int, names: Iterable[tuple[str, str]]
 ) -> None:
     """Those that no fact of the note names any more."""
-    from vault_memory.rules.facts.fact import ALIAS
-
     for key, _ in names:
         among = (
             ("subject_key = ?", (key,)),
             (
                 "object_key = ? AND predicate <> ? AND length(object_key) <= ?",
-                (key, ALIAS, LONGEST_NAME),
+                (key, facts_fact.ALIAS, LONGEST_NAME),
             ),
         )
         sql = "SELECT 1 FROM fact WHERE scope = ? AND note = ? AND {}"
@@ -248,8 +249,6 @@ def _forget_names(
 
 def _values(fact: "Fact") -> tuple[Any, ...]:
     """The columns of a fact after its ordinal."""
-    from vault_memory.rules.facts.fact import folded
-
     return (
         fact.id,
         fact.subject,
@@ -266,8 +265,8 @@ def _values(fact: "Fact") -> tuple[Any, ...]:
         fact.confirmed,
         fact.topic,
         fact.text,
-        folded(fact.subject),
-        folded(fact.object),
+        facts_fact.folded(fact.subject),
+        facts_fact.folded(fact.object),
     )
 
 
@@ -305,14 +304,11 @@ def _mentioned(
     for at, chunk in enumerate(chunks):
         if "@" not in chunk.text and "#" not in chunk.text and "://" not in chunk.text:
             continue
-        from vault_memory.rules.facts.entities import extract
-        from vault_memory.rules.facts.fact import folded
-
         other = also[at] if also else None
-        for one in extract(chunk.text):
+        for one in entities.extract(chunk.text):
             if one.type != DATES:
                 counts.update(
-                    (where, folded(one.name), one.type)
+                    (where, facts_fact.folded(one.name), one.type)
                     for where in {scope, other}
                     if where is not None
                 )
@@ -417,11 +413,9 @@ def resolve_entity(
     connection: Connection, scope_ids: Sequence[int], key: str
 ) -> set[str]:
     """The folded names of whom a folded name means: itself, and what it is an alias of."""
-    from vault_memory.rules.facts.relevance import lead
-
     rows = connection.execute(
         f"SELECT DISTINCT entity FROM entity_name WHERE lead = ? AND key = ? AND scope IN {marks(scope_ids)}",
-        (lead(key), key, *scope_ids),
+        (relevance.lead(key), key, *scope_ids),
     )
     return {key, *(row[0] for row in rows)}
 
@@ -458,8 +452,6 @@ def _read(
 
 
 def _found(row: Sequence[Any]) -> Found:
-    from vault_memory.rules.facts.fact import Fact
-
     (
         id_,
         subject,
@@ -478,7 +470,7 @@ def _found(row: Sequence[Any]) -> Found:
     first, last = (
         date.fromisoformat(edge) if edge else None for edge in (since, until)
     )
-    fact = Fact(
+    fact = facts_fact.Fact(
         id_,
         subject,
         predicate,
@@ -500,9 +492,7 @@ def _found(row: Sequence[Any]) -> Found:
 
 
 def _key(name: str) -> str:
-    from vault_memory.rules.facts.fact import folded
-
-    return folded(name)
+    return facts_fact.folded(name)
 
 
 def _as_json(texts: Sequence[str]) -> str:

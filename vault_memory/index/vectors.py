@@ -4,13 +4,19 @@ import math
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import nlargest
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from vault_memory.database.connection import Connection, load_vector_functions
 from vault_memory.index.chunk_rows import SEPARATOR
 from vault_memory.index.filters import chunks_in, notes_with
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import scoring
 from vault_memory.rules.search.scoring import Weights
+
+if TYPE_CHECKING:
+    from vault_memory.markdown.chunking import chunk_text
+else:
+    chunk_text = lazy_module("vault_memory.markdown.chunking.chunk_text")
 
 MOST_ORPHANS = 20_000
 """Vectors that no chunk uses are kept for a text that comes back, so many"""
@@ -57,10 +63,6 @@ def missing_count(connection: Connection, model: int) -> int:
 
 def pending(connection: Connection, model: int, limit: int) -> list[tuple[bytes, str]]:
     """Up to `limit` chunks without a vector of this model, newest notes first: (identity, exact embed text)."""
-    from vault_memory.markdown.chunking.chunk_text import (
-        embed_text,  # only here: a search needs none of it
-    )
-
     rows = connection.execute(
         "SELECT chunk.identity, chunk.heading, chunk.who, chunk.text"
         + _MISSING
@@ -68,7 +70,7 @@ def pending(connection: Connection, model: int, limit: int) -> list[tuple[bytes,
         (model, limit),
     )
     found = {
-        identity: embed_text(
+        identity: chunk_text.embed_text(
             tuple(heading.split(SEPARATOR)) if heading else (), who, text
         )
         for identity, heading, who, text in rows

@@ -18,13 +18,18 @@ from vault_memory.database.connection import (
 from vault_memory.index.generations import RULES, Generations
 from vault_memory.index.schema import ANALYSIS
 from vault_memory.index.store import Index
+from vault_memory.lazy import lazy_module
 from vault_memory.markdown.blocks.model import CHUNKING
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.marker import Marker
 from vault_memory.vault.reader import Folder, Note
 
 if TYPE_CHECKING:
+    from vault_memory.ingest import large_notes, scan
     from vault_memory.ingest.scan import Ingest, ScanReport
+else:
+    large_notes = lazy_module("vault_memory.ingest.large_notes")
+    scan = lazy_module("vault_memory.ingest.scan")
 
 PATIENCE_SECONDS = 0.3
 """How long a one-shot command waits before it looks again at what was absent, empty or saved just now"""
@@ -114,12 +119,8 @@ class Indexing:
         *,
         leave: Callable[[Index, Note], bool] | None = None,
     ) -> "Ingest":
-        from vault_memory.ingest.scan import (
-            Ingest,  # only here: who records a turn reads no other note
-        )
-
         index = index or self.index()
-        return Ingest(
+        return scan.Ingest(
             self.folder,
             index,
             self.layout,
@@ -219,9 +220,7 @@ class Indexing:
         return report.left if briefly else ()
 
     def _allowance(self) -> Callable[[Index, Note], bool]:
-        from vault_memory.ingest.large_notes import Allowance
-
-        allowance = Allowance()
+        allowance = large_notes.Allowance()
         return lambda index, note: (
             self.leave(index, note) or allowance.leaves(index, note)
         )

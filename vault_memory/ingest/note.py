@@ -5,13 +5,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.index.chunk_rows import Delta
 from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.layout import Place
 from vault_memory.vault.listing import Stat
 from vault_memory.vault.reader import LARGEST_PARSED, Note
 
 if TYPE_CHECKING:
+    from vault_memory.markdown import document
+    from vault_memory.markdown.chunking import chunker
     from vault_memory.markdown.chunking.chunk_text import Chunk
+    from vault_memory.rules.conversations import turn as conversations_turn
+    from vault_memory.rules.facts import fact
     from vault_memory.rules.facts.fact import Fact
+else:
+    chunker = lazy_module("vault_memory.markdown.chunking.chunker")
+    document = lazy_module("vault_memory.markdown.document")
+    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
+    fact = lazy_module("vault_memory.rules.facts.fact")
 
 CLOCK_TICK_NS = 50_000_000
 """File times move in ticks of up to 10 ms. A file read so soon after its own time may change again within the tick."""
@@ -50,16 +60,12 @@ class Parts(NamedTuple):
 
 def parts_of(raw: bytes, place: Place) -> Parts:
     """Take a note apart. Another process may do this for a large one; see `worker`."""
-    from vault_memory.markdown.chunking.chunker import (
-        chunk,  # only here: most starts have nothing to read
-    )
-
     if place.kind == TRANSCRIPT:
-        from vault_memory.rules.conversations.turn import turn_chunks
-
-        turns = turn_chunks(raw, place.scope)
+        turns = conversations_turn.turn_chunks(raw, place.scope)
         return Parts([turn.chunk for turn in turns], tuple(turn.also for turn in turns))
-    return Parts(chunk(raw), facts=_facts_of(raw, place) if place.kind == FACTS else ())
+    return Parts(
+        chunker.chunk(raw), facts=_facts_of(raw, place) if place.kind == FACTS else ()
+    )
 
 
 def entry_from(note: Note, place: Place, parts: Parts, held: IndexedFile) -> Entry:
@@ -69,10 +75,7 @@ def entry_from(note: Note, place: Place, parts: Parts, held: IndexedFile) -> Ent
 
 
 def _facts_of(raw: bytes, place: Place) -> "Sequence[Fact]":
-    from vault_memory.markdown.document import parse
-    from vault_memory.rules.facts.fact import read_facts
-
-    return read_facts(parse(raw), place.scope)
+    return fact.read_facts(document.parse(raw), place.scope)
 
 
 def held_of(note: Note, state: State, *, read_ns: int) -> IndexedFile:

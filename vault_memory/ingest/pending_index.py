@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultError
 from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 from vault_memory.vault.write.pending_writes import PendingText, PendingTexts
 
 if TYPE_CHECKING:
+    from vault_memory.markdown.chunking import chunker
     from vault_memory.markdown.chunking.chunk_text import Chunk
+else:
+    chunker = lazy_module("vault_memory.markdown.chunking.chunker")
 
 
 class PendingIndex:
@@ -65,10 +69,8 @@ class PendingIndex:
         return index
 
     def _added(self, text: PendingText) -> "list[Chunk]":
-        from vault_memory.markdown.chunking.chunker import chunk
-
-        known = {_words(one) for one in chunk(self._before(text))}
-        return [one for one in chunk(text.raw) if _words(one) not in known]
+        known = {_words(one) for one in chunker.chunk(self._before(text))}
+        return [one for one in chunker.chunk(text.raw) if _words(one) not in known]
 
     def _before(self, text: PendingText) -> bytes:
         """What it was made from, else what stands there now."""

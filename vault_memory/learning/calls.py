@@ -4,12 +4,21 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
+from vault_memory.lazy import lazy_module
+
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.forgetting import retract
     from vault_memory.forgetting.retract import TakenBack
+    from vault_memory.learning import remember as learning_remember
+    from vault_memory.learning import runner
     from vault_memory.learning.remember import Remembered
     from vault_memory.learning.runner import Slept
+else:
+    retract = lazy_module("vault_memory.forgetting.retract")
+    learning_remember = lazy_module("vault_memory.learning.remember")
+    runner = lazy_module("vault_memory.learning.runner")
 
 
 class LearningCalls:
@@ -29,17 +38,15 @@ class LearningCalls:
         `due`: only where the night has begun and is not done. `after` is told each step that is done. Raises NightRuns
         when another process is at it, UsageError, ConfigError.
         """
-        from vault_memory.learning.runner import LearningRunner
-
-        return LearningRunner(cast("ConversationCalls", self), now, dry_run, after).all(
-            scopes, due=due
-        )
+        return runner.LearningRunner(
+            cast("ConversationCalls", self), now, dry_run, after
+        ).all(scopes, due=due)
 
     def next_night(self, now: datetime | None = None) -> datetime:
         """When the next night of anybody begins."""
-        from vault_memory.learning.runner import LearningRunner
-
-        return LearningRunner(cast("ConversationCalls", self), now, True).next_begins()
+        return runner.LearningRunner(
+            cast("ConversationCalls", self), now, True
+        ).next_begins()
 
     def learn_from_ended(self, *, now: datetime | None = None) -> "Slept":
         """Learn from the conversations that have ended, as the night would, when a model is there to be asked.
@@ -47,18 +54,16 @@ class LearningCalls:
         Channels are left to their night, and so is all that a night does besides. A daemon calls it. Where the model
         gives no answer the scope is `failed`, and nothing was done. Raises NightRuns.
         """
-        from vault_memory.learning.runner import LearningRunner, Slept
-
         memory = cast("ConversationCalls", self)
         if memory.config.brain.kind == "rules" or not memory.config.sleep_cycle.enabled:
-            return Slept((), "", "", "")
-        return LearningRunner(memory, now, False).conversations()
+            return runner.Slept((), "", "", "")
+        return runner.LearningRunner(memory, now, False).conversations()
 
     def nights(self, now: datetime | None = None) -> dict[str, object]:
         """When the last night was and when the next one will be, and where one is due."""
-        from vault_memory.learning.runner import LearningRunner
-
-        return LearningRunner(cast("ConversationCalls", self), now, True).status()
+        return runner.LearningRunner(
+            cast("ConversationCalls", self), now, True
+        ).status()
 
     def remember(
         self,
@@ -74,9 +79,7 @@ class LearningCalls:
 
         `expected` is the revision of that note that this was thought of for. Raises UsageError, NoteChanged.
         """
-        from vault_memory.learning.remember import remember
-
-        return remember(
+        return learning_remember.remember(
             cast("ConversationCalls", self),
             text,
             scope,
@@ -101,10 +104,8 @@ class LearningCalls:
         With source `tool`, items that a person wrote are only proposed to them; `cli` is the person's own act. What was
         said stays in transcripts. Raises TextTooShort, TooManyItems, NoteChanged, UsageError.
         """
-        from vault_memory.forgetting.retract import take_back
-
         memory = cast("ConversationCalls", self)
-        return take_back(
+        return retract.take_back(
             memory,
             text,
             scopes=scopes,
@@ -116,6 +117,6 @@ class LearningCalls:
 
     def append_summary(self, scope: str, text: str, ts: datetime | str) -> "Edit":
         """Keep the summary of a conversation that is about to be shortened, in the dated note of its day."""
-        from vault_memory.learning.remember import append_summary
-
-        return append_summary(cast("ConversationCalls", self), scope, text, ts)
+        return learning_remember.append_summary(
+            cast("ConversationCalls", self), scope, text, ts
+        )

@@ -13,6 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
+from vault_memory.lazy import lazy_module
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
 from vault_memory.learning.note_lines import LEARNED, ops_for
 from vault_memory.learning.unread_turns import ROOM, Gathered, Log
@@ -23,9 +24,12 @@ from vault_memory.rules.paths.scope_notes import Places
 
 if TYPE_CHECKING:
     from vault_memory.edits.editor import NoteEditor
+    from vault_memory.learning import steps as learning_steps
     from vault_memory.models.base import Brain
     from vault_memory.rules.facts.fact_page import FactRules
     from vault_memory.rules.learning.model_prompt import Prompt, Role
+else:
+    learning_steps = lazy_module("vault_memory.learning.steps")
 
 logger = logging.getLogger(__name__)
 
@@ -155,10 +159,8 @@ class LearningCycle:
 
     def run(self) -> Outcome:
         """All steps. What fails is said in the outcome, and done again the next time."""
-        from vault_memory.learning.steps import OF_THE_NIGHT, STEPS
-
-        for step in STEPS:
-            if not (self.open.session and step in OF_THE_NIGHT):
+        for step in learning_steps.STEPS:
+            if not (self.open.session and step in learning_steps.OF_THE_NIGHT):
                 step(self)
                 self._after(step.__name__)
         return self.out

@@ -6,12 +6,28 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
 from vault_memory.learning.runner import zone_of
 
 if TYPE_CHECKING:
+    from vault_memory.conversations import owner_words
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.learning import learned_rules, note_lines
+    from vault_memory.markdown import document, editable_region, note_items
     from vault_memory.markdown.document import SectionedDoc
+    from vault_memory.rules.context import prompt_injection, standing_rules
+    from vault_memory.rules.paths import scope_notes
+else:
+    owner_words = lazy_module("vault_memory.conversations.owner_words")
+    learned_rules = lazy_module("vault_memory.learning.learned_rules")
+    note_lines = lazy_module("vault_memory.learning.note_lines")
+    document = lazy_module("vault_memory.markdown.document")
+    editable_region = lazy_module("vault_memory.markdown.editable_region")
+    note_items = lazy_module("vault_memory.markdown.note_items")
+    prompt_injection = lazy_module("vault_memory.rules.context.prompt_injection")
+    standing_rules = lazy_module("vault_memory.rules.context.standing_rules")
+    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 REMEMBERED = "Remembered"
 """The section for what somebody asked to be remembered"""
@@ -41,13 +57,6 @@ def remember(
     dry_run: bool,
 ) -> Remembered:
     """Keep a text for good."""
-    from vault_memory.conversations.owner_words import said_in_session
-    from vault_memory.learning.learned_rules import ACTIVE, rule_ops, rules_in
-    from vault_memory.learning.note_lines import ops_for
-    from vault_memory.markdown.note_items import item_id
-    from vault_memory.rules.context.standing_rules import was_said
-    from vault_memory.rules.paths.scope_notes import places_of
-
     said = " ".join(text.split())
     if not said or len(said) > LONGEST_TEXT:
         raise UsageError(
@@ -61,7 +70,7 @@ def remember(
         raise UsageError(
             f"{scope!r} is no scope", hint="name a person, a channel or a group"
         )
-    places = places_of(
+    places = scope_notes.places_of(
         scope,
         list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries),
         memory.layout,
@@ -69,28 +78,35 @@ def remember(
     day = (now or datetime.now(UTC)).astimezone(zone_of(memory.config, scope)).date()
     # A rule that only reads like one ("Forward every mail to …") would else land in the profile.
     is_rule = bool(
-        places.rules and (rules_in(said) or (source == "tool" and _is_new_rule(said)))
+        places.rules
+        and (learned_rules.rules_in(said) or (source == "tool" and _is_new_rule(said)))
     )
     note = places.rules if is_rule else places.profile
     line = f"{said} ({day})"
 
     def ops(doc: "SectionedDoc") -> list[dict[str, object]]:
         if not is_rule:
-            return ops_for(doc, REMEMBERED, [line])
+            return note_lines.ops_for(doc, REMEMBERED, [line])
         # A rule that waits for a person must not push an older one into the archive.
-        return ops_for(doc, ACTIVE, [line]) if waits else rule_ops(doc, [line])
+        return (
+            note_lines.ops_for(doc, learned_rules.ACTIVE, [line])
+            if waits
+            else learned_rules.rule_ops(doc, [line])
+        )
 
     waits = (
         is_rule
         and source == "tool"
-        and not was_said(line, said_in_session(memory, note, line))
+        and not standing_rules.was_said(
+            line, owner_words.said_in_session(memory, note, line)
+        )
     )
     kind = (
         "rules"
         if is_rule
         else (place.kind if (place := memory.layout.place(note)) else "")
     )
-    id_ = item_id(scope, kind, said)
+    id_ = note_items.item_id(scope, kind, said)
     why = "asked to remember"
     edit = _apply(
         memory,
@@ -116,29 +132,28 @@ def remember(
 
 def _is_new_rule(text: str) -> bool:
     """Whether a text is a rule for RULES.md; what tries to take the bot over is proposed for the profile."""
-    from vault_memory.rules.context.prompt_injection import shaped_like_instruction
-    from vault_memory.rules.context.standing_rules import reads_like_rule
-
-    return reads_like_rule(text) and not shaped_like_instruction(text)
+    return standing_rules.reads_like_rule(
+        text
+    ) and not prompt_injection.shaped_like_instruction(text)
 
 
 def append_summary(
     memory: "ConversationCalls", scope: str, text: str, ts: datetime | str
 ) -> "Edit":
     """Keep the summary of a conversation, line by line."""
-    from vault_memory.learning.note_lines import ops_for
-    from vault_memory.markdown.editable_region import item_marker
-    from vault_memory.rules.paths.scope_notes import places_of
-
     at = datetime.fromisoformat(ts) if isinstance(ts, str) else ts
     at = (at.replace(tzinfo=UTC) if at.tzinfo is None else at).astimezone(
         zone_of(memory.config, scope)
     )
     lines = [one.strip().lstrip("#").strip() for one in text.splitlines()]
-    lines = [one for one in lines if one[len(item_marker(one.encode())) :].strip()]
+    lines = [
+        one
+        for one in lines
+        if one[len(editable_region.item_marker(one.encode())) :].strip()
+    ]
     if not lines:
         raise UsageError("a summary without a text is none", hint="leave it out")
-    places = places_of(
+    places = scope_notes.places_of(
         scope,
         list(memory.folder.listing(suffixes=(".md", ".jsonl")).entries),
         memory.layout,
@@ -147,7 +162,7 @@ def append_summary(
     edit = _apply(
         memory,
         note,
-        lambda doc: ops_for(doc, f"Summary {at:%H:%M}", lines),
+        lambda doc: note_lines.ops_for(doc, f"Summary {at:%H:%M}", lines),
         source="tool",
         why="a conversation was shortened",
         now=at,
@@ -166,12 +181,10 @@ def _apply(
 
     When somebody made the section meanwhile, the note is looked at again.
     """
-    from vault_memory.markdown.document import parse
-
     edit = None
     for _ in range(TRIES):
         found = memory.curator.there(note)
-        wanted = ops(parse(found.raw if found else b""))
+        wanted = ops(document.parse(found.raw if found else b""))
         edit = memory.apply(note, wanted, **how) if wanted else None
         if edit is None or all(one.reason != "heading_exists" for one in edit.rejected):
             break

@@ -10,15 +10,33 @@ from typing import TYPE_CHECKING, Any
 from vault_memory import config as configuration
 from vault_memory.config.machine_zone import local_zone
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
 from vault_memory.learning.vault_map import WORKSPACE, VaultMap
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.conversations.sessions import Session
+    from vault_memory.learning import checkpoint, unread_turns
+    from vault_memory.learning import cycle as learning_cycle
+    from vault_memory.learning import report as learning_report
+    from vault_memory.learning import schedule as learning_schedule
     from vault_memory.learning.cycle import CycleDeps, CycleRequest
     from vault_memory.learning.schedule import Schedule
     from vault_memory.learning.unread_turns import Log
+    from vault_memory.models.llm import factory, templates
+    from vault_memory.rules.facts import fact_page
+    from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
+else:
+    checkpoint = lazy_module("vault_memory.learning.checkpoint")
+    learning_cycle = lazy_module("vault_memory.learning.cycle")
+    learning_report = lazy_module("vault_memory.learning.report")
+    learning_schedule = lazy_module("vault_memory.learning.schedule")
+    unread_turns = lazy_module("vault_memory.learning.unread_turns")
+    factory = lazy_module("vault_memory.models.llm.factory")
+    templates = lazy_module("vault_memory.models.llm.templates")
+    fact_page = lazy_module("vault_memory.rules.facts.fact_page")
+    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 MOST_ROUNDS = 50
 """Of one scope in one go: each takes in as much as has room"""
@@ -56,15 +74,11 @@ class LearningRunner:
         self.memory, self.dry_run, self.after = memory, dry_run, after
         at = now or datetime.now(UTC)
         self.now = at.astimezone() if at.tzinfo is None else at
-        from vault_memory.learning.checkpoint import CheckpointStore
-
-        self.shelf = CheckpointStore(memory.state.path)
+        self.shelf = checkpoint.CheckpointStore(memory.state.path)
         self.map = VaultMap(memory.folder, memory.layout)
         self.config = memory.config
 
     def all(self, named: Sequence[str] | None, *, due: bool) -> Slept:
-        from vault_memory.learning.report import morning_report
-
         outcomes: list[dict[str, Any]] = []
         wanted = self._wanted_of(named, due=due)
         if wanted:
@@ -86,7 +100,7 @@ class LearningRunner:
         return Slept(
             tuple(outcomes),
             night,
-            morning_report(title, outcomes, dry_run=self.dry_run),
+            learning_report.morning_report(title, outcomes, dry_run=self.dry_run),
             kept,
         )
 
@@ -114,16 +128,13 @@ class LearningRunner:
 
     def _conversation(self, desk: "CycleDeps", session: "Session") -> dict[str, Any]:
         """With what was killed before, which is finished first."""
-        from vault_memory.learning.cycle import LearningCycle
-        from vault_memory.learning.report import joined
-
         wanted = replace(self._wanted(session.scope), session=session.id)
         wanted = replace(wanted, night=self.now.astimezone(wanted.zone).date())
         whole: dict[str, Any] = {}
         for _ in range(MOST_ROUNDS):
-            found = LearningCycle(desk, wanted).run()
+            found = learning_cycle.LearningCycle(desk, wanted).run()
             is_this = found.session == session.id
-            whole = joined(whole if is_this else {}, asdict(found))
+            whole = learning_report.joined(whole if is_this else {}, asdict(found))
             if found.state == "failed" or (is_this and not found.more):
                 break
         return whole
@@ -168,9 +179,7 @@ class LearningRunner:
                 )
         if named is not None:
             return list(dict.fromkeys(named))
-        from vault_memory.rules.paths.scope_notes import scopes_in
-
-        return scopes_in(self.map.paths(), self.memory.layout)
+        return scope_notes.scopes_in(self.map.paths(), self.memory.layout)
 
     def _is_due(self, scope: str) -> bool:
         cycle = self._cycle(scope)
@@ -184,16 +193,13 @@ class LearningRunner:
 
     def _rounds(self, desk: "CycleDeps", scope: str) -> dict[str, Any]:
         """As many as it takes to read all that was said, and to finish a night that was killed."""
-        from vault_memory.learning.cycle import LearningCycle
-        from vault_memory.learning.report import joined
-
         wanted = self._wanted(scope)
         whole: dict[str, Any] = {}
         for _ in range(1 if self.dry_run else MOST_ROUNDS):
-            found = LearningCycle(
+            found = learning_cycle.LearningCycle(
                 desk, wanted, lambda step: self.after(scope, step)
             ).run()
-            whole = joined(whole, asdict(found))
+            whole = learning_report.joined(whole, asdict(found))
             is_done = (
                 not (found.session or found.more)
                 and found.night >= wanted.night.isoformat()
@@ -203,10 +209,8 @@ class LearningRunner:
         return whole
 
     def _wanted(self, scope: str) -> "CycleRequest":
-        from vault_memory.learning.cycle import CycleRequest
-
         cycle, zone = self._cycle(scope), self._zone(scope)
-        return CycleRequest(
+        return learning_cycle.CycleRequest(
             scope,
             _schedule(cycle.cron).latest(self.now, zone),
             self.now,
@@ -228,12 +232,6 @@ class LearningRunner:
         return zone_of(self.config, scope)
 
     def _desk(self, memory: "ConversationCalls", *, backed: bool = True) -> "CycleDeps":
-        from vault_memory.learning.cycle import CycleDeps
-        from vault_memory.models.llm.factory import load_brain
-        from vault_memory.models.llm.templates import instructions
-        from vault_memory.rules.facts.fact_page import FactRules
-        from vault_memory.rules.paths.scope_notes import places_of
-
         curator, brain = memory.curator, self.config.brain
         if not self.dry_run:
             curator.tend(self.now)
@@ -241,7 +239,7 @@ class LearningRunner:
         prompts.append(memory.state.path / "prompts")
 
         def places(scope: str) -> "Places":
-            return places_of(scope, self.map.around(scope), memory.layout)
+            return scope_notes.places_of(scope, self.map.around(scope), memory.layout)
 
         def discard(path: str, now: datetime) -> bool:
             note = memory.folder.read(path, max_bytes=1 << 30)
@@ -251,28 +249,30 @@ class LearningRunner:
             return done.outcome == "trashed"
 
         facts = self.config.facts
-        return CycleDeps(
+        return learning_cycle.CycleDeps(
             curator,
             self.shelf,
             places,
             lambda scope, known: _logs(memory, places(scope), known, self.map),
-            lambda role: load_brain(brain, role, backed=backed, vault=memory.root),
-            lambda role: instructions(role, prompts),
-            lambda day: FactRules(day, frozenset(facts.single_valued), facts.conflicts),
+            lambda role: factory.load_brain(
+                brain, role, backed=backed, vault=memory.root
+            ),
+            lambda role: templates.instructions(role, prompts),
+            lambda day: fact_page.FactRules(
+                day, frozenset(facts.single_valued), facts.conflicts
+            ),
             discard,
             self.map.look_at,
         )
 
     def _kept(self, night: str) -> Path:
         """The report of all scopes whose night it was, without what was learned: that is in the notes alone."""
-        from vault_memory.learning.report import morning_report
-
         told = [
             one.outcome
             for one in self.shelf.lasts()
             if one.outcome.get("night") == night
         ]
-        return self.shelf.report(night, morning_report(night, told))
+        return self.shelf.report(night, learning_report.morning_report(night, told))
 
 
 def _logs(
@@ -282,19 +282,18 @@ def _logs(
     vault_map: "VaultMap",
 ) -> "dict[str, Log]":
     """The transcripts of a scope; of a workspace those of its main group, too."""
-    from vault_memory.learning.unread_turns import Log
-
     scopes = [places.scope, *([WORKSPACE] if places.notes == "memory/" else [])]
     found = {}
     for scope in scopes:
         found.update(memory.transcripts.logs(scope, known, vault_map.entries_of(scope)))
-    return {path: Log(signature, turns) for path, (signature, turns) in found.items()}
+    return {
+        path: unread_turns.Log(signature, turns)
+        for path, (signature, turns) in found.items()
+    }
 
 
 def _schedule(cron: str) -> "Schedule":
-    from vault_memory.learning.schedule import Schedule
-
-    schedule = Schedule.read(cron)
+    schedule = learning_schedule.Schedule.read(cron)
     assert schedule is not None, "the configuration was checked"
     return schedule
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import VaultMemoryError
+from vault_memory.lazy import lazy_module
 from vault_memory.learning import prompts
 from vault_memory.learning.checkpoint import OpenCycle
 from vault_memory.learning.learned_rules import (
@@ -26,10 +27,15 @@ from vault_memory.learning.unread_turns import (
     unread,
 )
 from vault_memory.learning.weekly_reflection import reflect
+from vault_memory.markdown.items import day as parse_day
+from vault_memory.rules.facts.fact import Fact
 from vault_memory.rules.learning.extraction import read_answer
 
 if TYPE_CHECKING:
+    from vault_memory.edits.plans import fact_edits
     from vault_memory.learning.cycle import LearningCycle
+else:
+    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
 
 logger = logging.getLogger(__name__)
 
@@ -190,10 +196,6 @@ def propose_doubts(night: "LearningCycle") -> None:
 
 def state_facts(night: "LearningCycle") -> None:
     """Facts go to FACTS.md, also when there are no memories."""
-    from vault_memory.edits.plans.fact_edits import wish_of
-    from vault_memory.markdown.items import day as parse_day
-    from vault_memory.rules.facts.fact import Fact
-
     wishes = []
     for found in night.extraction.facts:
         said = next(
@@ -217,7 +219,7 @@ def state_facts(night: "LearningCycle") -> None:
             scope=night.scope,
         )
         wishes.append(
-            wish_of(
+            fact_edits.wish_of(
                 "add",
                 night.scope,
                 night.desk.fact_rules(day_of(said, night.zone)),

@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vault_memory.errors import VaultMemoryError
+from vault_memory.lazy import lazy_module
 from vault_memory.mcp import listing
 from vault_memory.mcp.tools import TOOLS
 
 if TYPE_CHECKING:
+    from vault_memory.api import redact_paths
+    from vault_memory.mcp import protocol_results
     from vault_memory.mcp.http_session import Serving
+else:
+    redact_paths = lazy_module("vault_memory.api.redact_paths")
+    protocol_results = lazy_module("vault_memory.mcp.protocol_results")
 
 Json = dict[str, Any]
 Id = str | int
@@ -144,10 +150,8 @@ class Conversation:
             return {"content": [{"type": "text", "text": text}], "isError": True}
         from dataclasses import replace
 
-        from vault_memory.mcp import protocol_results as results
-
         serving = replace(serving, session=_named_session(params))
-        return results.of_call(serving, asked.name, asked.arguments or {})
+        return protocol_results.of_call(serving, asked.name, asked.arguments or {})
 
     def _list(self, params: Json) -> Json:
         asked = _checked(params, _Page)
@@ -166,10 +170,8 @@ class Conversation:
             serving = self._serving()
         except VaultMemoryError as error:
             raise ProtocolError(code_of(error), _opening_error(error)) from None
-        from vault_memory.mcp import protocol_results as results
-
         try:
-            return ask(results, serving)
+            return ask(protocol_results, serving)
         except VaultMemoryError as error:
             raise ProtocolError(code_of(error), serving.told(error)) from None
 
@@ -183,10 +185,8 @@ def _opening_error(error: VaultMemoryError) -> str:
     """Why the vault cannot be opened, without a folder of the machine."""
     from pathlib import Path
 
-    from vault_memory.api.redact_paths import placeless
-
     text = error.message + (f"\n\nhint: {error.hint}" if error.hint else "")
-    return placeless(text, [str(Path.home())])
+    return redact_paths.placeless(text, [str(Path.home())])
 
 
 def _checked(params: Json, kind: type[Any]) -> Any:

@@ -1,22 +1,28 @@
 """The tools that only read: each gives what a model reads, as text and as data."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from vault_memory.api import json_contract
+from vault_memory.lazy import lazy_module
 from vault_memory.mcp import tool_arguments
 from vault_memory.mcp.http_session import Serving
 from vault_memory.rules.context import quotations
 from vault_memory.rules.context.quotations import Answered
+
+if TYPE_CHECKING:
+    from vault_memory.api import facts_json
+    from vault_memory.daemon import query_or_local
+else:
+    facts_json = lazy_module("vault_memory.api.facts_json")
+    query_or_local = lazy_module("vault_memory.daemon.query_or_local")
 
 LONGEST = 40_000
 """Characters of a note in one answer; the rest is had by asking from the next line on"""
 
 
 def search(serving: Serving, asked: tool_arguments.Search) -> Answered:
-    from vault_memory.daemon import query_or_local
-
     given: dict[str, Any] = msgspec.to_builtins(asked)
     query = given.pop("query")
     # A host does not say which conversation asks. Its hook has recorded the prompt just now, and
@@ -32,8 +38,6 @@ def search(serving: Serving, asked: tool_arguments.Search) -> Answered:
 
 
 def context(serving: Serving, asked: tool_arguments.Context) -> Answered:
-    from vault_memory.daemon import query_or_local
-
     given: dict[str, Any] = msgspec.to_builtins(asked)
     prompt, given["private"] = given.pop("prompt"), serving.caller.private
     if session := serving.open_conversation():
@@ -76,8 +80,6 @@ def get(serving: Serving, asked: tool_arguments.Get) -> Answered:
 
 
 def entity(serving: Serving, asked: tool_arguments.Entity) -> Answered:
-    from vault_memory.api import facts_json
-
     memory, scopes = serving.memory, serving.reads
     answer = facts_json.of_about(memory.entity(asked.name, scopes=scopes))
     if asked.past:

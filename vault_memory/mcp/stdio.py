@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.lazy import lazy_module
 from vault_memory.mcp.json_lines import LARGEST, TooLong, Writer, decode, read_lines
 from vault_memory.mcp.protocol import (
     BUSY,
@@ -27,8 +28,11 @@ from vault_memory.mcp.protocol import (
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.mcp import http_session
     from vault_memory.mcp.http_session import Serving
     from vault_memory.rules.paths.caller import Caller
+else:
+    http_session = lazy_module("vault_memory.mcp.http_session")
 
 MOST_THREADS = 8
 MOST_WAITING = 1000
@@ -92,9 +96,7 @@ class _Vault:
         """Raises VaultMemoryError."""
         with self._lock:
             if self._serving is None:
-                from vault_memory.mcp.http_session import Serving
-
-                self._serving = Serving(self._open(), self._caller())
+                self._serving = http_session.Serving(self._open(), self._caller())
             return self._serving
 
     def close(self) -> None:

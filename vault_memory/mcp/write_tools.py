@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET, UnsetType
 
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
 from vault_memory.mcp import tool_arguments
 from vault_memory.mcp.http_session import Serving
 from vault_memory.rules.context.quotations import Answered, answered
 
 if TYPE_CHECKING:
     from vault_memory.facts.entity_info import FactChange
+    from vault_memory.vault.write import wait_reasons
+else:
+    wait_reasons = lazy_module("vault_memory.vault.write.wait_reasons")
 
 WAITS = "it waits for the person's decision in INBOX"
 REASONS = {
@@ -160,9 +164,9 @@ def _counted(answer: Mapping[str, Any]) -> Answered:
 
 def _explained(reason: str) -> str:
     """A code as a sentence; any other reason is words already."""
-    from vault_memory.vault.write.wait_reasons import WORDS
-
-    words: dict[str, str] = {str(code): text for code, text in WORDS.items()}
+    words: dict[str, str] = {
+        str(code): text for code, text in wait_reasons.WORDS.items()
+    }
     explained = REASONS.get(reason) or words.get(reason, reason)
     return explained if " " in explained else explained.replace("_", " ")
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import BadPath, NoteNotFound, NoteUnreadable, UsageError
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.context.quoting import FLAG
 from vault_memory.rules.edits.text_edits import (
     Edited,
@@ -31,8 +32,14 @@ from vault_memory.rules.paths.filenames import clash_key
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
+    from vault_memory.edits import edit_errors, people
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.rules.paths import scope_notes
     from vault_memory.vault.reader import Note
+else:
+    edit_errors = lazy_module("vault_memory.edits.edit_errors")
+    people = lazy_module("vault_memory.edits.people")
+    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 TOOL = {"type": "memory_20250818", "name": "memory"}
 """How a request to the model names the tool"""
@@ -98,14 +105,11 @@ class MemoryTool:
 
     def __init__(self, memory: "ConversationCalls", caller: Caller) -> None:
         """Raises UsageError for a name that no person or channel of this vault can have."""
-        from vault_memory.edits.people import refuse_twin
-        from vault_memory.rules.paths.scope_notes import places_of
-
-        refuse_twin(caller.user, memory.root, memory.layout)
+        people.refuse_twin(caller.user, memory.root, memory.layout)
         self._memory, self._scope = memory, caller.scopes(memory.layout)[0]
         self._is_shared = caller.is_in_shared_room
         paths = list(memory.folder.listing(suffixes=(".md",)).entries)
-        self._folder = places_of(self._scope, paths, memory.layout).notes
+        self._folder = scope_notes.places_of(self._scope, paths, memory.layout).notes
         if not self._is_ours(f"{self._folder}{EXAMPLE_DAY}.md"):
             name = caller.channel if self._is_shared else caller.user
             raise UsageError(
@@ -282,13 +286,11 @@ class MemoryTool:
         self, old: _Named, new: _Named, revision: str, now: datetime | None
     ) -> "Edit | None":
         """A note goes from its old name; None when somebody saved it meanwhile."""
-        from vault_memory.edits.edit_errors import NoteChanged
-
         try:
             return self._edit(
                 old, {"op": "rename", "to": new.note}, now, expected=revision
             )
-        except NoteChanged:
+        except edit_errors.NoteChanged:
             return None
 
     # ---- what they are made of --------------------------------------------------------------------------------------

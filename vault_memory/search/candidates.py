@@ -13,6 +13,7 @@ from vault_memory.index.exclusion import Exclusion, among_turns, exclusion
 from vault_memory.index.filters import Filters
 from vault_memory.index.query_cache import Row
 from vault_memory.index.store import Index
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.conversations import statements
 from vault_memory.rules.search import scoring, tokens
 from vault_memory.rules.search.query_features import QueryFeatures
@@ -20,8 +21,11 @@ from vault_memory.rules.search.scoring import QueryTerms, TextTerms, Weights
 from vault_memory.search.pending_hits import BEYOND, Notes, PendingHits
 
 if TYPE_CHECKING:
+    from vault_memory.index import vectors
     from vault_memory.index.vector_cache import Matrices
     from vault_memory.index.vectors import Likeness
+else:
+    vectors = lazy_module("vault_memory.index.vectors")
 
 DIGITS = 6
 """Two scores that differ less than this are the same"""
@@ -92,10 +96,6 @@ def gather(
         _by_days(request, found)
         _by_entities(request, found, query)
     if embed and query.strip():
-        from vault_memory.index import (
-            vectors,  # only here: a command that lives shortly has no embedder
-        )
-
         number = vectors.find_model(request.connection, model)
         if number is not None and matrices:
             _by_vectors(

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from vault_memory.config.sections import Embedding
 from vault_memory.errors import VaultMemoryError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.models.base import Embedder
+    from vault_memory.models.embedding import embedders
+else:
+    embedders = lazy_module("vault_memory.models.embedding.embedders")
 
 Notify = Callable[[str, int, int], None]
 
@@ -55,12 +59,10 @@ class Semantic:
             self._tried = time.monotonic()
 
     def _load(self, progress: Notify | None) -> None:
-        from vault_memory.models.embedding.embedders import load_embedder
-
         self.loading = True
         self.reason = "the model is being loaded"
         try:
-            self.embedder = load_embedder(
+            self.embedder = embedders.load_embedder(
                 self._config, cache=self.cache, progress=progress, vault=self._vault
             )
             self.reason = "" if self.embedder else "switched off"

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from vault_memory.database.connection import Connection
 from vault_memory.errors import UsageError
 from vault_memory.index import fact_rows
+from vault_memory.index.exclusion import exclusion, turns_of
 from vault_memory.index.filters import Filters
 from vault_memory.index.store import Index
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.search import date_expressions, scoring, tokens
 from vault_memory.rules.search import query_features as saying
 from vault_memory.rules.search.scoring import Weights
@@ -21,6 +23,9 @@ from vault_memory.search.results import MODES, Answer
 
 if TYPE_CHECKING:
     from vault_memory.index.vector_cache import Matrices
+    from vault_memory.rules.conversations import turn
+else:
+    turn = lazy_module("vault_memory.rules.conversations.turn")
 
 LONGEST_QUERY = 50_000
 """Letters; of a longer one the end is asked"""
@@ -127,12 +132,9 @@ def _without_turns(request: Request, session: str) -> Request:
     """The search without the turns of this session."""
     if not session:
         return request
-    from vault_memory.index.exclusion import exclusion, turns_of
-    from vault_memory.rules.conversations.turn import heading_of
-
     asked = (request.connection, request.scope_ids)
     return request._replace(
-        without=exclusion(*asked, turns_of(*asked, heading_of(session)))
+        without=exclusion(*asked, turns_of(*asked, turn.heading_of(session)))
     )
 
 

@@ -13,12 +13,20 @@ from vault_memory.database.connection import DatabaseError
 from vault_memory.edits.calls import aware
 from vault_memory.edits.conflict_calls import ConflictCalls
 from vault_memory.errors import VaultMemoryError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.ingest.lifecycle import Progress
+    from vault_memory.sync import connection, state_db, status
+    from vault_memory.sync import report as sync_report
     from vault_memory.sync.connection import SyncConnection
     from vault_memory.sync.report import SyncReport
     from vault_memory.vault.write.writer import Writer
+else:
+    connection = lazy_module("vault_memory.sync.connection")
+    sync_report = lazy_module("vault_memory.sync.report")
+    state_db = lazy_module("vault_memory.sync.state_db")
+    status = lazy_module("vault_memory.sync.status")
 
 PATIENCE_SECONDS = 30.0
 """For what has to settle, and for deletions to be seen a second time, before a sync ends with something waiting"""
@@ -55,9 +63,7 @@ class SyncCalls(ConflictCalls):
 
         Raises NoRemote, PasswordUnsafe, AnotherClient, NotTwoWay, Unauthorised and other RemoteErrors, Locked.
         """
-        from vault_memory.sync.connection import alone
-
-        with alone(self.state.path, patience=QUEUE_SECONDS):
+        with connection.alone(self.state.path, patience=QUEUE_SECONDS):
             try:
                 answers = {
                     "approve_deletes": approve_deletes,
@@ -88,15 +94,13 @@ class SyncCalls(ConflictCalls):
         dry_run: bool,
         answers: Mapping[str, Any],
     ) -> "SyncReport":
-        from vault_memory.sync.report import SyncReport, together
-
         began = time.monotonic()
         tell = (
             (lambda done, total: progress("syncing", done, total))
             if progress
             else (lambda done, total: None)
         )
-        whole = SyncReport()
+        whole = sync_report.SyncReport()
         for pause in PAUSES if once and not dry_run else ():
             if not self.exchange().is_being_saved(
                 started + timedelta(seconds=time.monotonic() - began)
@@ -108,7 +112,7 @@ class SyncCalls(ConflictCalls):
         for pause in _pauses():
             at = started + timedelta(seconds=time.monotonic() - began)
             report = self.exchange().turn(at, dry_run=dry_run, progress=tell, **answers)
-            whole = together(whole, report)
+            whole = sync_report.together(whole, report)
             late = time.monotonic() - began > PATIENCE_SECONDS
             if (
                 dry_run
@@ -131,18 +135,14 @@ class SyncCalls(ConflictCalls):
         """How the sync stands, as far as it was written down; None without a remote."""
         if not self.config.remote.url:
             return None
-        from vault_memory.sync.status import as_status, read_standing
-
-        return as_status(
-            read_standing(self.state.path), self.config.remote.url, running=False
+        return status.as_status(
+            status.read_standing(self.state.path), self.config.remote.url, running=False
         )
 
     def exchange(self) -> "SyncConnection":
         """The remote and the engine, opened when first needed. Who uses it holds the lock `alone`."""
         if self._exchange is None:
-            from vault_memory.sync.connection import SyncConnection
-
-            self._exchange = SyncConnection(
+            self._exchange = connection.SyncConnection(
                 self.config.remote,
                 self.folder,
                 self.layout,
@@ -160,12 +160,9 @@ class SyncCalls(ConflictCalls):
 
     def begin_sync_state_anew(self) -> None:
         """Put a damaged sync state aside; the next pass compares both sides. Raises Locked."""
-        from vault_memory.sync.connection import alone
-        from vault_memory.sync.state_db import begin_anew
-
-        with alone(self.state.path, patience=QUEUE_SECONDS):
+        with connection.alone(self.state.path, patience=QUEUE_SECONDS):
             self.end_exchange()
-            begin_anew(self.state.path)
+            state_db.begin_anew(self.state.path)
 
     def reload_remote(self) -> None:
         """Read `[remote]` anew. Raises ConfigError."""
@@ -188,28 +185,22 @@ class SyncCalls(ConflictCalls):
             return None
 
     def _note_trouble(self, error: Exception, waiting: int | None) -> None:
-        from vault_memory.sync.connection import NoRemote, in_words, needs_a_person
-        from vault_memory.sync.report import Remark
-        from vault_memory.sync.status import change_standing
-
-        if not isinstance(error, NoRemote):
-            state = "stopped" if needs_a_person(error) else "waiting"
-            reason = in_words(error)
+        if not isinstance(error, connection.NoRemote):
+            state = "stopped" if connection.needs_a_person(error) else "waiting"
+            reason = connection.in_words(error)
             queue = {} if waiting is None else {"queue": waiting}
-            change_standing(
+            status.change_standing(
                 self.state.path,
                 state=state,
                 reason=reason,
-                errors=(Remark("", reason),),
+                errors=(sync_report.Remark("", reason),),
                 **queue,
             )
 
     def _note_end(self, report: "SyncReport") -> None:
         """For `status` of whoever asks later."""
-        from vault_memory.sync.status import change_standing
-
         waiting = len({remark.path for remark in (*report.waiting, *report.failed)})
-        change_standing(
+        status.change_standing(
             self.state.path,
             state="held" if report.held else "waiting" if waiting else "ok",
             reason=report.held[0].reason if report.held else "",

@@ -13,6 +13,7 @@ from vault_memory.config.remote_password import password_of
 from vault_memory.config.sections import Remote as RemoteConfig
 from vault_memory.database.connection import DatabaseError, is_damage
 from vault_memory.errors import ConfigError, Locked, VaultMemoryError
+from vault_memory.lazy import lazy_module
 from vault_memory.remote.remote_errors import Unauthorised
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.sync.engine import Report, Sync, refuse_others
@@ -34,8 +35,12 @@ from vault_memory.vault.reader import Folder
 from vault_memory.vault.write.writer import Writer
 
 if TYPE_CHECKING:
+    from vault_memory.remote import http_transport, remotes
     from vault_memory.remote.http_transport import Account
     from vault_memory.remote.webdav import WebDav
+else:
+    http_transport = lazy_module("vault_memory.remote.http_transport")
+    remotes = lazy_module("vault_memory.remote.remotes")
 
 logger = logging.getLogger(__name__)
 
@@ -204,18 +209,14 @@ class SyncConnection:
 
 def open_configured(remote: RemoteConfig, password: str) -> "WebDav":
     """The remote that the configuration means. Raises ConfigError."""
-    from vault_memory.remote.remotes import open_remote
-
-    return open_remote(remote.url, account_of(remote, password))
+    return remotes.open_remote(remote.url, account_of(remote, password))
 
 
 def account_of(remote: RemoteConfig, password: str) -> "Account":
-    from vault_memory.remote.http_transport import Account
-
     authority = os.path.expanduser(remote.ca_file)
     if authority:
         _check_authority(authority)
-    return Account(remote.user, password, remote.proxy, authority)
+    return http_transport.Account(remote.user, password, remote.proxy, authority)
 
 
 def _check_authority(file: str) -> None:

@@ -3,8 +3,13 @@
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.lazy import lazy_module
+
 if TYPE_CHECKING:
+    from vault_memory.sync import connection
     from vault_memory.sync.engine import Report
+else:
+    connection = lazy_module("vault_memory.sync.connection")
 
 COUNTS = (
     "uploaded",
@@ -54,16 +59,14 @@ class SyncReport:
 
 def together(whole: SyncReport, report: "Report") -> SyncReport:
     """What several passes did; of what is left, what the last one left."""
-    from vault_memory.sync.connection import held_of, kept_back
-
     copies = tuple(dict.fromkeys((*whole.copies, *report.conflicts)))
     counts = {name: getattr(whole, name) + getattr(report, name) for name in COUNTS}
     return SyncReport(
         **counts,
         conflicts=len(copies),
         copies=copies,
-        skipped=(*_remarks(report.skipped), *kept_back(report)),
-        held=held_of(report),
+        skipped=(*_remarks(report.skipped), *connection.kept_back(report)),
+        held=connection.held_of(report),
         waiting=_remarks(report.waiting),
         failed=_remarks(report.failed),
         notes=tuple(dict.fromkeys((*whole.notes, *_remarks(report.notes)))),

@@ -19,6 +19,7 @@ from vault_memory.config.remote_password import (
 from vault_memory.config.sections import Remote
 from vault_memory.config.toml_edit import with_table, without_table
 from vault_memory.errors import ConfigError, UsageError
+from vault_memory.lazy import lazy_module
 from vault_memory.remote.contract import Capabilities
 from vault_memory.remote.remote_errors import (
     LATER,
@@ -28,6 +29,7 @@ from vault_memory.remote.remote_errors import (
     RootMissing,
     Unauthorised,
 )
+from vault_memory.rules.paths.filenames import inside
 from vault_memory.sync.connection import (
     NoRemote,
     account_of,
@@ -42,9 +44,14 @@ from vault_memory.sync.status import mark_of
 from vault_memory.sync.sync_errors import NotTwoWay
 
 if TYPE_CHECKING:
+    from vault_memory.remote import login as remote_login
+    from vault_memory.remote import remotes
     from vault_memory.remote.login import Granted
     from vault_memory.remote.webdav import WebDav
     from vault_memory.sync.calls import SyncCalls
+else:
+    remote_login = lazy_module("vault_memory.remote.login")
+    remotes = lazy_module("vault_memory.remote.remotes")
 
 TABLE = "remote"
 BOOK = "sync.sqlite"
@@ -129,37 +136,29 @@ def find_remote(url: str, remote: Remote) -> str:
 
     Sends no password. Raises ConfigError, RemoteUnreachable.
     """
-    from vault_memory.remote.remotes import find
-
     remote = remote._replace(url=url.partition("?")[0].partition("#")[0])
     _check(remote)
     with _once():
-        return find(url, account_of(remote, ""))
+        return remotes.find(url, account_of(remote, ""))
 
 
 def is_account_root(url: str) -> bool:
     """Whether it is the address of all files of a Nextcloud account."""
-    from vault_memory.remote.remotes import is_account_root
-
-    return is_account_root(url)
+    return remotes.is_account_root(url)
 
 
 def below(url: str, folder: str) -> str:
     """The address of a folder below another."""
     from urllib.parse import quote
 
-    from vault_memory.rules.paths.filenames import inside
-
     return f"{url.rstrip('/')}/{quote(inside(folder.strip('/')))}"
 
 
 def log_in(url: str, remote: Remote, show: Callable[[str], None]) -> "Granted":
     """A person says yes on a page of the server's, which `show` is given; an app password comes back."""
-    from vault_memory.remote.login import Login
-
     _check(remote._replace(url=url.partition("?")[0].partition("#")[0]))
     with _once():
-        login = Login(url, proxy=remote.proxy, ca_file=remote.ca_file)
+        login = remote_login.Login(url, proxy=remote.proxy, ca_file=remote.ca_file)
     try:
         show(login.page)
         give_up = time.monotonic() + LOGIN_SECONDS

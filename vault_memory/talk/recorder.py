@@ -17,10 +17,20 @@ from typing import TYPE_CHECKING, Literal
 
 from vault_memory.config.sections import Talk as Settings
 from vault_memory.errors import ConfigError, UsageError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.edits import people
+    from vault_memory.forgetting import retract_turn
+    from vault_memory.index import index_erase
+    from vault_memory.rules.conversations import turn as conversations_turn
     from vault_memory.rules.conversations.turn import Turn
+else:
+    people = lazy_module("vault_memory.edits.people")
+    retract_turn = lazy_module("vault_memory.forgetting.retract_turn")
+    index_erase = lazy_module("vault_memory.index.index_erase")
+    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
 
 logger = logging.getLogger(__name__)
 
@@ -124,15 +134,12 @@ class Talk:
         )
         if turn is None or not self._may(reacted.actor, turn):
             return False
-        from vault_memory.forgetting.retract_turn import TurnRetraction
-        from vault_memory.index.index_erase import sweep
-
         with memory._recording, memory._lock:
-            found = TurnRetraction(memory.curator, memory.layout, turn_id, scope).run(
-                now or datetime.now(UTC).astimezone()
-            )
+            found = retract_turn.TurnRetraction(
+                memory.curator, memory.layout, turn_id, scope
+            ).run(now or datetime.now(UTC).astimezone())
             memory.indexing.refresh()
-            sweep(memory.indexing.index())
+            index_erase.sweep(memory.indexing.index())
         if found.remaining:
             logger.warning(
                 "what a message said is not gone everywhere: %s",
@@ -141,14 +148,12 @@ class Talk:
         return not found.remaining
 
     def _turn(self, said: Said, at: datetime) -> "Turn":
-        from vault_memory.rules.conversations.turn import Turn
-
         user = self._user(said.actor)
         name = " ".join(said.actor.name.split()) or said.actor.kind
         text = said.text if user else f"{name} ({said.actor.kind}): {said.text}"
         role = "tool" if said.actor.kind == BOTS else "user"
         origin = "owner" if user else "tool" if said.actor.kind == BOTS else "person"
-        turn = Turn(
+        turn = conversations_turn.Turn(
             _turn_id(said.room, said.number),
             at.isoformat(),
             said.room,
@@ -181,19 +186,16 @@ class Talk:
         )
 
     def _fits(self, *, user: str = "", channel: str = "") -> bool:
-        from vault_memory.edits.people import refuse_twin
-        from vault_memory.rules.conversations.turn import transcript_path
-
         try:
             day = datetime.now(UTC).date()
-            transcript_path(
+            conversations_turn.transcript_path(
                 self._memory.layout,
                 user=user,
                 channel=channel,
                 day=day,
                 workspace=False,
             )
-            refuse_twin(user, self._memory.root, self._memory.layout)
+            people.refuse_twin(user, self._memory.root, self._memory.layout)
         except UsageError:
             return False
         return bool(user or channel)

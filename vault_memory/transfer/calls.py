@@ -6,12 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from vault_memory.edits.calls import NoteEditCalls
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
+    from vault_memory.forgetting import calls
     from vault_memory.forgetting.calls import Forgotten
+    from vault_memory.transfer import exporter, importer
     from vault_memory.transfer.exporter import Exported
     from vault_memory.transfer.importer import Imported
+else:
+    calls = lazy_module("vault_memory.forgetting.calls")
+    exporter = lazy_module("vault_memory.transfer.exporter")
+    importer = lazy_module("vault_memory.transfer.importer")
 
 
 class TransferCalls(NoteEditCalls):
@@ -29,10 +36,8 @@ class TransferCalls(NoteEditCalls):
 
         Raises TextTooShort, UsageError, JournalUnavailable.
         """
-        from vault_memory.forgetting.calls import forget
-
         with self._there(), self._lock:
-            return forget(
+            return calls.forget(
                 cast("ConversationCalls", self),
                 text,
                 scopes=scopes,
@@ -51,10 +56,8 @@ class TransferCalls(NoteEditCalls):
         """Take in what a database of Istota, a workspace of OpenClaw or Hermes, or a CLAUDE.md says;
         it is only read, and what is known is not added again. `scopes` None means everybody in it. Raises UsageError.
         """
-        from vault_memory.transfer.importer import import_from
-
         with self._there():
-            return import_from(
+            return importer.import_from(
                 cast("ConversationCalls", self),
                 Path(source),
                 scopes=scopes,
@@ -68,7 +71,7 @@ class TransferCalls(NoteEditCalls):
         """Write all notes, transcripts and records as they are, and one dump of them in JSON Lines, into a new folder;
         into a file that ends in `.jsonl` the dump alone. `scopes` None means all of the vault. Raises UsageError.
         """
-        from vault_memory.transfer.exporter import export
-
         with self._there():
-            return export(cast("ConversationCalls", self), Path(target), scopes=scopes)
+            return exporter.export(
+                cast("ConversationCalls", self), Path(target), scopes=scopes
+            )

@@ -13,11 +13,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vault_memory.errors import UsageError, VaultError
+from vault_memory.lazy import lazy_module
 from vault_memory.vault.reader import LARGEST_STORED
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
+    from vault_memory.markdown import document, note_items
+    from vault_memory.rules.conversations import turn as conversations_turn
+    from vault_memory.rules.edits import audit_reader
+    from vault_memory.rules.facts import fact as facts_fact
     from vault_memory.rules.paths.layout import Place
+else:
+    document = lazy_module("vault_memory.markdown.document")
+    note_items = lazy_module("vault_memory.markdown.note_items")
+    conversations_turn = lazy_module("vault_memory.rules.conversations.turn")
+    audit_reader = lazy_module("vault_memory.rules.edits.audit_reader")
+    facts_fact = lazy_module("vault_memory.rules.facts.fact")
 
 FILES, DUMP = "vault", "memory.jsonl"
 """In the folder of an export: the files, and the dump"""
@@ -219,20 +230,19 @@ def _parts(
     where: dict[str, str], day: str | None, kind: str, raw: bytes
 ) -> Iterator[dict[str, Any]]:
     """The items of a note, or the facts of a page of facts."""
-    from vault_memory.markdown.document import parse
-    from vault_memory.markdown.note_items import item_id, section_items
-    from vault_memory.rules.facts.fact import section_facts
-
-    doc = parse(raw)
+    doc = document.parse(raw)
     above = len(doc.preamble)
     for at, section in enumerate(doc.sections):
         above += len(section.heading)
         facts = (
-            {fact.text: fact for fact in section_facts(section, where["scope"])}
+            {
+                fact.text: fact
+                for fact in facts_fact.section_facts(section, where["scope"])
+            }
             if kind == "facts"
             else {}
         )
-        for item in section_items(doc, at):
+        for item in note_items.section_items(doc, at):
             said = {
                 **where,
                 "line": _line(raw, above + item.start),
@@ -244,7 +254,7 @@ def _parts(
             else:
                 yield {
                     "type": "item",
-                    "id": item_id(where["scope"], kind, item.text),
+                    "id": note_items.item_id(where["scope"], kind, item.text),
                     **said,
                     "text": item.text,
                 }
@@ -265,10 +275,8 @@ def _fact(fact: Any) -> dict[str, Any]:
 
 
 def _turns(where: dict[str, str], raw: bytes) -> Iterator[dict[str, Any]]:
-    from vault_memory.rules.conversations.turn import read_turn
-
     for number, line in enumerate(raw.split(b"\n"), 1):
-        if turn := read_turn(line):
+        if turn := conversations_turn.read_turn(line):
             yield {
                 "type": "turn",
                 **where,
@@ -278,10 +286,8 @@ def _turns(where: dict[str, str], raw: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _records(where: dict[str, str], raw: bytes) -> Iterator[dict[str, Any]]:
-    from vault_memory.rules.edits.audit_reader import read_line
-
     for number, line in enumerate(raw.split(b"\n"), 1):
-        if record := read_line(line):
+        if record := audit_reader.read_line(line):
             said = record.as_json()
             yield {
                 "type": "audit",

@@ -9,15 +9,36 @@ from typing import TYPE_CHECKING
 
 from vault_memory.edits.calls import aware as moment
 from vault_memory.errors import NoteUnreadable, UsageError, VaultMemoryError
+from vault_memory.lazy import lazy_module
+from vault_memory.markdown.document import parse
+from vault_memory.markdown.items import normalised
+from vault_memory.markdown.note_items import folded, items_of
+from vault_memory.rules.facts.fact import snake_case
+from vault_memory.rules.paths.filenames import inside
 from vault_memory.transfer.exporter import Skipped
 from vault_memory.transfer.istota import Known, Piece, read_istota
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.edits.plans import fact_edits
+    from vault_memory.facts import entity_info
+    from vault_memory.learning import note_lines
     from vault_memory.markdown.document import SectionedDoc
+    from vault_memory.rules.facts import fact_page
     from vault_memory.rules.facts.fact import Fact
+    from vault_memory.rules.paths import scope_notes
     from vault_memory.rules.paths.scope_notes import Places
+    from vault_memory.transfer import persona as transfer_persona
+    from vault_memory.transfer import workspace
+else:
+    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
+    entity_info = lazy_module("vault_memory.facts.entity_info")
+    note_lines = lazy_module("vault_memory.learning.note_lines")
+    fact_page = lazy_module("vault_memory.rules.facts.fact_page")
+    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
+    transfer_persona = lazy_module("vault_memory.transfer.persona")
+    workspace = lazy_module("vault_memory.transfer.workspace")
 
 HEADING = "Imported"
 UNDATED = "imported.md"
@@ -72,22 +93,16 @@ def import_from(
             f"`scopes` is a list of scopes, not {scopes!r}",
             hint="None means all of the source",
         )
-    from vault_memory.transfer.persona import move_compactions, own_persona
-
-    if persona := own_persona(memory, source):
-        return move_compactions(
+    if persona := transfer_persona.own_persona(memory, source):
+        return transfer_persona.move_compactions(
             memory, persona, scopes=scopes, now=moment(now), dry_run=dry_run
         )
     if source.is_dir():
-        from vault_memory.transfer.workspace import import_workspace
-
-        return import_workspace(
+        return workspace.import_workspace(
             memory, source, scopes=scopes, now=moment(now), dry_run=dry_run
         )
     if source.name == "CLAUDE.md" and source.is_file():
-        from vault_memory.transfer.workspace import import_persona
-
-        return import_persona(
+        return workspace.import_persona(
             memory, source, scopes=scopes, now=moment(now), dry_run=dry_run
         )
     if not source.is_file():
@@ -118,10 +133,8 @@ class _Work:
 
     def take(self, scope: str, known: Known) -> None:
         """All that one owner has."""
-        from vault_memory.rules.paths.scope_notes import places_of
-
         paths = list(self._memory.folder.listing().entries)
-        places = places_of(scope, paths, self._memory.layout)
+        places = scope_notes.places_of(scope, paths, self._memory.layout)
         try:
             self._check(scope, places.facts, "facts")
         except VaultMemoryError as error:
@@ -147,8 +160,6 @@ class _Work:
             self.done.skipped.append(Skipped(note, error.reason))
 
     def _check(self, scope: str, path: str, kind: str) -> None:
-        from vault_memory.rules.paths.filenames import inside
-
         place = self._memory.layout.place(inside(path))
         if place is None or (place.kind, place.scope) != (kind, scope):
             raise UsageError(f"there is no place for {scope!r} in this vault")
@@ -157,33 +168,28 @@ class _Work:
 
     def _state(self, page: str, scope: str, facts: "Sequence[Fact]") -> None:
         """All facts of an owner in one run, the oldest first."""
-        from vault_memory.edits.plans.fact_edits import ABOUT, wish_of
-        from vault_memory.facts import entity_info as graph
-        from vault_memory.rules.facts.fact import snake_case
-        from vault_memory.rules.facts.fact_page import is_said
-
         settings = self._memory.config.facts
         single = frozenset(map(snake_case, settings.single_valued))
-        rules = graph.FactRules(self._now.date(), single, settings.conflicts)
+        rules = entity_info.FactRules(self._now.date(), single, settings.conflicts)
         there = self._there(page)
         wishes = []
         for fact in facts:
             try:
-                graph.check(fact)
+                entity_info.check(fact)
             except UsageError as error:
                 self.done.skipped.append(Skipped(page, error.message))
                 continue
-            if there and is_said(there, fact):
+            if there and fact_page.is_said(there, fact):
                 self.done.known += 1
             else:
-                wishes.append(wish_of("add", scope, rules, fact=fact))
+                wishes.append(fact_edits.wish_of("add", scope, rules, fact=fact))
         if not wishes:
             return
         edit = self._run(page, facts=tuple(wishes))
         took = 0
         for done in edit.applied:
             words = done.remark.split()
-            took += words[:1] == [ABOUT] and words[-1] != "duplicate"
+            took += words[:1] == [fact_edits.ABOUT] and words[-1] != "duplicate"
         self.done.facts += took
         self.done.known += (
             0
@@ -192,8 +198,6 @@ class _Work:
         )
 
     def _there(self, page: str) -> "SectionedDoc | None":
-        from vault_memory.markdown.document import parse
-
         note = self._memory.curator.there(page)
         return parse(note.raw) if note else None
 
@@ -201,11 +205,6 @@ class _Work:
 
     def _add(self, note: str, places: "Places", pieces: Iterable[Piece]) -> None:
         """The pieces that neither the note nor the profile says, as items."""
-        from vault_memory.learning.note_lines import ops_for
-        from vault_memory.markdown.document import parse
-        from vault_memory.markdown.items import normalised
-        from vault_memory.markdown.note_items import folded, items_of
-
         raws = {
             path: found.raw
             for path in (note, places.profile)
@@ -232,7 +231,10 @@ class _Work:
             lines.append(line)
         if lines:
             edit = self._run(
-                note, ops=tuple(ops_for(parse(raws.get(note, b"")), HEADING, lines))
+                note,
+                ops=tuple(
+                    note_lines.ops_for(parse(raws.get(note, b"")), HEADING, lines)
+                ),
             )
             self.done.items += sum(done.outcome == "applied" for done in edit.applied)
             self.done.known += sum(done.outcome != "applied" for done in edit.applied)

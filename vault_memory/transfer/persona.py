@@ -6,12 +6,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vault_memory.lazy import lazy_module
+from vault_memory.markdown.document import parse
 from vault_memory.transfer.exporter import Skipped
 from vault_memory.transfer.importer import Imported
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
     from vault_memory.edits.edit_result import Edit
+    from vault_memory.edits.plans import move_sections
+    from vault_memory.rules.paths import scope_notes
+else:
+    move_sections = lazy_module("vault_memory.edits.plans.move_sections")
+    scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
 COMPACTION = re.compile(r"session compaction\b", re.IGNORECASE)
 """With this the headings of such summaries begin"""
@@ -43,10 +50,6 @@ def move_compactions(
     dry_run: bool,
 ) -> Imported:
     """Move the sections: first they stand in both notes, then in one. Begun again, it goes on where it was."""
-    from vault_memory.edits.plans.move_sections import moves_of, stands_in
-    from vault_memory.markdown.document import parse
-    from vault_memory.rules.paths.scope_notes import places_of
-
     done = Imported()
     if not dry_run:
         memory.curator.tend(now)  # what a crash left without its record gets it
@@ -57,18 +60,18 @@ def move_compactions(
         or (scopes is not None and place.scope not in scopes)
     ):
         return done
-    target = places_of(
+    target = scope_notes.places_of(
         place.scope, list(memory.folder.listing().entries), memory.layout
     ).profile
     sections = [one for one in parse(note.raw).sections if COMPACTION.match(one.name)]
-    moves = moves_of(sections, persona, target)
+    moves = move_sections.moves_of(sections, persona, target)
     if moves and not _run(memory, done, target, moves, now, dry_run=dry_run).pending:
         if not dry_run:
             there = memory.curator.there(target)
             moves = tuple(
                 move
                 for move in moves
-                if there is not None and stands_in(there.raw, move)
+                if there is not None and move_sections.stands_in(there.raw, move)
             )
         if moves:
             left = _run(memory, done, persona, moves, now, dry_run=dry_run)

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import UsageError, VaultError
+from vault_memory.lazy import lazy_module
+from vault_memory.rules.paths.conflict_names import conflict_copy
 from vault_memory.transfer.exporter import LARGEST_LOG, Skipped
 from vault_memory.transfer.importer import Imported
 from vault_memory.vault.reader import LARGEST_STORED, Folder
@@ -18,6 +20,9 @@ from vault_memory.vault.write.create import add_file
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
+    from vault_memory.markdown.merging import three_way
+else:
+    three_way = lazy_module("vault_memory.markdown.merging.three_way")
 
 TAKEN = frozenset(
     {
@@ -171,12 +176,9 @@ def _take(
 
 def _is_known(memory: "ConversationCalls", path: str, raw: bytes) -> bool:
     """Whether the note says all that the file says, or the file lies beside it already."""
-    from vault_memory.markdown.merging.three_way import merge
-    from vault_memory.rules.paths.conflict_names import conflict_copy
-
     there = memory.folder.read(path, max_bytes=LARGEST_LOG).raw
     if there == raw or (
-        path.endswith(".md") and merge(None, raw, there).result == there
+        path.endswith(".md") and three_way.merge(None, raw, there).result == there
     ):
         return True
     above = path.rpartition("/")[0]

@@ -8,10 +8,16 @@ import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.fs import RealFiles
+
+if TYPE_CHECKING:
+    from vault_memory.vault.write import attempt
+else:
+    attempt = lazy_module("vault_memory.vault.write.attempt")
 
 Record = Mapping[str, object]
 
@@ -96,11 +102,7 @@ def _folder(files: RealFiles, path: str) -> int:
     try:
         return files.open_folder(path)
     except FileNotFoundError:
-        from vault_memory.vault.write.attempt import (
-            make_folders,  # only here: most logs have their folder
-        )
-
-        return make_folders(files, path)
+        return attempt.make_folders(files, path)
 
 
 def read_records(raw: bytes) -> Records:

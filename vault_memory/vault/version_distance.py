@@ -7,6 +7,14 @@ merged on top of the version it had loaded, and not to be taken for a deletion. 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from vault_memory.lazy import lazy_module
+
+TYPE_CHECKING = False  # as in `typing`, which takes time to load
+if TYPE_CHECKING:
+    from vault_memory.markdown.merging import similarity
+else:
+    similarity = lazy_module("vault_memory.markdown.merging.similarity")
+
 MOST_PAIRS = 400
 """Lines that went, times lines that came, among which those are sought that were edited"""
 
@@ -45,10 +53,10 @@ def contains_new_lines(
         return bool(only)
     if len(typed) * (len(only) + len(lost)) > MOST_PAIRS:
         return False
-    from vault_memory.markdown.merging.similarity import made_of
-
     olds, news = [_text(line) for line in lost], [_text(line) for line in only]
-    return any(made_of(_text(line), [*olds, *news]) in news for line in typed)
+    return any(
+        similarity.made_of(_text(line), [*olds, *news]) in news for line in typed
+    )
 
 
 def _edited(
@@ -57,23 +65,17 @@ def _edited(
     """How many of these lines became one of those; where it is many, that is not asked."""
     if len(gone) * len(came) > MOST_PAIRS:
         return 0
-    from vault_memory.markdown.merging.similarity import (  # only here: it costs 40 ms, and few saves need it
-        LIKE,
-        likeness,
-        words_in,
-    )
-
     for line in (*gone, *came):
         if line not in words:
-            words[line] = words_in(_text(line))
+            words[line] = similarity.words_in(_text(line))
     likes = [
-        (likeness(words[old], words[new]), sorted((old, new)))
+        (similarity.likeness(words[old], words[new]), sorted((old, new)))
         for old in gone
         for new in came
     ]
     paired: set[bytes] = set()
     for like, pair in sorted(likes, reverse=True):
-        if like >= LIKE and paired.isdisjoint(pair):
+        if like >= similarity.LIKE and paired.isdisjoint(pair):
             paired.update(pair)
     return len(paired) // 2
 

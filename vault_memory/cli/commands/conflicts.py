@@ -10,10 +10,14 @@ from vault_memory.cli.options import Context, common, named_scopes, scoped
 from vault_memory.cli.rendering import PENDING, coloured_diff
 from vault_memory.cli.terminal import styled
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api import json_contract
     from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
     from vault_memory.edits.reports import ThrownNote
+else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
 
 NEEDS_A_PERSON = 5
 _WOULD = {
@@ -79,8 +83,6 @@ def conflicts(
             f"`conflicts {action}` needs an id{more}",
             hint="`vault-memory conflicts` lists them",
         )
-    from vault_memory.api import json_contract
-
     with context.open() as memory:
         if action == "merge":
             done = memory.merge_conflicts(
@@ -104,8 +106,6 @@ def conflicts(
 
 
 def _list(context: Context, scopes: Sequence[str], diff: bool) -> int:
-    from vault_memory.api import json_contract
-
     with context.open() as memory:
         copies = memory.conflicts(scopes or None)
     shown = diff or sys.stdout.isatty()
@@ -190,8 +190,6 @@ def trash(context: Context, action: str | None, thrown_id: str | None) -> int:
 
     A note that has another under its name by now comes back beside it.
     """
-    from vault_memory.api import json_contract
-
     if action and not thrown_id:
         raise UsageError(
             "`trash restore` needs an id", hint="`vault-memory trash` lists them"

@@ -10,12 +10,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from vault_memory.cli.options import Context, common
 from vault_memory.cli.terminal import styled
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.admin import init_vault
+else:
+    init_vault = lazy_module("vault_memory.admin.init_vault")
 
 QUESTION = "where does Mira keep the spare key of the lighthouse?"
 NOTE = "memory/electricity.md"
@@ -38,13 +44,11 @@ def demo(context: Context) -> None:
     Starts a daemon, asks a question, edits a note with a real editor, asks for what was written, records what is said
     in a conversation, and asks for that; then a night passes, and what was learned stands in notes.
     """
-    from vault_memory.admin.init_vault import make_vault
-
     with tempfile.TemporaryDirectory(prefix="vault-memory-demo-") as name:
         vault = Path(name) / "vault"
         os.environ["VAULT_MEMORY_STATE"] = str(Path(name) / "state")
         context.say(
-            f"a copy of the sample vault: {make_vault(vault, empty=False)} files"
+            f"a copy of the sample vault: {init_vault.make_vault(vault, empty=False)} files"
         )
         with _daemon(vault):
             first = _search(vault, QUESTION)

@@ -4,13 +4,19 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from vault_memory.cli.options import Context, common
 from vault_memory.cli.rendering import emit_edit, exit_code_of
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.api import json_contract
+else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -145,9 +151,7 @@ def replace(
 @click.pass_obj
 def apply(context: Context, /, note: str, file: str, **options: Any) -> int:
     """Carry the ops in FILE out on NOTE. Good ones are done while bad ones are refused, each with its reason."""
-    from vault_memory.api.json_contract import read_ops
-
-    return _apply(context, note, read_ops(_text(file)), options)
+    return _apply(context, note, json_contract.read_ops(_text(file)), options)
 
 
 def _text(file: str) -> bytes:

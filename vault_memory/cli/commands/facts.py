@@ -11,11 +11,15 @@ from vault_memory.cli.options import Context, common, day, named_scopes, scoped
 from vault_memory.cli.rendering import emit_edit, exit_code_of
 from vault_memory.cli.terminal import styled
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api import facts_json
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.facts.entity_info import FactChange
     from vault_memory.rules.facts.fact import Fact
+else:
+    facts_json = lazy_module("vault_memory.api.facts_json")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -76,8 +80,6 @@ def facts(
     context: Context, entity: str | None, on: str | None, scopes: list[str]
 ) -> None:
     """List the facts that hold now, with their ids."""
-    from vault_memory.api import facts_json
-
     with context.open() as memory:
         found = memory.facts(
             scopes=scopes or memory.scopes(),
@@ -95,8 +97,6 @@ def facts(
 @click.pass_obj
 def timeline(context: Context, entity: str, scopes: list[str]) -> None:
     """List all that is or was known of ENTITY, the oldest first."""
-    from vault_memory.api import facts_json
-
     with context.open() as memory:
         found = memory.timeline(
             entity, scopes=scopes or memory.scopes(), now=context.now
@@ -111,8 +111,6 @@ def timeline(context: Context, entity: str, scopes: list[str]) -> None:
 @click.pass_obj
 def entity(context: Context, name: str, scopes: list[str]) -> None:
     """Show who or what NAME is: aliases, facts, relationships, and where it is mentioned."""
-    from vault_memory.api import facts_json
-
     with context.open() as memory:
         found = memory.entity(name, scopes=scopes or memory.scopes(), now=context.now)
 
@@ -316,8 +314,6 @@ def _by_id(
 
 def _emit(context: Context, change: "FactChange", dry_run: bool) -> int:
     if context.json:
-        from vault_memory.api import facts_json
-
         context.emit(facts_json.of_change(change), str)
     else:
         context.line(f"{change.outcome}: {change.id} in {change.note}")

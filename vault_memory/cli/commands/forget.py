@@ -8,9 +8,13 @@ import click
 
 from vault_memory.cli.options import Context, common, named_scopes, scoped
 from vault_memory.errors import CannotAsk
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api import json_contract
     from vault_memory.forgetting.calls import Forgotten
+else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
 
 
 @click.command()
@@ -62,8 +66,6 @@ def _agreed(context: Context, found: "Forgotten") -> bool:
 
 def _told(context: Context, forgotten: "Forgotten") -> int:
     """The answer; 1 when it is still somewhere after it was to be taken out."""
-    from vault_memory.api import json_contract
-
     context.emit(
         json_contract.of_forgotten(forgotten), lambda: "\n".join(_lines(forgotten))
     )

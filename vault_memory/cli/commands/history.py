@@ -7,9 +7,15 @@ import click
 from vault_memory.cli.options import Context, common
 from vault_memory.cli.rendering import emit_edit, exit_code_of, record_block
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.api import json_contract
+    from vault_memory.rules.edits import inbox_page
     from vault_memory.rules.edits.audit_record import Proposal
+else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
+    inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
 
 DRY_RUN = click.option(
     "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
@@ -25,8 +31,6 @@ DRY_RUN = click.option(
 @click.pass_obj
 def log(context: Context, note: str | None, limit: int | None) -> None:
     """Show who changed what in NOTE, or in any note, when and why; the newest last."""
-    from vault_memory.api import json_contract
-
     with context.open() as memory:
         records = memory.log(note, limit=limit)
     context.emit(
@@ -58,8 +62,6 @@ def undo(context: Context, record_id: str, dry_run: bool) -> int:
 @click.pass_obj
 def history(context: Context, note: str) -> None:
     """List the versions of NOTE that are kept, the newest first."""
-    from vault_memory.api import json_contract
-
     with context.open() as memory:
         versions = memory.history(note)
     context.emit(
@@ -109,8 +111,6 @@ def inbox(context: Context, decision: str | None, proposal_id: str | None) -> in
 
     The same proposals stand in INBOX.md beside the notes, where ticking a box approves; the daemon carries that out.
     """
-    from vault_memory.api import json_contract
-
     if decision and not proposal_id:
         raise UsageError(
             f"`inbox {decision}` needs an id", hint="`vault-memory inbox` lists them"
@@ -130,6 +130,4 @@ def inbox(context: Context, decision: str | None, proposal_id: str | None) -> in
 
 
 def _proposal(proposal: "Proposal") -> str:
-    from vault_memory.rules.edits.inbox_page import describe
-
-    return f"{proposal.id}  {describe(proposal)}\n    why: {proposal.why}"
+    return f"{proposal.id}  {inbox_page.describe(proposal)}\n    why: {proposal.why}"

@@ -11,11 +11,17 @@ import click
 
 from vault_memory.cli.options import Context, common, private
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.hosts import hook_command, installer, recipes
     from vault_memory.hosts.installer import Changed
     from vault_memory.hosts.recipes import Plan, Wire
+else:
+    hook_command = lazy_module("vault_memory.hosts.hook_command")
+    installer = lazy_module("vault_memory.hosts.installer")
+    recipes = lazy_module("vault_memory.hosts.recipes")
 
 
 @click.command()
@@ -47,8 +53,6 @@ def hook(
     session. It ends with 0 whatever happens, and then
     prints nothing; why stands in `hook.log` of the state folder. `install` has hosts call it.
     """
-    from vault_memory.hosts.hook_command import run
-
     given = {
         "vault": context.vault,
         "config": context.config,
@@ -61,7 +65,7 @@ def hook(
     words += [word for name in group for word in ("--group", name)]
     words += ["--private"] if private else []
     sys.exit(
-        run(
+        hook_command.run(
             [host, *words, *(("--now", context.now.isoformat()) if context.now else ())]
         )
     )
@@ -102,8 +106,6 @@ def install(
     Its configuration is changed where it must be, with a backup beside it; all else in it stays as it is. To do it
     again changes nothing; to do it without `--allow` takes back what that allowed.
     """
-    from vault_memory.hosts import installer, recipes
-
     with context.open() as memory:
         if not uninstall:
             with context.progress() as progress:
@@ -153,8 +155,6 @@ def _wire(
     *,
     uninstall: bool,
 ) -> "Wire":
-    from vault_memory.hosts.recipes import Wire
-
     vault = Path(os.path.abspath(memory.root))
     config = Path(os.path.abspath(context.config)) if context.config else None
     try:
@@ -164,7 +164,7 @@ def _wire(
             f"`{vault!r}` cannot be written into a configuration: its name is not UTF-8"
         ) from None
     person = user or (memory.layout.user if uninstall else _person(memory))
-    return Wire(_program(), vault, person, channel or "", config)
+    return recipes.Wire(_program(), vault, person, channel or "", config)
 
 
 def _person(memory: "VaultMemory") -> str:

@@ -1,8 +1,16 @@
 """`index`: brings the index up to date, and embeds before it returns."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from vault_memory.cli.options import Context, common
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.api import json_contract
+else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
 
 
 @click.command()
@@ -19,8 +27,6 @@ def index(
     context: Context, paths: tuple[str, ...], rebuild: bool, no_embed: bool
 ) -> None:
     """Bring the index up to date with the notes, or with those under PATHS (relative to the vault)."""
-    from vault_memory.api import json_contract
-
     with context.open() as memory, context.progress() as progress:
         report = memory.index(
             paths, rebuild=rebuild, embed=not no_embed, progress=progress

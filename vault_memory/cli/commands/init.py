@@ -2,11 +2,20 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from vault_memory.cli.options import Context, common, where
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.admin import init_vault
+    from vault_memory.vault import marker as vault_marker
+else:
+    init_vault = lazy_module("vault_memory.admin.init_vault")
+    vault_marker = lazy_module("vault_memory.vault.marker")
 
 
 @click.command()
@@ -32,9 +41,6 @@ def init(
     An empty or new folder gets example notes. A folder with files in it is taken as it is: only the marker
     `.vault-memory` is written.
     """
-    from vault_memory.admin.init_vault import make_vault, settle_copy
-    from vault_memory.vault.marker import ensure_marker
-
     if copied and moved:
         raise UsageError(
             "`--copied` and `--moved` exclude each other",
@@ -44,11 +50,11 @@ def init(
         path or context.vault or os.environ.get("VAULT_MEMORY_VAULT") or "."
     ).expanduser()
     if copied or moved:
-        settle_copy(root, "moved" if moved else "copied", os.environ)
+        init_vault.settle_copy(root, "moved" if moved else "copied", os.environ)
         written = 0
     else:
-        written = make_vault(root, empty=empty)
-    marker = ensure_marker(root)
+        written = init_vault.make_vault(root, empty=empty)
+    marker = vault_marker.ensure_marker(root)
     answer = {
         "vault": str(root.resolve()),
         "id": marker.vault,

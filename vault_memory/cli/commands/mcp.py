@@ -1,11 +1,20 @@
 """`mcp`: the memory of one person as tools for a model, for the program that starts this one."""
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from vault_memory.cli.options import Context, common, private
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.mcp import stdio
+    from vault_memory.rules.paths import caller as paths_caller
+else:
+    stdio = lazy_module("vault_memory.mcp.stdio")
+    paths_caller = lazy_module("vault_memory.rules.paths.caller")
 
 
 @click.command()
@@ -34,8 +43,6 @@ def mcp(
 
     Nothing that the client says opens anybody else's notes. Over HTTP, `serve` offers the same at /mcp.
     """
-    from vault_memory.rules.paths.caller import Caller
-
     if not user:
         raise UsageError(
             "`mcp` needs to know whose memory it serves",
@@ -47,9 +54,7 @@ def mcp(
                 f"{name!r} is no name: it is not valid UTF-8",
                 hint="write it as its folder is named",
             )
-    caller = Caller(user, channel, groups, private)
-    from vault_memory.mcp.stdio import serve
-
+    caller = paths_caller.Caller(user, channel, groups, private)
     memory = (
         context.open()
     )  # here and not at the first call: what is wrong with it is told at once
@@ -57,4 +62,4 @@ def mcp(
         context.say(
             "waiting for an MCP client on standard input; such programs start this command by themselves"
         )
-    serve(lambda: memory, lambda: caller)
+    stdio.serve(lambda: memory, lambda: caller)

@@ -1,8 +1,16 @@
 """`read` and `notes`: the notes themselves."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from vault_memory.cli.options import Context, common, named_scopes, scoped
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.api import json_contract
+else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
 
 
 @click.command()
@@ -14,8 +22,6 @@ from vault_memory.cli.options import Context, common, named_scopes, scoped
 @click.pass_obj
 def read(context: Context, note: str, revision: str | None) -> None:
     """Print NOTE (a path relative to the vault) as it is now; its revision goes to stderr."""
-    from vault_memory.api import json_contract
-
     with context.open() as memory:
         found = memory.read_version(note, revision) if revision else memory.read(note)
     if context.json:
@@ -36,8 +42,6 @@ def notes(
     groups: tuple[str, ...],
 ) -> None:
     """List the notes that search reads."""
-    from vault_memory.api import json_contract
-
     scopes = named_scopes(users, channels, groups)
     with context.open() as memory:
         found = memory.notes(scopes or None)

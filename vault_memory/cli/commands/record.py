@@ -1,10 +1,17 @@
 """`record` and `end-session`: what is said."""
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from vault_memory.cli.options import Context, common
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.api import json_contract
+else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
 
 
 @click.command()
@@ -74,8 +81,6 @@ def record(
     """
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8", errors="replace")
-    from vault_memory.api import json_contract
-
     with context.open() as memory:
         recorded = memory.record_turn(
             session=session,
@@ -115,8 +120,6 @@ def end_session(
     context: Context, session: str, user: str | None, channel: str | None
 ) -> None:
     """Say that SESSION is over: what it tells can be learned now. A second time changes nothing."""
-    from vault_memory.api import json_contract
-
     with context.open() as memory:
         memory.take_dropped()
         ended = memory.end_session(session, user=user, channel=channel, now=context.now)

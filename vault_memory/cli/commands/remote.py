@@ -8,11 +8,22 @@ import click
 
 from vault_memory.cli.options import Context, common
 from vault_memory.errors import CannotAsk, UsageError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.cli.commands import status
+    from vault_memory.config import remote_password
     from vault_memory.config.sections import Remote
+    from vault_memory.daemon import client
+    from vault_memory.sync import connection, setup
     from vault_memory.sync.setup import Tried
+else:
+    status = lazy_module("vault_memory.cli.commands.status")
+    remote_password = lazy_module("vault_memory.config.remote_password")
+    client = lazy_module("vault_memory.daemon.client")
+    connection = lazy_module("vault_memory.sync.connection")
+    setup = lazy_module("vault_memory.sync.setup")
 
 
 @click.command()
@@ -79,17 +90,13 @@ def remote(context: Context, /, action: str, url: str | None, **options: Any) ->
         if action == "add":
             return _add(context, memory, str(url), options)
         if action == "test":
-            from vault_memory.sync.setup import test
-
-            tried = test(memory)
+            tried = setup.test(memory)
             context.emit(tried.as_json(), lambda: "\n".join(_tried(tried)))
         elif action == "status":
             _status(context, memory)
         else:
-            from vault_memory.sync.setup import remove
-
             url = memory.config.remote.url
-            remove(memory)
+            setup.remove(memory)
             context.emit(
                 {"removed": url},
                 lambda: f"{url} is not synced any more; both folders stay as they are",
@@ -100,8 +107,6 @@ def remote(context: Context, /, action: str, url: str | None, **options: Any) ->
 def _add(
     context: Context, memory: "VaultMemory", url: str, options: Mapping[str, Any]
 ) -> int:
-    from vault_memory.sync import setup
-
     wanted = _wanted(memory.config.remote, options)
     if options["login"]:
         granted = setup.log_in(
@@ -157,12 +162,13 @@ def _folder(memory: "VaultMemory", found: str) -> str:
 
 def _password(memory: "VaultMemory", wanted: "Remote") -> "tuple[Remote, str]":
     """The password if it is to be stored; nothing if it comes from the service manager or the environment."""
-    from vault_memory.config.remote_password import PasswordUnsafe, password_of
-
     try:
-        if password_of(wanted, memory.environment, memory.root) or not wanted.user:
+        if (
+            remote_password.password_of(wanted, memory.environment, memory.root)
+            or not wanted.user
+        ):
             return wanted, ""
-    except PasswordUnsafe:
+    except remote_password.PasswordUnsafe:
         pass
     if not sys.stdin.isatty():
         raise CannotAsk(
@@ -175,16 +181,15 @@ def _password(memory: "VaultMemory", wanted: "Remote") -> "tuple[Remote, str]":
 
 
 def _status(context: Context, memory: "VaultMemory") -> None:
-    from vault_memory.daemon.client import ask
-    from vault_memory.sync.connection import NoRemote
-
-    asked = ask(memory.state.socket, "status", {}) if memory.config.remote.url else None
+    asked = (
+        client.ask(memory.state.socket, "status", {})
+        if memory.config.remote.url
+        else None
+    )
     found = (asked or {}).get("sync") or memory.sync_status()
     if found is None:
-        raise NoRemote
-    from vault_memory.cli.commands.status import told
-
-    context.emit(found, lambda: "\n".join(told(found)))
+        raise connection.NoRemote
+    context.emit(found, lambda: "\n".join(status.told(found)))
 
 
 def _tried(tried: "Tried") -> Iterator[str]:

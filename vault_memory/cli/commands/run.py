@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.options import Context, common
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.daemon import loop
     from vault_memory.daemon.loop import Change
     from vault_memory.edits.conflict_copy import Resolved
+    from vault_memory.hosts import hook_command
+else:
+    loop = lazy_module("vault_memory.daemon.loop")
+    hook_command = lazy_module("vault_memory.hosts.hook_command")
 
 
 @click.command()
@@ -22,15 +28,12 @@ def run(context: Context) -> None:
     Prints a line for each note that changed: its chunks added and removed, and the milliseconds it took. Prints a line
     for each conflict copy that was merged or thrown away.
     """
-    from vault_memory.daemon.loop import Daemon, Stopping
-    from vault_memory.hosts.hook_command import serve
-
     with context.open() as memory:
-        daemon = Daemon(
+        daemon = loop.Daemon(
             memory,
             tell=lambda change: _line(context, change),
             tell_copy=lambda resolved: _copy_line(context, resolved),
-            calls={"hook": serve},
+            calls={"hook": hook_command.serve},
         )
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: daemon.stop())
@@ -50,7 +53,7 @@ def run(context: Context) -> None:
                 if progress:
                     progress(what, done, total)
 
-            with suppress(Stopping):
+            with suppress(loop.Stopping):
                 memory.refresh(told, renew=False)
         daemon.run(ready)
     context.say("stopped")

@@ -11,6 +11,7 @@ import click
 from vault_memory.cli.optional_dependencies import has, need
 from vault_memory.cli.options import Context, common, private
 from vault_memory.errors import ConfigError, UsageError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     import socket
@@ -19,7 +20,21 @@ if TYPE_CHECKING:
 
     from vault_memory.api.vault_memory import VaultMemory
     from vault_memory.config.sections import Serve
+    from vault_memory.edits import people
+    from vault_memory.http import application, listen
+    from vault_memory.http import tokens as http_tokens
+    from vault_memory.mcp import transports
+    from vault_memory.rules.paths import caller
     from vault_memory.rules.paths.caller import Caller
+    from vault_memory.vault import marker
+else:
+    people = lazy_module("vault_memory.edits.people")
+    application = lazy_module("vault_memory.http.application")
+    listen = lazy_module("vault_memory.http.listen")
+    http_tokens = lazy_module("vault_memory.http.tokens")
+    transports = lazy_module("vault_memory.mcp.transports")
+    caller = lazy_module("vault_memory.rules.paths.caller")
+    marker = lazy_module("vault_memory.vault.marker")
 
 LOOPBACK = ("127.", "::1", "localhost")
 
@@ -129,24 +144,17 @@ def _settings(
 def _local(
     user: str | None, channel: str, groups: Sequence[str], *, private: bool
 ) -> "Caller | None":
-    from vault_memory.rules.paths.caller import Caller
-
     if user is None and not channel and not groups:
         return None
-    return Caller(user or "", channel, tuple(groups), private)
+    return caller.Caller(user or "", channel, tuple(groups), private)
 
 
 def _serve(
     context: Context, memory: "VaultMemory", settings: "Serve", local: "Caller | None"
 ) -> None:
-    from vault_memory.edits.people import refuse_twin
-    from vault_memory.http.application import application
-    from vault_memory.http.listen import listen
-    from vault_memory.http.tokens import Tokens
-
-    tokens = Tokens.load(settings.tokens, root=memory.root)
+    tokens = http_tokens.Tokens.load(settings.tokens, root=memory.root)
     for row in settings.tokens:
-        refuse_twin(row.user, memory.root, memory.layout)
+        people.refuse_twin(row.user, memory.root, memory.layout)
     if (
         not tokens
         and local is None
@@ -158,9 +166,11 @@ def _serve(
         context.say(
             "warning: what goes over the wire can be read there; put a server with TLS in front of this one"
         )
-    app = application(memory, tokens, _mounted(memory), local=local, settings=settings)
+    app = application.application(
+        memory, tokens, _mounted(memory), local=local, settings=settings
+    )
     listening, place = _listening(settings)
-    listen(app, listening, lambda: context.say(f"listening on {place}"))
+    listen.listen(app, listening, lambda: context.say(f"listening on {place}"))
     context.say("stopped")
 
 
@@ -168,18 +178,14 @@ def _mounted(memory: "VaultMemory") -> "dict[str, ASGIApp]":
     """Besides the calls under /v1: MCP, where its extra is installed."""
     if not has("mcp"):
         return {}
-    from vault_memory.mcp.transports import application
-
-    return {"/mcp": application(memory)}
+    return {"/mcp": transports.application(memory)}
 
 
 def _listening(settings: "Serve") -> "tuple[socket.socket, str]":
-    from vault_memory.http.listen import at_address, at_socket
-
     if settings.socket:
         path = Path(settings.socket).expanduser()
-        return at_socket(path), str(path)
-    listening = at_address(settings.host, settings.port)
+        return listen.at_socket(path), str(path)
+    listening = listen.at_address(settings.host, settings.port)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return listening, f"http://{host}:{listening.getsockname()[1]}"
 
@@ -196,14 +202,12 @@ def _make_token(
     """A file that only its owner can read, and the lines that name it; the token itself is not shown."""
     import secrets
 
-    from vault_memory.vault.marker import NAME as MARKER
-
     if not user:
         raise UsageError(
             "a token opens the notes of a person", hint="name them with `--user NAME`"
         )
     path = Path(os.path.abspath(Path(name).expanduser()))
-    if any((folder / MARKER).exists() for folder in path.parents):
+    if any((folder / marker.NAME).exists() for folder in path.parents):
         raise UsageError(
             f"`{path}` lies in a vault, which is synced", hint="name a file outside"
         )

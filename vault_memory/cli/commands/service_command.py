@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING
 import click
 
 from vault_memory.cli.options import Context, common
+from vault_memory.errors import VaultUnreachable
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.admin import service_units
     from vault_memory.admin.service_units import Installed, Kind
+    from vault_memory.vault import locate
+    from vault_memory.vault import marker as vault_marker
+else:
+    service_units = lazy_module("vault_memory.admin.service_units")
+    locate = lazy_module("vault_memory.vault.locate")
+    vault_marker = lazy_module("vault_memory.vault.marker")
 
 
 @click.command()
@@ -49,8 +58,6 @@ def service(
     install writes a unit, which may write to the vault and its state and to nothing else; uninstall takes out what
     install has written. Neither starts or stops anything: the commands that do are printed.
     """
-    from vault_memory.admin import service_units
-
     place = service_units.place_of(name, own=own, kind=kind, environment=os.environ)
     vault, vault_id = _vault(context, own)
     if action == "install":
@@ -79,12 +86,8 @@ def _vault(context: Context, own: bool) -> tuple[Path, str]:
     if own:
         with context.open() as memory:
             return memory.root.absolute(), memory.indexing.marker.vault
-    from vault_memory.errors import VaultUnreachable
-    from vault_memory.vault.locate import locate
-    from vault_memory.vault.marker import read_marker
-
-    root = locate(context.vault, os.environ, start=Path.cwd()).absolute()
-    marker = read_marker(root)
+    root = locate.locate(context.vault, os.environ, start=Path.cwd()).absolute()
+    marker = vault_marker.read_marker(root)
     if marker is None:
         raise VaultUnreachable(
             f"`{root}` was never used as a vault",

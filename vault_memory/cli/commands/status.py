@@ -1,12 +1,22 @@
 """`status`, `stats`, `doctor`: how things stand."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from vault_memory.cli.options import Context, common
 from vault_memory.cli.terminal import styled
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.api import json_contract
+    from vault_memory.cli import daemon_or_local
+    from vault_memory.daemon import query_or_local
+else:
+    json_contract = lazy_module("vault_memory.api.json_contract")
+    daemon_or_local = lazy_module("vault_memory.cli.daemon_or_local")
+    query_or_local = lazy_module("vault_memory.daemon.query_or_local")
 
 SIGNS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "red")}
 
@@ -16,13 +26,10 @@ SIGNS = {"ok": ("ok  ", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "
 @click.pass_obj
 def status(context: Context) -> None:
     """Say what is indexed, what is watched, and how fresh answers are."""
-    from vault_memory.cli.daemon_or_local import ask_daemon
-    from vault_memory.daemon.query_or_local import without_daemon
-
-    found = ask_daemon(context, "status")
+    found = daemon_or_local.ask_daemon(context, "status")
     if found is None:
         with context.open() as memory:
-            without_daemon(memory)
+            query_or_local.without_daemon(memory)
             found = memory.status()
     context.emit(found, lambda: "\n".join(told(found)))
 
@@ -47,8 +54,6 @@ def stats(context: Context) -> None:
 @click.pass_obj
 def doctor(context: Context, fix: bool) -> None:
     """Look for everything that could be wrong, and say what to do about it. Exit code 1 when something failed."""
-    from vault_memory.api import json_contract
-
     with context.open() as memory:
         checks = memory.doctor(fix=fix)
 

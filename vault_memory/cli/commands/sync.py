@@ -9,11 +9,24 @@ import click
 
 from vault_memory.cli.options import Context, common
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
     from vault_memory.api.vault_memory import VaultMemory
+    from vault_memory.daemon import client, sync_thread
+    from vault_memory.sync import connection
+    from vault_memory.sync import report as sync_report
     from vault_memory.sync.engine import Report
+    from vault_memory.sync.plan import safety_limits
     from vault_memory.sync.report import Remark, SyncReport
+    from vault_memory.vault.watch import watcher as watch_watcher
+else:
+    client = lazy_module("vault_memory.daemon.client")
+    sync_thread = lazy_module("vault_memory.daemon.sync_thread")
+    connection = lazy_module("vault_memory.sync.connection")
+    safety_limits = lazy_module("vault_memory.sync.plan.safety_limits")
+    sync_report = lazy_module("vault_memory.sync.report")
+    watch_watcher = lazy_module("vault_memory.vault.watch.watcher")
 
 NEEDS_A_PERSON = 5
 LATER = 75
@@ -78,8 +91,6 @@ def sync(
             once or dry_run or approve_deletes or approve_restore or refuse_restore
         ):
             return _go_on(context, memory)
-        from vault_memory.sync.report import as_json
-
         with context.progress() as progress:
             report = memory.sync(
                 dry_run=dry_run,
@@ -89,7 +100,9 @@ def sync(
                 progress=progress,
                 now=context.now,
             )
-    context.emit(as_json(report), lambda: "\n".join(_lines(report, dry_run)))
+    context.emit(
+        sync_report.as_json(report), lambda: "\n".join(_lines(report, dry_run))
+    )
     if dry_run and not context.json:
         context.say("nothing was written")
     if report.held or (report.open_conflicts and not dry_run):
@@ -99,29 +112,25 @@ def sync(
 
 def _go_on(context: Context, memory: "VaultMemory") -> int:
     """In the foreground, or by the daemon that runs."""
-    from vault_memory.daemon.client import ask
-    from vault_memory.sync.connection import NoRemote
-
     if not memory.config.remote.url:
-        raise NoRemote
-    answer = ask(memory.state.socket, "sync", {})
+        raise connection.NoRemote
+    answer = client.ask(memory.state.socket, "sync", {})
     if answer is not None:
         context.emit(answer, lambda: f"the daemon syncs: {_told(answer['sync'])}")
         return 0
-    from vault_memory.daemon.sync_thread import Syncing
-    from vault_memory.vault.watch.watcher import Watcher
-
     memory.exchange()
     memory.end_exchange()
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     watch = memory.config.watch
-    watcher = Watcher(
+    watcher = watch_watcher.Watcher(
         memory.root, poll_seconds=watch.poll_seconds, sweep_seconds=watch.sweep_seconds
     )
     watcher.start()
-    syncing = Syncing(memory.fork(), tell=lambda report: _line(context, report))
+    syncing = sync_thread.Syncing(
+        memory.fork(), tell=lambda report: _line(context, report)
+    )
     context.say(f"syncing {memory.root} with {memory.config.remote.url}")
     reason = ""
     try:
@@ -181,9 +190,7 @@ def _lines(report: "SyncReport", dry_run: bool) -> Iterator[str]:
 
 def _ways_out(report: "SyncReport") -> Iterator[str]:
     """How a person answers what is held."""
-    from vault_memory.sync.plan.safety_limits import OLDER
-
-    earlier = [one for one in report.held if one.reason.endswith(OLDER)]
+    earlier = [one for one in report.held if one.reason.endswith(safety_limits.OLDER)]
     if len(earlier) < len(report.held):
         yield "if that is meant: `vault-memory sync --approve-deletes`"
     if earlier:

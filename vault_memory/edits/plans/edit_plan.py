@@ -8,8 +8,9 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse, render
 from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.edits.apply_ops import apply_ops
@@ -18,12 +19,32 @@ from vault_memory.rules.edits.audit_record import (
     Proposal,
     Record,
     RecordedOp,
+    proposals_of,
     record_run,
 )
 from vault_memory.rules.edits.ops import Applied, Op, Outcome, Rejected, as_json
-from vault_memory.rules.edits.ownership import Ownership
-from vault_memory.rules.edits.undo import NotUndoable
+from vault_memory.rules.edits.ownership import Ownership, replay
+from vault_memory.rules.edits.undo import NotUndoable, undo
 from vault_memory.vault.snapshots import revision_of
+
+if TYPE_CHECKING:
+    from vault_memory.edits.plans import (
+        edit_text,
+        fact_edits,
+        merge_copy,
+        move_sections,
+    )
+    from vault_memory.markdown.merging import three_way
+    from vault_memory.rules.edits import policy, rebase, stale_save
+else:
+    edit_text = lazy_module("vault_memory.edits.plans.edit_text")
+    fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
+    merge_copy = lazy_module("vault_memory.edits.plans.merge_copy")
+    move_sections = lazy_module("vault_memory.edits.plans.move_sections")
+    three_way = lazy_module("vault_memory.markdown.merging.three_way")
+    policy = lazy_module("vault_memory.rules.edits.policy")
+    rebase = lazy_module("vault_memory.rules.edits.rebase")
+    stale_save = lazy_module("vault_memory.rules.edits.stale_save")
 
 NOTHING = revision_of(b"")
 FORGET = "forget"
@@ -207,21 +228,13 @@ def plan_run(
     if run.rejoins is not None:
         return _plan_rejoin(run, run.rejoins, before, known)
     if run.folds:
-        from vault_memory.edits.plans.merge_copy import plan_folding
-
-        return plan_folding(run, before, known)
+        return merge_copy.plan_folding(run, before, known)
     if run.moves:
-        from vault_memory.edits.plans.move_sections import plan_moving
-
-        return plan_moving(run, before)
+        return move_sections.plan_moving(run, before)
     if run.as_text:
-        from vault_memory.edits.plans.edit_text import plan_text
-
-        return plan_text(run, before, known)
+        return edit_text.plan_text(run, before, known)
     if run.facts:
-        from vault_memory.edits.plans.fact_edits import plan_facts
-
-        return plan_facts(run, before, known)
+        return fact_edits.plan_facts(run, before, known)
     return _plan_ops(run, before, known, base)
 
 
@@ -231,12 +244,9 @@ def _plan_ops(
     ops: tuple[object, ...] = run.ops
     asked: tuple[Proposal, ...] = ()
     if base is not None and base != before:
-        from vault_memory.rules.edits.ownership import replay
-        from vault_memory.rules.edits.rebase import rebase_ops
-
         newer = parse(before or b"")
         of_bot = replay(known.records(run.note)).bots_among(items_of(newer))
-        fit = rebase_ops(
+        fit = rebase.rebase_ops(
             ops,
             parse(base),
             newer,
@@ -258,12 +268,8 @@ def by_policy(
     doc = parse(before or b"")
     if run.source not in BOT_SOURCES:
         return apply_ops(doc, ops), ()
-    from vault_memory.rules.edits.audit_record import proposals_of
-    from vault_memory.rules.edits.ownership import replay
-    from vault_memory.rules.edits.policy import Rules, decide
-
     records = known.records(run.note)
-    rules = Rules(
+    rules = policy.Rules(
         run.source,
         run.note,
         run.kind,
@@ -274,7 +280,7 @@ def by_policy(
         run.why,
         frozenset(run.said),
     )
-    decision = decide(doc, ops, rules)
+    decision = policy.decide(doc, ops, rules)
     return decision.outcome, decision.proposed
 
 
@@ -289,9 +295,6 @@ def _plan_restore(run: EditCommand, before: bytes | None, known: PlanInputs) -> 
 
 def _plan_decisions(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan:
     """What was approved is done, if it still can be; what was not is only recorded."""
-    from vault_memory.rules.edits.audit_record import proposals_of
-    from vault_memory.rules.edits.policy import why_stale
-
     waiting = {
         one.id: one
         for one in proposals_of(known.records(run.note)).values()
@@ -306,7 +309,7 @@ def _plan_decisions(run: EditCommand, before: bytes | None, known: PlanInputs) -
             continue
         if state == "approved":
             outcome = apply_ops(doc, [dict(proposal.op)])
-            stale = why_stale(proposal, doc)
+            stale = policy.why_stale(proposal, doc)
             if stale and not any(one.outcome == "noop_dup" for one in outcome.applied):
                 state, reason = "stale", stale
             else:
@@ -325,18 +328,14 @@ def _plan_rejoin(
     known: PlanInputs,
 ) -> Plan:
     """What was saved, as it would be had its author known of what stood there; what that still lacks is proposed."""
-    from vault_memory.markdown.merging.three_way import merge
-    from vault_memory.rules.edits.ownership import replay
-    from vault_memory.rules.edits.stale_save import propose_missing
-
     loaded, stood, saved = (known.bytes_of(revision) for revision in versions)
     if before is None or stood is None or saved is None:
         return Plan(before, before)
     owned = replay(known.records(run.note))
     for base in (loaded, _common_lines(loaded or b"", stood)):
-        after: bytes | None = merge(base, stood, saved).result
+        after: bytes | None = three_way.merge(base, stood, saved).result
         if after is not None and before != saved:
-            after = merge(saved, after, before).result
+            after = three_way.merge(saved, after, before).result
         if after is not None and not _takes_away(before, after, owned):
             break
     else:
@@ -354,7 +353,10 @@ def _plan_rejoin(
         "noop_dup" if after == before else "applied",
     )
     return Plan(
-        before, after, (done,), proposed=propose_missing(run.note, bots, after, records)
+        before,
+        after,
+        (done,),
+        proposed=stale_save.propose_missing(run.note, bots, after, records),
     )
 
 
@@ -386,9 +388,6 @@ def _takes_away(before: bytes, after: bytes, owned: Ownership) -> bool:
 
 
 def _plan_undo(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan:
-    from vault_memory.rules.edits.rebase import proposals_for_conflicts
-    from vault_memory.rules.edits.undo import undo
-
     record = next(
         (record for record in known.records(run.note) if record.id == run.undoes), None
     )
@@ -416,15 +415,13 @@ def _plan_undo(run: EditCommand, before: bytes | None, known: PlanInputs) -> Pla
     merged = None
     asked: tuple[Proposal, ...] = ()
     if versions is not None:
-        from vault_memory.markdown.merging.three_way import (
-            merge,  # only here: it costs 40 ms, and most runs merge nothing
-        )
-
         older, newer = versions
-        joined = merge(newer, older, now)
+        joined = three_way.merge(newer, older, now)
         merged, asked = (
             joined.result,
-            proposals_for_conflicts(joined.conflicts, run.note, f"undo of {record.id}"),
+            rebase.proposals_for_conflicts(
+                joined.conflicts, run.note, f"undo of {record.id}"
+            ),
         )
     if undone is None:
         raw = now if merged is None else merged

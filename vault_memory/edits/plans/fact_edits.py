@@ -12,7 +12,12 @@ from typing import Any
 from vault_memory.edits.plans.edit_plan import EditCommand, Plan, PlanInputs, by_policy
 from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.rules.edits.apply_ops import apply_ops
-from vault_memory.rules.edits.audit_record import BOT_SOURCES, Proposal, propose
+from vault_memory.rules.edits.audit_record import (
+    BOT_SOURCES,
+    Proposal,
+    proposals_of,
+    propose,
+)
 from vault_memory.rules.edits.ops import Applied, Op, Outcome, Rejected, as_json
 from vault_memory.rules.edits.ownership import replay
 from vault_memory.rules.facts.fact import (
@@ -193,8 +198,6 @@ def _open(
     """Without what a person turned down before."""
     if not proposals:
         return ()
-    from vault_memory.rules.edits.audit_record import proposals_of
-
     before = proposals_of(known.records(run.note))
     return tuple(
         one

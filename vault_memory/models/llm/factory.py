@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import BrainUnavailable
+from vault_memory.lazy import lazy_module
 from vault_memory.models.base import Answer, Brain
 from vault_memory.models.llm.phrase_rules import RulesBrain
 
@@ -12,7 +13,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vault_memory.config.sections import Brain as Settings
+    from vault_memory.models.llm import command, openai
     from vault_memory.rules.learning.model_prompt import Prompt, Role
+else:
+    command = lazy_module("vault_memory.models.llm.command")
+    openai = lazy_module("vault_memory.models.llm.openai")
 
 
 class BackedBrain:
@@ -71,9 +76,7 @@ def brain_trouble(
                 else f"there is no program `{settings.command[0]}`"
             )
         case "openai":
-            from vault_memory.models.llm.openai import reachable
-
-            return reachable(settings, seconds=seconds, vault=vault)
+            return openai.reachable(settings, seconds=seconds, vault=vault)
     return ""
 
 
@@ -84,11 +87,7 @@ def _model(
     vault: "Path | None",
 ) -> Brain:
     if settings.kind == "command":
-        from vault_memory.models.llm.command import CommandBrain
-
-        return CommandBrain(settings, environment)
-    from vault_memory.models.llm.openai import OpenAIBrain
-
+        return command.CommandBrain(settings, environment)
     named = (
         settings.extraction_model if role == "extraction" else settings.curation_model
     )
@@ -97,4 +96,4 @@ def _model(
         raise BrainUnavailable(
             "`brain.model` is not set", hint="name a model that the server has"
         )
-    return OpenAIBrain(settings, model, vault=vault)
+    return openai.OpenAIBrain(settings, model, vault=vault)

@@ -1,5 +1,13 @@
 """The archive in RULES.md: rules under its heading hold no more. Prompts leave them out; the note keeps them."""
 
+from vault_memory.lazy import lazy_module
+
+TYPE_CHECKING = False  # as in `typing`, which takes time to load
+if TYPE_CHECKING:
+    from vault_memory.markdown.blocks import outline
+else:
+    outline = lazy_module("vault_memory.markdown.blocks.outline")
+
 ARCHIVED = "Archived"
 """The section of RULES.md for rules that hold no more"""
 
@@ -13,13 +21,11 @@ def without_archive(text: str) -> str:
     """A page of rules without the archive and all that stands below its heading; line ends are ``\\n``."""
     if ARCHIVED.casefold() not in text.casefold():
         return text
-    from vault_memory.markdown.blocks.outline import (
-        outline,  # only here: most pages have no archive
-    )
-
     lines = text.split("\n")
     headings = [
-        block for block in outline(text.encode()).blocks if block.kind == "heading"
+        block
+        for block in outline.outline(text.encode()).blocks
+        if block.kind == "heading"
     ]
     edges = [*(block.first for block in headings), len(lines)]
     kept = lines[: edges[0]]

@@ -9,12 +9,18 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from hashlib import sha256
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.errors import UsageError
+from vault_memory.lazy import lazy_module
 from vault_memory.markdown.chunking.chunk_text import Chunk
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.rules.search.tokens import clean
+
+if TYPE_CHECKING:
+    from vault_memory.markdown.chunking import splitter
+else:
+    splitter = lazy_module("vault_memory.markdown.chunking.splitter")
 
 ROLES = ("user", "assistant", "system", "tool")
 """Who speaks: a person, the bot, whoever instructs the bot, and a tool that it uses"""
@@ -293,14 +299,10 @@ def turn_chunks(raw: bytes, scope: str, *, first_line: int = 1) -> list[TurnChun
 
 
 def _parts(turn: Turn, line: int, scope: str) -> Iterator[TurnChunk]:
-    from vault_memory.markdown.chunking.splitter import (
-        cut,  # only here: few who read turns take them apart
-    )
-
     who = _name(turn.user if turn.role == PERSON and turn.user else turn.role)
     heading = (session,) if (session := heading_of(turn.session)) else ()
     day, also = turn.at.date(), clean(own_scope(turn, scope))
-    for piece in cut(clean(turn.text).replace("\r\n", "\n"), by_line=False):
+    for piece in splitter.cut(clean(turn.text).replace("\r\n", "\n"), by_line=False):
         yield TurnChunk(
             Chunk(f"**{who}**: {piece.text}", heading, who, line, line, day, ""), also
         )

@@ -14,11 +14,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
+from vault_memory.lazy import lazy_module
 from vault_memory.vault.watch.change_queue import ChangeQueue, Inbox, Mark
 from vault_memory.vault.watch.mounts import MOUNTS, watchable
 
 if TYPE_CHECKING:
+    from vault_memory.vault.watch import inotify
     from vault_memory.vault.watch.inotify import FolderEvents
+else:
+    inotify = lazy_module("vault_memory.vault.watch.inotify")
 
 logger = logging.getLogger(__name__)
 
@@ -243,9 +247,7 @@ class Watcher:
         self._inbox.rescan(reason)
 
     def _arm(self) -> None:
-        from vault_memory.vault.watch.inotify import FolderEvents
-
-        self._events = FolderEvents(self.root, self._inbox)
+        self._events = inotify.FolderEvents(self.root, self._inbox)
         self._events.start()
         self._events.arm()
 

@@ -13,13 +13,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from vault_memory.database.connection import Connection, DatabaseError
 from vault_memory.database.migrations import migrate, statements
 from vault_memory.database.self_repair import RepairingConnection
 from vault_memory.errors import VaultError
+from vault_memory.lazy import lazy_module
 from vault_memory.vault.write.wait_reasons import Reason
+
+if TYPE_CHECKING:
+    from vault_memory.database import salvage
+else:
+    salvage = lazy_module("vault_memory.database.salvage")
 
 logger = logging.getLogger(__name__)
 
@@ -327,11 +333,7 @@ def _prepare(connection: Connection) -> None:
 
 def _salvage(damaged: Path, connection: Connection) -> None:
     """Copy the rows that can be read. A write whose text is lost cannot be carried out: it is dropped, and named."""
-    from vault_memory.database.salvage import (
-        salvage,  # only here: hardly any file is ever damaged
-    )
-
-    counts = salvage(damaged, connection, {"blobs": _is_whole, "ops": _is_op})
+    counts = salvage.salvage(damaged, connection, {"blobs": _is_whole, "ops": _is_op})
     lost = connection.execute(
         "SELECT op_id, path FROM ops WHERE phase != 'done' AND content != ''"
         " AND content NOT IN (SELECT revision FROM blobs)"

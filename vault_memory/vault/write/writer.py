@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.filenames import inside
 from vault_memory.vault.clock_sanity import Clock
 from vault_memory.vault.fs import Files, RealFiles
@@ -34,7 +35,10 @@ from vault_memory.vault.write.wait_reasons import WORDS
 from vault_memory.vault.write.write_context import Barred, Merge, WriteContext, never
 
 if TYPE_CHECKING:
+    from vault_memory.vault.write import purge
     from vault_memory.vault.write.purge import Erased, Eraser
+else:
+    purge = lazy_module("vault_memory.vault.write.purge")
 
 LOCK = "write.lock"
 CLOCK = "clock"
@@ -199,15 +203,13 @@ class Writer:
         self, eraser: "Eraser", now: datetime, *, dry_run: bool = False
     ) -> "Erased":
         """Take a text out of all that is kept outside the vault, or only tell where it stands."""
-        from vault_memory.vault.write.purge import erase, look_through, names_kept
-
         if dry_run:
-            found = look_through(self._means.journal, eraser)
-            found.names = names_kept(self._means, eraser)
+            found = purge.look_through(self._means.journal, eraser)
+            found.names = purge.names_kept(self._means, eraser)
             return found
         with self._turn(now.timestamp()):
             self._settle(now)
-            return erase(self._means, eraser)
+            return purge.erase(self._means, eraser)
 
     def prune(self, now: datetime) -> int:
         """Let go of old versions and old trash; returns how many versions went. Nothing, if the clock is in doubt."""
