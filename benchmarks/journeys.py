@@ -46,6 +46,8 @@ RESOLVES = "real_path"
 """The function that resolves where a link leads"""
 BACKGROUND = {"embedding", "nights", "server", "stop", "syncing"}
 """The daemon's threads that no save waits for"""
+LAZY = os.path.join(PACKAGE, "lazy.py")
+"""Its frames are accesses of an attribute of a module, not calls into a room"""
 COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>"}
 """Functions in Python 3.11, and part of their function later"""
 
@@ -166,6 +168,7 @@ class Recorder:
             journey is not None
             and event == "call"
             and frame.f_code.co_filename.startswith(PACKAGE)
+            and frame.f_code.co_filename != LAZY
         ):
             journey.enter(frame)
 

@@ -199,6 +199,7 @@ OF_QUESTIONS = {
     "vault_memory.command_line",
     "vault_memory.daemon",
     "vault_memory.daemon.exchange",
+    "vault_memory.lazy",
     "vault_memory.places",
 }
 OF_OPS = OF_QUESTIONS - {
@@ -282,4 +283,5 @@ def test_the_help_loads_no_room_but_its_own(lamp: Outside):
         "vault_memory.cli.root",
         "vault_memory.cli.terminal",
         "vault_memory.errors",
+        "vault_memory.lazy",
     }
