@@ -1,6 +1,7 @@
-"""Writes the reference pages that follow from the code: the command line, the configuration, the errors, HTTP.
+"""Writes the reference pages that follow from the code: the command line, the configuration,
+the errors, the glossary, HTTP.
 
-python docs/generate.py            writes docs/reference/{cli,configuration,errors,http}.md
+python docs/generate.py            writes docs/reference/{cli,configuration,errors,glossary,http}.md
 python docs/generate.py --check    says which of them are out of date, and exits with 1
 """
 
@@ -10,6 +11,7 @@ import inspect
 import pkgutil
 import sys
 import textwrap
+import tomllib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -20,6 +22,7 @@ import vault_memory
 from vault_memory import config, errors
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
+GLOSSARY = Path(__file__).resolve().parent / "glossary.toml"
 NOTICE = (
     "<!-- Generated from the code by docs/generate.py; `make docs` writes it again. -->"
 )
@@ -360,6 +363,30 @@ def _json_type(kind: dict[str, Any]) -> str:
 # --- Pages --------------------------------------------------------------------------------------------------------
 
 
+# --- The glossary -------------------------------------------------------------------------------------------------
+
+
+def glossary() -> str:
+    """One line for each term of `docs/glossary.toml`, in the order of the alphabet."""
+    with GLOSSARY.open("rb") as file:
+        terms = tomllib.load(file)["term"]
+    lines = [
+        f"- **{term['name']}**: {term['means']}{_avoided(term.get('avoid', []))}"
+        for term in sorted(terms, key=lambda term: term["name"])
+    ]
+    introduction = "The words of the code, the documentation and the messages. Each means one thing."
+    return _page(["# Glossary", NOTICE, introduction, "\n".join(lines)])
+
+
+def _avoided(words: list[str]) -> str:
+    if not words:
+        return ""
+    return f" Not: {', '.join(words)}."
+
+
+# --- Pages --------------------------------------------------------------------------------------------------------
+
+
 def _prose(text: str | None) -> str:
     return inspect.cleandoc(text or "").replace("\b\n", "").replace("``", "`")
 
@@ -377,6 +404,7 @@ PAGES = {
     "cli.md": command_line,
     "configuration.md": configuration,
     "errors.md": error_classes,
+    "glossary.md": glossary,
     "http.md": http_calls,
 }
 

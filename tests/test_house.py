@@ -141,3 +141,16 @@ def test_the_wheel_carries_what_the_program_needs_at_run_time() -> None:
         "a marker is written on first use, never shipped"
     )
     assert list((PROJECT / "sample_vault").rglob("*.md"))
+
+
+def test_no_class_or_module_is_named_by_a_word_that_the_glossary_avoids() -> None:
+    glossary = tomllib.loads((PROJECT / "docs" / "glossary.toml").read_text("utf-8"))
+    avoided = {word for term in glossary["term"] for word in term.get("avoid", [])}
+    names = {path.stem for path in MODULES}
+    for module in MODULES:
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                words = re.findall(r"[A-Z][a-z]+", node.name)
+                names.update(word.lower() for word in words)
+
+    assert not avoided & names
