@@ -297,11 +297,11 @@ def judge(scene: Scene, memory: VaultMemory, left: bytes, job: str) -> None:
     page = (scene.root / PAGE).read_text() if (scene.root / PAGE).exists() else ""
     if "- [" in page:
         scene.blame("done or not, it is still on the page", job, page)
-    held = memory.indexing.index().held_of(NOTE)
+    held = memory.indexing.index().file(NOTE)
     if held is None or held.revision != revision_of(scene.raw()):
         memory.index()
         if (
-            known := memory.indexing.index().held_of(NOTE)
+            known := memory.indexing.index().file(NOTE)
         ) is None or known.revision != revision_of(scene.raw()):
             scene.blame("the index is behind", job)
 

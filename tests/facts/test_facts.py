@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vault_memory import VaultMemory, config
 from vault_memory.errors import UsageError, VaultMemoryError
-from vault_memory.index import fact_rows as rows
+from vault_memory.index import fact_queries as rows
 from vault_memory.markdown.document import parse
 from vault_memory.rules.facts.fact import SINGLE, current, read_facts
 
@@ -383,7 +383,8 @@ def test_after_any_edits_the_index_says_what_the_pages_say(tmp_path_factory, his
         memory.facts(scopes=[ALICE], now=NOW)
         index = memory.indexing.index()
         held = [
-            fact for _, fact in rows.every(index.connection, index.scope_ids([ALICE]))
+            fact
+            for _, fact in rows.all_facts(index.connection, index.scope_ids([ALICE]))
         ]
         there = read_facts(parse(path.read_bytes()), ALICE) if path.exists() else []
 

@@ -39,7 +39,7 @@ def test_an_index_that_turns_out_to_be_damaged_is_set_aside_and_built_again(memo
     damage(memory)
 
     with pytest.raises(DatabaseError) as error:
-        memory.indexing.index().held()
+        memory.indexing.index().files()
 
     assert is_damage(error.value)
     memory.indexing.recover(error.value)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.ingest.histories import contents
 from vault_memory.index.chunk_rows import Delta
 from vault_memory.index.delta_cache import LONG
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.markdown.document import parse
 from vault_memory.rules.facts.fact import read_facts
@@ -51,7 +51,7 @@ def put(
     held = IndexedFile(len(raw), 1, 1, 1, str(hash(raw)), State.SETTLED)
     with index.transaction():
         return index.put(
-            Entry(
+            IndexEntry(
                 "a.md", scope, kind, None, len(raw), held, list(chunk(raw)), facts=facts
             )
         )
@@ -60,7 +60,9 @@ def put(
 def put_and_fail(index: Index, raw: bytes) -> None:
     held = IndexedFile(1, 1, 1, 1, "r", State.SETTLED)
     with index.transaction():
-        index.put(Entry("a.md", "user:ann", "facts", None, 1, held, list(chunk(raw))))
+        index.put(
+            IndexEntry("a.md", "user:ann", "facts", None, 1, held, list(chunk(raw)))
+        )
         raise KeyboardInterrupt
 
 

@@ -7,12 +7,12 @@ import pytest
 from vault_memory.errors import IndexTooNew
 from vault_memory.index import vectors
 from vault_memory.index.generations import RULES, Generations
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.markdown.chunking.chunker import chunk
 
 
 def entry(path="a.md", raw=b"- the boat leaks\n"):
-    return Entry(
+    return IndexEntry(
         path,
         "user:ann",
         "note",

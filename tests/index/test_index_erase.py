@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vault_memory.index.index_erase import notes_holding, sweep, unused
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.ingest.embed_pending import embed_pending
 from vault_memory.ingest.note import forget_note
 from vault_memory.markdown.chunking.chunker import chunk
@@ -27,7 +27,7 @@ def put(index: Index, path: str, text: str) -> None:
     held = IndexedFile(-1, -1, -1, -1, path, State.SETTLED)
     with index.transaction():
         index.put(
-            Entry(
+            IndexEntry(
                 path, "user:main", "note", None, len(text), held, chunk(text.encode())
             )
         )
@@ -63,7 +63,7 @@ def test_a_vector_that_was_being_computed_meanwhile_is_not_kept(tmp_path: Path):
     put(index, "kept.md", "# Page\n\n- tea\n")
 
     def forget() -> None:
-        if "gone.md" in other.held():
+        if "gone.md" in other.files():
             forget_note(other, "gone.md")
             assert sweep(other)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from vault_memory.index import slices as slices_module
 from vault_memory.index.slices import put_in_slices, remove_in_slices
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.markdown.chunking.chunker import chunk
 
 OTHER = "- a stork in the reeds\n- greets @mira\n"
@@ -20,12 +20,12 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slices_module, "SLICE", 3)
 
 
-def entry(path: str, text: str, scope: str = "user:mira") -> Entry:
+def entry(path: str, text: str, scope: str = "user:mira") -> IndexEntry:
     held = IndexedFile(len(text), 1, 1, 1, f"revision of {text}", State.SETTLED)
-    return Entry(path, scope, "note", None, len(text), held, chunk(text.encode()))
+    return IndexEntry(path, scope, "note", None, len(text), held, chunk(text.encode()))
 
 
-def put(index: Index, one: Entry) -> None:
+def put(index: Index, one: IndexEntry) -> None:
     with index.transaction():
         index.put(one)
 
@@ -59,7 +59,7 @@ def text_of(draw: Random) -> str:
 def test_an_index_written_in_slices_equals_one_built_afresh(seed: int) -> None:
     draw = Random(seed)
     index = Index(":memory:")
-    last: dict[str, Entry] = {}
+    last: dict[str, IndexEntry] = {}
     for _ in range(8):
         path = draw.choice(["a.md", "b.md"])
         scope = draw.choice(["user:mira", "user:bo"])
@@ -92,9 +92,9 @@ def test_a_note_that_is_half_written_counts_as_stale_and_is_read_again(
         next(steps)
 
     assert index.stale() == ["a.md"]
-    held = index.held_of("a.md")
+    held = index.file("a.md")
     assert held is not None
-    assert held.revision != wanted.held.revision
+    assert held.revision != wanted.file.revision
     assert held.size == -1, "a scan takes it for changed"
 
     put(index, wanted)

@@ -5,7 +5,7 @@ import pytest
 from tests.search.library import library
 from vault_memory.index import fts_search as text
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.markdown.chunking.chunker import chunk
 
 HELD = IndexedFile(1, 1, 1, 1, "r", State.SETTLED)
@@ -20,7 +20,9 @@ def index(tmp_path):
 
 def put(index, raw, *, path="a.md", scope="user:ann", date=None):
     with index.transaction():
-        return index.put(Entry(path, scope, "note", date, len(raw), HELD, chunk(raw)))
+        return index.put(
+            IndexEntry(path, scope, "note", date, len(raw), HELD, chunk(raw))
+        )
 
 
 def rows(index):
@@ -73,7 +75,9 @@ def test_what_fails_in_the_middle_leaves_the_note_as_it_was(index):
     def fail():
         with index.transaction():
             index.put(
-                Entry("a.md", "user:ann", "note", None, 1, HELD, chunk(b"- milk\n"))
+                IndexEntry(
+                    "a.md", "user:ann", "note", None, 1, HELD, chunk(b"- milk\n")
+                )
             )
             raise KeyboardInterrupt
 

@@ -42,7 +42,7 @@ def test_a_note_saved_just_now_is_searchable_and_not_settled(vault, ingest):
     report = scan.scan()
 
     assert report.changed == report.young == (path,)
-    assert scan.index.held_of(path).state == State.HOT
+    assert scan.index.file(path).state == State.HOT
 
 
 def test_a_note_that_was_not_settled_is_looked_at_again_by_the_next_scan(vault, ingest):
@@ -55,7 +55,7 @@ def test_a_note_that_was_not_settled_is_looked_at_again_by_the_next_scan(vault, 
     report = scan.scan()
 
     assert report.changed == report.young == ()
-    assert scan.index.held_of(path).state == State.SETTLED
+    assert scan.index.file(path).state == State.SETTLED
 
 
 def test_a_note_that_was_away_and_is_back_as_it_was_is_no_longer_stale(vault, ingest):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.outside import Outside, Running, at, until
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.markdown.chunking.chunker import chunk
 
 SCOPES = {
@@ -151,7 +151,9 @@ def test_a_scope_of_a_write_that_failed_is_never_given_to_another(tmp_path: Path
     def put(path: str, scope: str, *, fails: bool = False) -> None:
         held = IndexedFile(1, 1, 1, 1, "0" * 64, State.SETTLED)
         with index.transaction():
-            index.put(Entry(path, scope, "note", None, 1, held, chunk(b"- a stork\n")))
+            index.put(
+                IndexEntry(path, scope, "note", None, 1, held, chunk(b"- a stork\n"))
+            )
             if fails:
                 raise KeyError
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from vault_memory.index import vectors
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.rules.search import tokens
 
@@ -29,7 +29,7 @@ def put(
         len(raw), 1, 1, 1, hashlib.sha256(raw).hexdigest(), State.SETTLED
     )
     with index.transaction():
-        index.put(Entry(path, scope, kind, date, len(raw), held, chunk(raw)))
+        index.put(IndexEntry(path, scope, kind, date, len(raw), held, chunk(raw)))
 
 
 def library(notes: Mapping[tuple[str, str], str], *, embedded: bool = True) -> Index:

@@ -16,7 +16,7 @@ from vault_memory.index import fts_search, term_volumes
 from vault_memory.index.filters import chunks_in
 from vault_memory.index.generations import RULES
 from vault_memory.index.slices import put_in_slices, remove_in_slices
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.index.vector_cache import Matrices
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.search.query import search
@@ -361,7 +361,7 @@ def test_a_note_written_and_removed_in_slices_counts_as_one_written_at_once():
     for text_of_note in ("".join(lines), "".join(lines[50:]), "- heron\n"):
         raw = text_of_note.encode()
         held = IndexedFile(len(raw), 1, 1, 1, sha256(raw).hexdigest(), State.SETTLED)
-        entry = Entry("a.md", "user:ann", "note", None, len(raw), held, chunk(raw))
+        entry = IndexEntry("a.md", "user:ann", "note", None, len(raw), held, chunk(raw))
         put(at_once, "a.md", "user:ann", text_of_note)
         list(put_in_slices(in_slices, entry))
 

@@ -10,7 +10,7 @@ from vault_memory.errors import UsageError
 from vault_memory.index import filters, fts_search, vectors
 from vault_memory.index.filters import Filters
 from vault_memory.index.query_cache import forget
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.index.vector_cache import Matrices
 from vault_memory.rules.conversations.turn import turn_chunks
 from vault_memory.rules.search import scoring
@@ -287,7 +287,7 @@ def put_turns(index: Index) -> None:
     chunks, also = [part.chunk for part in said], [part.also for part in said]
     with index.transaction():
         index.put(
-            Entry(
+            IndexEntry(
                 CHANNEL,
                 "channel:kitchen",
                 "transcript",

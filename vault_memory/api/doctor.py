@@ -159,7 +159,7 @@ def _index_equals_notes(memory: "VaultMemory") -> Iterator[Check]:
     memory.indexing.refresh()
     index = memory.indexing.index()
     differing = []
-    for path, held in index.held().items():
+    for path, held in index.files().items():
         try:
             if memory.folder.read(path).revision != held.revision:
                 differing.append(path)
@@ -193,7 +193,7 @@ def _parked(memory: "VaultMemory") -> Iterator[Check]:
 
 def _fact_lines(memory: "VaultMemory") -> Iterator[Check]:
     """Lines on pages of facts that state none: they are kept, and nothing knows of them."""
-    for path in memory.indexing.index().held():
+    for path in memory.indexing.index().files():
         place = memory.layout.place(path)
         if place is not None and place.kind == "facts":
             odd = fact.unread_lines(document.parse(memory.folder.read(path).raw))

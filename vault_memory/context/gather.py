@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from vault_memory.context.live_notes import LiveLines, LiveNotes
-from vault_memory.index import fact_rows as rows
+from vault_memory.index import fact_queries as rows
 from vault_memory.index.filters import listed
 from vault_memory.index.store import Index
 from vault_memory.lazy import lazy_module
@@ -287,14 +287,14 @@ def _facts(
 ) -> Iterable[Quotation]:
     """The person's own facts, and those about whom or what the prompt names."""
     ids = index.scope_ids(wanted.fact_scopes)
-    if not rows.any_of(index.connection, ids):
+    if not rows.has_facts(index.connection, ids):
         return []
     people = {facts_fact.folded(name) for name in wanted.people}
     if wanted.briefing:
         people = _by_all_names(
             index, wanted, {*people, facts_fact.folded(wanted.owner)}
         )
-    keys = rows.named(
+    keys = rows.entities_in(
         index.connection, ids, relevance.Prompt(rules.asked(wanted.prompt))
     )
     if wanted.briefing:

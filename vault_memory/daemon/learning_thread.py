@@ -105,7 +105,7 @@ class Nights:
             return False
         before, self._speakers, self._index_changes = (
             self._speakers,
-            index.who_speaks(),
+            index.speakers(),
             changes,
         )
         return not self._speakers <= before

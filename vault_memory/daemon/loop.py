@@ -298,7 +298,7 @@ class Daemon:
             logger.warning("%s", error)
             self._settling.unreadable(path, now=time.monotonic())
             return
-        held = ingest.index.held_of(path)
+        held = ingest.index.file(path)
         if (
             held is not None
             and held.state == State.SETTLED
@@ -322,11 +322,11 @@ class Daemon:
         delta: Delta | None = None
         match verdict:
             case DebounceDecision.KEEP:
-                ingest.index.set_state(path, State.HELD)
+                ingest.index.set_state(path, State.MISSING)
             case DebounceDecision.GONE:
                 # a vault that went away is not empty
                 self.memory.folder.check_identity(self.memory.indexing.marker.vault)
-                known = ingest.index.held_of(path)
+                known = ingest.index.file(path)
                 if not self._large.remove(ingest.index, path):
                     forgotten = forget_note(ingest.index, path)
                     delta = forgotten if known else None

@@ -265,7 +265,8 @@ class NoteEditCalls:
         if not (self.state.path / JOURNAL).exists():
             return {}
         held = {
-            path: known.revision for path, known in self.indexing.index().held().items()
+            path: known.revision
+            for path, known in self.indexing.index().files().items()
         }
         with self._editing:
             return self.curator.past.went_back(held)
@@ -312,7 +313,7 @@ class NoteEditCalls:
     def keep_versions(self, paths: Sequence[str]) -> None:
         """Keep the versions of these notes that the index has settled on, as far as they are not kept."""
         with self._there():
-            held = {path: self.indexing.index().held_of(path) for path in paths}
+            held = {path: self.indexing.index().file(path) for path in paths}
             fresh = [
                 path
                 for path, known in held.items()

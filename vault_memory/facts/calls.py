@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from vault_memory.edits.calls import SOURCES, NoteEditCalls
 from vault_memory.edits.calls import aware as moment
 from vault_memory.errors import UsageError
-from vault_memory.index import fact_rows as rows
+from vault_memory.index import fact_queries as rows
 from vault_memory.index.filters import Filters
 from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
@@ -107,7 +107,7 @@ class FactCalls(NoteEditCalls):
         index = self.indexing.index()
         scope_ids = index.scope_ids(_checked(scopes))
         with index.reading():
-            keys = rows.named(
+            keys = rows.entities_in(
                 index.connection, scope_ids, entity_info.Prompt(prompt)
             ) | {entity_info.folded(user)}
             found = [
@@ -277,7 +277,7 @@ class FactCalls(NoteEditCalls):
         scope_ids = index.scope_ids(_checked(scopes))
         found = {
             fact.id: (path, fact)
-            for path, fact in rows.with_id(index.connection, scope_ids, fact_id)
+            for path, fact in rows.facts_with_id(index.connection, scope_ids, fact_id)
         }
         if len(found) == 1:
             return next(iter(found.values()))
@@ -287,7 +287,7 @@ class FactCalls(NoteEditCalls):
                 fact_id, several[: entity_info.MOST_CANDIDATES], several=True
             )
         raise entity_info.unclear(
-            fact_id, [fact for _, fact in rows.every(index.connection, scope_ids)]
+            fact_id, [fact for _, fact in rows.all_facts(index.connection, scope_ids)]
         )
 
     @rebuild_if_damaged
@@ -342,7 +342,7 @@ class FactCalls(NoteEditCalls):
         with index.reading():
             if entity is None:
                 return [
-                    fact for _, fact in rows.every(index.connection, scope_ids)
+                    fact for _, fact in rows.all_facts(index.connection, scope_ids)
                 ], set()
             keys = rows.resolve_entity(
                 index.connection, scope_ids, facts_fact.folded(entity)
@@ -411,7 +411,7 @@ class FactCalls(NoteEditCalls):
     def _type_by_mentions(self, name: str, scopes: Sequence[str]) -> str:
         with self._lock:
             index = self.indexing.index()
-            counts = rows.mentioned(
+            counts = rows.mention_counts(
                 index.connection,
                 index.scope_ids(scopes),
                 facts_fact.folded(name.removeprefix("@")),

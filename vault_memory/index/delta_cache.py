@@ -6,7 +6,7 @@ from operator import itemgetter, ne, sub
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from vault_memory.index.store import Entry
+    from vault_memory.index.store import IndexEntry
     from vault_memory.markdown.chunking.chunk_text import Chunk
 
 T = TypeVar("T")
@@ -40,12 +40,12 @@ class DeltaCache:
     """The entries of long notes by path, those put last."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, IndexEntry] = {}
 
-    def before(self, entry: "Entry", revision: str) -> "Entry | None":
+    def before(self, entry: "IndexEntry", revision: str) -> "IndexEntry | None":
         """What the index holds of the note of this revision, when that is known and of the same place."""
         known = self._entries.get(entry.path)
-        if known is None or known.held.revision != revision or entry.also or known.also:
+        if known is None or known.file.revision != revision or entry.also or known.also:
             return None
         same = (known.scope, known.kind, known.date) == (
             entry.scope,
@@ -54,7 +54,7 @@ class DeltaCache:
         )
         return known if same else None
 
-    def keep(self, entry: "Entry") -> None:
+    def keep(self, entry: "IndexEntry") -> None:
         """The index holds this now."""
         self._entries.pop(entry.path, None)
         if len(entry.chunks) >= LONG:

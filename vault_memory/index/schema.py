@@ -7,7 +7,7 @@ is never embedded twice, and vectors of two models never meet.
 
 from vault_memory.database.connection import Connection
 from vault_memory.database.migrations import Migration
-from vault_memory.index import fact_rows, term_volumes
+from vault_memory.index import term_volumes
 
 ANALYSIS = "1"
 """Stamp of how text becomes words; another one means a new generation of the index"""
@@ -75,8 +75,56 @@ def _own_turns(connection: Connection) -> None:
 
 
 def _graph(connection: Connection) -> None:
-    """What pages of facts say, and whom notes mention."""
-    connection.execute(fact_rows.TABLES)
+    """Add the facts of notes, the names of entities, and the mentions of entities."""
+    connection.execute("""
+        CREATE TABLE fact(
+            id INTEGER PRIMARY KEY,
+            note INTEGER NOT NULL REFERENCES note,
+            scope INTEGER NOT NULL REFERENCES scope,
+            ordinal INTEGER NOT NULL,   -- the order in the note, with gaps
+            fact TEXT NOT NULL,         -- the id that a user types
+            subject TEXT NOT NULL,
+            predicate TEXT NOT NULL,
+            object TEXT NOT NULL,
+            valid_from TEXT,
+            valid_until TEXT,
+            temporary INTEGER NOT NULL,
+            confidence REAL NOT NULL,
+            ref TEXT NOT NULL,
+            origin TEXT NOT NULL,
+            struck INTEGER NOT NULL,
+            supersedes TEXT NOT NULL,
+            confirmed INTEGER NOT NULL,
+            topic TEXT NOT NULL,
+            text TEXT NOT NULL,
+            subject_key TEXT NOT NULL,  -- folded, as names are compared
+            object_key TEXT NOT NULL
+        );
+        CREATE INDEX fact_of_note ON fact(note, ordinal);
+        CREATE INDEX fact_of_scope ON fact(scope);
+        CREATE INDEX fact_subject ON fact(subject_key, scope);
+        CREATE INDEX fact_object ON fact(object_key, scope);
+        CREATE TABLE entity_name(
+            note INTEGER NOT NULL REFERENCES note,
+            scope INTEGER NOT NULL REFERENCES scope,
+            lead TEXT NOT NULL,         -- first words of the name: the key by which a prompt is matched
+            key TEXT NOT NULL,          -- the name, folded
+            entity TEXT NOT NULL        -- the folded name of the entity it refers to
+        );
+        CREATE INDEX entity_name_of_note ON entity_name(note, key);
+        CREATE INDEX entity_name_lead ON entity_name(lead, scope);
+        CREATE INDEX entity_alias ON entity_name(scope) WHERE key <> entity;
+        CREATE TABLE mention(
+            note INTEGER NOT NULL REFERENCES note,
+            scope INTEGER NOT NULL REFERENCES scope,
+            key TEXT NOT NULL,
+            type TEXT NOT NULL,
+            count INTEGER NOT NULL
+        );
+        CREATE INDEX mention_of_note ON mention(note);
+        CREATE INDEX mention_key ON mention(key, scope);
+        DELETE FROM meta WHERE key = 'rules';  -- older indexes have no such rows: this rebuilds them
+    """)
 
 
 def _volumes(connection: Connection) -> None:

@@ -9,11 +9,17 @@ import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from vault_memory.index import chunk_rows, fact_rows
+from vault_memory.index import chunk_rows
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.index import fact_rows
+else:
+    fact_rows = lazy_module("vault_memory.index.fact_rows")
 
 SLICE = 200
 """Chunks in one transaction; removing so many takes some 20 CPU ms"""
@@ -26,9 +32,9 @@ class Overtaken(Exception):
     """Another process has written the note, or removed it."""
 
 
-def put_in_slices(index: Index, entry: Entry) -> Iterator[Delta]:
+def put_in_slices(index: Index, entry: IndexEntry) -> Iterator[Delta]:
     """Make the index say of this note what `entry` says; yields after each transaction what it did."""
-    held = index.held_of(entry.path)
+    held = index.file(entry.path)
     if held is not None and index.scope_of(entry.path) != entry.scope:
         yield from remove_in_slices(index, entry.path)
     mark = MARK + secrets.token_hex(8)
@@ -102,7 +108,7 @@ def _note(index: Index, path: str, mark: str) -> Iterator[int]:
 
 
 def _marked(mark: str) -> IndexedFile:
-    return IndexedFile(-1, -1, -1, -1, mark, State.HELD)
+    return IndexedFile(-1, -1, -1, -1, mark, State.MISSING)
 
 
 def _sliced(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

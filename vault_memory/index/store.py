@@ -16,14 +16,19 @@ from vault_memory.database.connection import (
 from vault_memory.database.migrations import migrate, version_of
 from vault_memory.errors import IndexTooNew
 from vault_memory.index import chunk_rows as chunks
-from vault_memory.index import fact_rows as facts
 from vault_memory.index.chunk_rows import Delta
 from vault_memory.index.delta_cache import DeltaCache, chunk_span
 from vault_memory.index.schema import STEPS
+from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.index import fact_rows as facts
+    from vault_memory.index import mention_rows
     from vault_memory.markdown.chunking.chunk_text import Chunk
     from vault_memory.rules.facts.fact import Fact
+else:
+    facts = lazy_module("vault_memory.index.fact_rows")
+    mention_rows = lazy_module("vault_memory.index.mention_rows")
 
 
 GROWS_BACK = (
@@ -39,7 +44,7 @@ class State(IntEnum):
     """the text is searchable; it may still be changing, so nothing is embedded"""
     SETTLED = 1
     """the text has stood still; vectors are computed"""
-    HELD = 2
+    MISSING = 2
     """the file is absent or empty at the moment: its old text is kept for a while, and answers name it as stale"""
 
 
@@ -56,7 +61,7 @@ class IndexedFile(NamedTuple):
     """one of `State`"""
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """A note as it is to be put into the index."""
 
     path: str
@@ -65,7 +70,7 @@ class Entry(NamedTuple):
     date: str | None
     """of the note's name, ISO 8601"""
     bytes: int
-    held: IndexedFile
+    file: IndexedFile
     chunks: "Sequence[Chunk]"
     also: Sequence[str] = ()
     """of each chunk the scope it is in besides that of the note, often empty; empty when no chunk is in another"""
@@ -87,7 +92,7 @@ class Index:
             raise IndexTooNew(found, len(STEPS))
         migrate(self.connection, STEPS)
         self._scopes: dict[str, int] = {}
-        self._told = DeltaCache()
+        self._recent = DeltaCache()
 
     def _connected(self, path: Path | str, create: bool) -> Connection:
         try:
@@ -110,7 +115,7 @@ class Index:
             self.connection.execute("COMMIT")
         except BaseException:
             self._scopes.clear()  # an id given inside may be given to another scope next
-            self._told.forget()
+            self._recent.forget()
             if self.connection.in_transaction:  # a full disk may have ended it already
                 self.connection.execute("ROLLBACK")
             raise
@@ -165,7 +170,7 @@ class Index:
         )
         return [row[0] for row in rows]
 
-    def who_speaks(self) -> frozenset[tuple[str, bool]]:
+    def speakers(self) -> frozenset[tuple[str, bool]]:
         """Each scope that has a note, and whether that is a transcript; both, where it has notes and transcripts."""
         rows = self.connection.execute(
             "SELECT DISTINCT scope.name, note.kind = 'transcript' FROM note JOIN scope ON scope.id = note.scope"
@@ -189,17 +194,17 @@ class Index:
 
     # ---- notes ------------------------------------------------------------------------------------------------
 
-    def held(self) -> dict[str, IndexedFile]:
+    def files(self) -> dict[str, IndexedFile]:
         """What is held of every note, by path."""
         rows = self.connection.execute(
             "SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
         )
         return {row[0]: IndexedFile._make(row[1:]) for row in rows}
 
-    def held_within(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
+    def files_within(self, paths: Sequence[str]) -> dict[str, IndexedFile]:
         """What is held of the notes at these paths and below them; "" is the vault."""
         if "" in paths:
-            return self.held()
+            return self.files()
         query = (
             "SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
             " WHERE path = ?1 UNION ALL SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
@@ -211,7 +216,7 @@ class Index:
             for row in self.connection.execute(query, (path,))
         }
 
-    def held_after(self, path: str, limit: int) -> list[tuple[str, IndexedFile]]:
+    def files_after(self, path: str, limit: int) -> list[tuple[str, IndexedFile]]:
         """What is held of the next notes after this one, in the order of their paths."""
         rows = self.connection.execute(
             "SELECT path, size, mtime_ns, ctime_ns, ino, revision, state FROM note"
@@ -220,7 +225,7 @@ class Index:
         )
         return [(row[0], IndexedFile._make(row[1:])) for row in rows]
 
-    def known_among(self, paths: Sequence[str]) -> frozenset[str]:
+    def indexed_paths(self, paths: Sequence[str]) -> frozenset[str]:
         """Those of these paths that it holds a note of, or that are parked."""
         marks = ",".join("?" * len(paths))
         query = f"SELECT path FROM note WHERE path IN ({marks}) UNION ALL SELECT path FROM parked WHERE path IN ({marks})"
@@ -228,7 +233,7 @@ class Index:
             row[0] for row in self.connection.execute(query, (*paths, *paths))
         )
 
-    def held_of(self, path: str) -> IndexedFile | None:
+    def file(self, path: str) -> IndexedFile | None:
         row = self.connection.execute(
             "SELECT size, mtime_ns, ctime_ns, ino, revision, state FROM note WHERE path = ?",
             (path,),
@@ -258,7 +263,7 @@ class Index:
     def stale(self) -> list[str]:
         """The notes whose old text is held although their file is absent or empty."""
         rows = self.connection.execute(
-            f"SELECT path FROM note WHERE state = {State.HELD:d} ORDER BY path"
+            f"SELECT path FROM note WHERE state = {State.MISSING:d} ORDER BY path"
         )
         return [row[0] for row in rows]
 
@@ -274,7 +279,7 @@ class Index:
             (*held, path),
         )
 
-    def put(self, entry: Entry) -> Delta:
+    def put(self, entry: IndexEntry) -> Delta:
         """Make the index say of this note what `entry` says. Call it inside a transaction."""
         scope = self._scope_id(entry.scope)
         row = self.connection.execute(
@@ -283,9 +288,9 @@ class Index:
         if row is not None and row[1] != scope:
             self.remove(entry.path)
             row = None
-        before = self._told.before(entry, row[2]) if row else None
-        self._told.keep(entry)
-        held = entry.held
+        before = self._recent.before(entry, row[2]) if row else None
+        self._recent.keep(entry)
+        held = entry.file
         if row is None:
             self.connection.execute(
                 "INSERT INTO note(path, scope, kind, date, bytes, size, mtime_ns, ctime_ns, ino, revision, state)"
@@ -313,13 +318,13 @@ class Index:
         if before is not None:
             return self._put_difference(note, scope, before, entry)
         also = self._scope_ids(entry.also)
-        facts.remove_mentions(self.connection, note)
+        mention_rows.remove_mentions(self.connection, note)
         self._put_graph(note, scope, entry, also)
         return chunks.replace(
             self.connection, note, scope, entry.chunks, entry.date, also=also
         )
 
-    def put_marked(self, entry: Entry, marked: IndexedFile) -> None:
+    def put_marked(self, entry: IndexEntry, marked: IndexedFile) -> None:
         """Make a row for a note that is written in slices, or mark the one there is. Call it inside a transaction."""
         scope = self._scope_id(entry.scope)
         self.connection.execute(
@@ -329,7 +334,7 @@ class Index:
         )
         self.touch(entry.path, marked)
 
-    def finish_marked(self, entry: Entry) -> None:
+    def finish_marked(self, entry: IndexEntry) -> None:
         """All chunks of a marked note are there: write what else is said of it. Call it inside a transaction."""
         row = self.connection.execute(
             "SELECT id, scope FROM note WHERE path = ?", (entry.path,)
@@ -339,9 +344,9 @@ class Index:
             "UPDATE note SET kind=?, date=?, bytes=? WHERE id=?",
             (entry.kind, entry.date, entry.bytes, row[0]),
         )
-        facts.remove_mentions(self.connection, row[0])
+        mention_rows.remove_mentions(self.connection, row[0])
         self._put_graph(row[0], row[1], entry, self._scope_ids(entry.also))
-        self.touch(entry.path, entry.held)
+        self.touch(entry.path, entry.file)
 
     def scope_of(self, path: str) -> str:
         """The scope of a note that it holds; empty when it holds none."""
@@ -355,7 +360,7 @@ class Index:
         """The id of a scope, given to it now if it is new. Call it inside a transaction."""
         return self._scope_id(name)
 
-    def other_scopes(self, entry: Entry) -> list[int | None]:
+    def other_scopes(self, entry: IndexEntry) -> list[int | None]:
         """Of each chunk the id of its other scope; empty when none has one. Call it inside a transaction."""
         return self._scope_ids(entry.also)
 
@@ -368,7 +373,7 @@ class Index:
         return row[0] if row else 0
 
     def _put_difference(
-        self, note: int, scope: int, before: Entry, entry: Entry
+        self, note: int, scope: int, before: IndexEntry, entry: IndexEntry
     ) -> Delta:
         """Where the rows say what `before` says."""
         span = chunk_span(before.chunks, entry.chunks)
@@ -376,20 +381,20 @@ class Index:
             before.chunks[span.first : span.last],
             entry.chunks[span.first : span.until],
         )
-        facts.change_mentions(self.connection, note, scope, gone, fresh)
+        mention_rows.change_mentions(self.connection, note, scope, gone, fresh)
         facts.change(self.connection, note, scope, before.facts, entry.facts)
         return chunks.replace(
             self.connection, note, scope, entry.chunks, entry.date, span=span
         )
 
     def _put_graph(
-        self, note: int, scope: int, entry: Entry, also: Sequence[int | None]
+        self, note: int, scope: int, entry: IndexEntry, also: Sequence[int | None]
     ) -> None:
         if entry.facts or entry.kind == "facts":
             facts.replace(self.connection, note, scope, entry.facts)
-        facts.add_mentions(self.connection, note, scope, entry.chunks, also)
+        mention_rows.add_mentions(self.connection, note, scope, entry.chunks, also)
 
-    def extend(self, entry: Entry) -> Delta:
+    def extend(self, entry: IndexEntry) -> Delta:
         """What `entry` has stands at the end of a note that the index holds. Call it inside a transaction."""
         row = self.connection.execute(
             "SELECT id, scope FROM note WHERE path = ?", (entry.path,)
@@ -398,9 +403,9 @@ class Index:
         self.connection.execute(
             "UPDATE note SET bytes = ? WHERE id = ?", (entry.bytes, row[0])
         )
-        self.touch(entry.path, entry.held)
+        self.touch(entry.path, entry.file)
         also = self._scope_ids(entry.also)
-        facts.add_mentions(self.connection, row[0], row[1], entry.chunks, also)
+        mention_rows.add_mentions(self.connection, row[0], row[1], entry.chunks, also)
         return chunks.append(
             self.connection, row[0], row[1], entry.chunks, entry.date, also
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.layout import Place
 from vault_memory.vault.listing import Stat
@@ -43,7 +43,7 @@ def largest(place: Place | None) -> int:
     )
 
 
-def entry_of(note: Note, place: Place, state: State, *, read_ns: int) -> Entry:
+def entry_of(note: Note, place: Place, state: State, *, read_ns: int) -> IndexEntry:
     """What the index is to hold of `note`, read at wall-clock time `read_ns`."""
     return entry_from(
         note, place, parts_of(note.raw, place), held_of(note, state, read_ns=read_ns)
@@ -68,10 +68,12 @@ def parts_of(raw: bytes, place: Place) -> Parts:
     )
 
 
-def entry_from(note: Note, place: Place, parts: Parts, held: IndexedFile) -> Entry:
+def entry_from(note: Note, place: Place, parts: Parts, held: IndexedFile) -> IndexEntry:
     """What the index is to hold of a note that was taken apart."""
     date = place.date.isoformat() if place.date else None
-    return Entry(note.path, place.scope, place.kind, date, len(note.raw), held, *parts)
+    return IndexEntry(
+        note.path, place.scope, place.kind, date, len(note.raw), held, *parts
+    )
 
 
 def _facts_of(raw: bytes, place: Place) -> "Sequence[Fact]":
@@ -91,7 +93,7 @@ def ingest_note(
     index: Index, note: Note, place: Place, state: State, *, read_ns: int
 ) -> Delta | None:
     """Bring the index up to date with `note`. None: it held these bytes already."""
-    held = index.held_of(note.path)
+    held = index.file(note.path)
     if held is not None and held.revision == note.revision:
         now = held_of(note, state, read_ns=read_ns)
         if held != now:
@@ -103,7 +105,7 @@ def ingest_note(
         return index.put(entry)
 
 
-def ingest_entries(index: Index, entries: Iterable[Entry]) -> Delta:
+def ingest_entries(index: Index, entries: Iterable[IndexEntry]) -> Delta:
     """Many notes in one transaction: each is in it whole, and a crash loses the batch, not a part of a note."""
     delta = Delta()
     with index.transaction():

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vault_memory.errors import VaultError
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
@@ -81,11 +81,11 @@ class PendingIndex:
         except VaultError:
             return b""
 
-    def _entry(self, path: str, chunks: "list[Chunk]") -> Entry:
+    def _entry(self, path: str, chunks: "list[Chunk]") -> IndexEntry:
         place = self._layout.place(path)
         assert place is not None, "only notes that search reads are taken in"
         date = place.date.isoformat() if place.date else None
-        return Entry(
+        return IndexEntry(
             path,
             place.scope,
             place.kind,

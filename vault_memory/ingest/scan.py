@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from vault_memory.errors import NoteNotFound, NoteUnreadable
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.ingest.crash_guard import EndedTwice, forget_crumb, reading
 from vault_memory.ingest.ingest_plan import plan_ingest, stamp
 from vault_memory.ingest.note import (
@@ -92,7 +92,7 @@ class Ingest:
         self, *, within: Sequence[str] = ("",), progress: Progress | None = None
     ) -> ScanReport:
         """Bring the index up to date with what lies under `within` (paths; "" is the vault)."""
-        held = self.index.held_within(within)
+        held = self.index.files_within(within)
         parked = {path: mark for path, (_, mark) in self.index.parked().items()}
         if "" not in within:
             parked = {
@@ -102,7 +102,7 @@ class Ingest:
         plan = plan_ingest(held, listing, wanted=self.wants, parked=parked)
         report = self._read_all(plan.changed, held, progress)
         for path in (*plan.removed, *plan.unseen):
-            self.index.set_state(path, State.HELD)
+            self.index.set_state(path, State.MISSING)
         for path in parked:
             if path not in listing.entries and listing.covers(path):
                 self.index.unpark(path)
@@ -117,7 +117,7 @@ class Ingest:
 
     def newer_notes(self) -> tuple[str, ...]:
         """The notes that are not as the index has them. Writes nothing."""
-        held = self.index.held()
+        held = self.index.files()
         parked = {path: mark for path, (_, mark) in self.index.parked().items()}
         plan = plan_ingest(held, self._list(("",)), wanted=self.wants, parked=parked)
         return tuple(
@@ -174,7 +174,7 @@ class Ingest:
             self.park(path, error.reason)
             raise
         except NoteUnreadable:
-            self.index.set_state(path, State.HELD)
+            self.index.set_state(path, State.MISSING)
             raise
 
     def ingest(self, note: Note, state: State) -> Delta | None:
@@ -251,12 +251,12 @@ class Ingest:
         start: int,
         known: Mapping[str, IndexedFile],
         later: "_Later",
-    ) -> tuple[int, list[Entry]]:
+    ) -> tuple[int, list[IndexEntry]]:
         """The next entries to write, and how many paths are done with them.
 
         It ends early after long notes, so that whoever is told of the progress can stop.
         """
-        entries: list[Entry] = []
+        entries: list[IndexEntry] = []
         began = self.clock()
         for place in range(start, min(start + BATCH, len(paths))):
             path = paths[place]
@@ -269,7 +269,7 @@ class Ingest:
 
     def _entry(
         self, path: str, held: IndexedFile | None, later: "_Later"
-    ) -> Entry | None:
+    ) -> IndexEntry | None:
         """What is to be written for `path`: None when that is nothing, or not yet."""
         place = self.layout.place(path)
         try:
@@ -283,7 +283,7 @@ class Ingest:
         state = State.SETTLED if settled else State.HOT
         same = held is not None and held.revision == note.revision
         if held is not None and not note.raw and not same:
-            self.index.set_state(path, State.HELD)
+            self.index.set_state(path, State.MISSING)
             later.doubtful.append(path)
             return None
         if not settled:
@@ -298,7 +298,7 @@ class Ingest:
 
     def _taken_in(
         self, note: Note, place: Place, state: State, now: int
-    ) -> Entry | None:
+    ) -> IndexEntry | None:
         """The entry; a fault of ours over one note must not cost the others, so that note is parked with its reason."""
         try:
             with reading(self.index, note):

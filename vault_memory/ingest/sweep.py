@@ -70,7 +70,7 @@ class Sweep:
         return findings
 
     def _compare(self, ingest: Ingest, after: str, findings: Findings) -> None:
-        rows = ingest.index.held_after(after, SLICE)
+        rows = ingest.index.files_after(after, SLICE)
         self._after = rows[-1][0] if rows else None
         for folder, notes in groupby(rows, lambda row: row[0].rpartition("/")[0]):
             held = dict(notes)
@@ -107,7 +107,7 @@ class Sweep:
     def _look_up(self, ingest: Ingest, findings: Findings) -> None:
         paths = self._names[-SLICE:]
         del self._names[-SLICE:]
-        known = ingest.index.known_among(paths)
+        known = ingest.index.indexed_paths(paths)
         for path in paths:
             if path in known:
                 continue

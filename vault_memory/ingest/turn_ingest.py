@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from vault_memory.database.connection import BUSY_MILLISECONDS
 from vault_memory.index.chunk_rows import Delta
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.ingest.note import NEVER, entry_of, largest
 from vault_memory.rules.conversations.turn import turn_chunks
 from vault_memory.rules.paths.layout import Layout, Place
@@ -55,7 +55,7 @@ class TurnIngest:
         index.connection.set_busy_timeout(PATIENCE_MILLISECONDS)
         try:
             with index.transaction():  # nobody else reads an older state of the file and writes it after this one
-                held = index.held_of(path)
+                held = index.file(path)
                 known = self._ends.get(path) or _start()
                 if (
                     held
@@ -104,7 +104,9 @@ class TurnIngest:
         chunks, also = [part.chunk for part in said], tuple(part.also for part in said)
         date = place.date.isoformat() if place.date else None
         return index.extend(
-            Entry(path, place.scope, place.kind, date, end.size, held, chunks, also)
+            IndexEntry(
+                path, place.scope, place.kind, date, end.size, held, chunks, also
+            )
         )
 
     def _remember(self, path: str, end: _End) -> _End:

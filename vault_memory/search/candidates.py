@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from vault_memory.database.connection import Connection
-from vault_memory.index import fact_rows
+from vault_memory.index import fact_queries
 from vault_memory.index import fts_search as text
 from vault_memory.index.exclusion import Exclusion, among_turns, exclusion
 from vault_memory.index.filters import Filters
@@ -254,7 +254,7 @@ def _by_entities(request: Request, found: Candidates, query: str) -> None:
 def other_names(request: Request, query: str) -> list[str]:
     """Of everybody whom the query names, the names that it does not."""
     known: dict[str, list[str]] = {}
-    for alias, entity in fact_rows.aliases(request.connection, request.scope_ids):
+    for alias, entity in fact_queries.aliases(request.connection, request.scope_ids):
         known.setdefault(entity, [entity]).append(alias)
     others: list[str] = []
     for names in known.values():

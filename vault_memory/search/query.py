@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from vault_memory.database.connection import Connection
 from vault_memory.errors import UsageError
-from vault_memory.index import fact_rows
+from vault_memory.index import fact_queries
 from vault_memory.index.exclusion import exclusion, turns_of
 from vault_memory.index.filters import Filters
 from vault_memory.index.store import Index
@@ -150,7 +150,7 @@ def _aliases(
     """The other names that an entity has in these scopes."""
     if entity is None:
         return ()
-    pairs = fact_rows.aliases(index.connection, scope_ids)
+    pairs = fact_queries.aliases(index.connection, scope_ids)
     wanted = tokens.folded(entity)
     meant = {
         who

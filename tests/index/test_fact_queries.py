@@ -7,8 +7,8 @@ from itertools import permutations
 import pytest
 
 from tests.search.library import NOW
-from vault_memory.index import fact_rows, filters
-from vault_memory.index.store import Entry, Index, IndexedFile, State
+from vault_memory.index import fact_queries, filters
+from vault_memory.index.store import Index, IndexedFile, IndexEntry, State
 from vault_memory.markdown.chunking.chunker import chunk
 from vault_memory.markdown.document import parse
 from vault_memory.rules.facts.fact import read_facts
@@ -24,7 +24,7 @@ def put(index: Index, scope: str, page: str, path: str = "") -> None:
     path = path or f"{scope}/FACTS.md"
     with index.transaction():
         index.put(
-            Entry(
+            IndexEntry(
                 path,
                 scope,
                 "facts",
@@ -51,7 +51,9 @@ def index():
         held = IndexedFile(1, 1, 1, 1, scope, State.SETTLED)
         with built.transaction():
             built.put(
-                Entry(f"{scope}/note.md", scope, "note", None, 1, held, chunk(note))
+                IndexEntry(
+                    f"{scope}/note.md", scope, "note", None, 1, held, chunk(note)
+                )
             )
     yield built
     built.close()
@@ -66,18 +68,20 @@ def everything(index: Index, asked: Sequence[str]) -> str:
     of_all = " ".join(map(secret, SCOPES))
     return str(
         [
-            fact_rows.every(index.connection, ids),
-            fact_rows.facts_about(
+            fact_queries.all_facts(index.connection, ids),
+            fact_queries.facts_about(
                 index.connection, ids, ["alice", "bob", *map(secret, SCOPES)]
             ),
             [
-                fact_rows.with_id(index.connection, ids, digit)
+                fact_queries.facts_with_id(index.connection, ids, digit)
                 for digit in "0123456789abcdef"
             ],
-            fact_rows.named(index.connection, ids, Prompt(f"alice bob {of_all}")),
-            fact_rows.aliases(index.connection, ids),
+            fact_queries.entities_in(
+                index.connection, ids, Prompt(f"alice bob {of_all}")
+            ),
+            fact_queries.aliases(index.connection, ids),
             [
-                fact_rows.resolve_entity(index.connection, ids, secret(scope))
+                fact_queries.resolve_entity(index.connection, ids, secret(scope))
                 - {secret(scope)}
                 for scope in SCOPES
             ],
@@ -99,7 +103,7 @@ def test_nothing_of_the_graph_crosses_from_one_scope_to_another(index):
 
 def test_mentions_are_counted_in_their_scopes(index):
     for count in range(len(SCOPES) + 1):
-        found = fact_rows.mentioned(
+        found = fact_queries.mention_counts(
             index.connection, index.scope_ids(SCOPES[:count]), "bob"
         )
 
@@ -108,23 +112,23 @@ def test_mentions_are_counted_in_their_scopes(index):
 
 def test_the_leak_would_show_if_rows_were_not_compared(index, monkeypatch):
     monkeypatch.setattr(
-        fact_rows, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL"
+        fact_queries, "marks", lambda values: f"{filters.marks(values)} IS NOT NULL"
     )
 
     assert secret(SCOPES[1]) in str(
-        fact_rows.every(index.connection, index.scope_ids(SCOPES[:1]))
+        fact_queries.all_facts(index.connection, index.scope_ids(SCOPES[:1]))
     )
 
 
 def test_the_scope_is_a_required_argument():
     for function in (
-        fact_rows.every,
-        fact_rows.facts_about,
-        fact_rows.with_id,
-        fact_rows.named,
-        fact_rows.resolve_entity,
-        fact_rows.aliases,
-        fact_rows.mentioned,
+        fact_queries.all_facts,
+        fact_queries.facts_about,
+        fact_queries.facts_with_id,
+        fact_queries.entities_in,
+        fact_queries.resolve_entity,
+        fact_queries.aliases,
+        fact_queries.mention_counts,
     ):
         with pytest.raises(TypeError, match="scope_ids"):
             function(Index(":memory:").connection)
@@ -146,7 +150,7 @@ def test_a_prompt_names_what_stands_in_it_as_whole_words(prompt, found):
     index = Index(":memory:")
     page = "## acme corp\n- also_known_as: Acme\n- is_a: firm\n## Bob\n- lives_in: 北京\n- has: Ёлка\n- knows: Zoe\u0301\n"
     put(index, "user:alice", page)
-    named = fact_rows.named(
+    named = fact_queries.entities_in(
         index.connection, index.scope_ids(["user:alice"]), Prompt(prompt)
     )
 
@@ -163,7 +167,7 @@ def test_what_ended_a_fact_is_found_with_it():
         "## bob\n- works_at: Acme (since 2020-01-01)\n- works_at: Globex (since 2021-01-01)\n",
     )
 
-    found = fact_rows.facts_about(
+    found = fact_queries.facts_about(
         index.connection, index.scope_ids(["user:alice"]), ["acme"]
     )
 
@@ -181,7 +185,9 @@ def test_a_line_with_another_name_of_whom_is_asked_about_is_found():
     with index.transaction():
         held = IndexedFile(1, 1, 1, 1, "x", State.SETTLED)
         index.put(
-            Entry("note.md", "user:alice", "note", None, len(note), held, chunk(note))
+            IndexEntry(
+                "note.md", "user:alice", "note", None, len(note), held, chunk(note)
+            )
         )
 
     found = search(
@@ -205,7 +211,7 @@ def test_without_other_names_a_search_is_as_it_was():
                 note = f"- the boat {number} of bob\n- tea\n".encode()
                 held = IndexedFile(1, 1, 1, 1, str(number), State.SETTLED)
                 index.put(
-                    Entry(
+                    IndexEntry(
                         f"{number}.md",
                         "user:alice",
                         "note",

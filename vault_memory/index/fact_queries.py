@@ -1,0 +1,183 @@
+"""Queries on the facts, the entities and the mentions in the index.
+
+Every query takes the scopes that it may answer from.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from vault_memory.database.connection import Connection
+from vault_memory.index.filters import marks
+from vault_memory.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from vault_memory.rules.facts import fact as facts_fact
+    from vault_memory.rules.facts import relevance
+    from vault_memory.rules.facts.fact import Fact
+    from vault_memory.rules.facts.relevance import Prompt
+else:
+    facts_fact = lazy_module("vault_memory.rules.facts.fact")
+    relevance = lazy_module("vault_memory.rules.facts.relevance")
+
+_COLUMNS = (
+    "f.fact, f.subject, f.predicate, f.object, f.valid_from, f.valid_until, f.temporary,"
+    " f.confidence, f.ref, f.origin, f.struck, f.supersedes, f.confirmed, f.topic, s.name,"
+    " f.text, n.path"
+)
+_TABLES = "fact f JOIN note n ON n.id = f.note JOIN scope s ON s.id = f.scope"
+
+FactInNote = tuple[str, "Fact"]
+"""The path of a note, and a fact in it"""
+
+
+def has_facts(connection: Connection, scope_ids: Sequence[int]) -> bool:
+    """Return whether there is a fact in one of these scopes."""
+    if not scope_ids:
+        return False
+    sql = f"SELECT 1 FROM fact WHERE scope IN {marks(scope_ids)} LIMIT 1"
+    return connection.execute(sql, tuple(scope_ids)).fetchone() is not None
+
+
+def all_facts(connection: Connection, scope_ids: Sequence[int]) -> list[FactInNote]:
+    """Return all facts of these scopes, by note and position in it."""
+    return _read(connection, scope_ids, "", ())
+
+
+def facts_about(
+    connection: Connection, scope_ids: Sequence[int], keys: Collection[str]
+) -> list[FactInNote]:
+    """Return the facts whose subject or object has one of these folded names.
+
+    The facts with the same subject and predicate as one of them follow at the end.
+    """
+    if not keys:
+        return []
+    names = marks(tuple(keys))
+    condition = f" AND (f.subject_key IN {names} OR f.object_key IN {names})"
+    direct = _read(connection, scope_ids, condition, (*keys, *keys))
+    if not direct:
+        return []
+    # A fact about an object may have ended because a newer fact gives the same predicate
+    # another value, and that fact does not name the object.
+    subjects = tuple({facts_fact.folded(fact.subject) for _, fact in direct})
+    predicates = tuple({fact.predicate for _, fact in direct})
+    condition = f" AND f.subject_key IN {marks(subjects)} AND f.predicate IN {marks(predicates)}"
+    related = _read(connection, scope_ids, condition, (*subjects, *predicates))
+    seen = {_identity(match) for match in direct}
+    return direct + [match for match in related if _identity(match) not in seen]
+
+
+def _identity(match: FactInNote) -> tuple[str, str, str, bool]:
+    path, fact = match
+    return path, fact.text, fact.id, fact.struck
+
+
+def facts_with_id(
+    connection: Connection, scope_ids: Sequence[int], prefix: str
+) -> list[FactInNote]:
+    """Return the facts of these scopes whose ids begin with `prefix`."""
+    prefix = prefix.strip().casefold()
+    if not prefix.isascii() or not prefix.isalnum():
+        return []
+    condition = " AND substr(f.fact, 1, ?) = ?"
+    return _read(connection, scope_ids, condition, (len(prefix), prefix))
+
+
+def entities_in(
+    connection: Connection, scope_ids: Sequence[int], prompt: "Prompt"
+) -> set[str]:
+    """Return the folded names that a prompt contains as whole words, with their entities.
+
+    The names are the subjects, objects and aliases of these scopes.
+    """
+    leads = tuple(prompt.leads())
+    if not scope_ids or not leads:
+        return set()
+    rows = connection.execute(
+        "SELECT DISTINCT e.key, e.entity FROM json_each(?) w"
+        f" CROSS JOIN entity_name e ON e.lead = w.value WHERE e.scope IN {marks(scope_ids)}",
+        (json.dumps(leads), *scope_ids),
+    )
+    names: set[str] = set()
+    for key, entity in rows:
+        if prompt.names(key):
+            names.update((key, entity))
+    return names
+
+
+def resolve_entity(
+    connection: Connection, scope_ids: Sequence[int], key: str
+) -> set[str]:
+    """Return a folded name, and the folded names of the entities it is an alias of."""
+    rows = connection.execute(
+        "SELECT DISTINCT entity FROM entity_name"
+        f" WHERE lead = ? AND key = ? AND scope IN {marks(scope_ids)}",
+        (relevance.lead(key), key, *scope_ids),
+    )
+    return {key, *(row[0] for row in rows)}
+
+
+def aliases(connection: Connection, scope_ids: Sequence[int]) -> list[tuple[str, str]]:
+    """Return each alias in these scopes and the entity it refers to; both folded."""
+    if not scope_ids:
+        return []
+    sql = (
+        "SELECT DISTINCT key, entity FROM entity_name"
+        f" WHERE key <> entity AND scope IN {marks(scope_ids)} ORDER BY entity, key"
+    )
+    return list(connection.execute(sql, tuple(scope_ids)))
+
+
+def mention_counts(
+    connection: Connection, scope_ids: Sequence[int], key: str
+) -> dict[str, int]:
+    """Return how often the notes of these scopes mention a folded name, by type."""
+    sql = (
+        "SELECT type, sum(count) FROM mention"
+        f" WHERE key = ? AND scope IN {marks(scope_ids)} GROUP BY type"
+    )
+    return dict(connection.execute(sql, (key, *scope_ids)))
+
+
+def _read(
+    connection: Connection,
+    scope_ids: Sequence[int],
+    condition: str,
+    values: Iterable[object],
+) -> list[FactInNote]:
+    if not scope_ids:
+        return []
+    sql = (
+        f"SELECT {_COLUMNS} FROM {_TABLES} WHERE f.scope IN {marks(scope_ids)}{condition}"
+        " ORDER BY n.path, f.ordinal"
+    )
+    rows = connection.execute(sql, (*scope_ids, *values))
+    return [(row[-1], _fact(row)) for row in rows]
+
+
+def _fact(row: Sequence[Any]) -> "Fact":
+    """Return the fact of a row of `_COLUMNS`."""
+    return facts_fact.Fact(
+        id=row[0],
+        subject=row[1],
+        predicate=row[2],
+        object=row[3],
+        valid_from=_day(row[4]),
+        valid_until=_day(row[5]),
+        temporary=bool(row[6]),
+        confidence=row[7],
+        ref=row[8],
+        origin=row[9],
+        struck=bool(row[10]),
+        supersedes=row[11],
+        confirmed=bool(row[12]),
+        topic=row[13],
+        scope=row[14],
+        text=row[15],
+    )
+
+
+def _day(text: str | None) -> date | None:
+    return date.fromisoformat(text) if text else None
