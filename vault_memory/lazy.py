@@ -1,5 +1,6 @@
 """Imports a module on first use, so that a short-lived command loads only what it needs."""
 
+import sys
 from importlib import import_module
 
 
@@ -15,7 +16,11 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> object:
-        return getattr(import_module(self._name), attribute)
+        module = sys.modules.get(self._name)
+        # Another thread may be in the middle of the import: `import_module` waits for it.
+        if module is None or getattr(module.__spec__, "_initializing", False):
+            module = import_module(self._name)
+        return getattr(module, attribute)
 
     def __repr__(self) -> str:
         return f"<lazy module {self._name!r}>"

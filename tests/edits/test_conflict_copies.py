@@ -495,7 +495,7 @@ from vault_memory.edits.conflict_copies import Conflicts; from vault_memory.edit
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 folder = Folder(sys.argv[1])
-curator = Curator(folder, Layout([]), Path(sys.argv[2]))
+curator = NoteEditor(folder, Layout([]), Path(sys.argv[2]))
 print("ready", flush=True)
 Conflicts(curator, folder, Layout([])).settle(datetime.now(UTC) + timedelta(hours=1))
 """

@@ -150,7 +150,7 @@ from vault_memory.edits.device_lease import Lease
 from vault_memory.edits.audit_log import AuditLog
 from vault_memory.vault.reader import Folder
 state = Path(sys.argv[2])
-trail = Trail(Folder(Path(sys.argv[1])), state)
+trail = AuditLog(Folder(Path(sys.argv[1])), state)
 trail.meet(["somebody"])
 sys.stdin.readline()
 print(Lease(Path(sys.argv[1]), trail).barred("USER.md", 1000.0))

@@ -217,7 +217,7 @@ DYING = """
     from vault_memory.rules.paths.layout import Layout
     from vault_memory.vault.reader import Folder
 
-    curator = Curator(Folder(Path(sys.argv[1])), Layout([]), Path(sys.argv[2]))
+    curator = NoteEditor(Folder(Path(sys.argv[1])), Layout([]), Path(sys.argv[2]))
     part, name = (curator.trail, "add") if sys.argv[3] == "recorded" else (curator.inbox, "show")
     whole = getattr(part, name)
 

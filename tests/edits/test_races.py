@@ -209,7 +209,7 @@ KILLED = """
     from vault_memory.vault.reader import Folder
 
     vault, state, when = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-    curator = Curator(Folder(vault), Layout([]), state)
+    curator = NoteEditor(Folder(vault), Layout([]), state)
     add = curator.trail.add
 
     def killed(record):
@@ -276,7 +276,7 @@ MANY = """
     from vault_memory.vault.reader import Folder
 
     vault, state, who = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-    curator = Curator(Folder(vault), Layout([]), state)
+    curator = NoteEditor(Folder(vault), Layout([]), state)
     for number in range(15):
         now = datetime.now(UTC) + timedelta(hours=1)
         ops = ({"op": "append", "heading": "Tea", "line": f"{who} {number}"},)
