@@ -154,7 +154,7 @@ def ask_the_brain(night: "LearningCycle") -> None:
         answer["reason"],
     )
     night.extraction = read_answer(
-        text, evidence, others=night.gathered.others, rung=night.out.rung
+        text, evidence, other_turns=night.gathered.others, rung=night.out.rung
     )
 
 

@@ -528,7 +528,7 @@ def test_a_real_model_answers_in_shape_cites_own_turns_and_twice_the_same_turns(
     prompt = Prompt("extraction", instructions("extraction"), (), (said, heard))
 
     first, second = (
-        read_answer(asker.answer(prompt).text, prompt.turn_ids, others=["b1"])
+        read_answer(asker.answer(prompt).text, prompt.turn_ids, other_turns=["b1"])
         for _ in range(2)
     )
 

@@ -183,7 +183,7 @@ def test_what_was_learned_from_no_own_turn_is_no_memory(
     evidence: Any, kept: Any, reason: str
 ) -> None:
     found = read_answer(
-        answer(memories=[memory(evidence=evidence)]), OWN, others=["b1"]
+        answer(memories=[memory(evidence=evidence)]), OWN, other_turns=["b1"]
     )
 
     assert [one.evidence for one in found.memories] == ([kept] if kept else [])
@@ -468,7 +468,7 @@ PIECES = st.sampled_from(
 @example("{" * 50_000 + "}" * 50_000)
 @example("MEMORIES\nMEMORIES\nFACTS: [\nTOPICS: {")
 def test_no_text_is_too_odd_to_be_read(text: str) -> None:
-    found = read_answer(text, OWN, others=["b1"])
+    found = read_answer(text, OWN, other_turns=["b1"])
     problem(text, OWN)
 
     for evidence in [one.evidence for one in found.memories] + [

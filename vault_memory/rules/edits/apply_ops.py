@@ -1,7 +1,8 @@
-"""Carrying ops out on a note's bytes: only the lines that an op names change, and the result is parsed and compared."""
+"""Applies ops to the bytes of a note. Only named lines change; the result is parsed and compared."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
 from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
 from vault_memory.markdown.editable_region import Region, item_marker, top_region
@@ -19,120 +20,20 @@ from vault_memory.rules.edits.ops import (
     read_op,
 )
 
-
-def apply_ops(doc: SectionedDoc, ops: Iterable[object]) -> Outcome:
-    """Carry out what can be carried out, in order; `ops` are JSON values or ops. The input is not changed.
-
-    Lines that are appended to one section one after the other are checked together, and by halves when that fails.
-    """
-    done: list[Applied | Rejected] = []
-    for run in _in_runs(ops):
-        doc, more = _carry_out(doc, run)
-        done += more
-    applied = tuple(one for one in done if isinstance(one, Applied))
-    return Outcome(
-        doc, applied, tuple(one for one in done if isinstance(one, Rejected))
-    )
-
-
-_Said = tuple[object, Op | OpRefused]
-"""A value, and the op that it means, or why it means none"""
-
-
-def _in_runs(ops: Iterable[object]) -> Iterator[list[_Said]]:
-    """The ops in their order: appends to one section that follow each other together, all others alone."""
-    run: list[_Said] = []
-    for said in ops:
-        op = _read(said)
-        last = run[-1][1] if run else None
-        if run and not (
-            isinstance(op, Append)
-            and isinstance(last, Append)
-            and op.heading == last.heading
-        ):
-            yield run
-            run = []
-        run.append((said, op))
-    if run:
-        yield run
-
-
-def _read(said: object) -> Op | OpRefused:
-    try:
-        return said if isinstance(said, Op) else read_op(said)
-    except OpRefused as refusal:
-        return refusal
-
-
-def _carry_out(
-    doc: SectionedDoc, run: list[_Said]
-) -> tuple[SectionedDoc, list[Applied | Rejected]]:
-    try:
-        fresh, applied = _apply(doc, [op for _, op in run])
-        return fresh, list(applied)
-    except OpRefused as refusal:
-        if len(run) == 1:
-            return doc, [Rejected(run[0][0], refusal.reason, refusal.headings)]
-    half = len(run) // 2
-    doc, first = _carry_out(doc, run[:half])
-    doc, second = _carry_out(doc, run[half:])
-    return doc, first + second
-
-
-def _apply(
-    doc: SectionedDoc, ops: list[Op | OpRefused]
-) -> tuple[SectionedDoc, list[Applied]]:
-    """All of a run, or Refusal."""
-    op, raw = ops[0], render(doc)
-    if isinstance(op, OpRefused):
-        raise op
-    if not is_text(raw):
-        raise OpRefused("not_text")
-    if isinstance(op, AddHeading):
-        fresh, done = _add_heading(doc, raw, op)
-        return fresh, [done]
-    at = _find(doc, op.heading)
-    section = doc.sections[at]
-    twins = sum(other.name == section.name for other in doc.sections)
-    remark = (
-        f"`{section.name}` stands {twins} times; the first was meant"
-        if twins > 1
-        else ""
-    )
-    region = top_region(section.body)
-    if len(ops) > 1 and not _stands_apart(doc, at, region):
-        raise OpRefused("would_change_structure")  # each line by itself
-    match op:
-        case Append():
-            edit = _append(
-                raw, section, region, [one for one in ops if isinstance(one, Append)]
-            )
-        case Remove():
-            edit = _remove(section, region, op)
-        case Replace():
-            edit = _replace(section, region, op)
-    said = [one for one in ops if not isinstance(one, OpRefused)]
-    applied = [
-        Applied(one, out, edit.removed, remark)
-        for one, out in zip(said, edit.outcomes, strict=True)
-    ]
-    if "applied" not in edit.outcomes:
-        return doc, applied
-    fresh = _with_body(doc, at, edit)
-    _check(fresh, at, edit.expected)
-    return fresh, applied
-
-
-def _stands_apart(doc: SectionedDoc, at: int, region: Region) -> bool:
-    """Whether what follows the top region is a heading with its marks at the very left, which no item can swallow."""
-    below = doc.sections[at].body[region.text_end :] + b"".join(
-        one.heading for one in doc.sections[at + 1 : at + 2]
-    )
-    return below.lstrip(b"\r\n")[:1] in (b"", b"#")
+_NEWLINES = (b"\n", b"\r")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class _Edit:
+class _Request:
+    """An op as the caller passed it, and as it was read."""
+
+    value: object
+    op: Op | OpRefused
+
+
+@dataclass(frozen=True, slots=True)
+class _BodyEdit:
     """A section's body after an op, and the items that it must then have."""
 
     outcomes: tuple[str, ...]
@@ -144,185 +45,328 @@ class _Edit:
     """the heading's line, when it got a line end"""
 
 
-def _find(doc: SectionedDoc, name: str) -> int:
-    for at, section in enumerate(doc.sections):
+def apply_ops(doc: SectionedDoc, ops: Iterable[object]) -> Outcome:
+    """Applies ops in order, and collects those that cannot be applied. The input does not change.
+
+    `ops` are JSON values or ops. Lines appended to one section in a row are checked together, and
+    by halves when that check fails.
+    """
+    results: list[Applied | Rejected] = []
+    for group in _group_appends(ops):
+        doc, group_results = _apply_group(doc, group)
+        results += group_results
+    applied = tuple(result for result in results if isinstance(result, Applied))
+    rejected = tuple(result for result in results if isinstance(result, Rejected))
+    return Outcome(doc, applied, rejected)
+
+
+def _group_appends(ops: Iterable[object]) -> Iterator[list[_Request]]:
+    """Yields the ops in order: appends to the same section in a row as a group, others alone."""
+    group: list[_Request] = []
+    for value in ops:
+        request = _Request(value, _read(value))
+        if group and not _appends_to_same_section(group[-1].op, request.op):
+            yield group
+            group = []
+        group.append(request)
+    if group:
+        yield group
+
+
+def _appends_to_same_section(previous: Op | OpRefused, op: Op | OpRefused) -> bool:
+    if not isinstance(previous, Append) or not isinstance(op, Append):
+        return False
+    return op.heading == previous.heading
+
+
+def _read(value: object) -> Op | OpRefused:
+    try:
+        return value if isinstance(value, Op) else read_op(value)
+    except OpRefused as refusal:
+        return refusal
+
+
+def _apply_group(
+    doc: SectionedDoc, group: list[_Request]
+) -> tuple[SectionedDoc, list[Applied | Rejected]]:
+    try:
+        new_doc, applied = _apply_all(doc, [request.op for request in group])
+        return new_doc, list(applied)
+    except OpRefused as refusal:
+        if len(group) == 1:
+            rejected = Rejected(group[0].value, refusal.reason, refusal.headings)
+            return doc, [rejected]
+    # One bad line must not take the good lines around it with it.
+    half = len(group) // 2
+    doc, first_results = _apply_group(doc, group[:half])
+    doc, second_results = _apply_group(doc, group[half:])
+    return doc, first_results + second_results
+
+
+def _apply_all(
+    doc: SectionedDoc, ops: list[Op | OpRefused]
+) -> tuple[SectionedDoc, list[Applied]]:
+    """Applies all ops of a group. Raises OpRefused when one of them cannot be applied."""
+    op = ops[0]
+    raw = render(doc)
+    if isinstance(op, OpRefused):
+        raise op
+    if not is_text(raw):
+        raise OpRefused("not_text")
+    if isinstance(op, AddHeading):
+        new_doc, result = _add_heading(doc, raw, op)
+        return new_doc, [result]
+    valid_ops = [op for op in ops if not isinstance(op, OpRefused)]
+    return _edit_section(doc, raw, op, valid_ops)
+
+
+def _edit_section(
+    doc: SectionedDoc, raw: bytes, op: Append | Remove | Replace, ops: list[Op]
+) -> tuple[SectionedDoc, list[Applied]]:
+    index = _find_section(doc, op.heading)
+    section = doc.sections[index]
+    region = top_region(section.body)
+    # Appended lines that together would swallow the next block are tried line by line.
+    if len(ops) > 1 and not _is_followed_by_heading(doc, index, region):
+        raise OpRefused("would_change_structure")
+    match op:
+        case Append():
+            appends = [op for op in ops if isinstance(op, Append)]
+            edit = _append(raw, section, region, appends)
+        case Remove():
+            edit = _remove(section, region, op)
+        case Replace():
+            edit = _replace(section, region, op)
+        case _:
+            assert_never(op)
+    remark = _remark_on_twins(doc, section.name)
+    applied = [
+        Applied(op, outcome, edit.removed, remark)
+        for op, outcome in zip(ops, edit.outcomes, strict=True)
+    ]
+    if "applied" not in edit.outcomes:
+        return doc, applied
+    new_doc = _with_body(doc, index, edit)
+    _verify(new_doc, index, edit.expected)
+    return new_doc, applied
+
+
+def _remark_on_twins(doc: SectionedDoc, name: str) -> str:
+    count = sum(section.name == name for section in doc.sections)
+    if count < 2:
+        return ""
+    return f"`{name}` stands {count} times; the first was meant"
+
+
+def _is_followed_by_heading(doc: SectionedDoc, index: int, region: Region) -> bool:
+    """Returns whether a heading at the left margin, or nothing, follows the top region."""
+    below = doc.sections[index].body[region.text_end :]
+    if index + 1 < len(doc.sections):
+        below += doc.sections[index + 1].heading
+    # An indented heading would become a part of the item above it.
+    return below.lstrip(b"\r\n")[:1] in (b"", b"#")
+
+
+def _find_section(doc: SectionedDoc, name: str) -> int:
+    for index, section in enumerate(doc.sections):
         if section.name == name:
-            return at
-    raise OpRefused(
-        "heading_missing",
-        tuple(dict.fromkeys(section.name for section in doc.sections)),
-    )
+            return index
+    headings = dict.fromkeys(section.name for section in doc.sections)
+    raise OpRefused("heading_missing", tuple(headings))
 
 
-def _append(raw: bytes, section: Section, region: Region, ops: list[Append]) -> _Edit:
-    texts = _texts(section.body, region)
-    known, fresh, outcomes = set(map(folded, texts)), list[str](), list[str]()
+# --- The ops ----------------------------------------------------------------------------------
+
+
+def _append(
+    raw: bytes, section: Section, region: Region, ops: list[Append]
+) -> _BodyEdit:
+    texts = _item_texts(section.body, region)
+    existing = set(map(folded, texts))
+    new_lines: list[str] = []
+    outcomes: list[str] = []
     for op in ops:
-        outcomes.append("noop_dup" if folded(op.line) in known else "applied")
-        if outcomes[-1] == "applied":
-            fresh.append(op.line)
-            known.add(folded(_said(op.line)))
-    if not fresh:
-        return _Edit(tuple(outcomes))
-    eol, heading = line_end(raw), section.heading
-    before, after = section.body[: region.text_end], section.body[region.text_end :]
-    ended = (
-        before.endswith((b"\n", b"\r")) if before else heading.endswith((b"\n", b"\r"))
-    )
-    if not before and not ended:
+        if folded(op.line) in existing:
+            outcomes.append("noop_dup")
+            continue
+        outcomes.append("applied")
+        new_lines.append(op.line)
+        existing.add(folded(_item_text_of_line(op.line)))
+    if not new_lines:
+        return _BodyEdit(tuple(outcomes))
+    marker = _marker_for(section.body, region)
+    block = line_end(raw).join(_render_items(marker, new_lines))
+    heading, body = _insert_block(raw, section, region, block)
+    expected = (*texts, *map(_item_text_of_line, new_lines))
+    return _BodyEdit(tuple(outcomes), body, expected, heading=heading)
+
+
+def _insert_block(
+    raw: bytes, section: Section, region: Region, block: bytes
+) -> tuple[bytes, bytes]:
+    """Returns the heading line and the body with `block` at the end of the top region."""
+    eol = line_end(raw)
+    heading = section.heading
+    before = section.body[: region.text_end]
+    after = section.body[region.text_end :]
+    ended = (before or heading).endswith(_NEWLINES)
+    gap = b""
+    if before:
+        if not ended:
+            gap += eol
+        # Without a blank line the items would become a part of the paragraph above.
+        if not region.ends_in_item:
+            gap += eol
+    elif not ended:
         heading += eol
-    gap = (eol if before and not ended else b"") + (
-        eol if before and not region.ends_in_item else b""
-    )
-    lines = _as_items(_marker_for(section.body, region), fresh)
+    # A note without a line end at its end keeps it so.
     end = eol if after or ended else b""
-    expected = (*texts, *map(_said, fresh))
-    return _Edit(
-        tuple(outcomes),
-        before + gap + eol.join(lines) + end + after,
-        expected,
-        heading=heading,
-    )
+    return heading, before + gap + block + end + after
 
 
-def _as_items(marker: bytes, lines: list[str]) -> Iterator[bytes]:
+def _render_items(marker: bytes, lines: list[str]) -> Iterator[bytes]:
     for line in lines:
-        yield marker + line.encode()
-        marker = _marker_after(marker + line.encode())
+        item = marker + line.encode()
+        yield item
+        marker = _marker_after(item)
 
 
-def _remove(section: Section, region: Region, op: Remove) -> _Edit:
-    texts = _texts(section.body, region)
-    at = _one(texts, op)
-    if at is None:
-        return _Edit(("noop_no_match",))
-    item = region.items[at]
-    body = section.body[: item.start] + section.body[item.end :]
-    left = tuple(
+def _remove(section: Section, region: Region, op: Remove) -> _BodyEdit:
+    texts = _item_texts(section.body, region)
+    index = _find_item(texts, op)
+    if index is None:
+        return _BodyEdit(("noop_no_match",))
+    removed = region.items[index]
+    body = section.body[: removed.start] + section.body[removed.end :]
+    remaining = tuple(
         text
-        for other, text in zip(region.items, texts, strict=True)
-        if not item.start <= other.start < item.end
+        for item, text in zip(region.items, texts, strict=True)
+        if not removed.start <= item.start < removed.end
     )
-    return _Edit(("applied",), body, left, section.body[item.start : item.end])
+    removed_bytes = section.body[removed.start : removed.end]
+    return _BodyEdit(("applied",), body, remaining, removed_bytes)
 
 
-def _replace(section: Section, region: Region, op: Replace) -> _Edit:
+def _replace(section: Section, region: Region, op: Replace) -> _BodyEdit:
     body = section.body
-    texts = _texts(body, region)
-    at = _one(texts, op)
-    if at is None:
-        return _Edit(("noop_no_match",))
-    if texts[at] == _said(op.line):
-        return _Edit(("noop_dup",))
-    item, own = region.items[at], _owns(body, region)[at]
-    end = own[len(own.rstrip(b" \t\r\n")) :]
-    fresh = (
-        body[: item.start]
-        + item_marker(own)
-        + op.line.encode()
-        + end
-        + body[item.start + len(own) :]
-    )
-    return _Edit(
-        ("applied",), fresh, (*texts[:at], _said(op.line), *texts[at + 1 :]), own
-    )
+    texts = _item_texts(body, region)
+    index = _find_item(texts, op)
+    if index is None:
+        return _BodyEdit(("noop_no_match",))
+    new_text = _item_text_of_line(op.line)
+    if texts[index] == new_text:
+        return _BodyEdit(("noop_dup",))
+    item = region.items[index]
+    own = _own_bytes(body, region)[index]
+    trailing_blanks = own[len(own.rstrip(b" \t\r\n")) :]
+    new_own = item_marker(own) + op.line.encode() + trailing_blanks
+    new_body = body[: item.start] + new_own + body[item.start + len(own) :]
+    expected = (*texts[:index], new_text, *texts[index + 1 :])
+    return _BodyEdit(("applied",), new_body, expected, own)
 
 
 def _add_heading(
     doc: SectionedDoc, raw: bytes, op: AddHeading
 ) -> tuple[SectionedDoc, Applied]:
-    if any(section.name == op.heading for section in doc.sections):
-        raise OpRefused("heading_exists")
-    eol = line_end(raw)
-    ended = not raw or raw.endswith((b"\n", b"\r"))
-    has_text = bool(raw.removeprefix(b"\xef\xbb\xbf").strip())
-    blank = not has_text or raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").endswith(
-        b"\n\n"
-    )
-    between = (b"" if ended else eol) + (b"" if blank else eol)
-    lines = [
-        b"## " + op.heading.encode(),
-        b"",
-        *(b"- " + line.encode() for line in op.lines),
-    ]
-    fresh = parse(raw + between + eol.join(lines) + (eol if ended else b""))
     names = [section.name for section in doc.sections]
-    if [section.name for section in fresh.sections] != [
-        *names,
-        op.heading,
-    ] or not fresh.sections:
+    if op.heading in names:
+        raise OpRefused("heading_exists")
+    new_doc = parse(raw + _render_section(raw, op))
+    if [section.name for section in new_doc.sections] != [*names, op.heading]:
         raise OpRefused("would_change_structure")
-    added = fresh.sections[-1]
-    found = _texts(added.body, top_region(added.body))
-    if found != tuple(map(_said, op.lines)) or not render(fresh).startswith(raw):
+    body = new_doc.sections[-1].body
+    texts = _item_texts(body, top_region(body))
+    if texts != tuple(map(_item_text_of_line, op.lines)):
         raise OpRefused("would_change_structure")
-    return fresh, Applied(op, "applied")
+    if not render(new_doc).startswith(raw):
+        raise OpRefused("would_change_structure")
+    return new_doc, Applied(op, "applied")
 
 
-def _with_body(doc: SectionedDoc, at: int, edit: _Edit) -> SectionedDoc:
-    old = doc.sections[at]
+def _render_section(raw: bytes, op: AddHeading) -> bytes:
+    """Returns the bytes to add to a note: a blank line, the heading and its items."""
+    eol = line_end(raw)
+    ended = not raw or raw.endswith(_NEWLINES)
+    unix_raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    is_empty = not raw.removeprefix(_BYTE_ORDER_MARK).strip()
+    gap = b""
+    if not ended:
+        gap += eol
+    if not is_empty and not unix_raw.endswith(b"\n\n"):
+        gap += eol
+    items = [b"- " + line.encode() for line in op.lines]
+    section = eol.join([b"## " + op.heading.encode(), b"", *items])
+    return gap + section + (eol if ended else b"")
+
+
+# --- Sections and items -----------------------------------------------------------------------
+
+
+def _with_body(doc: SectionedDoc, index: int, edit: _BodyEdit) -> SectionedDoc:
+    old = doc.sections[index]
     section = Section(old.name, edit.heading or old.heading, edit.body)
-    return SectionedDoc(
-        doc.preamble, (*doc.sections[:at], section, *doc.sections[at + 1 :])
-    )
+    sections = (*doc.sections[:index], section, *doc.sections[index + 1 :])
+    return SectionedDoc(doc.preamble, sections)
 
 
-def _check(doc: SectionedDoc, at: int, expected: tuple[str, ...]) -> None:
-    """The note, read again, has these sections, and the section these items."""
-    section = doc.sections[at]
-    if (
-        parse(render(doc)) != doc
-        or _texts(section.body, top_region(section.body)) != expected
-    ):
+def _verify(doc: SectionedDoc, index: int, expected: tuple[str, ...]) -> None:
+    """Raises OpRefused unless the note parses to these sections and the section to these items."""
+    # A line such as a fence or an HTML comment can change the meaning of the text below it.
+    if parse(render(doc)) != doc:
+        raise OpRefused("would_change_structure")
+    body = doc.sections[index].body
+    if _item_texts(body, top_region(body)) != expected:
         raise OpRefused("would_change_structure")
 
 
-def _one(texts: tuple[str, ...], op: Remove | Replace) -> int | None:
-    """Which item is meant; None when none is."""
-    wanted = folded(op.match)
+def _find_item(texts: tuple[str, ...], op: Remove | Replace) -> int | None:
+    """Returns the index of the item that an op names. Raises OpRefused when several match."""
+    pattern = folded(op.match)
     if op.exact:
-        return next(
-            (at for at, text in enumerate(texts) if wanted == folded(text)), None
-        )
-    found = [at for at, text in enumerate(texts) if wanted in folded(text)]
-    if len(found) > 1:
+        for index, text in enumerate(texts):
+            if pattern == folded(text):
+                return index
+        return None
+    matches = [index for index, text in enumerate(texts) if pattern in folded(text)]
+    if len(matches) > 1:
         raise OpRefused("multiple_matches")
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
-def _owns(body: bytes, region: Region) -> list[bytes]:
-    """The bytes of each item up to its first nested one."""
-    starts = [*(item.start for item in region.items[1:]), len(body)]
+def _own_bytes(body: bytes, region: Region) -> list[bytes]:
+    """Returns the bytes of each item up to its first nested item."""
+    next_starts = [*(item.start for item in region.items[1:]), len(body)]
     return [
-        body[item.start : min(after, item.end)]
-        for item, after in zip(region.items, starts, strict=False)
+        body[item.start : min(next_start, item.end)]
+        for item, next_start in zip(region.items, next_starts, strict=False)
     ]
 
 
-def _texts(body: bytes, region: Region) -> tuple[str, ...]:
-    """What each item says, in order: its own text in one line, without its marker."""
-    return tuple(_text(own) for own in _owns(body, region))
+def _item_texts(body: bytes, region: Region) -> tuple[str, ...]:
+    """Returns the own text of each item, in order, in one line and without its marker."""
+    return tuple(map(_text_of_item, _own_bytes(body, region)))
 
 
-def _said(line: str) -> str:
-    """What an item that is written with `line` says."""
-    return _text(b"- " + line.encode())
+def _item_text_of_line(line: str) -> str:
+    """Returns the text that an item written with `line` will have."""
+    return _text_of_item(b"- " + line.encode())
 
 
-def _text(own: bytes) -> str:
+def _text_of_item(own: bytes) -> str:
     return " ".join(own[len(item_marker(own)) :].decode("utf-8", "replace").split())
 
 
 def _marker_for(body: bytes, region: Region) -> bytes:
-    """The marker of a new item: as the last one's at the top."""
-    last = next((item for item in reversed(region.items) if item.depth == 1), None)
-    if last is None or not region.ends_in_item:
+    """Returns the marker of a new item: the style of the last item that is not nested."""
+    top_items = [item for item in region.items if item.depth == 1]
+    if not top_items or not region.ends_in_item:
         return b"- "
+    last = top_items[-1]
     return _marker_after(body[last.start : last.end])
 
 
 def _marker_after(item: bytes) -> bytes:
-    """The marker of the item that follows one: the same, counted on where it is a number."""
+    """Returns the marker of the item after `item`: the same, or the next number."""
     marker = item_marker(item).split(b"[")[0]
     sign = marker.strip()
     if sign[:-1].isdigit():

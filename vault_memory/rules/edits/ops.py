@@ -1,12 +1,14 @@
-"""Ops: the four small edits that a bot may make to a person's note. Pure, and never failing on anything JSON can hold.
+"""Ops: the four small edits that a bot may make to a person's note. Pure; reads any JSON value.
 
-Each op is read and checked by itself: good ones apply while bad ones collect. What an op does not name stays byte for
-byte, and after each op the note is parsed again: it must say exactly what the op named, or the op is refused.
+Each op is checked by itself: good ops apply while bad ones are collected. Text that an op does not
+name stays byte for byte. After each op the note is parsed again. The op is refused unless the note
+then says exactly what the op named.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import assert_never
 
 from vault_memory.markdown.document import SectionedDoc
 
@@ -15,6 +17,8 @@ LONGEST_LINE = 2_000
 LONGEST_HEADING = 200
 MOST_LINES = 100
 """In one `add_heading`"""
+
+JsonObject = Mapping[object, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +39,17 @@ class AddHeading:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Removes the one item whose text contains `match`."""
+    """Removes the only item whose text contains `match`."""
 
     heading: str
     match: str
     exact: bool = False
-    """`match` is all that the item says; of several that say the same, the first is meant"""
+    """`match` is the complete text of the item; of equal items, the first is removed"""
 
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """Rewrites the one item whose text contains `match`; its nested items stay."""
+    """Rewrites the only item whose text contains `match`; its nested items stay."""
 
     heading: str
     match: str
@@ -65,24 +69,24 @@ class Applied:
     outcome: str
     """applied, noop_dup or noop_no_match"""
     removed: bytes = b""
-    """what stood in the place of the op before"""
+    """the bytes that the op removed or replaced"""
     remark: str = ""
-    """for the audit, e.g. that the heading stands twice and the first was meant"""
+    """for the audit, e.g. that two sections have the same heading and the first was used"""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """An op that was not carried out, as it was given."""
+    """An op that was not carried out, as it was passed in."""
 
     op: object
     reason: str
     headings: tuple[str, ...] = ()
-    """with `heading_missing`: the headings that there are"""
+    """with `heading_missing`: the headings of the note"""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The note after the ops, and what became of each of them."""
+    """The note after the ops, and the result of each op."""
 
     doc: SectionedDoc
     applied: tuple[Applied, ...] = ()
@@ -91,99 +95,138 @@ class Outcome:
 
 @dataclass(slots=True)
 class OpRefused(Exception):
-    """Inside this room: why one op is not carried out."""
+    """Why an op is not carried out. Stays inside this package."""
 
     reason: str
     headings: tuple[str, ...] = field(default=())
 
 
-_BREAKS = re.compile("[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\0]")
-_HALVES = re.compile("[\\ud800-\\udfff]")
+_LINE_BREAKS = re.compile("[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029\0]")
+_SURROGATES = re.compile("[\\ud800-\\udfff]")
 _HASHES = re.compile(r"#{1,6}(?:[ \t]|$)")
 _MARKER = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 
 
-def read_op(said: object) -> Op:
-    """The op that a JSON value means. Raises Refusal."""
-    if not isinstance(said, Mapping):
+def read_op(value: object) -> Op:
+    """Reads an op from a JSON value. Raises OpRefused when the value is not a valid op."""
+    if not isinstance(value, Mapping):
         raise OpRefused("wrong_type")
-    if "op" not in said:
+    if "op" not in value:
         raise OpRefused("missing_field")
-    name = said["op"]
+    name = value["op"]
     if not isinstance(name, str):
         raise OpRefused("wrong_type")
     reader = _READERS.get(name)
     if reader is None:
         raise OpRefused("unknown_op")
-    return reader(said)
+    return reader(value)
 
 
-def _append(said: Mapping[object, object]) -> Op:
-    heading, line = _text(said, "heading"), _text(said, "line")
-    return Append(_heading(heading), _line(line))
+def written_lines(op: Op) -> tuple[str, ...]:
+    """Returns the lines of the items that an op would write."""
+    match op:
+        case Append(_, line) | Replace(_, _, line):
+            return (line,)
+        case AddHeading(_, lines):
+            return lines
+        case Remove():
+            return ()
+        case _:
+            assert_never(op)
 
 
-def _add_heading(said: Mapping[object, object]) -> Op:
-    heading = _text(said, "heading")
-    if "lines" not in said:
+def as_json(op: Op) -> dict[str, object]:
+    """Returns an op as JSON for the audit; `read_op` reads it again."""
+    entry: dict[str, object]
+    match op:
+        case Append(heading, line):
+            return {"op": "append", "heading": heading, "line": line}
+        case AddHeading(heading, lines):
+            return {"op": "add_heading", "heading": heading, "lines": list(lines)}
+        case Remove(heading, match_, exact):
+            entry = {"op": "remove", "heading": heading, "match": match_}
+        case Replace(heading, match_, line, exact):
+            entry = {"op": "replace", "heading": heading, "match": match_, "line": line}
+        case _:
+            assert_never(op)
+    if exact:
+        entry["exact"] = True
+    return entry
+
+
+# --- Reading ----------------------------------------------------------------------------------
+
+
+def _read_append(value: JsonObject) -> Op:
+    heading = _field_text(value, "heading")
+    line = _field_text(value, "line")
+    return Append(_clean_heading(heading), _clean_line(line))
+
+
+def _read_add_heading(value: JsonObject) -> Op:
+    heading = _field_text(value, "heading")
+    if "lines" not in value:
         raise OpRefused("missing_field")
-    lines = said["lines"]
+    lines = value["lines"]
     if not isinstance(lines, Sequence) or isinstance(lines, str | bytes):
         raise OpRefused("wrong_type")
     if not lines:
         raise OpRefused("empty_lines")
     if len(lines) > MOST_LINES:
         raise OpRefused("too_long")
-    name = _heading(heading)
+    name = _clean_heading(heading)
     if name.startswith("#"):
         raise OpRefused("heading_starts_with_hash")
-    return AddHeading(name, tuple(_line(_checked(line)) for line in lines))
+    return AddHeading(name, tuple(_clean_line(_single_line(line)) for line in lines))
 
 
-def _remove(said: Mapping[object, object]) -> Op:
-    heading, match = _text(said, "heading"), _text(said, "match")
-    return Remove(_heading(heading), _match(match), said.get("exact") is True)
+def _read_remove(value: JsonObject) -> Op:
+    heading = _field_text(value, "heading")
+    match_ = _field_text(value, "match")
+    exact = value.get("exact") is True
+    return Remove(_clean_heading(heading), _clean_match(match_), exact)
 
 
-def _replace(said: Mapping[object, object]) -> Op:
-    heading, match, line = (
-        _text(said, "heading"),
-        _text(said, "match"),
-        _text(said, "line"),
-    )
+def _read_replace(value: JsonObject) -> Op:
+    heading = _field_text(value, "heading")
+    match_ = _field_text(value, "match")
+    line = _field_text(value, "line")
+    exact = value.get("exact") is True
     return Replace(
-        _heading(heading), _match(match), _line(line), said.get("exact") is True
+        _clean_heading(heading), _clean_match(match_), _clean_line(line), exact
     )
 
 
-_READERS: dict[str, Callable[[Mapping[object, object]], Op]] = {
-    "append": _append,
-    "add_heading": _add_heading,
-    "remove": _remove,
-    "replace": _replace,
+_READERS: dict[str, Callable[[JsonObject], Op]] = {
+    "append": _read_append,
+    "add_heading": _read_add_heading,
+    "remove": _read_remove,
+    "replace": _read_replace,
 }
 
 
-def _text(said: Mapping[object, object], name: str) -> str:
-    if name not in said:
+def _field_text(value: JsonObject, name: str) -> str:
+    if name not in value:
         raise OpRefused("missing_field")
-    return _checked(said[name])
+    return _single_line(value[name])
 
 
-def _checked(value: object) -> str:
-    """A text that could stand on one line of a note."""
+def _single_line(value: object) -> str:
+    """Returns the value when it is a text that fits on one line of a note."""
     if not isinstance(value, str):
         raise OpRefused("wrong_type")
-    if _BREAKS.search(value):
+    # A line break in an item would begin a second line, which may be a heading or a fence.
+    if _LINE_BREAKS.search(value):
         raise OpRefused("line_breaks")
     if len(value) > LONGEST_LINE:
         raise OpRefused("too_long")
-    if not value.isascii() and _HALVES.search(value):
+    # JSON can hold half of a surrogate pair, which UTF-8 cannot encode.
+    if not value.isascii() and _SURROGATES.search(value):
         raise OpRefused("not_text")
     return value
 
 
-def _heading(text: str) -> str:
+def _clean_heading(text: str) -> str:
     name = text.strip()
     if not name:
         raise OpRefused("empty_heading")
@@ -192,35 +235,22 @@ def _heading(text: str) -> str:
     return name
 
 
-def _match(text: str) -> str:
+def _clean_match(text: str) -> str:
+    # An empty match is contained in every item.
     if not text.strip():
         raise OpRefused("empty_match")
     return text
 
 
-def _line(text: str) -> str:
-    """What an item is to say, without a marker."""
+def _clean_line(text: str) -> str:
+    """Returns the text of an item without the list marker that models like to add."""
     line = text.strip()
     marker = _MARKER.match(line)
-    line = line[marker.end() :].strip() if marker else line
+    if marker:
+        line = line[marker.end() :].strip()
     if not line:
         raise OpRefused("empty_line")
+    # An item with a heading in it would be a section to other Markdown programs.
     if _HASHES.match(line):
         raise OpRefused("line_starts_with_hash")
     return line
-
-
-def as_json(op: Op) -> dict[str, object]:
-    """The op as it is written into the audit, and read again by `read_op`."""
-    match op:
-        case Append(heading, line):
-            return {"op": "append", "heading": heading, "line": line}
-        case AddHeading(heading, lines):
-            return {"op": "add_heading", "heading": heading, "lines": list(lines)}
-        case Remove(heading, match_, exact):
-            return {"op": "remove", "heading": heading, "match": match_} | (
-                {"exact": True} if exact else {}
-            )
-        case Replace(heading, match_, line, exact):
-            said = {"op": "replace", "heading": heading, "match": match_, "line": line}
-            return said | ({"exact": True} if exact else {})

@@ -1,12 +1,12 @@
-"""What the bot may do to a note by itself, what it must ask a person for, and what it may not do.
+"""Policy: which ops the bot may apply by itself, which it must propose, and which it may not do.
 
-Policy binds the sources `nightly` and `tool`. It looks at each op in the note as the ops before it left it, so that no
-order of ops reaches what one op would not.
+Binds the sources `nightly` and `tool`. Each op is judged in the note as the ops before it left it,
+so no order of ops gets past a rule that binds a single op.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, assert_never
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import normalised, parse_item
@@ -42,6 +42,7 @@ from vault_memory.rules.edits.ops import (
     Remove,
     Replace,
     as_json,
+    written_lines,
 )
 from vault_memory.rules.edits.ownership import DELETED, Ownership, op_of, texts_of
 from vault_memory.rules.edits.stale_save import WHY as NO_LONGER_THERE
@@ -50,18 +51,19 @@ from vault_memory.rules.learning.rule_cap import archived_line, surplus_rules
 MOST_OF_A_NOTE = 0.3
 """The share of a note's items that one run may remove"""
 ALWAYS_REMOVABLE = 2
-"""So many of its own items one run may remove from a note however short, but not all of several"""
+"""How many of its own items a run may remove from a short note, but never the last"""
 MOST_OF_A_PERSON = 5
 """How many items of a person one run may remove"""
 GUARDED = frozenset({"user", "channel", "memory", "rules"})
-"""Kinds of notes that what others than the owner said reaches only through INBOX"""
+"""Kinds of notes for which words of others than the owner wait in INBOX"""
 WAITS_FOR_REMOVAL = "waits_for_removal"
-"""A rule goes to the archive when a person has approved that it leaves its section"""
+"""A rule moves to the archive only after a person approved its removal from its section"""
 REJECTED = "rejected_by_person"
-"""A person saw this very op, and did not want it"""
+"""A person rejected this op before"""
 
 ARCHIVE_IS_THE_PERSONS = "rules leave the archive by a person alone"
 LIKE_AN_INSTRUCTION = "it looks like an instruction to the bot"
+HUMAN_ITEM = "a person wrote the item"
 
 _OWNER = frozenset({"", "owner", "talk"})
 
@@ -77,329 +79,394 @@ class Rules:
     ownership: Ownership = field(default_factory=Ownership)
     human_items: Literal["propose", "edit"] = "propose"
     origin: str = "owner"
-    """whose words the run goes back to; an item's own ``origin:`` can only make it stricter"""
+    """whose words the run is based on; an item's own ``origin:`` can only make it stricter"""
     proposals: Mapping[str, Proposal] = field(default_factory=dict)
-    """what was proposed for this note before, by id"""
+    """earlier proposals for this note, by id"""
     why: str = ""
     said: frozenset[str] = frozenset()
-    """keys of the sentences that the owner says in recorded turns of this session; see `standing_rules`"""
+    """keys of the owner's sentences in recorded turns of this session; see `standing_rules`"""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of the ops of a run."""
+    """What happens to the ops of a run."""
 
     outcome: Outcome
-    """the note after those that were done, and what was refused"""
+    """the note after the applied ops, and the rejected ops"""
     do: tuple[Op, ...] = ()
-    """the ops that were done, or had nothing to do; each names its whole item, so that newer text may get them too"""
+    """applied ops and those with nothing to do; each names its complete item, so that it also fits
+    newer text"""
     proposed: tuple[Proposal, ...] = ()
-    """also such as wait already"""
+    """includes proposals that wait already"""
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
-    act: Literal["do", "propose", "refuse"]
-    reason: str = ""
-    op: Op | None = None
+class _Do:
+    """The bot may apply the op."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Propose:
+    """A person decides about the op."""
+
+    reason: str
+    op: Op
     """the op to propose, made exact"""
     suspicious: bool = False
 
 
-_DO = _Verdict("do")
+@dataclass(frozen=True, slots=True)
+class _Refuse:
+    """The op is not applied."""
+
+    reason: str
+
+
+_Verdict = _Do | _Propose | _Refuse
+
+_DO = _Do()
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """An op with the items that it touches."""
+
+    op: Op
+    exact: Op
+    """the op with the complete text of its item"""
+    items: list[NoteItem]
+    """all items of the op's section"""
+    touched: list[NoteItem]
+    """the item that the op names, and what is nested in it"""
 
 
 def decide(doc: SectionedDoc, ops: Iterable[object], rules: Rules) -> Decision:
-    """Carries out what may be done now; the rest is proposed or refused. Never raises on any JSON."""
+    """Applies the allowed ops; proposes or rejects the others. Never raises on any JSON value."""
     ops = list(ops)
     if rules.source not in BOT_SOURCES:
         outcome = apply_ops(doc, ops)
         return Decision(outcome, tuple(applied.op for applied in outcome.applied))
-    run = _Run(doc, rules)
-    run.take(ops)
-    held = run.brake(len(items_of(doc)) if run.removed else 0)
-    if held:
-        run = _Run(doc, rules, held)
-        run.take(ops)
-    return Decision(
-        Outcome(run.doc, tuple(run.applied), tuple(run.rejected)),
-        tuple(run.do),
-        tuple(run.proposed),
-    )
+    run = _PolicyRun(doc, rules)
+    run.judge_all(ops)
+    brake = ""
+    if run.removed:
+        brake = run.brake(len(items_of(doc)))
+    # A run that would empty the note starts again, and its removals wait for a person.
+    if brake:
+        run = _PolicyRun(doc, rules, brake)
+        run.judge_all(ops)
+    outcome = Outcome(run.doc, tuple(run.applied), tuple(run.rejected))
+    return Decision(outcome, tuple(run.do), tuple(run.proposed))
 
 
-class _Run:
-    """One pass over the ops of a run."""
+class _PolicyRun:
+    """A pass over the ops of a run."""
 
-    def __init__(self, doc: SectionedDoc, rules: Rules, held: str = "") -> None:
-        self.doc, self.rules, self.ownership = doc, rules, rules.ownership
-        self.held = held
-        """why no removal is done in this pass"""
-        self._there = (
-            {item.key[1] for item in items_of(doc)}
-            if rules.kind == "rules"
-            else frozenset[str]()
-        )
+    def __init__(self, doc: SectionedDoc, rules: Rules, brake: str = "") -> None:
+        self.doc = doc
+        self.rules = rules
+        self.ownership = rules.ownership
+        self.removal_brake = brake
+        """why no removal is applied in this pass"""
+        self._existing_rules = _existing_rules(doc, rules)
         self._rule_waits = False
-        """a rule of this run is proposed: what it was to replace stays until a person decides"""
+        """a rule of this run is proposed: what it replaces stays until a person decides"""
         self.applied: list[Applied] = []
         self.rejected: list[Rejected] = []
         self.proposed: list[Proposal] = []
         self.do: list[Op] = []
-        self.removed = self.removed_of_person = 0
-        self._known = {
-            texts: one
-            for one in rules.proposals.values()
-            if (texts := texts_of(one.op))
-        }
+        self.removed = 0
+        self.removed_of_person = 0
+        self._proposals_by_text = _proposals_by_text(rules.proposals)
 
-    def take(self, ops: list[object]) -> None:
-        waiting = list(ops)
-        while waiting:
-            pair = waiting[:2]
-            if self.rules.kind == "rules" and archived_line(
-                [op_of(said) for said in pair]
-            ):
-                del waiting[:2]
+    def judge_all(self, ops: list[object]) -> None:
+        """Judges ops in order; a removal and an addition that archive a rule are a pair."""
+        index = 0
+        while index < len(ops):
+            pair = ops[index : index + 2]
+            if self._moves_to_archive(pair):
                 self._archive(pair)
+                index += 2
             else:
-                self._take_one(waiting.pop(0))
+                self._judge_alone(ops[index])
+                index += 1
 
-    def _take_one(self, said: object) -> None:
-        trial = apply_ops(self.doc, [said])
+    def _moves_to_archive(self, pair: list[object]) -> bool:
+        if self.rules.kind != "rules":
+            return False
+        return bool(archived_line([op_of(value) for value in pair]))
+
+    def _judge_alone(self, value: object) -> None:
+        trial = apply_ops(self.doc, [value])
         self.rejected += trial.rejected
-        for done in trial.applied:
-            if done.outcome == "applied":
-                self._decide(said, done, trial.doc)
+        for applied in trial.applied:
+            if applied.outcome == "applied":
+                self._carry_out(value, applied, trial.doc)
             else:
-                self._note(done, done.op)
+                self._accept(applied, applied.op)
 
     def _archive(self, pair: list[object]) -> None:
-        """Move a rule to the archive: both ops are done, or none. Half of it would leave the rule twice, or nowhere."""
+        """Moves a rule to the archive: applies both ops or none.
+
+        A half of the move would leave the rule twice in the note, or nowhere.
+        """
         removal, addition = sorted(
-            pair, key=lambda said: not isinstance(op_of(said), Remove)
+            pair, key=lambda value: not isinstance(op_of(value), Remove)
         )
         trial = apply_ops(self.doc, [removal, addition])
         if trial.rejected or trial.applied[0].outcome != "applied":
-            self._take_one(removal)
-            self._take_one(addition)
+            self._judge_alone(removal)
+            self._judge_alone(addition)
             return
         removed, added = trial.applied
-        items = self._section(removed.op)
-        targets = _targets(removed.op, items)
-        exact = _exact(removed.op, targets, items)
-        is_surplus = not self._rule_waits and targets[0] in surplus_rules(self.doc)
-        verdict = _DO if is_surplus else self._judge(removed.op, exact, targets, items)
-        if verdict.act != "do":
-            self._decide(removal, removed, trial.doc)
+        target = self._target_of(removed.op)
+        verdict = self._judge_archiving(target)
+        if not isinstance(verdict, _Do):
+            self._carry_out(removal, removed, trial.doc)
             self.rejected.append(Rejected(addition, WAITS_FOR_REMOVAL))
             return
         self.doc = trial.doc
         self.ownership = self.ownership.after(
             map(as_done, trial.applied), source=self.rules.source
         )
-        self._note(removed, exact)
-        self._note(added, added.op)
+        self._accept(removed, target.exact)
+        self._accept(added, added.op)
+
+    def _judge_archiving(self, target: _Target) -> _Verdict:
+        """A surplus rule goes without a question, unless the rule that replaces it waits."""
+        if not self._rule_waits and target.touched[0] in surplus_rules(self.doc):
+            return _DO
+        return self._judge(target)
 
     def brake(self, count: int) -> str:
-        """Why the removals of this run are too many; empty when they are not.
+        """Returns why this run removes too much of a note with `count` items, or ``""``.
 
-        Of a short note the bot may always remove some of its own items: else it could not forget one of two.
+        The bot may always remove some of its own items from a short note. Else it could not
+        forget the first of two.
         """
-        of_few = (
-            0 if self.removed_of_person else max(1, min(ALWAYS_REMOVABLE, count - 1))
-        )
-        if self.removed > max(of_few, MOST_OF_A_NOTE * count):
-            return (
-                f"the run would remove {self.removed} of {count} items"
-                if self.removed
-                else ""
-            )
+        limit = MOST_OF_A_NOTE * count
+        if not self.removed_of_person:
+            limit = max(limit, 1, min(ALWAYS_REMOVABLE, count - 1))
+        if self.removed > limit:
+            return f"the run would remove {self.removed} of {count} items"
         if self.removed_of_person > MOST_OF_A_PERSON:
             return f"the run would remove {self.removed_of_person} items of a person"
         return ""
 
-    def _decide(self, said: object, done: Applied, after: SectionedDoc) -> None:
-        items = self._section(done.op)
-        targets = _targets(done.op, items)
-        exact = _exact(done.op, targets, items)
-        verdict = self._judge(done.op, exact, targets, items)
-        if verdict.act == "refuse":
-            self.rejected.append(Rejected(said, verdict.reason))
-        elif verdict.act == "propose" and verdict.op is not None:
-            self._propose(said, verdict.op, verdict)
-        else:
-            if isinstance(done.op, Remove):
-                self.removed += len(targets)
-                self.removed_of_person += len(targets) - len(self._bots(targets, items))
-            self.doc = after
-            self.ownership = self.ownership.after(
-                [as_done(done)], source=self.rules.source
-            )
-            self._note(done, exact)
+    def _carry_out(self, value: object, applied: Applied, after: SectionedDoc) -> None:
+        """Applies, proposes or refuses an op by its verdict; `after` is the note with the op."""
+        target = self._target_of(applied.op)
+        verdict = self._judge(target)
+        match verdict:
+            case _Refuse(reason):
+                self.rejected.append(Rejected(value, reason))
+            case _Propose():
+                self._propose(value, verdict)
+            case _Do():
+                self._count_removals(target)
+                self.doc = after
+                self.ownership = self.ownership.after(
+                    [as_done(applied)], source=self.rules.source
+                )
+                self._accept(applied, target.exact)
+            case _:
+                assert_never(verdict)
 
-    def _note(self, done: Applied, op: Op) -> None:
-        self.applied.append(done)
+    def _count_removals(self, target: _Target) -> None:
+        if isinstance(target.op, Remove):
+            self.removed += len(target.touched)
+            self.removed_of_person += len(target.touched) - len(self._bots(target))
+
+    def _accept(self, applied: Applied, op: Op) -> None:
+        self.applied.append(applied)
         self.do.append(op)
 
-    def _propose(self, said: object, op: Op, verdict: _Verdict) -> None:
-        why = "; ".join(part for part in (self.rules.why, verdict.reason) if part)
-        proposal = propose(self.rules.note, op, why, suspicious=verdict.suspicious)
-        known = self.rules.proposals.get(proposal.id)
-        if known is not None and known.state == "rejected":
-            self.rejected.append(Rejected(said, REJECTED))
-        elif all(proposal.id != other.id for other in self.proposed):
-            self.proposed.append(
-                known if known is not None and known.state == "open" else proposal
-            )
-
-    def _section(self, op: Op) -> list[NoteItem]:
-        """The items among which an op takes one away or rewrites it."""
-        at = (
-            section_named(self.doc, op.heading)
-            if isinstance(op, Remove | Replace)
-            else None
+    def _propose(self, value: object, verdict: _Propose) -> None:
+        reasons = [self.rules.why, verdict.reason]
+        proposal = propose(
+            self.rules.note,
+            verdict.op,
+            "; ".join(filter(None, reasons)),
+            suspicious=verdict.suspicious,
         )
-        return [] if at is None else section_items(self.doc, at)
+        previous = self.rules.proposals.get(proposal.id)
+        if previous is not None and previous.state == "rejected":
+            self.rejected.append(Rejected(value, REJECTED))
+            return
+        if previous is not None and previous.state == "open":
+            proposal = previous
+        if all(proposal.id != earlier.id for earlier in self.proposed):
+            self.proposed.append(proposal)
 
-    def _judge(
-        self, op: Op, exact: Op, targets: list[NoteItem], items: list[NoteItem]
-    ) -> _Verdict:
-        lines = _lines(op)
-        if any(self.ownership.deleted(self.doc, op.heading, line) for line in lines):
-            return _Verdict("refuse", DELETED)
-        known = self._proposed_before(exact)
-        if known is not None and known.state == "rejected":
-            return _Verdict("refuse", REJECTED)
-        if known is not None and known.state == "open":
-            return _Verdict(
-                "propose", known.why, op_of(known.op) or exact, known.suspicious
-            )
-        texts = (*lines, op.heading) if isinstance(op, AddHeading) else lines
-        if self.rules.source == "tool":
-            if self._is_unsaid_rule(op, lines):
-                self._rule_waits = True
-                suspicious = any(map(shaped_like_instruction, texts))
-                return _Verdict(
-                    "propose",
-                    LIKE_AN_INSTRUCTION if suspicious else UNSAID_RULE,
-                    exact,
-                    suspicious,
-                )
-        elif any(map(shaped_like_instruction, texts)):
-            return _Verdict("propose", LIKE_AN_INSTRUCTION, exact, True)
-        stranger = self._stranger(lines)
-        if stranger:
-            return _Verdict("propose", f"it comes from: {stranger}", exact)
-        if (
-            self.rules.kind == "rules"
-            and isinstance(op, Remove | Replace)
-            and is_archive(op.heading)
-        ):
-            return _Verdict("propose", ARCHIVE_IS_THE_PERSONS, exact)
-        if self.held and isinstance(op, Remove):
-            return _Verdict("propose", self.held, exact)
-        if self._rule_waits and self.rules.kind == "rules" and isinstance(op, Remove):
-            return _Verdict("propose", UNSAID_RULE, exact)
-        if self.rules.human_items == "propose" and self._touches_a_person(
-            op, targets, items
-        ):
-            return _Verdict("propose", "a person wrote the item", exact)
-        if known is not None and known.state == "expired":
-            return _Verdict("propose", known.why, exact, known.suspicious)
+    def _target_of(self, op: Op) -> _Target:
+        """Returns the op with its items. An op that adds touches none."""
+        if not isinstance(op, Remove | Replace):
+            return _Target(op, op, [], [])
+        index = section_named(self.doc, op.heading)
+        items = [] if index is None else section_items(self.doc, index)
+        touched = _touched_items(op, items)
+        return _Target(op, _exact(op, touched, items), items, touched)
+
+    # --- The verdict -----------------------------------------------------------------------
+
+    def _judge(self, target: _Target) -> _Verdict:
+        """Returns the verdict of the first rule that applies."""
+        lines = written_lines(target.op)
+        heading = target.op.heading
+        # A line that a person deleted must not come back by the next night.
+        if any(self.ownership.deleted(self.doc, heading, line) for line in lines):
+            return _Refuse(DELETED)
+        previous = self._proposed_before(target.exact)
+        if previous is not None and previous.state == "rejected":
+            return _Refuse(REJECTED)
+        if previous is not None and previous.state == "open":
+            op = op_of(previous.op) or target.exact
+            return _Propose(previous.why, op, previous.suspicious)
+        verdict = self._judge_text(target, lines) or self._judge_removal(target)
+        if verdict is not None:
+            return verdict
+        if previous is not None and previous.state == "expired":
+            return _Propose(previous.why, target.exact, previous.suspicious)
         return _DO
 
+    def _judge_text(self, target: _Target, lines: tuple[str, ...]) -> _Propose | None:
+        """Judges what an op writes: instructions, rules nobody gave, words of strangers."""
+        op = target.op
+        texts = (*lines, op.heading) if isinstance(op, AddHeading) else lines
+        suspicious = any(map(shaped_like_instruction, texts))
+        if self.rules.source == "tool":
+            # A tool call may carry an instruction that a web page put into the bot's mouth.
+            if self._is_unsaid_rule(op, lines):
+                self._rule_waits = True
+                reason = LIKE_AN_INSTRUCTION if suspicious else UNSAID_RULE
+                return _Propose(reason, target.exact, suspicious)
+        elif suspicious:
+            return _Propose(LIKE_AN_INSTRUCTION, target.exact, suspicious=True)
+        stranger = self._stranger(lines)
+        if stranger:
+            return _Propose(f"it comes from: {stranger}", target.exact)
+        return None
+
+    def _judge_removal(self, target: _Target) -> _Propose | None:
+        """Judges what an op takes away."""
+        op = target.op
+        if not isinstance(op, Remove | Replace):
+            return None
+        is_rules = self.rules.kind == "rules"
+        if is_rules and is_archive(op.heading):
+            return _Propose(ARCHIVE_IS_THE_PERSONS, target.exact)
+        if isinstance(op, Remove):
+            if self.removal_brake:
+                return _Propose(self.removal_brake, target.exact)
+            if is_rules and self._rule_waits:
+                return _Propose(UNSAID_RULE, target.exact)
+        if self.rules.human_items == "propose" and self._touches_a_person(target):
+            return _Propose(HUMAN_ITEM, target.exact)
+        return None
+
     def _is_unsaid_rule(self, op: Op, lines: tuple[str, ...]) -> bool:
-        """Whether a tool would write a standing rule that its owner did not say in this session."""
+        """Returns whether a tool would write a rule that the owner did not say in this session."""
         if isinstance(op, Append) and is_archive(op.heading) and not self._rule_waits:
+            # A rule that retires into the archive was said when it was written.
             lines = tuple(
-                line for line in lines if normalised(line) not in self._there
-            )  # a rule that retires
+                line for line in lines if normalised(line) not in self._existing_rules
+            )
         texts = [line for line in lines if not was_said(line, self.rules.said)]
         if isinstance(op, AddHeading) and not was_said(op.heading, self.rules.said):
             texts.append(op.heading)
         if not texts:
             return False
         if self.rules.kind == "rules" or (lines and is_rules_heading(op.heading)):
-            return any(line in texts for line in lines)
+            return not set(texts).isdisjoint(lines)
         if any(map(reads_like_rule, texts)):
             return True
-        return (
-            len(texts) > 1 and reads_like_rule(" ".join(texts))
-        ) or self._completes_rule(op, texts)
+        # A rule split over two items reads like a rule only when they are joined.
+        if len(texts) > 1 and reads_like_rule(" ".join(texts)):
+            return True
+        return self._completes_rule(op, texts)
 
     def _completes_rule(self, op: Op, texts: list[str]) -> bool:
-        """Whether an item is a rule together with the one before it, as a model would read both."""
+        """Returns whether an appended item and the item before it are a rule together."""
         if not isinstance(op, Append):
             return False
-        at = section_named(self.doc, op.heading)
-        items = section_items(self.doc, at) if at is not None else []
+        index = section_named(self.doc, op.heading)
+        items = [] if index is None else section_items(self.doc, index)
         if not items or reads_like_rule(items[-1].text):
             return False
         return reads_like_rule(f"{parse_item(items[-1].text).text} {texts[0]}")
 
     def _proposed_before(self, op: Op) -> Proposal | None:
-        """The proposal of this op, or one that was to write the same text."""
-        same = self.rules.proposals.get(propose(self.rules.note, op, "").id)
-        return same or (
-            self._known.get(texts_of(op))
-            if isinstance(op, Append | AddHeading)
-            else None
-        )
+        """Returns the proposal of this op, or an earlier one that would write the same text."""
+        same_op = self.rules.proposals.get(propose(self.rules.note, op, "").id)
+        if same_op or not isinstance(op, Append | AddHeading):
+            return same_op
+        return self._proposals_by_text.get(texts_of(op))
 
     def _stranger(self, lines: tuple[str, ...]) -> str:
-        """Whose words these are, when they are not the owner's and the note is guarded."""
+        """Returns who said these words, when it was not the owner and the note is guarded."""
         if self.rules.kind not in GUARDED:
             return ""
         origins = [self.rules.origin, *(parse_item(line).origin for line in lines)]
         return next((origin for origin in origins if origin not in _OWNER), "")
 
-    def _touches_a_person(
-        self, op: Op, targets: list[NoteItem], items: list[NoteItem]
-    ) -> bool:
-        if isinstance(op, Replace):
-            targets = targets[:1]
-        bots = self._bots(targets, items)
-        return len(bots) < len(targets) or (
-            isinstance(op, Remove) and _has_more(self.doc, targets)
-        )
+    def _touches_a_person(self, target: _Target) -> bool:
+        """Returns whether an op changes text that the bot did not write."""
+        bots = self._bots(target)
+        match target.op:
+            case Replace():  # nested items stay
+                return target.touched[0] not in bots
+            case Remove():
+                is_mixed = len(bots) < len(target.touched)
+                return is_mixed or _has_loose_text(self.doc, target.touched)
+            case Append() | AddHeading():
+                return False
+            case _:
+                assert_never(target.op)
 
-    def _bots(self, targets: list[NoteItem], items: list[NoteItem]) -> list[NoteItem]:
-        if not targets:
+    def _bots(self, target: _Target) -> list[NoteItem]:
+        """Returns the touched items that the bot wrote."""
+        if not target.touched:
             return []
-        own = set(self.ownership.bots_among(items))
-        return [item for item in targets if item in own]
+        own = set(self.ownership.bots_among(target.items))
+        return [item for item in target.touched if item in own]
+
+
+def _existing_rules(doc: SectionedDoc, rules: Rules) -> frozenset[str]:
+    if rules.kind != "rules":
+        return frozenset()
+    return frozenset(item.key[1] for item in items_of(doc))
+
+
+def _proposals_by_text(
+    proposals: Mapping[str, Proposal],
+) -> dict[frozenset[str], Proposal]:
+    by_text = {texts_of(proposal.op): proposal for proposal in proposals.values()}
+    by_text.pop(frozenset(), None)
+    return by_text
+
+
+# --- Stale proposals --------------------------------------------------------------------------
 
 
 def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
-    """Why a proposal can no longer be carried out on the note as it is; empty when it can."""
+    """Returns why a proposal no longer fits the note, or ``""`` when it fits."""
     outcome = apply_ops(doc, [dict(proposal.op)])
     if outcome.rejected:
-        return _STALE.get(
-            outcome.rejected[0].reason,
-            f"it does not fit any more ({outcome.rejected[0].reason})",
-        )
-    done = outcome.applied[0]
+        reason = outcome.rejected[0].reason
+        return _STALE.get(reason, f"it does not fit any more ({reason})")
+    applied = outcome.applied[0]
+    # A person has added to the item since: the match still finds it, but it says more now.
     if (
-        done.outcome == "applied"
-        and isinstance(done.op, Remove | Replace)
-        and not _names_whole(done.op, doc)
+        applied.outcome == "applied"
+        and isinstance(applied.op, Remove | Replace)
+        and not _names_complete_item(applied.op, doc)
     ):
         return _STALE["noop_no_match"]
-    if proposal.why == NO_LONGER_THERE and texts_of(proposal.op) <= {
-        item.key[1] for item in items_of(doc)
-    }:
-        return _STALE["noop_dup"]
-    return _STALE.get(done.outcome, "")
-
-
-def _names_whole(op: Remove | Replace, doc: SectionedDoc) -> bool:
-    """Whether the item that an op finds says what it names and no more: else somebody has written on since."""
-    at = section_named(doc, op.heading)
-    wanted = folded(op.match)
-    return at is not None and any(
-        folded(item.text) == wanted for item in section_items(doc, at)
-    )
+    if proposal.why == NO_LONGER_THERE:
+        texts = {item.key[1] for item in items_of(doc)}
+        if texts_of(proposal.op) <= texts:
+            return _STALE["noop_dup"]
+    return _STALE.get(applied.outcome, "")
 
 
 _STALE = {
@@ -411,44 +478,47 @@ _STALE = {
 }
 
 
-def _lines(op: Op) -> tuple[str, ...]:
-    """What an op would write."""
-    match op:
-        case Append(_, line) | Replace(_, _, line):
-            return (line,)
-        case AddHeading(_, lines):
-            return lines
-    return ()
+def _names_complete_item(op: Remove | Replace, doc: SectionedDoc) -> bool:
+    """Returns whether an item of the section says what the op names, and no more."""
+    index = section_named(doc, op.heading)
+    if index is None:
+        return False
+    return folded(op.match) in {folded(item.text) for item in section_items(doc, index)}
 
 
-def _targets(op: Op, items: list[NoteItem]) -> list[NoteItem]:
-    """The item that an op means, and what is nested in it."""
-    if not isinstance(op, Remove | Replace):
-        return []
-    wanted = folded(op.match)
-    found = next(
-        item
-        for item in items
-        if (wanted == folded(item.text) if op.exact else wanted in folded(item.text))
-    )
-    return [found, *(other for other in items if found.start < other.start < found.end)]
+# --- Items of an op ---------------------------------------------------------------------------
 
 
-def _exact(op: Op, targets: list[NoteItem], items: list[NoteItem]) -> Op:
-    """The op with all of the item's text in the place of a part: it shall not mean another item tomorrow."""
-    if not isinstance(op, Remove | Replace) or op.exact:
+def _touched_items(op: Remove | Replace, items: list[NoteItem]) -> list[NoteItem]:
+    """Returns the item that an op names, and what is nested in it."""
+    pattern = folded(op.match)
+    if op.exact:
+        matches = (item for item in items if pattern == folded(item.text))
+    else:
+        matches = (item for item in items if pattern in folded(item.text))
+    named = next(matches)
+    return [named, *(item for item in items if named.start < item.start < named.end)]
+
+
+def _exact(op: Remove | Replace, touched: list[NoteItem], items: list[NoteItem]) -> Op:
+    """Returns the op with the complete text of its item as match, where that is unique."""
+    if op.exact:
         return op
-    whole = replace(op, match=targets[0].text)
-    wanted = folded(whole.match)
-    once = sum(wanted in folded(item.text) for item in items) == 1
-    return whole if once and op_of(as_json(whole)) is not None else op
+    # The same part of a text may match another item tomorrow.
+    exact = replace(op, match=touched[0].text)
+    pattern = folded(exact.match)
+    matches = sum(pattern in folded(item.text) for item in items)
+    if matches != 1 or op_of(as_json(exact)) is None:
+        return op
+    return exact
 
 
-def _has_more(doc: SectionedDoc, targets: list[NoteItem]) -> bool:
-    """Whether an item holds text that is in no item's own lines: below something that is nested in it."""
-    body, whole = doc.sections[targets[0].section].body, targets[0]
-    starts = [*(item.start for item in targets[1:]), whole.end]
+def _has_loose_text(doc: SectionedDoc, touched: list[NoteItem]) -> bool:
+    """Returns whether text below a nested item belongs to the outer item, but to no item's lines."""
+    outer = touched[0]
+    body = doc.sections[outer.section].body
+    next_starts = [*(item.start for item in touched[1:]), outer.end]
     return any(
-        body[item.own_end : after].strip()
-        for item, after in zip(targets, starts, strict=True)
+        body[item.own_end : next_start].strip()
+        for item, next_start in zip(touched, next_starts, strict=True)
     )

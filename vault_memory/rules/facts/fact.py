@@ -1,33 +1,33 @@
-"""FACTS.md as a graph: one section per subject, one item per fact. Reading is lenient and never fails; pure.
+"""FACTS.md as a graph: one section per subject, one item per fact. Pure; reading never fails.
 
     ## alice
     - works_at: Acme Corp (since 2026-01-28, ref:1234)
     - ~~works_at: Initech~~ (2024-03-01 to 2026-01-28)
 
-An item that is struck through is a fact that no longer holds. What does not parse is kept in the note, shown by
-`doctor`, and is no fact.
+An item that is struck through is a fact that no longer holds. An item that does not parse stays in
+the note and is no fact; `doctor` shows it.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from itertools import pairwise
 
 from vault_memory.markdown.document import Section, SectionedDoc
-from vault_memory.markdown.note_items import items_of, short_hash
+from vault_memory.markdown.note_items import NoteItem, items_of, short_hash
 
 SINGLE = frozenset({"works_at", "lives_in", "has_role", "has_status"})
 """Predicates that have one value at a time"""
 TEMPORARY = frozenset({"staying_in", "visiting"})
-"""Predicates of what holds for a while, beside what holds for good"""
+"""Predicates of temporary states, which do not end a permanent one"""
 ALIAS, TYPE, SUMMARY = "also_known_as", "is_a", "summary"
 """Predicates that describe the subject itself"""
 
 MOST_SECTIONS = 16_384
-"""So many sections are remembered"""
+"""The number of sections whose facts are cached"""
 
 _FACT = re.compile(r"([^\W\d_][\w-]*)\s*[:：]\s*(?!//)(\S.*)")
 _STRUCK = re.compile(r"~~(?!\s)(.*?)~~\s*(\([^()]*\))?")
@@ -37,11 +37,16 @@ _DAY = r"\d{4}(?:-\d{2}(?:-\d{2})?)?"
 _SPAN = re.compile(rf"({_DAY})\s*(?:to|until|–|—|-|\.\.)\s*({_DAY})")
 _EDGE = re.compile(rf"(since|from|until|till|to)?:?\s*({_DAY})")
 _KEYS = frozenset({"ref", "conf", "origin", "topic", "supersedes"})
+_FLAGS = frozenset({"temporary", "confirmed"})
+_DATES = frozenset({"from", "until"})
+
+Marks = dict[str, str]
+"""The marks in the brackets of a fact, by name"""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One item of FACTS.md."""
+    """An item of FACTS.md."""
 
     id: str
     subject: str
@@ -49,7 +54,7 @@ class Fact:
     object: str
     valid_from: date | None = None
     valid_until: date | None = None
-    """the last day it holds, or the day from which another one does"""
+    """the last day on which it holds, or the first day of the fact that replaced it"""
     temporary: bool = False
     confidence: float = 1.0
     ref: str = ""
@@ -61,341 +66,371 @@ class Fact:
     topic: str = ""
     scope: str = ""
     text: str = ""
-    """what its item says, in one line; by that it is found again in the note"""
+    """the text of its item in one line, which identifies it in the note"""
 
     @property
     def key(self) -> tuple[str, str]:
-        """Of which only one may hold at a time, where the predicate has one value."""
+        """Folded subject and predicate: a single-valued predicate has one open fact per key."""
         return folded(self.subject), self.predicate
 
     def line(self) -> str:
-        """As it is written into an item."""
-        said = f"{self.predicate}: {self.object}"
-        said = f"~~{said}~~" if self.struck else said
-        marks = ", ".join(mark for mark in self._marks() if mark)
+        """Returns the fact as the line of an item."""
+        text = f"{self.predicate}: {self.object}"
+        if self.struck:
+            text = f"~~{text}~~"
+        marks = ", ".join(self._marks())
         if not marks and not self.struck and _BRACKETS.fullmatch(self.object):
-            marks = (
-                "conf:1"  # so that brackets of the object's own are not taken for marks
-            )
+            # Brackets at the end of the object would be read as marks.
+            marks = "conf:1"
+        if marks:
+            text += f" ({marks})"
         block_id = _BLOCK_ID.fullmatch(self.text)
-        return (
-            said + (f" ({marks})" if marks else "") + ((block_id and block_id[2]) or "")
-        )
+        if block_id and block_id[2]:
+            text += block_id[2]
+        return text
 
-    def _marks(self) -> Iterable[str]:
+    def _marks(self) -> Iterator[str]:
         if self.valid_from and self.valid_until:
             yield f"{self.valid_from} to {self.valid_until}"
-        else:
-            yield f"since {self.valid_from}" if self.valid_from else ""
-            yield f"until {self.valid_until}" if self.valid_until else ""
-        yield "temporary" if self.temporary else ""
-        yield f"ref:{self.ref}" if self.ref else ""
-        yield f"origin:{self.origin}" if self.origin != "owner" else ""
-        yield f"conf:{self.confidence:g}" if self.confidence != 1 else ""
-        yield f"topic:{self.topic}" if self.topic else ""
-        yield f"supersedes:{self.supersedes}" if self.supersedes else ""
-        yield "confirmed" if self.confirmed else ""
+        elif self.valid_from:
+            yield f"since {self.valid_from}"
+        elif self.valid_until:
+            yield f"until {self.valid_until}"
+        if self.temporary:
+            yield "temporary"
+        if self.ref:
+            yield f"ref:{self.ref}"
+        if self.origin != "owner":
+            yield f"origin:{self.origin}"
+        if self.confidence != 1:
+            yield f"conf:{self.confidence:g}"
+        if self.topic:
+            yield f"topic:{self.topic}"
+        if self.supersedes:
+            yield f"supersedes:{self.supersedes}"
+        if self.confirmed:
+            yield "confirmed"
 
 
 def folded(text: str) -> str:
-    """As names are compared: case and blanks do not count."""
+    """Returns a name in the form in which names are compared: without case and extra blanks."""
     if text.isascii():
         return " ".join(text.lower().split())
-    return unicodedata.normalize(
-        "NFC", unicodedata.normalize("NFC", " ".join(text.split())).casefold()
-    )
+    composed = unicodedata.normalize("NFC", " ".join(text.split()))
+    # Folding can decompose letters, so the result is composed again.
+    return unicodedata.normalize("NFC", composed.casefold())
 
 
 def snake_case(predicate: str) -> str:
-    """A predicate as it is written: `works at` becomes `works_at`."""
+    """Returns a predicate as it is written: `works at` becomes `works_at`."""
     return "_".join(folded(predicate).split())
 
 
 def fact_id(
-    scope: str, subject: str, predicate: str, said: str, since: date | None
+    scope: str, subject: str, predicate: str, value: str, since: date | None
 ) -> str:
-    """The id of a fact; it needs no mark in the note, and case and blanks do not change it."""
-    return short_hash(
-        scope,
-        folded(subject),
-        predicate,
-        folded(said),
-        since.isoformat() if since else "",
-    )
+    """Returns the id of a fact, computed from its content; case and blanks do not change it."""
+    start = since.isoformat() if since else ""
+    return short_hash(scope, folded(subject), predicate, folded(value), start)
 
 
 def identified(fact: Fact) -> Fact:
-    """The fact with the id that follows from what it says."""
-    return replace(
-        fact,
-        id=fact_id(
-            fact.scope, fact.subject, fact.predicate, fact.object, fact.valid_from
-        ),
+    """Returns the fact with the id that follows from its content."""
+    new_id = fact_id(
+        fact.scope, fact.subject, fact.predicate, fact.object, fact.valid_from
     )
+    return replace(fact, id=new_id)
+
+
+# --- Reading ----------------------------------------------------------------------------------
 
 
 def read_facts(doc: SectionedDoc, scope: str = "") -> list[Fact]:
-    """The facts of a note in its order, as they stand there."""
+    """Returns the facts of a note in its order."""
     return [fact for section in doc.sections for fact in section_facts(section, scope)]
 
 
 @lru_cache(maxsize=MOST_SECTIONS)
 def section_facts(section: Section, scope: str = "") -> tuple[Fact, ...]:
-    """The facts of one section. Kept for a while: of a page that changes, all sections but one are as they were."""
-    items = (
-        item for item in items_of(SectionedDoc(b"", (section,))) if item.depth == 1
+    """Returns the facts of a section. Cached, because most edits change one section of the page."""
+    doc = SectionedDoc(b"", (section,))
+    facts = (
+        read_fact(item.text, item.heading, scope) for item in _top_level_items(doc)
     )
-    return tuple(
-        fact
-        for item in items
-        if (fact := read_fact(item.text, item.heading, scope)) is not None
-    )
+    return tuple(fact for fact in facts if fact is not None)
 
 
 def unread_lines(doc: SectionedDoc) -> list[str]:
-    """What the items of a note say that are no facts."""
+    """Returns the items of a note that are no facts, each with its subject."""
     return [
         f"{item.heading}: {item.text}"
-        for item in items_of(doc)
-        if item.depth == 1 and read_fact(item.text, item.heading) is None
+        for item in _top_level_items(doc)
+        if read_fact(item.text, item.heading) is None
     ]
 
 
+def _top_level_items(doc: SectionedDoc) -> Iterator[NoteItem]:
+    return (item for item in items_of(doc) if item.depth == 1)
+
+
 def read_fact(text: str, subject: str, scope: str = "") -> Fact | None:
-    """The fact that an item of this subject's section states; None when it states none."""
+    """Returns the fact in an item of this subject's section, or None."""
     block_id = _BLOCK_ID.fullmatch(text)
-    said = (block_id[1] if block_id else text).strip()
-    known: dict[str, str] = {}
-    if strike := _STRUCK.fullmatch(said):
-        said = strike[1]
-        known = _read_marks(strike[2][1:-1])[0] if strike[2] else {}
-        if strike[2] and not known:
-            return None
-    found = _FACT.fullmatch(said)
-    if not found or not subject.strip():
+    statement = (block_id[1] if block_id else text).strip()
+    outer_marks: Marks = {}
+    strike = _STRUCK.fullmatch(statement)
+    if strike:
+        statement = strike[1]
+        brackets = strike[2]
+        if brackets:
+            outer_marks, _ = _read_marks(brackets[1:-1])
+            # Brackets without any mark are words of a person; nothing says when it ended.
+            if not outer_marks:
+                return None
+    match = _FACT.fullmatch(statement)
+    if not match or not subject.strip():
         return None
-    value, marks = _split(found[2])
-    known = marks | known
-    if not value or not _in_order(known):
+    value, inner_marks = _split_value(match[2])
+    marks = inner_marks | outer_marks
+    if not value or not _in_order(marks):
         return None
+    predicate = folded(match[1])
     fact = Fact(
-        "",
-        subject,
-        folded(found[1]),
-        value,
-        _first(known.get("from", "")),
-        _last(known.get("until", "")),
-        "temporary" in known or folded(found[1]) in TEMPORARY,
-        float(known.get("conf", 1)),
-        known.get("ref", ""),
-        known.get("origin", "owner"),
-        bool(strike),
-        known.get("supersedes", ""),
-        "confirmed" in known,
-        known.get("topic", ""),
-        scope,
-        text,
+        id="",
+        subject=subject,
+        predicate=predicate,
+        object=value,
+        valid_from=_first_day(marks.get("from", "")),
+        valid_until=_last_day(marks.get("until", "")),
+        temporary="temporary" in marks or predicate in TEMPORARY,
+        confidence=float(marks.get("conf", 1)),
+        ref=marks.get("ref", ""),
+        origin=marks.get("origin", "owner"),
+        struck=bool(strike),
+        supersedes=marks.get("supersedes", ""),
+        confirmed="confirmed" in marks,
+        topic=marks.get("topic", ""),
+        scope=scope,
+        text=text,
     )
     return identified(fact)
 
 
-def _split(value: str) -> tuple[str, dict[str, str]]:
-    """An object and its marks; brackets that hold something else are a person's words."""
-    found = _BRACKETS.fullmatch(value)
-    known, unknown = _read_marks(found[2]) if found else ({}, [])
-    if (
-        not found
-        or not known
-        or not _in_order(known)
-        or (unknown and not {"from", "until"} & known.keys())
-    ):
+def _split_value(value: str) -> tuple[str, Marks]:
+    """Splits an object from its marks; brackets without marks are a person's words."""
+    match = _BRACKETS.fullmatch(value)
+    if not match:
         return value.strip(), {}
-    rest = f" ({', '.join(unknown)})" if unknown else ""
-    return (found[1] + rest).strip(), known
+    marks, words = _read_marks(match[2])
+    if not marks or not _in_order(marks):
+        return value.strip(), {}
+    # Only a date proves that brackets with other words in them hold marks, too.
+    if words and _DATES.isdisjoint(marks):
+        return value.strip(), {}
+    remaining_brackets = f" ({', '.join(words)})" if words else ""
+    return (match[1] + remaining_brackets).strip(), marks
 
 
-def _read_marks(inner: str) -> tuple[dict[str, str], list[str]]:
-    known: dict[str, str] = {}
-    return known, [
-        part for part in map(str.strip, inner.split(",")) if not _take(part, known)
-    ]
+def _read_marks(inner: str) -> tuple[Marks, list[str]]:
+    """Returns the marks in a pair of brackets, and the words that are no marks."""
+    marks: Marks = {}
+    words: list[str] = []
+    for text in map(str.strip, inner.split(",")):
+        mark = _read_mark(text)
+        is_new = marks.keys().isdisjoint(mark)
+        if mark and is_new and all(map(_is_valid, mark, mark.values())):
+            marks.update(mark)
+        else:
+            words.append(text)
+    return marks, words
 
 
-def _take(part: str, known: dict[str, str]) -> bool:
-    """Whether a part of the brackets is a mark, and not yet known."""
-    fresh: dict[str, str] = {}
-    if span := _SPAN.fullmatch(part):
-        fresh = {"from": span[1], "until": span[2]}
-    elif edge := _EDGE.fullmatch(part):
-        fresh = {"from" if edge[1] in (None, "since", "from") else "until": edge[2]}
-    elif part in ("temporary", "confirmed"):
-        fresh = {part: part}
-    else:
-        key, colon, value = part.partition(":")
-        if key in _KEYS and colon and value.strip():
-            fresh = {key: value.strip()}
-    if (
-        not fresh
-        or fresh.keys() & known.keys()
-        or not all(_checks(key, value) for key, value in fresh.items())
-    ):
-        return False
-    known.update(fresh)
-    return True
+def _read_mark(text: str) -> Marks:
+    """Returns the mark in a text, or an empty mapping; a span of days is two marks."""
+    span = _SPAN.fullmatch(text)
+    if span:
+        return {"from": span[1], "until": span[2]}
+    edge = _EDGE.fullmatch(text)
+    if edge:
+        is_start = edge[1] in (None, "since", "from")
+        return {"from" if is_start else "until": edge[2]}
+    if text in _FLAGS:
+        return {text: text}
+    key, _, value = text.partition(":")
+    if key in _KEYS and value.strip():
+        return {key: value.strip()}
+    return {}
 
 
-def _checks(key: str, value: str) -> bool:
+def _is_valid(key: str, value: str) -> bool:
     if key == "conf":
         try:
             return 0 <= float(value) <= 1
         except ValueError:
             return False
-    return key not in ("from", "until") or (
-        _first(value) is not None and _last(value) is not None
-    )
+    if key in _DATES:
+        return _first_day(value) is not None and _last_day(value) is not None
+    return True
 
 
-def _first(text: str) -> date | None:
-    """The first day of a day, month or year."""
-    return _date(text + {4: "-01-01", 7: "-01"}.get(len(text), ""))
+def _first_day(text: str) -> date | None:
+    """Returns the first day of a day, month or year."""
+    suffix = {4: "-01-01", 7: "-01"}.get(len(text), "")
+    return _read_date(text + suffix)
 
 
-def _last(text: str) -> date | None:
-    """The last day of a day, month or year."""
-    if len(text) == 7:
-        return next(
-            (day for end in (31, 30, 29, 28) if (day := _date(f"{text}-{end}"))), None
-        )
-    return _date(text + "-12-31" if len(text) == 4 else text)
+def _last_day(text: str) -> date | None:
+    """Returns the last day of a day, month or year."""
+    if len(text) == 4:
+        return _read_date(f"{text}-12-31")
+    if len(text) != 7:
+        return _read_date(text)
+    ends = (_read_date(f"{text}-{end}") for end in (31, 30, 29, 28))
+    return next(filter(None, ends), None)
 
 
-def _date(text: str) -> date | None:
+def _read_date(text: str) -> date | None:
+    # `fromisoformat` accepts digits of other scripts.
+    if not text.isascii():
+        return None
     try:
-        return date.fromisoformat(text) if text.isascii() else None
+        return date.fromisoformat(text)
     except ValueError:
         return None
 
 
-def _in_order(known: Mapping[str, str]) -> bool:
-    first, last = _first(known.get("from", "")), _last(known.get("until", ""))
+def _in_order(marks: Mapping[str, str]) -> bool:
+    first = _first_day(marks.get("from", ""))
+    last = _last_day(marks.get("until", ""))
     return first is None or last is None or first <= last
 
 
-# ---- the graph ------------------------------------------------------------------------------------------------------
+# --- The graph --------------------------------------------------------------------------------
 
 
 def has_ended(fact: Fact, day: date) -> bool:
-    """Whether the fact no longer holds on this day."""
+    """Returns whether the fact no longer holds on this day."""
     return fact.struck or (fact.valid_until is not None and fact.valid_until < day)
 
 
 def begins(fact: Fact) -> date:
-    """When it began to hold, as far as that is known."""
+    """Returns the first day of the fact; `date.min` where the page does not say it."""
     return fact.valid_from or date.min
 
 
 def folded_facts(
     facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE
 ) -> list[Fact]:
-    """The facts of one scope as they hold on this day: each once, and of several values of a predicate that has one
-    the latest; the others read as ended by it, whatever the page says."""
-    known: dict[str, Fact] = {}
-    for fact in facts:
-        if fact.id not in known or (known[fact.id].struck and not fact.struck):
-            known[fact.id] = fact
-    names = canonical(known.values())
+    """Returns the facts of one scope as they hold on this day, each once.
+
+    Of several values of a single-valued predicate the latest holds. The others are returned as
+    ended by it, even where the page does not strike them through.
+    """
+    by_id = _unique_facts(facts)
+    names = canonical(by_id.values())
+    single_predicates = frozenset(single)
     values: dict[tuple[str, str], list[Fact]] = {}
-    ones = frozenset(single)
-    for fact in known.values():
-        if (
-            fact.predicate in ones
-            and not fact.temporary
-            and not has_ended(fact, day)
-            and begins(fact) <= day
-        ):
+    for fact in by_id.values():
+        if fact.temporary or fact.predicate not in single_predicates:
+            continue
+        if begins(fact) <= day and not has_ended(fact, day):
             subject, predicate = fact.key
-            values.setdefault((names.get(subject, subject), predicate), []).append(fact)
-    for several in values.values():
-        several.sort(
-            key=begins
-        )  # the later one on the page, where the days do not tell
-        for fact, newer in pairwise(several):
-            until = newer.valid_from if fact.valid_until is None else fact.valid_until
-            known[fact.id] = replace(fact, struck=True, valid_until=until)
-    return list(known.values())
+            key = (names.get(subject, subject), predicate)
+            values.setdefault(key, []).append(fact)
+    for rivals in values.values():
+        # A stable sort: where the days are equal, the later fact on the page wins.
+        rivals.sort(key=begins)
+        for fact, newer in pairwise(rivals):
+            until = fact.valid_until
+            if until is None:
+                until = newer.valid_from
+            by_id[fact.id] = replace(fact, struck=True, valid_until=until)
+    return list(by_id.values())
+
+
+def _unique_facts(facts: Iterable[Fact]) -> dict[str, Fact]:
+    """Returns each fact once, by id; a fact that holds wins over its struck copy."""
+    by_id: dict[str, Fact] = {}
+    for fact in facts:
+        previous = by_id.get(fact.id)
+        if previous is None or (previous.struck and not fact.struck):
+            by_id[fact.id] = fact
+    return by_id
 
 
 def current(
     facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE
 ) -> list[Fact]:
-    """The facts of one scope that hold on this day, and what is known to come beside them.
+    """Returns the facts of one scope that hold on this day, and those that begin later.
 
-    On a day before another fact replaced it, a fact that is struck through by now still holds.
+    A fact that another fact replaced after this day still holds, although it is struck through now.
     """
-    ones = frozenset(single)
-    known = list(facts)
-    if any(_held(fact, day) for fact in known):
-        starts = _starts(known)
-        replaced = [
-            _held(fact, day) and fact.valid_until in starts(fact) for fact in known
-        ]
-        known = [
-            replace(fact, struck=fact.struck and not is_held)
-            for fact, is_held in zip(known, replaced, strict=True)
-        ]
+    single_predicates = frozenset(single)
+    unstruck = _without_later_strikes(list(facts), day)
     return [
         fact
-        for fact in folded_facts(known, day, ones)
+        for fact in folded_facts(unstruck, day, single_predicates)
         if not has_ended(fact, day)
-        and (fact.predicate not in ones or begins(fact) <= day)
+        and (fact.predicate not in single_predicates or begins(fact) <= day)
+    ]
+
+
+def _without_later_strikes(facts: list[Fact], day: date) -> list[Fact]:
+    """Returns the facts, with those open that a fact beginning after `day` replaced."""
+    if not any(_was_true(fact, day) for fact in facts):
+        return facts
+    starts = _starts(facts)
+    return [
+        replace(fact, struck=False)
+        if _was_true(fact, day) and fact.valid_until in starts(fact)
+        else fact
+        for fact in facts
     ]
 
 
 def valid_on(
     facts: Iterable[Fact], day: date, single: Iterable[str] = SINGLE
 ) -> list[Fact]:
-    """The facts of one scope that held on this day, by what is known now.
+    """Returns the facts of one scope that held on this day, as far as the page says today.
 
-    A fact that is struck through counts within its days, and without a last day not at all.
+    A fact that is struck through counts within its days, and not at all without a last day.
     """
-    known = [
-        replace(fact, struck=False) if _held(fact, day) else fact for fact in facts
+    unstruck = [
+        replace(fact, struck=False) if _was_true(fact, day) else fact for fact in facts
     ]
     return [
         fact
-        for fact in folded_facts(known, day, single)
+        for fact in folded_facts(unstruck, day, single)
         if not has_ended(fact, day) and begins(fact) <= day
     ]
 
 
-def _held(fact: Fact, day: date) -> bool:
-    """Whether a fact that is struck through held on this day; on its last day another one did."""
-    return (
-        fact.struck
-        and fact.valid_until is not None
-        and begins(fact) <= day < fact.valid_until
-    )
+def _was_true(fact: Fact, day: date) -> bool:
+    """Returns whether a struck fact held on this day; its last day belongs to its successor."""
+    if not fact.struck or fact.valid_until is None:
+        return False
+    return begins(fact) <= day < fact.valid_until
 
 
 def _starts(facts: Iterable[Fact]) -> Callable[[Fact], set[date | None]]:
-    """For a fact the days on which facts of the same subject and predicate begin."""
-    known = list(facts)
-    names = canonical(known)
+    """Returns a lookup: the first days of all facts with the same subject and predicate."""
+    all_facts = list(facts)
+    names = canonical(all_facts)
 
     def key(fact: Fact) -> tuple[str, str]:
         subject, predicate = fact.key
         return names.get(subject, subject), predicate
 
     starts: dict[tuple[str, str], set[date | None]] = {}
-    for fact in known:
+    for fact in all_facts:
         starts.setdefault(key(fact), set()).add(fact.valid_from)
     return lambda fact: starts[key(fact)]
 
 
 def canonical(facts: Iterable[Fact]) -> dict[str, str]:
-    """What each alias stands for: the folded name of the subject that is also known so."""
-    found: dict[str, str] = {}
+    """Returns the folded name of the subject for each alias."""
+    subjects: dict[str, str] = {}
     for fact in facts:
         if fact.predicate == ALIAS and not fact.struck:
-            found.setdefault(folded(fact.object), folded(fact.subject))
-    return found
+            subjects.setdefault(folded(fact.object), folded(fact.subject))
+    return subjects

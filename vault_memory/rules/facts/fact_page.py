@@ -1,12 +1,13 @@
-"""Changes of FACTS.md as ops: what becomes of the page when a fact is added, corrected, ended, deleted or confirmed.
+"""Changes of FACTS.md as ops: a fact is added, corrected, ended, deleted or confirmed. Pure.
 
-Pure. Each change is worked out on the page as it is at that moment, so that a page which somebody saves meanwhile gets
-the change that fits it: the same fact said twice is one, whoever says it.
+Each change is computed from the page as it is at that moment. So a page that a person saves
+meanwhile gets the change that fits it, and the same fact stated twice is one fact.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Literal
+from typing import Literal, assert_never
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, Replace
@@ -28,9 +29,9 @@ from vault_memory.rules.facts.fact import (
 from vault_memory.rules.search.tokens import is_run, pairs, without_last_letters
 
 ALIKE = 0.7
-"""Jaccard, from which on two facts say the same"""
+"""The Jaccard similarity from which two facts count as equal"""
 LOSES = 0.3
-"""The confidence of what another statement won over"""
+"""The confidence of a fact that a rival statement replaced"""
 _TRIMMED = ".,;:!?…。，、；：！？\"'“”„«»()[]{}"
 
 Resolution = Literal["temporal", "keep_existing", "use_new", "merge", "ask"]
@@ -38,7 +39,7 @@ Resolution = Literal["temporal", "keep_existing", "use_new", "merge", "ask"]
 
 @dataclass(frozen=True, slots=True)
 class FactRules:
-    """How statements about one thing go together."""
+    """How statements with the same subject and predicate are combined."""
 
     today: date
     single: frozenset[str] = SINGLE
@@ -50,255 +51,295 @@ class Change:
     """What a change does to the page."""
 
     outcome: str
-    """added, duplicate, refined, superseded, kept; corrected, invalidated, deleted, confirmed; without any op unknown,
-    or unreadable: it could not be told apart from other text"""
+    """added, duplicate, refined, superseded, kept; corrected, invalidated, deleted, confirmed;
+    without any op: unknown, or unreadable (the line would not be read as this fact)"""
     id: str
-    """of the fact as it is then"""
+    """of the fact after the change"""
     ops: tuple[Op, ...] = ()
-    """in order; the last one says whether it came to pass"""
+    """in order; the result of the last op is the result of the change"""
     asks: tuple[Op, ...] = field(default=())
-    """what a person is to decide"""
+    """ops that a person decides about"""
     ended: tuple[str, ...] = ()
-    """the ids of facts that another one ended"""
+    """the ids of facts that this fact ended"""
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text by which facts are compared; of scripts without spaces the pairs of letters."""
-    found: list[str] = []
+    """Returns the words by which facts are compared; for scripts without spaces, letter pairs."""
+    words: list[str] = []
     for word in folded(text).split():
         trimmed = word.strip(_TRIMMED) or word
-        found += pairs(trimmed) if is_run(trimmed) else [trimmed]
-    return frozenset(without_last_letters(found))
+        if is_run(trimmed):
+            words += pairs(trimmed)
+        else:
+            words.append(trimmed)
+    return frozenset(without_last_letters(words))
 
 
-def add_fact(doc: SectionedDoc, said: Fact, rules: FactRules) -> Change:
-    """What becomes of the page when `said` is stated: nothing when it says so already."""
-    page = _Page.of(doc, said)
-    new = _written_as(said, page, rules.today)
+# --- Adding -----------------------------------------------------------------------------------
+
+
+def add_fact(doc: SectionedDoc, statement: Fact, rules: FactRules) -> Change:
+    """Returns the change of the page when `statement` is added."""
+    page = _SubjectPage.of(doc, statement)
+    new = _as_written(statement, page, rules.today)
     if not is_writable(new):
         return Change("unreadable", new.id)
-    if twin := _twin(page, new):
+    twin = _find_twin(page, new)
+    if twin:
         return _unchanged(twin)
-    if older := _less_said(page, new):
-        finer = identified(replace(older, object=new.object, ref=new.ref or older.ref))
-        return Change("refined", finer.id, (_rewrite(older, finer),))
+    shorter = _find_shorter(page, new)
+    if shorter:
+        refined = replace(shorter, object=new.object, ref=new.ref or shorter.ref)
+        refined = identified(refined)
+        return Change("refined", refined.id, (_rewrite(shorter, refined),))
     if new.predicate in rules.single and not new.temporary:
-        return _one_value(page, new, rules)
+        return _add_single_value(page, new, rules)
     return _added(page, _struck_if_past(new, rules.today))
 
 
-def is_said(doc: SectionedDoc, said: Fact) -> bool:
-    """Whether the page says it as well, or has said it of a time that is over and in which this one begins.
+def is_said(doc: SectionedDoc, statement: Fact) -> bool:
+    """Returns whether the page has an equal fact that does not end before `statement` begins.
 
-    When an undated one begins is not known: any time will do.
+    A statement without a first day is equal to a fact of any time.
     """
-    words, since = words_of(said.object), said.valid_from
-    for old in _Page.of(doc, said).same:
-        over = (
-            since is not None
-            and old.valid_until is not None
-            and old.valid_until < since
-        )
-        if not over and (
-            words <= words_of(old.object) or _alike(words, words_of(old.object))
-        ):
+    words = words_of(statement.object)
+    for fact in _SubjectPage.of(doc, statement).same:
+        if _ends_before(fact, statement):
+            continue
+        fact_words = words_of(fact.object)
+        if words <= fact_words or _are_alike(words, fact_words):
             return True
     return False
 
 
+def _ends_before(fact: Fact, statement: Fact) -> bool:
+    if statement.valid_from is None or fact.valid_until is None:
+        return False
+    return fact.valid_until < statement.valid_from
+
+
 @dataclass(frozen=True, slots=True)
-class _Page:
-    """The part of the note that is about one subject."""
+class _SubjectPage:
+    """The sections of the note that are about one subject."""
 
     heading: str
-    """under which new facts of the subject go"""
+    """the heading for new facts of the subject"""
     exists: bool
     same: tuple[Fact, ...]
     """the facts of the subject with the predicate"""
 
     @classmethod
-    def of(cls, doc: SectionedDoc, said: Fact) -> "_Page":
+    def of(cls, doc: SectionedDoc, statement: Fact) -> "_SubjectPage":
+        """Returns the sections of the statement's subject, its aliases included."""
         names = aliases_in(doc)
-        wanted = folded(said.subject)
-        wanted = names.get(wanted, wanted)
+        name = folded(statement.subject)
+        subject = names.get(name, name)
         headings = [section.name for section in doc.sections]
         keys = list(map(folded, headings))
-        mine = [at for at, key in enumerate(keys) if names.get(key, key) == wanted]
-        mine.sort(key=lambda at: keys[at] != wanted)
-        facts = [
-            fact for at in mine for fact in section_facts(doc.sections[at], said.scope)
+        indexes = [
+            index for index, key in enumerate(keys) if names.get(key, key) == subject
         ]
-        heading = headings[mine[0]] if mine else " ".join(said.subject.split())
-        predicate = snake_case(said.predicate)
-        return cls(
-            heading,
-            bool(mine),
-            tuple(fact for fact in facts if fact.predicate == predicate),
+        # The section under the subject's own name comes before those of its aliases.
+        indexes.sort(key=lambda index: keys[index] != subject)
+        predicate = snake_case(statement.predicate)
+        same = tuple(
+            fact
+            for index in indexes
+            for fact in section_facts(doc.sections[index], statement.scope)
+            if fact.predicate == predicate
         )
+        if indexes:
+            return cls(headings[indexes[0]], True, same)
+        return cls(" ".join(statement.subject.split()), False, same)
 
 
 def aliases_in(doc: SectionedDoc) -> dict[str, str]:
-    """What each alias on the page stands for."""
-    bare = ALIAS.encode()
-    return canonical(
-        fact
-        for section in doc.sections
-        if bare in section.body.lower()
-        for fact in section_facts(section)
+    """Returns the folded subject for each alias on the page."""
+    alias_bytes = ALIAS.encode()
+    # Most sections have no alias; a search in the bytes is cheaper than reading their facts.
+    sections = (
+        section for section in doc.sections if alias_bytes in section.body.lower()
     )
+    return canonical(fact for section in sections for fact in section_facts(section))
 
 
-def _written_as(said: Fact, page: _Page, today: date) -> Fact:
-    """The fact as it would stand on the page."""
-    new = replace(
-        said,
-        subject=page.heading,
-        predicate=snake_case(said.predicate),
-        object=" ".join(said.object.split()),
-        struck=False,
-        text="",
-    )
+def _as_written(statement: Fact, page: _SubjectPage, today: date) -> Fact:
+    """Returns the fact as it would be read from the page."""
+    predicate = snake_case(statement.predicate)
     new = identified(
-        replace(new, temporary=new.temporary or new.predicate in TEMPORARY)
+        replace(
+            statement,
+            subject=page.heading,
+            predicate=predicate,
+            object=" ".join(statement.object.split()),
+            struck=False,
+            text="",
+            temporary=statement.temporary or predicate in TEMPORARY,
+        )
     )
-    ended = any(
-        folded(old.object) == folded(new.object) and has_ended(old, today)
-        for old in page.same
-    )
-    again = (
-        ended
-        and new.valid_from is None
-        and (new.valid_until is None or new.valid_until >= today)
-    )
-    return identified(replace(new, valid_from=today)) if again else new
+    is_open = new.valid_until is None or new.valid_until >= today
+    # A fact that ended and is stated again begins again today; else it would be the old fact.
+    if new.valid_from is None and is_open and _ended_before(page, new, today):
+        return identified(replace(new, valid_from=today))
+    return new
 
 
-def _twin(page: _Page, new: Fact) -> Fact | None:
-    """The fact on the page that says it already."""
-    if known := next((old for old in page.same if old.id == new.id), None):
-        return known
+def _ended_before(page: _SubjectPage, new: Fact, today: date) -> bool:
+    """Returns whether the page has an ended fact with the same value."""
+    value = folded(new.object)
+    return any(
+        folded(fact.object) == value and has_ended(fact, today) for fact in page.same
+    )
+
+
+def _find_twin(page: _SubjectPage, new: Fact) -> Fact | None:
+    """Returns the fact on the page that states the same."""
+    for fact in page.same:
+        if fact.id == new.id:
+            return fact
+    open_facts = list(_overlapping(page, new))
+    for fact in open_facts:
+        if folded(fact.object) == folded(new.object):
+            return fact
     words = words_of(new.object)
-    alive = [old for old in page.same if not old.struck and _overlap(old, new)]
-    for old in alive:
-        if folded(old.object) == folded(new.object):
-            return old
-    for old in alive:
-        theirs = words_of(old.object)
-        if words < theirs or (not theirs < words and _alike(words, theirs)):
-            return old
+    for fact in open_facts:
+        fact_words = words_of(fact.object)
+        if words < fact_words:
+            return fact
+        if not fact_words < words and _are_alike(words, fact_words):
+            return fact
     return None
 
 
-def _less_said(page: _Page, new: Fact) -> Fact | None:
-    """The fact on the page that says the same with fewer words."""
+def _find_shorter(page: _SubjectPage, new: Fact) -> Fact | None:
+    """Returns the fact on the page that states the same with fewer words."""
     words = words_of(new.object)
-    alive = (old for old in page.same if not old.struck and _overlap(old, new))
-    return next((old for old in alive if words_of(old.object) < words), None)
+    for fact in _overlapping(page, new):
+        if words_of(fact.object) < words:
+            return fact
+    return None
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """By their words and the predicate that they share; what differs in a number is not the same."""
-    if any(any(letter.isdigit() for letter in word) for word in one ^ other):
+def _overlapping(page: _SubjectPage, new: Fact) -> Iterator[Fact]:
+    """Yields the open facts whose days overlap with those of the new fact."""
+    for fact in page.same:
+        if not fact.struck and _overlap(fact, new):
+            yield fact
+
+
+def _are_alike(first: frozenset[str], second: frozenset[str]) -> bool:
+    """Compares the words of two values of the same predicate."""
+    # `room 12` and `room 13` share most letters and mean different rooms.
+    if any(letter.isdigit() for word in first ^ second for letter in word):
         return False
-    return (len(one & other) + 1) / (len(one | other) + 1) >= ALIKE
+    # The predicate counts as a word that both share.
+    return (len(first & second) + 1) / (len(first | second) + 1) >= ALIKE
 
 
-def _overlap(one: Fact, other: Fact) -> bool:
-    return begins(one) <= (other.valid_until or date.max) and begins(other) <= (
-        one.valid_until or date.max
-    )
+def _overlap(first: Fact, second: Fact) -> bool:
+    if begins(first) > (second.valid_until or date.max):
+        return False
+    return begins(second) <= (first.valid_until or date.max)
 
 
-# ---- predicates with one value --------------------------------------------------------------------------------------
+# --- Predicates with one value ----------------------------------------------------------------
 
 
-def _one_value(page: _Page, new: Fact, rules: FactRules) -> Change:
-    others = [old for old in page.same if not old.temporary]
-    since = new.valid_from or rules.today
+def _add_single_value(page: _SubjectPage, new: Fact, rules: FactRules) -> Change:
     if new.valid_until is not None and new.valid_until < rules.today:
         return _added(page, replace(new, struck=True))
-    open_ = [
-        old
-        for old in others
-        if not old.struck and begins(old) <= since <= (old.valid_until or date.max)
-    ]
-    newer = [begins(old) for old in others if old.valid_from and old.valid_from > since]
-    if open_ and rules.conflicts != "temporal":
-        return _settled(page, new, open_, rules)
-    if newer:
-        until = min([*newer, *([new.valid_until] if new.valid_until else [])])
+    since = new.valid_from or rules.today
+    permanent = [fact for fact in page.same if not fact.temporary]
+    rivals = [fact for fact in permanent if _is_open_on(fact, since)]
+    if rivals and rules.conflicts != "temporal":
+        return _resolve(page, new, rivals, rules)
+    later_starts = [fact.valid_from for fact in permanent if fact.valid_from]
+    later_starts = [start for start in later_starts if start > since]
+    # A statement about the past ends where the page has a later value.
+    if later_starts:
+        until = min(later_starts)
+        if new.valid_until:
+            until = min(until, new.valid_until)
         new = replace(new, valid_until=until, struck=until <= rules.today)
-    return _superseding(page, new, open_, since, rules)
+    return _supersede(page, new, rivals, since, rules.today)
 
 
-def _superseding(
-    page: _Page, new: Fact, ended: list[Fact], since: date, rules: FactRules
+def _is_open_on(fact: Fact, day: date) -> bool:
+    if fact.struck:
+        return False
+    return begins(fact) <= day <= (fact.valid_until or date.max)
+
+
+def _supersede(
+    page: _SubjectPage, new: Fact, rivals: list[Fact], since: date, today: date
 ) -> Change:
-    """The new value ends the others from the day on which it begins to hold."""
-    if not ended:
+    """Ends the rivals on the day on which the new value begins."""
+    if not rivals:
         return _added(page, new)
-    new = identified(replace(new, valid_from=since, supersedes=ended[-1].id))
-    ops = [_rewrite(old, _ended(old, since, rules.today, LOSES)) for old in ended]
+    new = identified(replace(new, valid_from=since, supersedes=rivals[-1].id))
+    ops = [_rewrite(fact, _ended(fact, since, today)) for fact in rivals]
     added = _added(page, new)
     return replace(
         added,
         outcome="superseded",
         ops=(*ops, *added.ops),
-        ended=tuple(old.id for old in ended),
+        ended=tuple(fact.id for fact in rivals),
     )
 
 
-def _settled(page: _Page, new: Fact, standing: list[Fact], rules: FactRules) -> Change:
-    """As the person who set `conflicts` wants it."""
-    last = standing[-1]
+def _resolve(
+    page: _SubjectPage, new: Fact, rivals: list[Fact], rules: FactRules
+) -> Change:
+    """Resolves a conflict as the setting `conflicts` says."""
+    since = new.valid_from or rules.today
     match rules.conflicts:
         case "keep_existing":
-            known = (
-                old
-                for old in page.same
-                if old.confidence <= LOSES and folded(old.object) == folded(new.object)
-            )
-            if before := next(known, None):
-                return _unchanged(before)
-            lost = replace(new, struck=True, confidence=LOSES)
-            return replace(_added(page, lost), outcome="kept")
+            return _keep_existing(page, new)
         case "merge":
-            both = identified(
-                replace(
-                    last, object=f"{last.object}, {new.object}", ref=new.ref or last.ref
-                )
-            )
-            return Change("refined", both.id, (_rewrite(last, both),))
+            return _merge_values(rivals[-1], new)
         case "ask":
-            since = new.valid_from or rules.today
+            added = _added(page, identified(replace(new, valid_from=since)))
             asks = tuple(
-                _rewrite(old, _ended(old, since, rules.today, LOSES))
-                for old in standing
+                _rewrite(fact, _ended(fact, since, rules.today)) for fact in rivals
             )
-            return replace(
-                _added(page, identified(replace(new, valid_from=since))), asks=asks
-            )
-    since = new.valid_from or rules.today
-    newest = max(
-        [
-            since,
-            *(
-                begins(old)
-                for old in page.same
-                if not old.temporary and begins(old) <= rules.today
-            ),
-        ]
-    )
-    return _superseding(page, replace(new, valid_from=newest), standing, newest, rules)
+            return replace(added, asks=asks)
+        case "use_new" | "temporal":
+            return _use_new(page, new, rivals, rules.today)
+        case _:
+            assert_never(rules.conflicts)
 
 
-def _ended(old: Fact, since: date, today: date, confidence: float) -> Fact:
-    """It ends on the day on which the other begins; while that is to come, it is not struck through."""
+def _keep_existing(page: _SubjectPage, new: Fact) -> Change:
+    value = folded(new.object)
+    for fact in page.same:
+        if fact.confidence <= LOSES and folded(fact.object) == value:
+            return _unchanged(fact)
+    rejected = replace(new, struck=True, confidence=LOSES)
+    return replace(_added(page, rejected), outcome="kept")
+
+
+def _merge_values(existing: Fact, new: Fact) -> Change:
+    value = f"{existing.object}, {new.object}"
+    merged = replace(existing, object=value, ref=new.ref or existing.ref)
+    merged = identified(merged)
+    return Change("refined", merged.id, (_rewrite(existing, merged),))
+
+
+def _use_new(page: _SubjectPage, new: Fact, rivals: list[Fact], today: date) -> Change:
+    """Lets the new value win, even over values that began later than it."""
+    starts = [begins(fact) for fact in page.same if not fact.temporary]
+    past_starts = [start for start in starts if start <= today]
+    newest = max([new.valid_from or today, *past_starts])
+    return _supersede(page, replace(new, valid_from=newest), rivals, newest, today)
+
+
+def _ended(fact: Fact, since: date, today: date) -> Fact:
+    """Returns the fact as it ends on `since`; it is struck through once that day has come."""
     return replace(
-        old,
-        valid_until=max(since, begins(old)),
+        fact,
+        valid_until=max(since, begins(fact)),
         struck=since <= today,
-        confidence=min(confidence, old.confidence),
+        confidence=min(LOSES, fact.confidence),
     )
 
 
@@ -306,13 +347,13 @@ def _struck_if_past(new: Fact, today: date) -> Fact:
     return replace(new, struck=new.valid_until is not None and new.valid_until < today)
 
 
-def _added(page: _Page, new: Fact) -> Change:
+def _added(page: _SubjectPage, new: Fact) -> Change:
     new = identified(new)
-    op = (
-        Append(page.heading, new.line())
-        if page.exists
-        else AddHeading(page.heading, (new.line(),))
-    )
+    op: Op
+    if page.exists:
+        op = Append(page.heading, new.line())
+    else:
+        op = AddHeading(page.heading, (new.line(),))
     return Change("added", new.id, (op,))
 
 
@@ -320,92 +361,84 @@ def _rewrite(old: Fact, new: Fact) -> Op:
     return Replace(old.subject, old.text, new.line(), exact=True)
 
 
-def _unchanged(known: Fact) -> Change:
-    """The page says it already; the op tells the audit so, and does nothing."""
-    return Change(
-        "duplicate",
-        known.id,
-        (Replace(known.subject, known.text, known.text, exact=True),),
-    )
+def _unchanged(fact: Fact) -> Change:
+    """Returns a change whose op does nothing, so that the audit records the statement."""
+    op = Replace(fact.subject, fact.text, fact.text, exact=True)
+    return Change("duplicate", fact.id, (op,))
 
 
-# ---- changes by id --------------------------------------------------------------------------------------------------
+# --- Changes by id ----------------------------------------------------------------------------
 
 
 def invalidate_fact(doc: SectionedDoc, fact: str, scope: str, ended: date) -> Change:
-    """Strike the fact through: it no longer holds from this day on."""
-    known = _with_id(doc, fact, scope)
-    if not known:
+    """Strikes the fact through: it does not hold from the day `ended` on."""
+    copies = _with_id(doc, fact, scope)
+    if not copies:
         return Change("unknown", fact)
-    standing = [old for old in known if not old.struck]
-    if not standing:
-        return _unchanged(known[0])
-    ops = []
-    for old in standing:
-        until = max(begins(old), min(ended, old.valid_until or date.max))
-        ops.append(_rewrite(old, replace(old, struck=True, valid_until=until)))
+    open_copies = [copy for copy in copies if not copy.struck]
+    if not open_copies:
+        return _unchanged(copies[0])
+    ops: list[Op] = []
+    for copy in open_copies:
+        last_day = min(ended, copy.valid_until or date.max)
+        until = max(begins(copy), last_day)
+        ops.append(_rewrite(copy, replace(copy, struck=True, valid_until=until)))
     return Change("invalidated", fact, tuple(ops))
 
 
 def delete_fact(doc: SectionedDoc, fact: str, scope: str) -> Change:
-    """Take the fact out of the page, as if it had never been said."""
-    known = _with_id(doc, fact, scope)
-    ops = tuple(Remove(old.subject, old.text, exact=True) for old in known)
-    return Change("deleted" if known else "unknown", fact, ops)
+    """Removes the fact from the page, as if it had never been stated."""
+    copies = _with_id(doc, fact, scope)
+    ops = tuple(Remove(copy.subject, copy.text, exact=True) for copy in copies)
+    return Change("deleted" if copies else "unknown", fact, ops)
 
 
 def confirm_fact(doc: SectionedDoc, fact: str, scope: str) -> Change:
-    """A person says that it is so: it does not fade."""
-    known = _with_id(doc, fact, scope)
-    if not known:
+    """Marks the fact as confirmed by a person, so that it does not fade."""
+    copies = _with_id(doc, fact, scope)
+    if not copies:
         return Change("unknown", fact)
-    if all(old.confirmed for old in known):
-        return _unchanged(known[0])
-    return Change(
-        "confirmed",
-        fact,
-        tuple(
-            _rewrite(old, replace(old, confirmed=True, confidence=1.0))
-            for old in known
-            if not old.confirmed
-        ),
+    unconfirmed = [copy for copy in copies if not copy.confirmed]
+    if not unconfirmed:
+        return _unchanged(copies[0])
+    ops = tuple(
+        _rewrite(copy, replace(copy, confirmed=True, confidence=1.0))
+        for copy in unconfirmed
     )
+    return Change("confirmed", fact, ops)
 
 
 def correct_fact(doc: SectionedDoc, fact: str, right: Fact, rules: FactRules) -> Change:
-    """Put what is right in the place of what was wrong from the start."""
-    known = _with_id(doc, fact, right.scope)
-    if not known:
+    """Replaces a fact that was wrong from the start by the right one."""
+    copies = _with_id(doc, fact, right.scope)
+    if not copies:
         return Change("unknown", fact)
-    old = known[0]
-    new = identified(
-        replace(right, predicate=snake_case(right.predicate), text=old.text)
-    )
-    page = _Page.of(doc, new)
+    old = copies[0]
+    new = replace(right, predicate=snake_case(right.predicate), text=old.text)
+    page = _SubjectPage.of(doc, identified(new))
     new = identified(replace(new, subject=page.heading))
-    if new.id == old.id and new == replace(old, id=new.id):
+    if new == old:
         return _unchanged(old)
-    if any(other.id == new.id and other.id != old.id for other in page.same):
-        return Change("corrected", new.id, (Remove(old.subject, old.text, exact=True),))
+    removal = Remove(old.subject, old.text, exact=True)
+    # The right fact is on the page already, so that only the wrong one has to go.
+    if new.id != old.id and new.id in {same.id for same in page.same}:
+        return Change("corrected", new.id, (removal,))
     if page.exists and page.heading == old.subject:
         return Change("corrected", new.id, (_rewrite(old, new),))
     added = _added(page, replace(new, text=""))
-    return Change(
-        "corrected", new.id, (Remove(old.subject, old.text, exact=True), *added.ops)
-    )
+    return Change("corrected", new.id, (removal, *added.ops))
 
 
 def _with_id(doc: SectionedDoc, fact: str, scope: str) -> list[Fact]:
-    """The lines that state it; more than one where a person wrote it twice."""
-    return [one for one in read_facts(doc, scope) if one.id == fact]
+    """Returns the lines that state a fact; several where a person wrote it twice."""
+    return [copy for copy in read_facts(doc, scope) if copy.id == fact]
 
 
 def is_writable(fact: Fact) -> bool:
-    """Whether the fact, written as a line, reads as the same fact."""
-    read = read_fact(fact.line(), fact.subject, fact.scope)
-    meant = replace(
-        identified(fact),
-        text="",
-        temporary=fact.temporary or fact.predicate in TEMPORARY,
-    )
-    return read is not None and replace(read, text="") == meant
+    """Returns whether the fact, written as a line, is read back as the same fact."""
+    copy = read_fact(fact.line(), fact.subject, fact.scope)
+    if copy is None:
+        return False
+    temporary = fact.temporary or fact.predicate in TEMPORARY
+    expected = replace(identified(fact), text="", temporary=temporary)
+    return replace(copy, text="") == expected

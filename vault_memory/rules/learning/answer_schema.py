@@ -1,4 +1,4 @@
-"""The shape of an answer that models are asked for, as JSON Schema. Enums, no numbers; turns are chosen by id."""
+"""JSON Schema of the answers that models are asked for. A model chooses turns by id."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,9 +17,9 @@ TYPES = (
 TOPICS = ("work", "tech", "personal", "finance", "admin", "learning", "meta")
 
 MOST_CHOICES = 200
-"""Servers refuse longer enums; the reading checks every id anyway"""
+"""Servers refuse longer enums; the reader of answers checks every id anyway"""
 MOST_TOPICS = 60
-"""Turns whose topics are asked for; of more, the topics of the memories have to do"""
+"""With more turns, only the topics of the memories are asked for"""
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _OPS: dict[str, dict[str, Any]] = {
@@ -31,11 +31,11 @@ _OPS: dict[str, dict[str, Any]] = {
 
 
 def schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
-    """What an answer about these turns looks like; strict, so that servers can hold a model to it."""
-    evidence = {
-        "type": "array",
-        "items": _choice(turn_ids) if 0 < len(turn_ids) <= MOST_CHOICES else _TEXT,
-    }
+    """Returns the strict schema of an answer about these turns."""
+    turn = _TEXT
+    if 0 < len(turn_ids) <= MOST_CHOICES:
+        turn = _choice(turn_ids)
+    evidence = {"type": "array", "items": turn}
     memory = {
         "text": _TEXT,
         "type": _choice(TYPES),
@@ -61,13 +61,13 @@ def schema(turn_ids: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def ops_schema() -> dict[str, Any]:
-    """What an answer that only edits a note looks like."""
+    """Returns the schema of an answer that only edits a note."""
     return _object({"ops": _ops()})
 
 
 def _ops() -> dict[str, Any]:
     variants = [
-        _object({"op": _choice((name,)), **rest}) for name, rest in _OPS.items()
+        _object({"op": _choice((name,)), **fields}) for name, fields in _OPS.items()
     ]
     return {"type": "array", "items": {"anyOf": variants}}
 

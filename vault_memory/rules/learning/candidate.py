@@ -1,4 +1,4 @@
-"""What was learned from what was said: memories, facts, topics, and what only a person can say yes to."""
+"""Candidates of one answer: memories, facts, topics, and proposals that only a person can approve."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One sentence worth keeping."""
+    """A sentence worth remembering."""
 
     text: str
     type: str = ""
@@ -17,10 +17,19 @@ class Memory:
     evidence: tuple[str, ...] = ()
     """ids of the person's own turns"""
 
+    def as_json(self) -> dict[str, Any]:
+        """Returns the memory in the form that models are asked for."""
+        return {
+            "text": self.text,
+            "type": self.type,
+            "topic": self.topic,
+            "evidence": list(self.evidence),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class FoundFact:
-    """One fact as it was told; what becomes of it is decided where facts are kept."""
+    """A fact as the model states it; the fact page decides what to do with it."""
 
     subject: str
     predicate: str
@@ -31,10 +40,21 @@ class FoundFact:
     valid_until: str = ""
     evidence: tuple[str, ...] = ()
 
+    def as_json(self) -> dict[str, Any]:
+        """Returns the fact in the form that models are asked for."""
+        return {
+            "subject": self.subject,
+            "predicate": self.predicate,
+            "object": self.object,
+            "from": self.valid_from,
+            "until": self.valid_until,
+            "evidence": list(self.evidence),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Something that only a person can say yes to, or that was left out; with the reason."""
+    """A text that only a person can approve, or that was left out, with the reason."""
 
     text: str
     reason: str
@@ -42,7 +62,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """All that one answer holds."""
+    """The contents of one answer."""
 
     memories: tuple[Memory, ...] = ()
     facts: tuple[FoundFact, ...] = ()
@@ -51,39 +71,19 @@ class Extraction:
     ops: tuple[Mapping[str, Any], ...] = ()
     """ops as JSON; `apply_ops` and policy judge them"""
     proposals: tuple[Doubt, ...] = ()
-    """what is not taken without asking"""
+    """texts that wait for a person's approval"""
     dropped: tuple[Doubt, ...] = ()
-    """what is not taken at all"""
+    """texts that were rejected"""
     nothing_new: bool = False
-    """the model said that there is nothing to remember"""
+    """the model answered that it has nothing to remember"""
     rung: str = ""
-    """how the answer was had"""
+    """the way in which the model was asked for its form"""
 
     def as_json(self) -> dict[str, Any]:
-        """In the shape that models are asked for."""
+        """Returns the contents in the form that models are asked for."""
         return {
-            "memories": [
-                {
-                    "text": one.text,
-                    "type": one.type,
-                    "topic": one.topic,
-                    "evidence": list(one.evidence),
-                }
-                for one in self.memories
-            ],
-            "facts": [
-                {
-                    "subject": one.subject,
-                    "predicate": one.predicate,
-                    "object": one.object,
-                }
-                | {
-                    "from": one.valid_from,
-                    "until": one.valid_until,
-                    "evidence": list(one.evidence),
-                }
-                for one in self.facts
-            ],
+            "memories": [memory.as_json() for memory in self.memories],
+            "facts": [fact.as_json() for fact in self.facts],
             "topics": dict(self.topics),
             "ops": [dict(op) for op in self.ops],
         }

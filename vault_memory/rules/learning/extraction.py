@@ -1,7 +1,7 @@
-"""What a model says it learned, made safe to use: the shape it is asked for, and a reading that never fails.
+"""Reads what a model says it learned, in any form, without ever failing.
 
-Nothing of an answer is believed beyond its words: whose memory it becomes is not the answer's to say, and what it was
-learned from must be a turn of the person's own.
+Only the words of an answer are trusted. The program decides in whose memory they go, and each
+memory must cite a turn of the person's own.
 """
 
 import json
@@ -24,326 +24,23 @@ from vault_memory.rules.learning.lenient_json import (
 from vault_memory.rules.search.tokens import clean, shortened
 
 NOTHING_NEW = "NO_NEW_MEMORIES"
-"""What a model answers that found nothing to remember"""
+"""The answer of a model that has nothing to remember"""
 MOST = 100
-"""Memories, facts, ops and proposals that are taken from one answer, each"""
+"""Memories, facts, ops and proposals that are read from an answer, each"""
 LONGEST = 600
 """Characters of one memory"""
 LONGEST_NAME = 200
-"""Characters of a subject or predicate; an object may have as many as a memory"""
+"""Characters of a subject or predicate; an object may be as long as a memory"""
 NO_ROW = "it is no object with the keys that were asked for"
+NO_CITATION = "it cites no turn of the person's own"
 LIKE_NO_WORD = 8
-"""Characters from which on an id in a line is no word that happens to be one"""
+"""Characters from which on an id in a line cannot be a common word"""
 ROWS = ("memories", "facts", "ops")
 """Keys whose values are lists of objects"""
 PLACES = frozenset(
     {"note", "path", "file", "user", "user_id", "channel", "scope", "vault"}
 )
-"""Keys by which an answer would choose where something is written"""
-
-
-def read_answer(
-    text: str, turn_ids: Iterable[str], *, others: Collection[str] = (), rung: str = ""
-) -> Extraction:
-    """What the answer says, in whatever form; never raises.
-
-    `turn_ids`: the person's own turns. `others`: turns that exist and are not their own words; what was learned from
-    those alone is only proposed.
-    """
-    reading = _Reading(tuple(turn_ids), frozenset(others))
-    plain = without_thoughts(text)
-    found = json_in(plain, KEYS)
-    if found is not None:
-        reading.take_json(found.value)
-    elif sections := sections_in(plain):
-        reading.take_sections(sections)
-    else:
-        reading.take_loose(plain)
-    return reading.done(nothing_new=_says_nothing(plain), rung=rung)
-
-
-def problem(text: str, turn_ids: Sequence[str], *, last: bool = False) -> str:
-    """Why an answer is not usable as it is, for a model to read; nothing when it is.
-
-    Entries that are no objects are passed over beside others that are. `last`: the model is not asked again, so
-    whatever can be used of the answer is.
-    """
-    plain = without_thoughts(text)
-    found = json_in(plain, KEYS)
-    if found is None:
-        if (
-            sections_in(plain)
-            or _says_nothing(plain)
-            or read_answer(plain, turn_ids).memories
-        ):
-            return ""
-        return (
-            "the answer holds no JSON object with the keys memories, facts, topics, ops"
-        )
-    wrong = [
-        f"`{key}` must be {'an object' if key == 'topics' else 'a list of objects'}"
-        for key in KEYS
-        if key in found.value and not _well_shaped(key, found.value[key])
-    ]
-    if wrong and not (last and _has_rows(found.value)):
-        return "; ".join(wrong)
-    rows = [row for key in ("memories", "facts") for row in _rows(found.value.get(key))]
-    extraction = read_answer(plain, turn_ids)
-    if rows and not (extraction.memories or extraction.facts or extraction.ops):
-        return "; ".join(
-            dict.fromkeys(
-                doubt.reason for doubt in (*extraction.dropped, *extraction.proposals)
-            )
-        )
-    return ""
-
-
-def stands_alone(text: str) -> bool:
-    """Whether the answer is the JSON object that was asked for, and no more."""
-    found = json_in(text, KEYS)
-    return found is not None and found.whole
-
-
-def merged(parts: Iterable[tuple[str, Iterable[str]]]) -> str:
-    """One answer from those to the parts of a question, each with the turns that its part was about."""
-    whole: dict[str, Any] = {"memories": [], "facts": [], "topics": {}, "ops": []}
-    for text, turn_ids in parts:
-        found = json_in(without_thoughts(text), KEYS)
-        said = read_answer(text, turn_ids).as_json() if found is None else found.value
-        for key in ROWS:
-            whole[key] += _entries(said.get(key))
-        if isinstance(said.get("topics"), Mapping):
-            whole["topics"].update(said["topics"])
-    return json.dumps(whole, ensure_ascii=False)
-
-
-def _well_shaped(key: str, value: object) -> bool:
-    if value is None:
-        return True
-    if key == "topics":
-        return isinstance(value, Mapping | list)
-    return isinstance(value, list) and (not value or any(_rows(value)))
-
-
-def _has_rows(answer: Mapping[str, Any]) -> bool:
-    """Whether anything in it has the form of a memory, a fact or an op."""
-    return any(row for key in ROWS for row in _rows(answer.get(key)))
-
-
-def _says_nothing(text: str) -> bool:
-    return any(
-        line.strip(" \t\r*`-_.").upper() == NOTHING_NEW for line in text.splitlines()
-    )
-
-
-class _Reading:
-    """What was found so far in one answer."""
-
-    def __init__(self, own: tuple[str, ...], others: frozenset[str]) -> None:
-        self.own, self.others = frozenset(own), others
-        self.memories: list[Memory] = []
-        self.facts: list[FoundFact] = []
-        self.topics: dict[str, str] = {}
-        self.ops: list[Mapping[str, Any]] = []
-        self.proposals: list[Doubt] = []
-        self.dropped: list[Doubt] = []
-
-    def done(self, *, nothing_new: bool, rung: str) -> Extraction:
-        memories = () if nothing_new else _merged(self.memories)
-        return Extraction(
-            memories[:MOST],
-            tuple(dict.fromkeys(self.facts))[:MOST],
-            self.topics,
-            tuple(self.ops[:MOST]),
-            () if nothing_new else tuple(dict.fromkeys(self.proposals))[:MOST],
-            tuple(dict.fromkeys(self.dropped)),
-            nothing_new,
-            rung,
-        )
-
-    def take_json(self, value: Mapping[str, Any]) -> None:
-        readers = {
-            "memories": self.memory_row,
-            "facts": self.fact_row,
-            "ops": self.op_row,
-        }
-        for key, read in readers.items():
-            for row in _entries(value.get(key)):
-                if isinstance(row, Mapping):
-                    read(row)
-                elif (
-                    row is not None
-                ):  # one stray string must not cost the rows beside it
-                    self.drop(_one_line(str(row)), f"{NO_ROW}, in `{key}`")
-        self.topic_rows(value.get("topics"))
-
-    def take_sections(self, sections: Mapping[str, str]) -> None:
-        """The form MEMORIES / FACTS / TOPICS; a section may hold JSON or lines."""
-        for name, body in sections.items():
-            found = json_in(body, (), lists=True)
-            if found is not None:
-                self.take_json({name: found.value})
-            elif name == "memories":
-                for block in blocks(body):
-                    self.memory_block(block)
-            else:
-                for block in blocks(body):
-                    self.other_line(name, block.text)
-
-    def take_loose(self, text: str) -> None:
-        """No marks at all: points that cite a turn are memories, other text is only proposed."""
-        if text.lstrip()[:1] in ("{", "["):
-            self.drop(text, "the JSON of the answer is broken, or has another shape")
-            return
-        for block in blocks(text):
-            self.memory_block(block)
-
-    def memory_block(self, block: Block) -> None:
-        cited = self.cited(block.text)
-        fields = parse_item(block.text)
-        said = _one_line(_citations(fields.text, (*cited, fields.ref)))
-        if not said or said.upper() == NOTHING_NEW:
-            return
-        if not block.point or not cited:
-            reason = (
-                "it cites no turn of the person's own"
-                if block.point
-                else "it stands outside of the asked form"
-            )
-            self.doubt(said, reason)
-            return
-        self.add_memory(said, fields.type, fields.topic, cited)
-
-    def other_line(self, section: str, line: str) -> None:
-        if section == "topics":
-            key, _, topic = line.partition(":")
-            self.topic_rows({key.strip(" []`"): topic})
-            return
-        cited = self.cited(line)
-        bare = _citations(parse_item(line).text, cited)
-        triple = _TRIPLE.match(bare)
-        parts = [
-            part.strip()
-            for part in (
-                bare.split("|") if "|" in bare else triple.groups() if triple else ()
-            )
-        ]
-        if section == "facts" and len(parts) >= 3:
-            names = ("subject", "predicate", "object", "from", "until")
-            self.fact_row(
-                {**dict(zip(names, parts, strict=False)), "evidence": list(cited)}
-            )
-        elif bare.strip() and not _EMPTY.fullmatch(bare):
-            self.drop(line, f"this line of {section.upper()} cannot be read")
-
-    def memory_row(self, row: Mapping[str, Any]) -> None:
-        said = _text(row, "text", "memory", "content")
-        if not said:
-            self.drop("", "a memory without text")
-        elif place := PLACES & set(row):
-            self.drop(said, f"it names a place of its own (`{min(place)}`)")
-        elif evidence := self.evidence(said, row.get("evidence")):
-            self.add_memory(said, _text(row, "type"), _text(row, "topic"), evidence)
-
-    def fact_row(self, row: Mapping[str, Any]) -> None:
-        subject, predicate, value = (
-            _text(row, name) for name in ("subject", "predicate", "object")
-        )
-        said = f"{subject} {predicate} {value}".strip()
-        predicate = "_".join(_WORD.findall(predicate.casefold()))
-        if not (subject and predicate and value):
-            self.drop(said, "a fact without subject, predicate or object")
-        elif max(len(subject), len(predicate)) > LONGEST_NAME:
-            self.drop(
-                said,
-                f"its subject or predicate is longer than {LONGEST_NAME} characters",
-            )
-        elif place := PLACES & set(row):
-            self.drop(said, f"it names a place of its own (`{min(place)}`)")
-        elif len(value) > LONGEST:
-            self.doubt(said, f"its object is longer than {LONGEST} characters")
-        elif evidence := self.evidence(said, row.get("evidence")):
-            since, until = (
-                _day(row, "from", "valid_from"),
-                _day(row, "until", "valid_until"),
-            )
-            self.facts.append(
-                FoundFact(subject, predicate, value, since, until, evidence)
-            )
-
-    def op_row(self, row: Mapping[str, Any]) -> None:
-        said = _text(row, "line") or _text(row, "match") or _text(row, "heading")
-        if place := PLACES & set(row):
-            self.drop(said, f"it names a place of its own (`{min(place)}`)")
-        else:
-            self.ops.append(row)
-
-    def topic_rows(self, value: object) -> None:
-        if isinstance(value, list):
-            value = {_text(row, "turn", "id"): row.get("topic") for row in _rows(value)}
-        for turn, topic in value.items() if isinstance(value, Mapping) else ():
-            word = folded(topic) if isinstance(topic, str) else ""
-            if (
-                word in TOPICS
-                and _bare(turn) in self.own
-                and len(self.topics) < 10 * MOST
-            ):
-                self.topics[_bare(turn)] = word
-
-    def evidence(self, said: str, value: object) -> tuple[str, ...]:
-        """The own turns among those cited; when there are none, the text is put aside and says why."""
-        cited = [
-            _bare(one)
-            for one in (value if isinstance(value, list) else [value])
-            if isinstance(one, str | int)
-        ]
-        own = tuple(dict.fromkeys(one for one in cited if one in self.own))
-        if own:
-            return own
-        if not [one for one in cited if one]:
-            self.doubt(said, "it cites no turn of the person's own")
-        elif all(one in self.others for one in cited):
-            self.doubt(said, "it was learned from what somebody else said")
-        else:
-            self.drop(said, "it cites turns that are not among the person's own")
-        return ()
-
-    def cited(self, line: str) -> tuple[str, ...]:
-        """The own turns that a line names: in brackets or after ``ref:``; an id that cannot be a word, anywhere."""
-        marked = {
-            word for inner in _BRACKETS.findall(line) for word in _ID.findall(inner)
-        } | set(_REF.findall(line))
-        words = [word.removeprefix("ref:") for word in _ID.findall(line)]
-        return tuple(
-            dict.fromkeys(
-                word
-                for word in words
-                if word in self.own and (word in marked or len(word) >= LIKE_NO_WORD)
-            )
-        )
-
-    def add_memory(
-        self, said: str, kind: str, topic: str, evidence: tuple[str, ...]
-    ) -> None:
-        if len(said) > LONGEST:
-            self.doubt(said, f"it is longer than {LONGEST} characters")
-            return
-        kind, topic = folded(kind), folded(topic)
-        self.memories.append(
-            Memory(
-                said,
-                kind if kind in TYPES else "",
-                topic if topic in TOPICS else "",
-                tuple(evidence),
-            )
-        )
-
-    def doubt(self, said: str, reason: str) -> None:
-        self.proposals.append(Doubt(shortened(said, LONGEST), reason))
-
-    def drop(self, said: str, reason: str) -> None:
-        self.dropped.append(Doubt(shortened(said, LONGEST), reason))
-
+"""Keys with which an answer tries to choose where a memory is written"""
 
 _TRIPLE = re.compile(r"(.+?)\s+([a-z]+(?:_[a-z]+)+|[a-z]+(?=:)):?\s+(.+)", re.DOTALL)
 _WORD = re.compile(r"[^\W_]+")
@@ -352,67 +49,396 @@ _BRACKETS = re.compile(r"[\[(]([^\[\]()]*)[\])]")
 _REF = re.compile(r"\bref:\s*([\w][\w./-]*)")
 _EMPTY = re.compile(r"(?i)\W*(?:none|n/a|nothing)?\W*")
 _LEADING = re.compile(r"^(?:[-*+•]|\d{1,3}[.)]|#{1,6})\s+")
+_FACT_FIELDS = ("subject", "predicate", "object", "from", "until")
+
+Row = Mapping[str, Any]
 
 
-def _merged(memories: Iterable[Memory]) -> tuple[Memory, ...]:
-    """Each text once, with all turns it was learned from."""
-    found: dict[str, Memory] = {}
-    for one in memories:
-        key = folded(one.text)
-        before = found.get(key, replace(one, evidence=()))
-        found[key] = replace(
-            before, evidence=tuple(dict.fromkeys((*before.evidence, *one.evidence)))
-        )
-    return tuple(found.values())
+def read_answer(
+    text: str,
+    turn_ids: Iterable[str],
+    *,
+    other_turns: Collection[str] = (),
+    rung: str = "",
+) -> Extraction:
+    """Reads an answer in any form. Never raises.
+
+    `turn_ids` are the person's own turns. `other_turns` are turns in other people's words: a
+    memory that cites only those is proposed to the person.
+    """
+    reader = _AnswerReader(turn_ids, other_turns)
+    plain = without_thoughts(text)
+    match = json_in(plain, KEYS)
+    sections = sections_in(plain)
+    if match is not None:
+        reader.read_json(match.value)
+    elif sections:
+        reader.read_sections(sections)
+    else:
+        reader.read_loose_text(plain)
+    return reader.extraction(nothing_new=_says_nothing(plain), rung=rung)
 
 
-def _rows(value: object) -> Iterator[Mapping[str, Any]]:
-    yield from (
-        row
-        for row in (value if isinstance(value, list) else ())
-        if isinstance(row, Mapping)
+def problem(text: str, turn_ids: Sequence[str], *, last: bool = False) -> str:
+    """Returns why an answer is unusable, in words for the model, or ``""``.
+
+    Entries that are no objects do no harm beside others that are. With `last` the model is not
+    asked again, so a partly usable answer counts as usable.
+    """
+    plain = without_thoughts(text)
+    match = json_in(plain, KEYS)
+    if match is None:
+        return _problem_without_json(plain, turn_ids)
+    answer: Row = match.value
+    shapes = _shape_problems(answer)
+    if shapes and not (last and _has_rows(answer)):
+        return "; ".join(shapes)
+    rows = [*_rows(answer.get("memories")), *_rows(answer.get("facts"))]
+    extraction = read_answer(plain, turn_ids)
+    if not rows or extraction.memories or extraction.facts or extraction.ops:
+        return ""
+    doubts = (*extraction.dropped, *extraction.proposals)
+    return "; ".join(dict.fromkeys(doubt.reason for doubt in doubts))
+
+
+def _problem_without_json(plain: str, turn_ids: Sequence[str]) -> str:
+    is_usable = (
+        sections_in(plain)
+        or _says_nothing(plain)
+        or read_answer(plain, turn_ids).memories
     )
+    if is_usable:
+        return ""
+    return "the answer holds no JSON object with the keys memories, facts, topics, ops"
+
+
+def _shape_problems(answer: Row) -> list[str]:
+    problems = []
+    for key in KEYS:
+        if key in answer and not _is_well_shaped(key, answer[key]):
+            shape = "an object" if key == "topics" else "a list of objects"
+            problems.append(f"`{key}` must be {shape}")
+    return problems
+
+
+def stands_alone(text: str) -> bool:
+    """Returns whether the answer is the requested JSON object, and nothing else."""
+    match = json_in(text, KEYS)
+    return match is not None and match.is_complete
+
+
+def merged(answers: Iterable[tuple[str, Iterable[str]]]) -> str:
+    """Merges the answers to a divided question; each comes with the turns of its division."""
+    total: dict[str, Any] = {"memories": [], "facts": [], "topics": {}, "ops": []}
+    for text, turn_ids in answers:
+        match = json_in(without_thoughts(text), KEYS)
+        if match is None:
+            answer = read_answer(text, turn_ids).as_json()
+        else:
+            answer = match.value
+        for key in ROWS:
+            total[key] += _entries(answer.get(key))
+        topics = answer.get("topics")
+        if isinstance(topics, Mapping):
+            total["topics"].update(topics)
+    return json.dumps(total, ensure_ascii=False)
+
+
+def _is_well_shaped(key: str, value: object) -> bool:
+    if value is None:
+        return True
+    if key == "topics":
+        return isinstance(value, Mapping | list)
+    return isinstance(value, list) and (not value or any(_rows(value)))
+
+
+def _has_rows(answer: Row) -> bool:
+    """Returns whether an entry has the form of a memory, a fact or an op."""
+    return any(row for key in ROWS for row in _rows(answer.get(key)))
+
+
+def _says_nothing(text: str) -> bool:
+    lines = (line.strip(" \t\r*`-_.").upper() for line in text.splitlines())
+    return NOTHING_NEW in lines
+
+
+class _AnswerReader:
+    """Collects the contents of one answer."""
+
+    def __init__(self, turn_ids: Iterable[str], other_turns: Iterable[str]) -> None:
+        self.own_turns = frozenset(turn_ids)
+        self.other_turns = frozenset(other_turns)
+        self.memories: list[Memory] = []
+        self.facts: list[FoundFact] = []
+        self.topics: dict[str, str] = {}
+        self.ops: list[Row] = []
+        self.proposals: list[Doubt] = []
+        self.dropped: list[Doubt] = []
+
+    def extraction(self, *, nothing_new: bool, rung: str) -> Extraction:
+        """Returns what was read, without repetitions and within the limits."""
+        memories = _unique_memories(self.memories)[:MOST]
+        proposals = tuple(dict.fromkeys(self.proposals))[:MOST]
+        return Extraction(
+            memories=() if nothing_new else memories,
+            facts=tuple(dict.fromkeys(self.facts))[:MOST],
+            topics=self.topics,
+            ops=tuple(self.ops[:MOST]),
+            proposals=() if nothing_new else proposals,
+            dropped=tuple(dict.fromkeys(self.dropped)),
+            nothing_new=nothing_new,
+            rung=rung,
+        )
+
+    # --- Forms of an answer ----------------------------------------------------------------
+
+    def read_json(self, value: Row) -> None:
+        """Reads the requested form."""
+        readers = {
+            "memories": self._read_memory,
+            "facts": self._read_fact,
+            "ops": self._read_op,
+        }
+        for key, read in readers.items():
+            for row in _entries(value.get(key)):
+                if isinstance(row, Mapping):
+                    read(row)
+                elif row is not None:
+                    # A stray string must not cost the rows beside it.
+                    self._drop(_one_line(str(row)), f"{NO_ROW}, in `{key}`")
+        self._read_topics(value.get("topics"))
+
+    def read_sections(self, sections: Mapping[str, str]) -> None:
+        """Reads the form MEMORIES / FACTS / TOPICS; a section may hold JSON or lines."""
+        for name, body in sections.items():
+            match = json_in(body, (), lists=True)
+            if match is not None:
+                self.read_json({name: match.value})
+                continue
+            for block in blocks(body):
+                if name == "memories":
+                    self._read_memory_block(block)
+                else:
+                    self._read_line(name, block.text)
+
+    def read_loose_text(self, text: str) -> None:
+        """Reads text without any form: points with a citation are memories, others proposals."""
+        if text.lstrip()[:1] in ("{", "["):
+            self._drop(text, "the JSON of the answer is broken, or has another shape")
+            return
+        for block in blocks(text):
+            self._read_memory_block(block)
+
+    # --- Entries ---------------------------------------------------------------------------
+
+    def _read_memory_block(self, block: Block) -> None:
+        cited = self._cited_turns(block.text)
+        fields = parse_item(block.text)
+        text = _one_line(_without_citations(fields.text, (*cited, fields.ref)))
+        if not text or text.upper() == NOTHING_NEW:
+            return
+        if not block.point:
+            self._doubt(text, "it stands outside of the asked form")
+        elif not cited:
+            self._doubt(text, NO_CITATION)
+        else:
+            self._add_memory(text, fields.type, fields.topic, cited)
+
+    def _read_line(self, section: str, line: str) -> None:
+        if section == "topics":
+            turn, _, topic = line.partition(":")
+            self._read_topics({turn.strip(" []`"): topic})
+            return
+        cited = self._cited_turns(line)
+        bare = _without_citations(parse_item(line).text, cited)
+        columns = _columns(bare)
+        if section == "facts" and len(columns) >= 3:
+            row: dict[str, Any] = dict(zip(_FACT_FIELDS, columns, strict=False))
+            self._read_fact(row | {"evidence": list(cited)})
+        elif bare.strip() and not _EMPTY.fullmatch(bare):
+            self._drop(line, f"this line of {section.upper()} cannot be read")
+
+    def _read_memory(self, row: Row) -> None:
+        text = _text(row, "text", "memory", "content")
+        if not text:
+            self._drop("", "a memory without text")
+            return
+        if self._names_a_place(row, text):
+            return
+        evidence = self._evidence(text, row.get("evidence"))
+        if evidence:
+            self._add_memory(text, _text(row, "type"), _text(row, "topic"), evidence)
+
+    def _read_fact(self, row: Row) -> None:
+        subject = _text(row, "subject")
+        predicate = _text(row, "predicate")
+        value = _text(row, "object")
+        statement = f"{subject} {predicate} {value}".strip()
+        predicate = "_".join(_WORD.findall(predicate.casefold()))
+        if not (subject and predicate and value):
+            self._drop(statement, "a fact without subject, predicate or object")
+            return
+        if max(len(subject), len(predicate)) > LONGEST_NAME:
+            reason = (
+                f"its subject or predicate is longer than {LONGEST_NAME} characters"
+            )
+            self._drop(statement, reason)
+            return
+        if self._names_a_place(row, statement):
+            return
+        if len(value) > LONGEST:
+            self._doubt(statement, f"its object is longer than {LONGEST} characters")
+            return
+        evidence = self._evidence(statement, row.get("evidence"))
+        if evidence:
+            since = _day(row, "from", "valid_from")
+            until = _day(row, "until", "valid_until")
+            fact = FoundFact(subject, predicate, value, since, until, evidence)
+            self.facts.append(fact)
+
+    def _read_op(self, row: Row) -> None:
+        text = _text(row, "line") or _text(row, "match") or _text(row, "heading")
+        if not self._names_a_place(row, text):
+            self.ops.append(row)
+
+    def _read_topics(self, value: object) -> None:
+        if isinstance(value, list):
+            value = {_text(row, "turn", "id"): row.get("topic") for row in _rows(value)}
+        if not isinstance(value, Mapping):
+            return
+        for turn, topic in value.items():
+            word = folded(topic) if isinstance(topic, str) else ""
+            turn_id = _bare_id(turn)
+            has_room = len(self.topics) < 10 * MOST
+            if has_room and word in TOPICS and turn_id in self.own_turns:
+                self.topics[turn_id] = word
+
+    # --- Checks ----------------------------------------------------------------------------
+
+    def _names_a_place(self, row: Row, text: str) -> bool:
+        """Drops a row that says where it should be written; an answer must not choose that."""
+        places = PLACES & set(row)
+        if not places:
+            return False
+        self._drop(text, f"it names a place of its own (`{min(places)}`)")
+        return True
+
+    def _evidence(self, text: str, value: object) -> tuple[str, ...]:
+        """Returns the own turns among the cited ones; without any, sets the text aside."""
+        values = value if isinstance(value, list) else [value]
+        cited = [_bare_id(turn) for turn in values if isinstance(turn, str | int)]
+        own = tuple(dict.fromkeys(turn for turn in cited if turn in self.own_turns))
+        if own:
+            return own
+        if not any(cited):
+            self._doubt(text, NO_CITATION)
+        elif self.other_turns.issuperset(cited):
+            self._doubt(text, "it was learned from what somebody else said")
+        else:
+            self._drop(text, "it cites turns that are not among the person's own")
+        return ()
+
+    def _cited_turns(self, line: str) -> tuple[str, ...]:
+        """Returns the own turns that a line cites: in brackets or after ``ref:``.
+
+        A long id counts anywhere, because no common word looks like it.
+        """
+        marked = set(_REF.findall(line))
+        for inner in _BRACKETS.findall(line):
+            marked.update(_ID.findall(inner))
+        words = (word.removeprefix("ref:") for word in _ID.findall(line))
+        own = (word for word in words if word in self.own_turns)
+        cited = (word for word in own if word in marked or len(word) >= LIKE_NO_WORD)
+        return tuple(dict.fromkeys(cited))
+
+    def _add_memory(
+        self, text: str, kind: str, topic: str, evidence: tuple[str, ...]
+    ) -> None:
+        if len(text) > LONGEST:
+            self._doubt(text, f"it is longer than {LONGEST} characters")
+            return
+        kind = folded(kind)
+        topic = folded(topic)
+        memory = Memory(
+            text=text,
+            type=kind if kind in TYPES else "",
+            topic=topic if topic in TOPICS else "",
+            evidence=evidence,
+        )
+        self.memories.append(memory)
+
+    def _doubt(self, text: str, reason: str) -> None:
+        self.proposals.append(Doubt(shortened(text, LONGEST), reason))
+
+    def _drop(self, text: str, reason: str) -> None:
+        self.dropped.append(Doubt(shortened(text, LONGEST), reason))
+
+
+def _unique_memories(memories: Iterable[Memory]) -> tuple[Memory, ...]:
+    """Returns each text once, with all turns that it was learned from."""
+    by_text: dict[str, Memory] = {}
+    for memory in memories:
+        key = folded(memory.text)
+        first = by_text.get(key)
+        if first is not None:
+            evidence = dict.fromkeys((*first.evidence, *memory.evidence))
+            memory = replace(first, evidence=tuple(evidence))
+        by_text[key] = memory
+    return tuple(by_text.values())
+
+
+def _columns(text: str) -> list[str]:
+    """Splits a line of facts: at bars, or around a verb in snake_case."""
+    if "|" in text:
+        return [column.strip() for column in text.split("|")]
+    triple = _TRIPLE.match(text)
+    return [column.strip() for column in triple.groups()] if triple else []
+
+
+def _rows(value: object) -> Iterator[Row]:
+    if isinstance(value, list):
+        yield from (row for row in value if isinstance(row, Mapping))
 
 
 def _entries(value: object) -> list[object]:
-    """What stands in a list; a text, a number or an object that stands in its place is one entry of it."""
-    if value is None or isinstance(value, list):
-        return value or []
-    return [value]
+    """Returns the entries of a list; any other value counts as a list with one entry."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
 
 
-def _text(row: Mapping[str, Any], *names: str) -> str:
-    """The first of these that is a text, in one line and without a marker."""
-    value = next((row[name] for name in names if isinstance(row.get(name), str)), "")
-    return _one_line(value)
+def _text(row: Row, *names: str) -> str:
+    """Returns the first of these fields that is a text, in one line and without a marker."""
+    for name in names:
+        value = row.get(name)
+        if isinstance(value, str):
+            return _one_line(value)
+    return ""
 
 
 def _one_line(text: str) -> str:
-    line = " ".join("".join(c if c.isprintable() else " " for c in clean(text)).split())
+    printable = (char if char.isprintable() else " " for char in clean(text))
+    line = " ".join("".join(printable).split())
     return _LEADING.sub("", line).strip()
 
 
-def _day(row: Mapping[str, Any], *names: str) -> str:
-    said = _text(row, *names)
-    return said if parse_item(f"x ({said})").date else ""
+def _day(row: Row, *names: str) -> str:
+    text = _text(row, *names)
+    return text if parse_item(f"x ({text})").date else ""
 
 
-def _bare(turn: object) -> str:
-    """An id as it was meant: ``[t1]``, ``ref:t1`` and 1 for ``"1"``."""
-    return (
-        str(turn).strip(" \t\n[]()`\"'").removeprefix("ref:").strip()
-        if not isinstance(turn, bool)
-        else ""
-    )
+def _bare_id(turn: object) -> str:
+    """Returns the id that is meant by ``[t1]``, ``ref:t1`` or the number 1."""
+    if isinstance(turn, bool):
+        return ""
+    return str(turn).strip(" \t\n[]()`\"'").removeprefix("ref:").strip()
 
 
-def _citations(text: str, ids: Iterable[str]) -> str:
-    """The text without the ids that stand in it as citations."""
-    for one in ids:
-        if one:
-            text = re.sub(
-                rf"\s*[\[(](?:ref:\s*)?{re.escape(one)}[\])]|\s*\bref:\s*{re.escape(one)}(?!\w)",
-                " ",
-                text,
-            )
+def _without_citations(text: str, ids: Iterable[str]) -> str:
+    """Returns the text without the ids that it cites."""
+    for turn_id in filter(None, ids):
+        escaped = re.escape(turn_id)
+        in_brackets = rf"\s*[\[(](?:ref:\s*)?{escaped}[\])]"
+        after_ref = rf"\s*\bref:\s*{escaped}(?!\w)"
+        text = re.sub(f"{in_brackets}|{after_ref}", " ", text)
     return text.strip(" ,;")

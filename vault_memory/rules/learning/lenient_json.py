@@ -1,4 +1,4 @@
-"""Finding what was meant in what a model wrote: JSON in fences and among words, sections by their names, points."""
+"""Finds JSON, named sections and list points in the free text that a model wrote."""
 
 import json
 import re
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_STARTS = 64
-"""Places at which a JSON value is looked for"""
+"""The number of places at which a JSON value is tried"""
 LONGEST = 1 << 20
-"""Characters of an answer that are looked at"""
+"""In characters, of an answer; the text after them is ignored"""
 
 _THOUGHTS = re.compile(  # some servers swallow the opening mark
     r"\A\s*(?:<(think|thinking|reasoning)>.*?(?:</\1>|\Z)|[^{}]*?</(?:think|thinking)>)",
@@ -23,12 +23,12 @@ _POINT = re.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A JSON value that stood in an answer."""
+class JsonMatch:
+    """A JSON value in an answer."""
 
     value: Any
-    whole: bool
-    """it was all of the answer"""
+    is_complete: bool
+    """the answer holds nothing else"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,84 +40,96 @@ class Block:
 
 
 def without_thoughts(text: str) -> str:
-    """What a model answers after thinking aloud."""
+    """Returns an answer without the reasoning that some models write before it."""
     return _THOUGHTS.sub("", text[:LONGEST].removeprefix("\ufeff")).strip()
 
 
-def json_in(text: str, keys: Collection[str], *, lists: bool = False) -> Found | None:
-    """The first JSON object that has one of the keys; with `lists`, or without keys, any list or object."""
+def json_in(
+    text: str, keys: Collection[str], *, lists: bool = False
+) -> JsonMatch | None:
+    """Returns the first JSON object with one of the keys, or None.
+
+    Without keys any object matches; with `lists`, also a list of objects.
+    """
     stripped = text.strip()
-    for value in _whole(stripped):
-        return (
-            Found(value, True)
-            if _fits(value, keys, lists)
-            else _within(stripped, keys, lists)
-        )
+    for value in _parse(stripped):
+        if _fits(value, keys, lists):
+            return JsonMatch(value, is_complete=True)
+        return _search_inside(stripped, keys, lists)
     for fenced in _FENCE.findall(stripped):
-        for value in _whole(fenced.strip()):
+        for value in _parse(fenced.strip()):
             if _fits(value, keys, lists):
-                return Found(value, False)
-    return _within(stripped, keys, lists)
+                return JsonMatch(value, is_complete=False)
+    return _search_inside(stripped, keys, lists)
 
 
-def _whole(text: str) -> Iterator[Any]:
+def _parse(text: str) -> Iterator[Any]:
+    """Yields the value of a JSON text; nothing when the text is not JSON."""
     try:
         yield json.loads(text)
     except (ValueError, RecursionError):
         return
 
 
-def _within(text: str, keys: Collection[str], lists: bool) -> Found | None:
-    decoder, at = json.JSONDecoder(), 0
+def _search_inside(text: str, keys: Collection[str], lists: bool) -> JsonMatch | None:
+    """Returns the first fitting JSON value among other words."""
+    decoder = json.JSONDecoder()
+    opening = re.compile(r"[{\[]" if lists else r"\{")
+    position = 0
+    # A long text of brackets would take quadratic time without a bound.
     for _ in range(MOST_STARTS):
-        starts = [
-            place
-            for mark in ("{[" if lists else "{")
-            if (place := text.find(mark, at)) >= 0
-        ]
-        if not starts:
+        start = opening.search(text, position)
+        if start is None:
             return None
-        at = min(starts)
+        position = start.start()
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            at += 1
+            position += 1
             continue
         if _fits(value, keys, lists):
-            return Found(value, False)
-        at = at + 1 if isinstance(value, dict) else end
+            return JsonMatch(value, is_complete=False)
+        # The object that was asked for may be nested in another object.
+        position = position + 1 if isinstance(value, dict) else end
     return None
 
 
 def _fits(value: object, keys: Collection[str], lists: bool) -> bool:
     if isinstance(value, list):
         return lists and (not value or any(isinstance(row, Mapping) for row in value))
-    return isinstance(value, dict) and (not keys or any(key in value for key in keys))
+    if not isinstance(value, dict):
+        return False
+    return not keys or any(key in value for key in keys)
 
 
 def sections_in(text: str) -> dict[str, str]:
-    """The bodies under the names MEMORIES, FACTS, TOPICS and OPS, by their names in small letters."""
-    found: dict[str, list[str]] = {}
+    """Returns the bodies under the names MEMORIES, FACTS, TOPICS and OPS, by lower-case name."""
+    sections: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in text.splitlines():
         head = _BARE_HEAD.fullmatch(line) or _HEAD.fullmatch(line)
         if head:
-            current = found.setdefault(head[1].lower(), [])
+            current = sections.setdefault(head[1].lower(), [])
             current.append(head[2])
         elif current is not None and not line.strip().startswith("```"):
             current.append(line)
-    return {name: "\n".join(lines).strip() for name, lines in found.items()}
+    return {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Points and paragraphs in their order; a line that is set in goes on with what is above it."""
+    """Yields points and paragraphs in order; a line without a marker continues the block above."""
     lines: list[str] = []
-    point = False
+    is_point = False
     for line in [*text.splitlines(), ""]:
         marker = _POINT.match(line)
-        if (marker or not line.strip()) and lines:
-            yield Block(" ".join(lines), point)
-            lines, point = [], False
-        if line.strip():
-            point = point or marker is not None
-            lines.append((line[marker.end() :] if marker else line).strip())
+        is_blank = not line.strip()
+        if lines and (marker or is_blank):
+            yield Block(" ".join(lines), is_point)
+            lines = []
+            is_point = False
+        if is_blank:
+            continue
+        if marker:
+            is_point = True
+            line = line[marker.end() :]
+        lines.append(line.strip())

@@ -1,7 +1,7 @@
-"""What a brain is asked: instructions, what is known already, and what was said, with the ids that may be cited.
+"""Prompts for a language model: instructions, known notes, and turns with the ids it may cite.
 
-Only the person's own turns are shown with an id, so that nothing else can be cited. Whatever people wrote stands
-between marks as data; a mark inside it is broken, and a line of it cannot pose as another turn.
+Only the person's own turns have an id, so that a model cannot cite anything else. Text of people is
+data between tags. A tag inside that text is broken, and a line of it cannot pose as another turn.
 """
 
 import re
@@ -13,48 +13,47 @@ from vault_memory.rules.learning.answer_schema import ops_schema, schema
 from vault_memory.rules.search.tokens import clean
 
 Role = Literal["extraction", "curation", "reflection"]
-"""What a brain is asked for: what to remember, edits of a note, or a look back on a week, which are ops as well"""
+"""The task: what to remember, edits of a note, or a review of a week (also as ops)"""
 
 CUT = "[…]"
-"""Stands where a part of an excerpt was left out"""
+"""Marks the place where text of an excerpt was left out"""
 HEAD_SHARE = 0.4
-"""Of an excerpt that is cut: so much of what is shown is its beginning, the rest its end"""
-PARTED = "\n\n"
-"""Between two parts of a prompt"""
+"""Of a cut excerpt: the share of its beginning; the remaining share is its end"""
+SEPARATOR = "\n\n"
+"""Between two blocks of a prompt"""
 TURNS_FRAME = len("<turns>\n") + len("\n</turns>")
-"""Characters around what was said"""
+"""Characters around the turns"""
 SHORTEST = 400
-"""Characters of a text that is not cut in two any more"""
+"""Characters of a text that is not halved any more"""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """One turn as a brain gets to see it, whole or in part."""
+    """A turn, or a section of it, as the model reads it."""
 
     id: str
     text: str
     who: str
-    """the name of who speaks, e.g. ``alice`` or ``assistant``"""
+    """the name of the speaker, e.g. ``alice`` or ``assistant``"""
     own: bool
-    """whether it was said by a person whose memory this is, in their own words"""
+    """whether the owner of the memory said it, in their own words"""
     ts: str = ""
     session: str = ""
 
     @property
     def size(self) -> int:
-        """Characters of its line in a prompt, with the label and the line end."""
+        """Characters of its line in a prompt, label and line end included."""
         return len(_line(self)) + 1
 
     def with_text(self, text: str) -> "Excerpt":
-        """The same turn, saying this."""
+        """Returns the same turn with another text."""
         return replace(self, text=text)
 
     def cut_to(self, size: int) -> "Excerpt":
-        """The beginning and the end of it, so that its line has no more than `size` characters.
-
-        What is shown grows when it is rendered: each line of the text is set in. So the length is measured there.
-        """
-        low, high = 0, min(len(self.text), size)
+        """Returns its beginning and its end, so that its line has at most `size` characters."""
+        # Rendering indents each line of the text, so only the rendered line has the real length.
+        low = 0
+        high = min(len(self.text), size)
         while low < high:
             length = (low + high + 1) // 2
             if self._cut(length).size <= size:
@@ -65,133 +64,146 @@ class Excerpt:
 
     def _cut(self, length: int) -> "Excerpt":
         head = int(length * HEAD_SHARE)
+        tail = length - head
         return self.with_text(
-            self.text[:head] + CUT + self.text[len(self.text) - (length - head) :]
+            self.text[:head] + CUT + self.text[len(self.text) - tail :]
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One question to a brain."""
+    """A request to a language model."""
 
     role: Role
     system: str
-    """the instructions, as they stand in the Markdown file of this role"""
+    """the instructions from the Markdown file of this role"""
     known: tuple[tuple[str, str], ...] = ()
-    """what is there already, as (name, text), e.g. ``("USER.md", "## Tea …")``"""
+    """the current notes as (name, text), e.g. ``("USER.md", "## Tea …")``"""
     excerpts: tuple[Excerpt, ...] = ()
 
     @property
     def turn_ids(self) -> tuple[str, ...]:
-        """What may be cited: the turns of the person's own, each once."""
-        return tuple(dict.fromkeys(one.id for one in self.excerpts if one.own))
+        """The ids that the answer may cite: the person's own turns, each once."""
+        own = (excerpt.id for excerpt in self.excerpts if excerpt.own)
+        return tuple(dict.fromkeys(own))
 
     @property
     def text(self) -> str:
-        """All that the brain is to read beside the instructions."""
-        parts = [_marked(name, text) for name, text in self.known]
+        """The notes and turns that the model reads after the instructions."""
+        blocks = [_tagged(name, _safe(text)) for name, text in self.known]
         if self.excerpts:
-            parts.append(
-                _marked("turns", "\n".join(map(_line, self.excerpts)), escape=False)
-            )
-        return PARTED.join(parts)
+            blocks.append(_tagged("turns", "\n".join(map(_line, self.excerpts))))
+        return SEPARATOR.join(blocks)
 
     def fitted(self, room: int) -> "Prompt":
-        """The same question in so many characters: what is known already is cut, what was said is not."""
-        left = (
-            room
-            - len(replace(self, known=()).text)
-            - (len(PARTED) if self.excerpts else 0)
-        )
-        return replace(self, known=_fitted(self.known, left))
+        """Returns the prompt in `room` characters: notes are cut to fit, turns are not."""
+        remaining = room - len(replace(self, known=()).text)
+        if self.excerpts:
+            remaining -= len(SEPARATOR)
+        return replace(self, known=_fitted(self.known, remaining))
 
     def schema(self) -> dict[str, Any]:
-        """The shape of the answer, as JSON Schema."""
+        """Returns the JSON Schema of the answer."""
         return schema(self.turn_ids) if self.role == "extraction" else ops_schema()
 
     def halves(self) -> "tuple[Prompt, Prompt] | None":
-        """The same question about one half of what was said and about the other; None when it is too little."""
+        """Returns the prompt for each half of the turns; None when they are too short."""
         if len(self.excerpts) > 1:
-            middle = _middle([len(one.text) for one in self.excerpts])
-            return replace(self, excerpts=self.excerpts[:middle]), replace(
-                self, excerpts=self.excerpts[middle:]
+            middle = _middle([len(excerpt.text) for excerpt in self.excerpts])
+            return self._with_excerpts(self.excerpts[:middle]), self._with_excerpts(
+                self.excerpts[middle:]
             )
         if not self.excerpts or len(self.excerpts[0].text) < 2 * SHORTEST:
             return None
-        [whole] = self.excerpts
-        at = whole.text.find(" ", len(whole.text) // 2) + 1 or len(whole.text) // 2
-        first, second = (
-            replace(whole, text=part) for part in (whole.text[:at], whole.text[at:])
-        )
-        return replace(self, excerpts=(first,)), replace(self, excerpts=(second,))
+        excerpt = self.excerpts[0]
+        middle = len(excerpt.text) // 2
+        cut = excerpt.text.find(" ", middle) + 1 or middle
+        first = excerpt.with_text(excerpt.text[:cut])
+        second = excerpt.with_text(excerpt.text[cut:])
+        return self._with_excerpts((first,)), self._with_excerpts((second,))
+
+    def _with_excerpts(self, excerpts: tuple[Excerpt, ...]) -> "Prompt":
+        return replace(self, excerpts=excerpts)
 
 
 def filled(template: str, values: Mapping[str, str]) -> str:
-    """The template with each ``{{name}}`` replaced; what is put in is not looked at again, unknown names stay."""
-    return _PLACE.sub(lambda place: values.get(place[1], place[0]), template)
+    """Returns the template with each ``{{name}}`` replaced; unknown names stay.
+
+    Names inside of inserted values are not replaced.
+    """
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), template)
 
 
 def known_size(known: Iterable[tuple[str, str]]) -> int:
-    """Characters that this has in a prompt, with its marks and what parts it from what follows."""
-    return sum(len(_marked(name, text)) + len(PARTED) for name, text in known)
+    """Returns the characters of these notes in a prompt, tags and separators included."""
+    return sum(len(_tagged(name, _safe(text))) + len(SEPARATOR) for name, text in known)
 
 
 def _fitted(
     known: tuple[tuple[str, str], ...], room: int
 ) -> tuple[tuple[str, str], ...]:
-    """Each text up to a common length, the greatest that fits; nothing at all when not even the marks do."""
-    if known_size(known) - len(PARTED) <= room:
+    """Cuts each text to the greatest common length that fits; drops all when the tags do not fit."""
+    room += len(SEPARATOR)  # none follows the last note
+    if known_size(known) <= room:
         return known
-    low, high = 0, max(len(text) for _, text in known)
+    low = 0
+    high = max(len(text) for _, text in known)
     while low < high:
         length = (low + high + 1) // 2
-        if (
-            known_size((name, _beginning(text, length)) for name, text in known)
-            - len(PARTED)
-            <= room
-        ):
+        if known_size(_cut_notes(known, length)) <= room:
             low = length
         else:
             high = length - 1
-    return tuple((name, _beginning(text, low)) for name, text in known) if low else ()
+    return _cut_notes(known, low) if low else ()
+
+
+def _cut_notes(
+    known: tuple[tuple[str, str], ...], length: int
+) -> tuple[tuple[str, str], ...]:
+    return tuple((name, _beginning(text, length)) for name, text in known)
 
 
 def _beginning(text: str, length: int) -> str:
-    """Whole lines from the top, and a mark that says that there is more."""
+    """Returns complete lines from the top, and a mark for the missing text."""
     if len(text) <= length:
         return text
-    kept = text[:length]
-    return (kept.rpartition("\n")[0] or kept) + "\n" + CUT
+    beginning = text[:length]
+    complete_lines = beginning.rpartition("\n")[0]
+    return (complete_lines or beginning) + "\n" + CUT
 
 
-_PLACE = re.compile(r"\{\{ ?([a-z_]+) ?\}\}")
-_MARKS = re.compile(r"<(?=/?[A-Za-z])")
+_PLACEHOLDER = re.compile(r"\{\{ ?([a-z_]+) ?\}\}")
+_TAG_START = re.compile(r"<(?=/?[A-Za-z])")
 
 
-def _marked(name: str, text: str, *, escape: bool = True) -> str:
-    inner = _safe(text) if escape else text
+def _tagged(name: str, inner: str) -> str:
     return f"<{name}>\n{inner.rstrip()}\n</{name}>"
 
 
 def _safe(text: str) -> str:
-    return _MARKS.sub("‹", clean(text))
+    # A closing tag in a note would end the block of data early.
+    return _TAG_START.sub("‹", clean(text))
 
 
-def _line(one: Excerpt) -> str:
-    """``[id] alice: text``, with further lines set in; what cannot be cited has no id."""
-    label = f"[{one.id}] {_name(one.who)}" if one.own else f"- {_name(one.who)}"
-    return f"{label}: " + "\n    ".join(_safe(one.text).splitlines())
+def _line(excerpt: Excerpt) -> str:
+    """Returns ``[id] alice: text`` with further lines indented; only own turns have an id."""
+    bullet = f"[{excerpt.id}]" if excerpt.own else "-"
+    text = "\n    ".join(_safe(excerpt.text).splitlines())
+    return f"{bullet} {_name(excerpt.who)}: {text}"
 
 
 def _name(who: str) -> str:
-    return " ".join(_safe(who).replace("[", "(").replace("]", ")").split()) or "someone"
+    # Brackets in a name would look like the id of a turn.
+    name = _safe(who).replace("[", "(").replace("]", ")")
+    return " ".join(name.split()) or "someone"
 
 
 def _middle(lengths: list[int]) -> int:
-    """How many of the first make about half of it all; at least one, and not all."""
-    half, run = sum(lengths) / 2, 0
+    """Returns how many first texts make up about half of the total; at least one, and not all."""
+    half = sum(lengths) / 2
+    total = 0
     for count, length in enumerate(lengths, 1):
-        run += length
-        if run >= half:
+        total += length
+        if total >= half:
             return max(1, min(count, len(lengths) - 1))
     return 1

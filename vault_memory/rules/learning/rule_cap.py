@@ -1,4 +1,4 @@
-"""The cap of RULES.md: which rules hold, which of them are to go to the archive, and which ops move one there."""
+"""Caps the number of active rules in RULES.md; surplus rules move to the archive."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from vault_memory.rules.context.rule_archive import is_archive
 from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove
 
 MOST_ACTIVE = 20
-"""Rules that hold at a time; of more, the oldest ones that were learned go to the archive"""
+"""Rules that hold at a time; beyond it, the oldest learned rules move to the archive"""
 
 
 def active_rules(doc: SectionedDoc) -> list[NoteItem]:
-    """The rules that hold, in the order of the note. What is nested in a rule belongs to it."""
+    """Returns the rules that hold, in the order of the note. Nested items belong to their rule."""
     return [
         item
         for item in items_of(doc)
@@ -22,10 +22,10 @@ def active_rules(doc: SectionedDoc) -> list[NoteItem]:
 
 
 def surplus_rules(doc: SectionedDoc) -> list[NoteItem]:
-    """The rules that are to go to the archive, the oldest first.
+    """Returns the rules that should move to the archive, the oldest first.
 
-    Only rules with a day go, since a person wrote the others by hand. The newest one always stays: it was asked for
-    just now, however many rules there are by hand. So does a rule with items nested in it: the archive keeps one line.
+    Only rules with a date move, because a person wrote the others by hand. The newest rule always
+    stays. So does a rule with nested items, because the archive keeps one line per rule.
     """
     active = active_rules(doc)
     dated = sorted((item for item in active if parse_item(item.text).date), key=_age)
@@ -38,21 +38,23 @@ def _age(item: NoteItem) -> tuple[object, int, int]:
 
 
 def archived_line(ops: Sequence[Op | None]) -> str:
-    """The rule that two ops together move to the archive, in either order; empty when they do something else."""
-    removal = next(
-        (op for op in ops if isinstance(op, Remove) and not is_archive(op.heading)),
-        None,
-    )
-    line = next((line for op in ops for line in _into_archive(op)), "")
-    moves = removal is not None and folded(removal.match) == folded(line)
-    return line if len(ops) == 2 and moves else ""
+    """Returns the rule that two ops, in either order, move to the archive, or ``""``."""
+    match ops:
+        case (Remove() as removal, addition) | (addition, Remove() as removal):
+            line = _archived_by(addition)
+        case _:
+            return ""
+    if is_archive(removal.heading) or folded(removal.match) != folded(line):
+        return ""
+    return line
 
 
-def _into_archive(op: Op | None) -> tuple[str, ...]:
-    """The one line that an op adds to the archive."""
+def _archived_by(op: Op | None) -> str:
+    """Returns the only line that an op adds to the archive, or ``""``."""
     match op:
         case Append(heading, line) if is_archive(heading):
-            return (line,)
+            return line
         case AddHeading(heading, (line,)) if is_archive(heading):
-            return (line,)
-    return ()
+            return line
+        case _:
+            return ""
