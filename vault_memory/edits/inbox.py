@@ -23,7 +23,7 @@ from vault_memory.rules.edits.inbox_page import (
     read_inbox,
     strike_in_inbox,
 )
-from vault_memory.rules.edits.policy import why_stale
+from vault_memory.rules.edits.stale_proposal import why_stale
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder, Note
 

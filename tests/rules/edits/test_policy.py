@@ -14,8 +14,9 @@ from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import propose, record_run
 from vault_memory.rules.edits.ops import AddHeading, Append
 from vault_memory.rules.edits.ownership import Ownership, allow_again, replay
-from vault_memory.rules.edits.policy import Rules, decide, why_stale
+from vault_memory.rules.edits.policy import Rules, decide
 from vault_memory.rules.edits.rebase import rebase_ops
+from vault_memory.rules.edits.stale_proposal import why_stale
 
 
 def append(line, heading="A"):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         move_sections,
     )
     from vault_memory.markdown.merging import three_way
-    from vault_memory.rules.edits import policy, rebase, stale_save
+    from vault_memory.rules.edits import policy, rebase, stale_proposal, stale_save
 else:
     edit_text = lazy_module("vault_memory.edits.plans.edit_text")
     fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
@@ -44,6 +44,7 @@ else:
     three_way = lazy_module("vault_memory.markdown.merging.three_way")
     policy = lazy_module("vault_memory.rules.edits.policy")
     rebase = lazy_module("vault_memory.rules.edits.rebase")
+    stale_proposal = lazy_module("vault_memory.rules.edits.stale_proposal")
     stale_save = lazy_module("vault_memory.rules.edits.stale_save")
 
 NOTHING = revision_of(b"")
@@ -309,7 +310,7 @@ def _plan_decisions(run: EditCommand, before: bytes | None, known: PlanInputs) -
             continue
         if state == "approved":
             outcome = apply_ops(doc, [dict(proposal.op)])
-            stale = policy.why_stale(proposal, doc)
+            stale = stale_proposal.why_stale(proposal, doc)
             if stale and not any(one.outcome == "noop_dup" for one in outcome.applied):
                 state, reason = "stale", stale
             else:

@@ -45,7 +45,6 @@ from vault_memory.rules.edits.ops import (
     written_lines,
 )
 from vault_memory.rules.edits.ownership import DELETED, Ownership, op_of, texts_of
-from vault_memory.rules.edits.stale_save import WHY as NO_LONGER_THERE
 from vault_memory.rules.learning.rule_cap import archived_line, surplus_rules
 
 MOST_OF_A_NOTE = 0.3
@@ -443,47 +442,6 @@ def _proposals_by_text(
     by_text = {texts_of(proposal.op): proposal for proposal in proposals.values()}
     by_text.pop(frozenset(), None)
     return by_text
-
-
-# --- Stale proposals --------------------------------------------------------------------------
-
-
-def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
-    """Returns why a proposal no longer fits the note, or ``""`` when it fits."""
-    outcome = apply_ops(doc, [dict(proposal.op)])
-    if outcome.rejected:
-        reason = outcome.rejected[0].reason
-        return _STALE.get(reason, f"it does not fit any more ({reason})")
-    applied = outcome.applied[0]
-    # A person has added to the item since: the match still finds it, but it says more now.
-    if (
-        applied.outcome == "applied"
-        and isinstance(applied.op, Remove | Replace)
-        and not _names_complete_item(applied.op, doc)
-    ):
-        return _STALE["noop_no_match"]
-    if proposal.why == NO_LONGER_THERE:
-        texts = {item.key[1] for item in items_of(doc)}
-        if texts_of(proposal.op) <= texts:
-            return _STALE["noop_dup"]
-    return _STALE.get(applied.outcome, "")
-
-
-_STALE = {
-    "noop_dup": "it is there already",
-    "noop_no_match": "the item was changed or is gone",
-    "multiple_matches": "several items say this now",
-    "heading_missing": "the section is gone",
-    "heading_exists": "there is such a section now",
-}
-
-
-def _names_complete_item(op: Remove | Replace, doc: SectionedDoc) -> bool:
-    """Returns whether an item of the section says what the op names, and no more."""
-    index = section_named(doc, op.heading)
-    if index is None:
-        return False
-    return folded(op.match) in {folded(item.text) for item in section_items(doc, index)}
 
 
 # --- Items of an op ---------------------------------------------------------------------------

@@ -1,0 +1,51 @@
+"""Detects proposals that no longer fit the note, so that nobody approves an outdated op."""
+
+from vault_memory.markdown.document import SectionedDoc
+from vault_memory.markdown.note_items import (
+    folded,
+    items_of,
+    section_items,
+    section_named,
+)
+from vault_memory.rules.edits.apply_ops import apply_ops
+from vault_memory.rules.edits.audit_record import Proposal
+from vault_memory.rules.edits.ops import Remove, Replace
+from vault_memory.rules.edits.ownership import texts_of
+from vault_memory.rules.edits.stale_save import WHY as NO_LONGER_THERE
+
+_STALE = {
+    "noop_dup": "it is there already",
+    "noop_no_match": "the item was changed or is gone",
+    "multiple_matches": "several items say this now",
+    "heading_missing": "the section is gone",
+    "heading_exists": "there is such a section now",
+}
+
+
+def why_stale(proposal: Proposal, doc: SectionedDoc) -> str:
+    """Returns why a proposal no longer fits the note, or ``""`` when it fits."""
+    outcome = apply_ops(doc, [dict(proposal.op)])
+    if outcome.rejected:
+        reason = outcome.rejected[0].reason
+        return _STALE.get(reason, f"it does not fit any more ({reason})")
+    applied = outcome.applied[0]
+    # A person has added to the item since: the match still finds it, but it says more now.
+    if (
+        applied.outcome == "applied"
+        and isinstance(applied.op, Remove | Replace)
+        and not _names_complete_item(applied.op, doc)
+    ):
+        return _STALE["noop_no_match"]
+    if proposal.why == NO_LONGER_THERE:
+        texts = {item.key[1] for item in items_of(doc)}
+        if texts_of(proposal.op) <= texts:
+            return _STALE["noop_dup"]
+    return _STALE.get(applied.outcome, "")
+
+
+def _names_complete_item(op: Remove | Replace, doc: SectionedDoc) -> bool:
+    """Returns whether an item of the section says what the op names, and no more."""
+    index = section_named(doc, op.heading)
+    if index is None:
+        return False
+    return folded(op.match) in {folded(item.text) for item in section_items(doc, index)}
