@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from vault_memory.edits.commands import ApplyOps, UndoRecord
 from vault_memory.edits.edit_result import Edit
 from vault_memory.edits.editor import NoteEditor
 from vault_memory.rules.paths.layout import Layout
@@ -77,7 +78,10 @@ class Desk:
             for name in ("expected", "merge", "dry_run")
             if name in asked
         }
-        run = self.curator.new_run(note, source, now := self.now, ops=ops, **asked)
+        run = self.curator.new_command(
+            note, source, now := self.now, ApplyOps(ops), why=asked.get("why", "")
+        )
+        run = run.with_provenance(asked.get("origin", "owner"))
         return self.curator.run(run, now, **named)
 
     def append(self, line: str, heading: str = "Tea", **asked: Any) -> Edit:
@@ -88,7 +92,8 @@ class Desk:
         record = self.curator.trail.find(record_id)
         now = self.now
         return self.curator.run(
-            self.curator.new_run(record.note, "undo", now, undoes=record.id), now
+            self.curator.new_command(record.note, "undo", now, UndoRecord(record.id)),
+            now,
         )
 
     def records(self, note: str = "USER.md") -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.edits.conftest import AHEAD, Desk
+from vault_memory.edits.commands import RestoreVersion
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 
@@ -184,7 +185,9 @@ def test_a_vault_put_back_stands_as_it_is_and_the_newer_texts_can_be_had(
     went_back = desk.curator.past.went_back({})
     assert sorted(went_back) == notes
     for note, text in zip(notes, newer, strict=True):
-        run = desk.curator.new_run(note, "cli", desk.now, restores=went_back[note])
+        run = desk.curator.new_command(
+            note, "cli", desk.now, RestoreVersion(went_back[note])
+        )
         desk.curator.run(run, desk.now)
         assert desk.raw(note) == text
     assert desk.curator.past.went_back({}) == {}

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.edits.conftest import Desk
+from vault_memory.edits.commands import MergeCopy
 from vault_memory.edits.conflict_copies import Conflicts
 from vault_memory.edits.conflict_copy import ConflictCopy, Resolved
 from vault_memory.errors import UsageError
@@ -247,10 +248,10 @@ def test_a_crash_between_the_note_and_the_trash_costs_nothing(beside: Beside):
     beside.desk.append("black", source="tool")
     beside.copy(line("from the phone"))
     copy = beside.one()
-    folds = (copy.path, copy.revision, copy.folded.base, copy.date[:10], "clean")
+    merge = MergeCopy(copy.path, copy.revision, copy.folded.base, copy.date[:10])
     beside.conflicts._keep(copy, now := beside.desk.now)
     beside.desk.curator.run(
-        beside.desk.curator.new_run("USER.md", "merge", now, folds=folds), now
+        beside.desk.curator.new_command("USER.md", "merge", now, merge), now
     )
     merged = beside.desk.raw()
     beside.desk.close()  # here it died: the text stands, the copy too

@@ -213,6 +213,7 @@ DYING = """
     import os, signal, sys
     from datetime import UTC, datetime, timedelta
     from pathlib import Path
+    from vault_memory.edits.commands import ApplyOps
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.rules.paths.layout import Layout
     from vault_memory.vault.reader import Folder
@@ -229,7 +230,7 @@ DYING = """
     setattr(part, name, killed)
     now = datetime.now(UTC) + timedelta(hours=1)
     ops = ({"op": "remove", "heading": "Tea", "match": "green"},)
-    curator.run(curator.new_run("USER.md", "tool", now, ops=ops), now)
+    curator.run(curator.new_command("USER.md", "tool", now, ApplyOps(ops)), now)
 """
 
 

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from tests.edits.conftest import Desk
+from vault_memory.edits.commands import RestoreVersion
 from vault_memory.edits.edit_errors import NotCurated, UnclearId
 from vault_memory.rules.edits.undo import NotUndoable
 
@@ -142,11 +143,11 @@ def test_a_version_can_be_put_there_again_and_that_taken_back(desk: Desk):
     revision = desk.curator.past.history("USER.md")[-1].revision
     now = desk.now
 
-    run = desk.curator.new_run(
+    run = desk.curator.new_command(
         "USER.md",
         "cli",
         now,
-        restores=desk.curator.past.version("USER.md", revision[:12])[0],
+        RestoreVersion(desk.curator.past.version("USER.md", revision[:12])[0]),
     )
     edit = desk.curator.run(run, now)
     assert desk.raw() == first

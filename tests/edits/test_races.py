@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.edits.conftest import Desk
+from vault_memory.edits.commands import ApplyOps
 from vault_memory.vault.reader import Folder, Note
 
 TEA = "# Me\n\n## Tea\n\n- green\n- white\n\n## Boats\n\n- Sula\n"
@@ -167,11 +168,11 @@ def test_a_note_with_a_second_name_waits(desk: Desk):
 def test_a_person_who_just_saved_is_waited_for_a_moment(desk: Desk):
     desk.save(TEA)
     now = datetime.now(UTC)
-    run = desk.curator.new_run(
+    run = desk.curator.new_command(
         "USER.md",
         "cli",
         now,
-        ops=({"op": "append", "heading": "Tea", "line": "black"},),
+        ApplyOps(({"op": "append", "heading": "Tea", "line": "black"},)),
     )
 
     edit = desk.curator.run(run, now)
@@ -184,11 +185,11 @@ def test_a_person_who_just_saved_is_waited_for_a_moment(desk: Desk):
 def test_at_night_a_note_that_was_just_saved_is_left_for_later(desk: Desk):
     desk.save(TEA)
     now = datetime.now(UTC)
-    run = desk.curator.new_run(
+    run = desk.curator.new_command(
         "USER.md",
         "nightly",
         now,
-        ops=({"op": "append", "heading": "Tea", "line": "black"},),
+        ApplyOps(({"op": "append", "heading": "Tea", "line": "black"},)),
     )
 
     edit = desk.curator.run(run, now)
@@ -204,6 +205,7 @@ KILLED = """
     import os, signal, sys
     from datetime import UTC, datetime, timedelta
     from pathlib import Path
+    from vault_memory.edits.commands import ApplyOps
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.rules.paths.layout import Layout
     from vault_memory.vault.reader import Folder
@@ -220,7 +222,7 @@ KILLED = """
     curator.trail.add = killed
     now = datetime.now(UTC) + timedelta(hours=1)
     ops = ({"op": "append", "heading": "Tea", "line": "black"}, {"op": "fly"})
-    curator.run(curator.new_run("USER.md", "tool", now, ops=ops), now)
+    curator.run(curator.new_command("USER.md", "tool", now, ApplyOps(ops)), now)
 """
 
 
@@ -271,6 +273,7 @@ MANY = """
     import sys
     from datetime import UTC, datetime, timedelta
     from pathlib import Path
+    from vault_memory.edits.commands import ApplyOps
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.rules.paths.layout import Layout
     from vault_memory.vault.reader import Folder
@@ -280,7 +283,7 @@ MANY = """
     for number in range(15):
         now = datetime.now(UTC) + timedelta(hours=1)
         ops = ({"op": "append", "heading": "Tea", "line": f"{who} {number}"},)
-        assert curator.run(curator.new_run("USER.md", "tool", now, ops=ops), now).audit_id
+        assert curator.run(curator.new_command("USER.md", "tool", now, ApplyOps(ops)), now).audit_id
     curator.close()
 """
 
@@ -322,11 +325,11 @@ def test_nothing_is_refused_for_what_only_half_a_save_lacks(
     person = threading.Timer(0.6, path.write_text, [whole])
     person.start()
     now = datetime.now(UTC)
-    run = desk.curator.new_run(
+    run = desk.curator.new_command(
         "USER.md",
         "tool",
         now,
-        ops=({"op": "append", "heading": "Tea", "line": "oolong"},),
+        ApplyOps(({"op": "append", "heading": "Tea", "line": "oolong"},)),
     )
 
     edit = desk.curator.run(run, now)
@@ -343,11 +346,11 @@ def test_a_note_that_is_gone_for_good_is_not_waited_for_long(desk: Desk):
     desk.append("black", source="tool")
     (desk.vault / "USER.md").unlink()
     now = datetime.now(UTC)
-    run = desk.curator.new_run(
+    run = desk.curator.new_command(
         "USER.md",
         "tool",
         now,
-        ops=({"op": "append", "heading": "Tea", "line": "oolong"},),
+        ApplyOps(({"op": "append", "heading": "Tea", "line": "oolong"},)),
     )
 
     assert [refused.reason for refused in desk.curator.run(run, now).rejected] == [

@@ -7,6 +7,7 @@ import pytest
 
 from tests.edits.conftest import Desk
 from tests.edits.test_races import TEA, meanwhile
+from vault_memory.edits.commands import RestoreVersion
 
 PAGE = "USER.INBOX.md"
 WITH_BLACK = TEA.replace("- white\n", "- white\n- black\n")
@@ -140,7 +141,9 @@ def test_undo_of_what_a_person_changed_since_waits_in_the_inbox(of_both: Desk):
 def test_undo_of_a_restored_version_proposes_what_a_person_changed_since(of_both: Desk):
     newest = of_both.curator.past.history("USER.md")[0].revision
     rewrite(of_both, source="cli")
-    run = of_both.curator.new_run("USER.md", "cli", of_both.now, restores=newest)
+    run = of_both.curator.new_command(
+        "USER.md", "cli", of_both.now, RestoreVersion(newest)
+    )
     back = of_both.curator.run(run, of_both.now)
     assert of_both.text() == WITH_BLACK
     saved = WITH_BLACK.replace("- black\n", "- black, early\n")

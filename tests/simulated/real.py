@@ -19,9 +19,9 @@ import apsw
 from tests.simulated.disk import AUDIT, NOTE, PAGE, Disk
 from tests.vault.write.world import EMPTY, TickingJournal
 from vault_memory.edits.audit_log import AuditLog
+from vault_memory.edits.commands import ApplyOps, EditCommand
 from vault_memory.edits.edit_errors import NotRecorded
 from vault_memory.edits.editor import NoteEditor
-from vault_memory.edits.plans.edit_plan import EditCommand
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.rules.edits.audit_reader import read_line
 from vault_memory.rules.edits.audit_record import Record
@@ -155,7 +155,13 @@ class Real:
 
     def ask(self, run_id: str, ops: tuple[dict[str, object], ...], source: str) -> None:
         run = EditCommand(
-            run_id, self.now.isoformat(), NOTE, "user", source, "main", ops=ops
+            run_id,
+            self.now.isoformat(),
+            NOTE,
+            "user",
+            source,
+            ApplyOps(ops),
+            user_id="main",
         )
         try:
             self.curator.run(run, self.now, patient=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.edits.conftest import Desk
+from vault_memory.edits.commands import ApplyOps
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.device_id import device_of, own_log
 from vault_memory.vault.jsonl_log import merge_records
@@ -125,11 +126,11 @@ def test_a_clock_that_went_back_a_year_lifts_no_deletion_of_a_person(
     laptop.append("gyokuro", source="tool")
     now = laptop.now - timedelta(days=365)
 
-    run = laptop.curator.new_run(
+    run = laptop.curator.new_command(
         "USER.md",
         "tool",
         now,
-        ops=({"op": "append", "heading": "Tea", "line": "sencha"},),
+        ApplyOps(({"op": "append", "heading": "Tea", "line": "sencha"},)),
     )
     edit = laptop.curator.run(run, now)
 

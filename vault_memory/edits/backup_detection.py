@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from vault_memory.edits.audit_log import AuditLog
-from vault_memory.edits.plans.edit_plan import EditCommand
+from vault_memory.edits.commands import EditCommand
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.vault.reader import LARGEST_STORED, Folder
 from vault_memory.vault.snapshots import Snapshots

@@ -19,11 +19,11 @@ from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder
 
 if TYPE_CHECKING:
-    from vault_memory.edits import editor, notifier, people, reports
+    from vault_memory.edits import commands, editor, notifier, people, reports
+    from vault_memory.edits.commands import EditCommand
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.editor import NoteEditor
     from vault_memory.edits.notifier import Announcer
-    from vault_memory.edits.plans.edit_plan import EditCommand
     from vault_memory.edits.reports import NoteText
     from vault_memory.edits.versions import NoteVersion, Waiting
     from vault_memory.ingest.lifecycle import Indexing
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vault_memory.rules.edits.ops import Op
     from vault_memory.vault.state_dir import StateFolder
 else:
+    commands = lazy_module("vault_memory.edits.commands")
     editor = lazy_module("vault_memory.edits.editor")
     notifier = lazy_module("vault_memory.edits.notifier")
     people = lazy_module("vault_memory.edits.people")
@@ -117,9 +118,9 @@ class NoteEditCalls:
             self._check_owner(inside(note))
             wanted = tuple(ops)
             said = self._said_by_owner(inside(note), source, wanted)
-            run = self.curator.new_run(
-                inside(note), source, at, ops=wanted, why=why, origin=origin, said=said
-            )
+            action = commands.ApplyOps(wanted)
+            run = self.curator.new_command(inside(note), source, at, action, why=why)
+            run = run.with_provenance(origin, said)
             return self._run(run, at, expected=expected, merge=merge, dry_run=dry_run)
 
     def edit_text(
@@ -143,9 +144,9 @@ class NoteEditCalls:
                 raise BadPath(note, "it is a link")
             self._check_owner(note)
             said = self._said_by_owner(note, "tool", edit)
-            run = self.curator.new_run(
-                inside(note), "tool", at, ops=(dict(edit),), as_text=True, said=said
-            )
+            action = commands.EditText(dict(edit))
+            run = self.curator.new_command(inside(note), "tool", at, action)
+            run = run.with_provenance("owner", said)
             return self._run(run, at, expected=expected, dry_run=dry_run)
 
     def undo(
@@ -158,7 +159,8 @@ class NoteEditCalls:
         at = aware(now)
         with self._there():
             record = self.curator.trail.find(record_id)
-            run = self.curator.new_run(record.note, "undo", at, undoes=record.id)
+            action = commands.UndoRecord(record.id)
+            run = self.curator.new_command(record.note, "undo", at, action)
             return self._run(run, at, dry_run=dry_run)
 
     def restore(
@@ -174,7 +176,8 @@ class NoteEditCalls:
         at = aware(now)
         with self._there():
             whole, _ = self.curator.past.version(inside(note), revision)
-            run = self.curator.new_run(note, "cli", at, restores=whole)
+            action = commands.RestoreVersion(whole)
+            run = self.curator.new_command(note, "cli", at, action)
             return self._run(run, at, expected=expected, dry_run=dry_run)
 
     def log(

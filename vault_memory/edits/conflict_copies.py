@@ -9,17 +9,18 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from vault_memory.edits.commands import MergeCopy, RestoreVersion
 from vault_memory.edits.conflict_copy import ConflictCopy, Outcome, Resolved
 from vault_memory.edits.copy_ancestors import lines_of
 from vault_memory.edits.copy_verdicts import Verdicts
 from vault_memory.edits.edit_errors import UnclearId
-from vault_memory.edits.plans.merge_copy import Folded, fold, fold_log, folded_on
+from vault_memory.edits.plans.merge_copy import Folded, fold, fold_log, merged_text
 from vault_memory.errors import (
     NoteNotFound,
     NoteUnreadable,
@@ -58,6 +59,17 @@ CLOCK_TICK_SECONDS = 0.01
 """By which a file's times may lie behind the clock: kernels stamp files with the time of their last tick"""
 CONFLICTS = "`vault-memory conflicts` lists them with their ids"
 _WRITTEN = ("written", "merged", "unchanged")
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolution:
+    """How a copy is resolved by writing its note."""
+
+    action: MergeCopy | RestoreVersion
+    outcome: Outcome
+    source: str = "cli"
+    patient: bool = True
+    """waits a moment for a note that is in use"""
 
 
 class Conflicts:
@@ -134,14 +146,11 @@ class Conflicts:
                 append_record(self._folder.root, copy.note, record)
             return self._thrown(copy, "merged", now)
         self._keep(copy, now)
-        folds = (
-            copy.path,
-            copy.revision,
-            copy.folded.base,
-            copy.date[:10],
-            "both" if both else "clean",
+        action = MergeCopy(
+            copy.path, copy.revision, copy.folded.base, copy.date[:10], keep_both=both
         )
-        return self._through(copy, "merged", now, source, patient, folds=folds)
+        resolution = _Resolution(action, "merged", source, patient)
+        return self._write_and_throw_away(copy, resolution, now)
 
     def take(self, copy: ConflictCopy, now: datetime) -> Resolved:
         """Let the copy's text be the note's; what stood there is kept as a version."""
@@ -153,32 +162,30 @@ class Conflicts:
         if not copy.revision:
             return Resolved(copy, "conflict", copy.why)
         self._keep(copy, now)
-        return self._through(copy, "taken", now, "cli", True, restores=copy.revision)
+        action = RestoreVersion(copy.revision)
+        resolution = _Resolution(action, "taken")
+        return self._write_and_throw_away(copy, resolution, now)
 
     def discard(self, copy: ConflictCopy, now: datetime) -> Resolved:
         """Throw a copy away as it is; it lies in the trash for a while."""
         return self._thrown(copy, "discarded", now)
 
-    def _through(
-        self,
-        copy: ConflictCopy,
-        outcome: Outcome,
-        now: datetime,
-        source: str,
-        patient: bool,
-        **asked: Any,
+    def _write_and_throw_away(
+        self, copy: ConflictCopy, resolution: "_Resolution", now: datetime
     ) -> Resolved:
         """Write the note, then throw the copy away."""
         if copy.kind not in editor.CURATED:
-            reason = self._written(copy, now, asked)
+            reason = self._written(copy, now, resolution.action)
             return (
                 Resolved(copy, "pending", reason)
                 if reason
-                else self._thrown(copy, outcome, now)
+                else self._thrown(copy, resolution.outcome, now)
             )
         why = f"from `{copy.path.rpartition('/')[2]}`"
-        run = self._curator.new_run(copy.note, source, now, why=why, **asked)
-        edit = self._curator.run(run, now, patient=patient)
+        run = self._curator.new_command(
+            copy.note, resolution.source, now, resolution.action, why=why
+        )
+        edit = self._curator.run(run, now, patient=resolution.patient)
         if edit.pending:
             return Resolved(copy, "pending", edit.pending[0].explanation, edit)
         if any(done.outcome == "noop_no_match" for done in edit.applied):
@@ -188,27 +195,29 @@ class Conflicts:
                 "the note was changed meanwhile, and both changed the same",
                 edit,
             )
-        return replace(self._thrown(copy, outcome, now), edit=edit)
+        return replace(self._thrown(copy, resolution.outcome, now), edit=edit)
 
     def _written(
-        self, copy: ConflictCopy, now: datetime, asked: Mapping[str, Any]
+        self, copy: ConflictCopy, now: datetime, action: MergeCopy | RestoreVersion
     ) -> str:
         """Write a page that no op changes, and of which there is no audit; why that has to wait, or nothing."""
-        folds = asked.get("folds", ())
+        is_merge = isinstance(action, MergeCopy)
         base = self._curator.writer.snapshots.bytes_of(copy.folded.base)
         declined = []
 
         def again(_: bytes | None, ours: bytes, theirs: bytes) -> bytes:
-            text = (
-                folded_on(theirs, copy.raw, base, folds[3], folds[4]) if folds else ours
-            )
+            text: bytes | None = ours
+            if isinstance(action, MergeCopy):
+                text = merged_text(
+                    theirs, copy.raw, base, action.day, keep_both=action.keep_both
+                )
             if text is None:
                 declined.append(theirs)
             return theirs if text is None else text
 
         written = self._curator.writer.write(
             copy.note,
-            (copy.folded.result or b"") if folds else copy.raw,
+            (copy.folded.result or b"") if is_merge else copy.raw,
             now=now,
             merge=again,
             expected=copy.there.revision if copy.there else None,

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vault_memory.edits.plans.edit_plan import EditCommand, Plan
+from vault_memory.edits.commands import EditCommand
+from vault_memory.edits.plans.plan import Plan
 from vault_memory.rules.edits.audit_record import Record, summary
 
 

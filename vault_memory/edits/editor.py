@@ -18,15 +18,22 @@ from typing import TYPE_CHECKING, Literal
 
 from vault_memory.edits.audit_log import ENDING, AuditLog
 from vault_memory.edits.backup_detection import adopt_salvaged, after_opening, note_gap
+from vault_memory.edits.commands import (
+    EditAction,
+    EditCommand,
+    may_change_persona,
+    new_command_id,
+)
 from vault_memory.edits.device_lease import Lease
 from vault_memory.edits.edit_errors import NotCurated, NoteChanged, NotRecorded
 from vault_memory.edits.edit_result import Edit, edit_of, pending_of
 from vault_memory.edits.inbox import Inbox
 from vault_memory.edits.note_history import NoteHistory
 from vault_memory.edits.partial_save import meant, reappeared
-from vault_memory.edits.plans.edit_plan import EditCommand, Plan, PlanInputs, plan_run
+from vault_memory.edits.plans.edit_plan import plan_command
+from vault_memory.edits.plans.plan import Plan, PlanInputs
 from vault_memory.edits.stale_saves import StaleSaveDetector
-from vault_memory.edits.versions import Waiting
+from vault_memory.edits.versions import Waiting, full_revision
 from vault_memory.errors import NoteNotFound, NoteUnreadable, VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.audit_record import Record
@@ -60,8 +67,6 @@ QUIET_SECONDS = 0.3
 UNATTENDED_QUIET_SECONDS = 2.0
 PATIENCE_SECONDS = 2.0
 """How long a call waits for a note that is in use before it says that the write is pending"""
-SHORTEST_REVISION = 12
-"""Digits of a revision that name it"""
 PAUSE_SECONDS = 0.05
 PASSING = frozenset({"hot", "truncated", "in_editor", "busy"})
 """Reasons to wait that may be over in a moment"""
@@ -114,25 +119,21 @@ class NoteEditor:
             self._open = None
             self._lease.release()
 
-    def new_run(
-        self, note: str, source: str, now: datetime, **asked: object
+    def new_command(
+        self, note: str, source: str, now: datetime, action: EditAction, why: str = ""
     ) -> EditCommand:
-        """A run that is about to begin. Raises NotCurated, BadPath."""
-        place = self.place(
-            note, persona=bool(asked.get("moves") or asked.get("undoes"))
-        )
-        kind, _, name = place.scope.partition(":")
-        # The second part keeps the order of runs to which a caller gave the same time.
-        number = f"{max(0, int(now.timestamp() * 1000)):012x}{time.time_ns() // 1000 & 0xFFFFFFFF:08x}"
-        user = name if kind == "user" else ""
+        """Returns a command for `run`. Raises NotCurated, BadPath."""
+        place = self.place(note, persona=may_change_persona(action))
+        scope_kind, _, name = place.scope.partition(":")
         return EditCommand(
-            number,
-            now.isoformat(),
-            note,
-            place.kind,
-            source,
-            user,
-            **asked,  # type: ignore[arg-type]
+            id=new_command_id(now),
+            ts=now.isoformat(),
+            note=note,
+            kind=place.kind,
+            source=source,
+            action=action,
+            user_id=name if scope_kind == "user" else "",
+            why=why,
         )
 
     def place(self, note: str, *, persona: bool = False) -> Place:
@@ -171,7 +172,7 @@ class NoteEditor:
             )
             note = self._wait_for_complete_save(run.note, note, now, patience)
             found = note.revision if note else None
-            expected = _whole_revision(expected, found)
+            expected = full_revision(expected, found)
             if expected is not None and expected != found and not merge:
                 raise NoteChanged(run.note, expected, found)
             base = (
@@ -179,7 +180,7 @@ class NoteEditor:
                 if expected not in (None, found)
                 else None
             )
-            plan = plan_run(run, note.raw if note else None, self._known, base=base)
+            plan = plan_command(run, note.raw if note else None, self._known, base=base)
             if dry_run:
                 return edit_of(plan.record(run, plan.after), recorded=False)
             if not plan.changes:
@@ -223,8 +224,8 @@ class NoteEditor:
 
     def deciding(self) -> set[str]:
         """The ids of proposals whose decisions wait for their notes."""
-        runs = (EditCommand.read(op.record) for op in self.writer.pending())
-        return {decision[0] for run in runs if run for decision in run.decides}
+        commands = (EditCommand.read(op.record) for op in self.writer.pending())
+        return set().union(*(it.decided_proposals for it in commands if it))
 
     def keep(self, notes: Sequence[Note], now: datetime) -> None:
         """Keep these versions, which people saved, in the chains of their notes."""
@@ -311,7 +312,7 @@ class NoteEditor:
     ) -> bytes | None:
         """The text that the run makes of what somebody saved meanwhile."""
         try:
-            plan = plan_run(run, theirs, self._known, base=base)
+            plan = plan_command(run, theirs, self._known, base=base)
         except NotUndoable:
             plan = Plan(theirs, theirs)
         self._plans.setdefault(run.id, []).append(plan)
@@ -323,7 +324,7 @@ class NoteEditor:
 
     def carry_out(self, run: EditCommand, note: Note, now: datetime) -> None:
         """A run of our own, within a turn; it waits where the note is in use. Raises as `run`."""
-        plan = plan_run(run, note.raw, self._known)
+        plan = plan_command(run, note.raw, self._known)
         if plan.changes:
             self._written(run, plan, note.revision, None, now, 0.0)
         elif plan.proposed:
@@ -378,7 +379,7 @@ class NoteEditor:
             return run.note
         record = self._record_of(run, op)
         if (
-            run.decides and not record.proposed
+            run.decided_proposals and not record.proposed
         ):  # somebody else decided it while it waited
             return ""
         records[run.id] = record
@@ -418,7 +419,7 @@ class NoteEditor:
         if plan is None:
             before = self._known.bytes_of(op.expected)
             try:
-                plan = plan_run(
+                plan = plan_command(
                     run, before, self._known, base=self._known.bytes_of(op.base)
                 )
             except NoteUnreadable:
@@ -517,18 +518,6 @@ class NoteEditor:
 
 def _kept(place: Place) -> bool:
     return place.kind in CURATED or place.kind == "inbox"
-
-
-def _whole_revision(expected: str | None, found: str | None) -> str | None:
-    """The revision that is expected, also where only its first digits are given, as models get them."""
-    if (
-        expected
-        and found
-        and len(expected) >= SHORTEST_REVISION
-        and found.startswith(expected)
-    ):
-        return found
-    return expected
 
 
 def _revision(raw: bytes | None) -> str | None:

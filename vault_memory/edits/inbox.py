@@ -10,25 +10,23 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from vault_memory.edits.commands import DecideProposals, ProposalDecision
 from vault_memory.edits.edit_errors import UnclearId
 from vault_memory.edits.edit_result import Edit
 from vault_memory.errors import NoteNotFound, VaultMemoryError
+from vault_memory.lazy import lazy_module
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.note_items import resolve
 from vault_memory.rules.edits.audit_record import Proposal, Record, proposals_of
-from vault_memory.rules.edits.inbox_page import (
-    add_to_inbox,
-    drop_from_inbox,
-    expired,
-    read_inbox,
-    strike_in_inbox,
-)
-from vault_memory.rules.edits.stale_proposal import why_stale
 from vault_memory.rules.paths.layout import Layout
 from vault_memory.vault.reader import Folder, Note
 
 if TYPE_CHECKING:
     from vault_memory.edits.editor import NoteEditor
+    from vault_memory.rules.edits import inbox_page, stale_proposal
+else:
+    inbox_page = lazy_module("vault_memory.rules.edits.inbox_page")
+    stale_proposal = lazy_module("vault_memory.rules.edits.stale_proposal")
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +81,7 @@ class Inbox:
             self._write(
                 self.page_of(record.note),
                 record.ts,
-                lambda raw: add_to_inbox(raw, fresh),
+                lambda raw: inbox_page.add_to_inbox(raw, fresh),
             )
 
     def clear(self, record: Record) -> None:
@@ -105,7 +103,7 @@ class Inbox:
             if one.id not in waiting and self.page_of(one.note) == page
         ]
         shown = [one for one in mine if self._was_shown(page, one.id, note)]
-        said = read_inbox(note.raw if note else None, shown)
+        said = inbox_page.read_inbox(note.raw if note else None, shown)
         decisions = {
             **dict.fromkeys(said.approved, "approved"),
             **dict.fromkeys(said.rejected, "rejected"),
@@ -113,9 +111,9 @@ class Inbox:
         for proposal in mine:
             if state := decisions.get(proposal.id):
                 self.decide(proposal, state, now, patient=False)
-            elif expired(proposal, now) and self._curator.writer.clock_is_trustworthy(
-                now
-            ):
+            elif inbox_page.expired(
+                proposal, now
+            ) and self._curator.writer.clock_is_trustworthy(now):
                 self.decide(
                     proposal,
                     "expired",
@@ -127,7 +125,11 @@ class Inbox:
             self._catch_up(
                 page,
                 note,
-                [one for one in mine if one not in shown and not expired(one, now)],
+                [
+                    one
+                    for one in mine
+                    if one not in shown and not inbox_page.expired(one, now)
+                ],
                 now,
             )
         return True
@@ -144,7 +146,7 @@ class Inbox:
         there = self._read(note)
         doc = parse(there.raw if there else b"")
         for proposal in waiting:
-            if reason := why_stale(proposal, doc):
+            if reason := stale_proposal.why_stale(proposal, doc):
                 self.decide(proposal, "stale", now, reason, patient=False)
 
     def find(self, given: str) -> Proposal:
@@ -165,12 +167,9 @@ class Inbox:
         patient: bool = True,
     ) -> Edit:
         """Record a decision, and carry it out if that is what it says."""
-        run = self._curator.new_run(
-            proposal.note,
-            "inbox",
-            now,
-            decides=((proposal.id, state, reason),),
-            why=proposal.why,
+        action = DecideProposals((ProposalDecision(proposal.id, state, reason),))
+        run = self._curator.new_command(
+            proposal.note, "inbox", now, action, why=proposal.why
         )
         return self._curator.run(run, now, patient=patient)
 
@@ -203,7 +202,9 @@ class Inbox:
     ) -> None:
         """Show what was never shown, and clear what was decided: whoever recorded it may have died before that."""
         if unseen:
-            self._write(page, now.isoformat(), lambda raw: add_to_inbox(raw, unseen))
+            self._write(
+                page, now.isoformat(), lambda raw: inbox_page.add_to_inbox(raw, unseen)
+            )
         if note is not None:
             self._clear(
                 page,
@@ -221,7 +222,9 @@ class Inbox:
             self._write(
                 page,
                 ts,
-                lambda raw: drop_from_inbox(strike_in_inbox(raw, struck), gone),
+                lambda raw: inbox_page.drop_from_inbox(
+                    inbox_page.strike_in_inbox(raw, struck), gone
+                ),
             )
 
     def _write(self, page: str, ts: str, change: Callable[[bytes], bytes]) -> None:

@@ -13,20 +13,14 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from vault_memory.edits.backup_detection import adopt_newer_vault
+from vault_memory.edits.commands import ApplyOps, RestoreLines
 from vault_memory.edits.edit_errors import NotCurated
-from vault_memory.edits.plans.edit_plan import Plan
+from vault_memory.edits.plans.plan import Plan
 from vault_memory.errors import VaultMemoryError
+from vault_memory.lazy import lazy_module
 from vault_memory.rules.edits.ownership import Ownership, replay
-from vault_memory.rules.edits.stale_save import (
-    SeenVersion,
-    Verdict,
-    classify_revert,
-    classify_save,
-    propose_missing,
-)
 from vault_memory.vault.reader import Note
 from vault_memory.vault.snapshots import Version
-from vault_memory.vault.version_distance import contains_new_lines, distances
 from vault_memory.vault.write.preconditions import (
     HOLD,
     came_or_went,
@@ -36,6 +30,12 @@ from vault_memory.vault.write.preconditions import (
 
 if TYPE_CHECKING:
     from vault_memory.edits.editor import NoteEditor
+    from vault_memory.rules.edits import stale_save
+    from vault_memory.rules.edits.stale_save import SeenVersion, Verdict
+    from vault_memory.vault import version_distance
+else:
+    stale_save = lazy_module("vault_memory.rules.edits.stale_save")
+    version_distance = lazy_module("vault_memory.vault.version_distance")
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ class StaleSaveDetector:
         owned = replay(records)
         if any(one.revision == version.revision for one in before):
             verdict, base = (
-                classify_revert(
+                stale_save.classify_revert(
                     saved, snapshots.bytes_of(before[0].revision) or b"", owned
                 ),
                 before[0],
@@ -132,9 +132,13 @@ class StaleSaveDetector:
                 note, (base.revision, before[0].revision, version.revision), now
             )
         elif verdict.kind == "undecided" and (
-            ops := propose_missing(note.path, verdict.missing, note.raw, records)
+            ops := stale_save.propose_missing(
+                note.path, verdict.missing, note.raw, records
+            )
         ):
-            run = self._curator.new_run(note.path, "proposal", now, why=WHY)
+            run = self._curator.new_command(
+                note.path, "proposal", now, ApplyOps(), why=WHY
+            )
             self._curator.record_without_change(
                 run, Plan(note.raw, note.raw, proposed=ops)
             )
@@ -147,7 +151,7 @@ class StaleSaveDetector:
         saved: bytes,
         before: Sequence[Version],
         owned: Ownership,
-    ) -> tuple[Verdict, Version]:
+    ) -> "tuple[Verdict, Version]":
         """The verdict, and the version that this one was most likely made from."""
         snapshots = self._curator.writer.snapshots
         likely = [before[0], *islice((one for one in before[1:] if one.kept), VERSIONS)]
@@ -156,20 +160,23 @@ class StaleSaveDetector:
         }
         if (
             all(one.by == "bot" for one in before)
-            and not contains_new_lines(saved, texts.values(), ())
+            and not version_distance.contains_new_lines(saved, texts.values(), ())
             and saved.strip()
         ):
             likely.append(replace(before[-1], revision=UNSEEN, by="person"))
             texts[UNSEEN] = b""
         times = _times(version, note)
-        far = distances(saved, [texts[one.revision] for one in likely])
+        far = version_distance.distances(saved, [texts[one.revision] for one in likely])
         at = min(_by_likelihood(likely, texts, saved, times), key=far.__getitem__)
-        since = [SeenVersion(texts[one.revision], one.by == "bot") for one in likely]
+        since = [
+            stale_save.SeenVersion(texts[one.revision], one.by == "bot")
+            for one in likely
+        ]
         wrote = min((one.at for one in likely[:at] if one.by == "bot"), default=None)
         older = wrote is not None and (
             _too_soon(wrote, times) or self._is_older(version, note, wrote)
         )
-        verdict = classify_save(saved, since[: at + 1], owned, older=older)
+        verdict = stale_save.classify_save(saved, since[: at + 1], owned, older=older)
         if verdict.kind != "stale" and (
             at or _within(RECENT_SECONDS, before[0].at, times)
         ):
@@ -205,7 +212,8 @@ class StaleSaveDetector:
     def _restore_lost_lines(
         self, note: Note, versions: tuple[str, str, str], now: datetime
     ) -> None:
-        run = self._curator.new_run(note.path, "merge", now, rejoins=versions, why=WHY)
+        action = RestoreLines(*versions)
+        run = self._curator.new_command(note.path, "merge", now, action, why=WHY)
         self._curator.carry_out(run, note, now)
 
 
@@ -242,29 +250,31 @@ def _by_likelihood(
         (texts[likely[at].revision] for at in places) for places in (fresh, older)
     )
     return (
-        range(len(likely)) if contains_new_lines(saved, new, old) else [*older, *fresh]
+        range(len(likely))
+        if version_distance.contains_new_lines(saved, new, old)
+        else [*older, *fresh]
     )
 
 
 def _doubted(
-    verdict: Verdict,
+    verdict: "Verdict",
     saved: bytes,
-    since: Sequence[SeenVersion],
+    since: "Sequence[SeenVersion]",
     near: Sequence[bool],
     owned: Ownership,
-) -> Verdict:
+) -> "Verdict":
     """The verdict on the newest of the versions that are as `near`, or doubt where the oldest lacks more of the bot's.
 
     So it is when a person took away, in what they had loaded, the very lines that the bot took away, too.
     """
     newest, oldest = near.index(True), len(near) - 1 - near[::-1].index(True)
-    if newest == oldest or contains_new_lines(
+    if newest == oldest or version_distance.contains_new_lines(
         saved, (one.raw for one in since[: newest + 1]), (since[oldest].raw,)
     ):
         return verdict
-    other = classify_save(saved, since[: oldest + 1], owned, older=False)
+    other = stale_save.classify_save(saved, since[: oldest + 1], owned, older=False)
     return (
-        Verdict("undecided", other.missing)
+        stale_save.Verdict("undecided", other.missing)
         if len(other.missing) > len(verdict.missing)
         else verdict
     )

@@ -13,6 +13,7 @@ from vault_memory.index.retry_on_corruption import rebuild_if_damaged
 from vault_memory.lazy import lazy_module
 
 if TYPE_CHECKING:
+    from vault_memory.edits import commands
     from vault_memory.edits.plans import fact_edits
     from vault_memory.facts import entity_info
     from vault_memory.facts.entity_info import About, FactChange
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from vault_memory.search.freshness import SearchAnswer
     from vault_memory.search.results import Hit
 else:
+    commands = lazy_module("vault_memory.edits.commands")
     fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
     entity_info = lazy_module("vault_memory.facts.entity_info")
     fts_search = lazy_module("vault_memory.index.fts_search")
@@ -396,15 +398,16 @@ class FactCalls(NoteEditCalls):
         wish = fact_edits.wish_of(do, scope, rules, id=id, fact=fact)
         with self._there():
             self._check_owner(note)
-            run = self.curator.new_run(
+            run = self.curator.new_command(
                 note,
                 source,
                 at,
-                facts=(wish,),
+                commands.ChangeFacts((wish,)),
                 why=why,
-                origin=fact.origin if fact else "owner",
-                said=self._said_by_owner(note, source, wish.get("fact")),
             )
+            owner_words = self._said_by_owner(note, source, wish.get("fact"))
+            origin = fact.origin if fact else "owner"
+            run = run.with_provenance(origin, owner_words)
             edit = self._run(run, at, expected=expected, dry_run=dry_run)
         return entity_info.told(edit, note, id)
 

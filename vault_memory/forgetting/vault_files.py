@@ -11,6 +11,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from vault_memory.edits.commands import (
+    FORGET,
+    ApplyOps,
+    EditAction,
+    EditCommand,
+    EditText,
+    MoveSections,
+    RedactText,
+)
 from vault_memory.edits.editor import (
     CURATED,
     PASSING,
@@ -18,7 +27,6 @@ from vault_memory.edits.editor import (
     QUIET_SECONDS,
     NoteEditor,
 )
-from vault_memory.edits.plans.edit_plan import FORGET, EditCommand
 from vault_memory.errors import NoteNotFound, VaultMemoryError
 from vault_memory.rules.forgetting.matcher import TextMatcher
 from vault_memory.rules.forgetting.redact_notes import (
@@ -201,7 +209,7 @@ class Forgetter:
             path.rpartition("/")[2]
         )
         run = (
-            self._curator.new_run(path, FORGET, now, ops=({"op": FORGET},) * cut.count)
+            self._curator.new_command(path, FORGET, now, RedactText(cut.count))
             if curated
             else None
         )
@@ -250,14 +258,33 @@ class Forgetter:
             )
         if not self._kind(run.note):
             return record
-        kept = tuple(
-            op
-            for op in run.ops
-            if not self._sought.is_in_bytes(replace(run, ops=(op,), why="").as_bytes())
-        )
-        moves = tuple(move for move in run.moves if not self._sought.hides(move[0]))
         why = "" if self._sought.hides(run.why) else run.why
-        if (kept, moves, why) == (run.ops, run.moves, run.why):
+        action = self._redact_action(run)
+        if action is None:
+            return None
+        if (action, why) == (run.action, run.why):
             return record
-        left = kept or moves or not (run.ops or run.moves)
-        return replace(run, ops=kept, moves=moves, why=why).as_bytes() if left else None
+        return replace(run, action=action, why=why).as_bytes()
+
+    def _redact_action(self, command: EditCommand) -> EditAction | None:
+        """Returns the action without the text; None where nothing else is left of it."""
+        match command.action:
+            case ApplyOps(ops):
+                clean_ops = tuple(
+                    op for op in ops if not self._names_text(command, ApplyOps((op,)))
+                )
+                return ApplyOps(clean_ops) if clean_ops or not ops else None
+            case EditText() | RedactText() as action:
+                return None if self._names_text(command, action) else action
+            case MoveSections(moves):
+                clean_moves = tuple(
+                    move for move in moves if not self._sought.hides(move.text)
+                )
+                return MoveSections(clean_moves) if clean_moves else None
+            case _:
+                return command.action
+
+    def _names_text(self, command: EditCommand, action: EditAction) -> bool:
+        """Whether the command with this action holds the text anywhere but in its reason."""
+        stored = replace(command, action=action, why="").as_bytes()
+        return self._sought.is_in_bytes(stored)

@@ -12,6 +12,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.edits.commands import ApplyOps, EditAction
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning.checkpoint import CheckpointStore, OpenCycle
@@ -219,7 +220,8 @@ class LearningCycle:
     ) -> RunOutcome:
         """One run on one note, made once however often the night is begun."""
         ops = tuple(ops)
-        if not ops and not asked.get("facts") and asked.get("source") != "retention":
+        action: EditAction = asked.pop("action", ApplyOps(ops))
+        if action == ApplyOps():
             return RunOutcome()
         if (known := self._made(step, note)) is not None:
             return self._count(known, note)
@@ -227,10 +229,9 @@ class LearningCycle:
             asked.pop("source", "nightly"),
             asked.pop("why", "") or self._why(),
         )
-        run = self.desk.curator.new_run(
-            note, source, self.now, ops=ops, why=why, **asked
-        )
-        run = replace(run, id=self._run_id(run.id, step))
+        run = self.desk.curator.new_command(note, source, self.now, action, why=why)
+        origin = asked.pop("origin", "owner")
+        run = replace(run, id=self._run_id(run.id, step), origin=origin)
         if not self.wanted.dry_run:
             self.open.runs[step] = run.id
             self.keep()
@@ -320,9 +321,8 @@ class LearningCycle:
         if len(lines) < 2 or any(section.name == LEARNED for section in doc.sections):
             return lines
         for line in lines:
-            run = self.desk.curator.new_run(
-                note, "nightly", self.now, ops=tuple(ops_for(doc, LEARNED, [line]))
-            )
+            action = ApplyOps(tuple(ops_for(doc, LEARNED, [line])))
+            run = self.desk.curator.new_command(note, "nightly", self.now, action)
             if any(
                 one.outcome == "applied"
                 for one in self.desk.curator.run(run, self.now, dry_run=True).applied

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from vault_memory.edits.commands import RETENTION, ChangeFacts, RetireNote
 from vault_memory.errors import VaultMemoryError
 from vault_memory.lazy import lazy_module
 from vault_memory.learning import prompts
@@ -226,7 +227,7 @@ def state_facts(night: "LearningCycle") -> None:
                 fact=fact,
             )
         )
-    told = night.edit("facts", night.places.facts, facts=tuple(wishes))
+    told = night.edit("facts", night.places.facts, action=ChangeFacts(tuple(wishes)))
     kept = [remark.split() for remark in told.remarks if remark.startswith(ABOUT + " ")]
     night.out.facts = sum(
         words[-1] in ("added", "refined", "superseded") for words in kept
@@ -261,7 +262,11 @@ def prune(night: "LearningCycle") -> None:
             if day < cutoff:
                 _log(night, note)
                 told = night.edit(
-                    f"age {note}", note, source="retention", why=f"older than {cutoff}"
+                    f"age {note}",
+                    note,
+                    action=RetireNote(),
+                    source=RETENTION,
+                    why=f"older than {cutoff}",
                 )
                 night.out.pruned += bool(told.applied)
     if wanted.transcript_days:

@@ -20,6 +20,7 @@ from vault_memory.transfer.istota import Known, Piece, read_istota
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
+    from vault_memory.edits import commands
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.plans import fact_edits
     from vault_memory.facts import entity_info
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from vault_memory.transfer import persona as transfer_persona
     from vault_memory.transfer import workspace
 else:
+    commands = lazy_module("vault_memory.edits.commands")
     fact_edits = lazy_module("vault_memory.edits.plans.fact_edits")
     entity_info = lazy_module("vault_memory.facts.entity_info")
     note_lines = lazy_module("vault_memory.learning.note_lines")
@@ -185,7 +187,7 @@ class _Work:
                 wishes.append(fact_edits.wish_of("add", scope, rules, fact=fact))
         if not wishes:
             return
-        edit = self._run(page, facts=tuple(wishes))
+        edit = self._run(page, commands.ChangeFacts(tuple(wishes)))
         took = 0
         for done in edit.applied:
             words = done.remark.split()
@@ -232,16 +234,18 @@ class _Work:
         if lines:
             edit = self._run(
                 note,
-                ops=tuple(
-                    note_lines.ops_for(parse(raws.get(note, b"")), HEADING, lines)
+                commands.ApplyOps(
+                    tuple(
+                        note_lines.ops_for(parse(raws.get(note, b"")), HEADING, lines)
+                    )
                 ),
             )
             self.done.items += sum(done.outcome == "applied" for done in edit.applied)
             self.done.known += sum(done.outcome != "applied" for done in edit.applied)
 
-    def _run(self, note: str, **asked: object) -> "Edit":
+    def _run(self, note: str, action: "commands.EditAction") -> "Edit":
         curator = self._memory.curator
-        run = curator.new_run(note, "cli", self._now, why=self._why, **asked)
+        run = curator.new_command(note, "cli", self._now, action, why=self._why)
         edit = curator.run(run, self._now, dry_run=self._dry_run, idle=False)
         if any(done.outcome == "applied" for done in edit.applied):
             self.done.notes.append(note)

@@ -13,10 +13,12 @@ from vault_memory.transfer.importer import Imported
 
 if TYPE_CHECKING:
     from vault_memory.conversations.calls import ConversationCalls
+    from vault_memory.edits import commands
     from vault_memory.edits.edit_result import Edit
     from vault_memory.edits.plans import move_sections
     from vault_memory.rules.paths import scope_notes
 else:
+    commands = lazy_module("vault_memory.edits.commands")
     move_sections = lazy_module("vault_memory.edits.plans.move_sections")
     scope_notes = lazy_module("vault_memory.rules.paths.scope_notes")
 
@@ -83,14 +85,18 @@ def _run(
     memory: "ConversationCalls",
     done: Imported,
     note: str,
-    moves: tuple[tuple[str, str, str], ...],
+    moves: "tuple[commands.SectionMove, ...]",
     now: datetime,
     *,
     dry_run: bool,
 ) -> "Edit":
-    target = moves[0][2]
-    run = memory.curator.new_run(
-        note, "cli", now, moves=moves, why=WHY.format(target=target)
+    target = moves[0].target
+    run = memory.curator.new_command(
+        note,
+        "cli",
+        now,
+        commands.MoveSections(moves),
+        why=WHY.format(target=target),
     )
     edit = memory.curator.run(run, now, dry_run=dry_run)
     if edit.changed:

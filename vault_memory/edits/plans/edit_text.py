@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vault_memory.edits.plans.edit_plan import EditCommand, Plan, PlanInputs, by_policy
+from vault_memory.edits.commands import EditCommand
+from vault_memory.edits.plans.plan import Plan, PlanInputs, apply_by_policy
 from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.markdown.note_items import NoteItem, items_of
 from vault_memory.rules.context.prompt_injection import shaped_like_instruction
@@ -63,9 +64,10 @@ class _Change:
         return [item for item in items_of(parse(self.after)) if item.key not in old]
 
 
-def plan_text(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan:
+def plan_text_edit(
+    run: EditCommand, edit: object, before: bytes | None, known: PlanInputs
+) -> Plan:
     """The edit on this text, as far as the bot may make it by itself."""
-    edit = run.ops[0] if run.ops else None
     if not isinstance(edit, Mapping):
         return Plan(before, before)
     told: dict[str, Any] = {"op": edit.get("op")} | {
@@ -130,7 +132,7 @@ def _instructs(lines: list[bytes], after: bytes) -> bool:
 
 def _writes_rule(run: EditCommand, lines: list[bytes], after: bytes) -> bool:
     """Whether one of these lines is a standing rule that the owner did not say: by its words or by its heading."""
-    fresh, said = set(lines), frozenset(run.said)
+    fresh, said = set(lines), frozenset(run.owner_words)
     below_rules, level, before = False, 0, ""
     for row in after.replace(b"\r", b"\n").split(b"\n"):
         text = row.strip().decode("utf-8", "replace")
@@ -180,7 +182,9 @@ def _asked(run: EditCommand, change: _Change, known: PlanInputs) -> Plan | None:
     ops = _as_ops(change)
     if not ops:
         return None
-    outcome, proposed = by_policy(run, change.before, tuple(map(as_json, ops)), known)
+    outcome, proposed = apply_by_policy(
+        run, change.before, tuple(map(as_json, ops)), known
+    )
     did = any(done.outcome == "applied" for done in outcome.applied)
     if not did and not proposed:
         return None

@@ -9,7 +9,8 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from vault_memory.edits.plans.edit_plan import EditCommand, Plan, PlanInputs, by_policy
+from vault_memory.edits.commands import EditCommand
+from vault_memory.edits.plans.plan import Plan, PlanInputs, apply_by_policy
 from vault_memory.markdown.document import SectionedDoc, parse, render
 from vault_memory.rules.edits.apply_ops import apply_ops
 from vault_memory.rules.edits.audit_record import (
@@ -96,16 +97,21 @@ def change_of(doc: SectionedDoc, wish: Mapping[str, Any]) -> Change:
     return correct_fact(doc, wish["id"], fact_of(wish), rules)
 
 
-def plan_facts(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan:
+def plan_facts(
+    run: EditCommand,
+    wishes: tuple[Mapping[str, Any], ...],
+    before: bytes | None,
+    known: PlanInputs,
+) -> Plan:
     """All wishes of a run on this text. What the bot may not do by itself is proposed."""
     start = parse(before or b"")
     doc = start
     changes: list[Change] = []
     refused: list[Rejected] = []
-    gone = _deleted(run, start, known)
+    gone = _deleted(run, wishes, start, known)
     bound = run.source in BOT_SOURCES
     done: list[Outcome] = []
-    for wish in run.facts:
+    for wish in wishes:
         change = change_of(doc, wish)
         if (
             wish["do"] == "add"
@@ -117,12 +123,12 @@ def plan_facts(run: EditCommand, before: bytes | None, known: PlanInputs) -> Pla
             ]
             continue
         changes.append(change)
-        if not bound or wish is not run.facts[-1]:
+        if not bound or wish is not wishes[-1]:
             done.append(apply_ops(doc, map(as_json, change.ops)))
             doc = done[-1].doc
     if bound:
         said = tuple(as_json(op) for change in changes for op in change.ops)
-        outcome, proposed = by_policy(run, before, said, known)
+        outcome, proposed = apply_by_policy(run, before, said, known)
     else:  # nothing stands between a person and what was just worked out
         outcome, proposed = _joined(doc, done), ()
     applied = _remarked(outcome.applied, changes)
@@ -163,13 +169,16 @@ def _remarked(
 
 
 def _deleted(
-    run: EditCommand, doc: SectionedDoc, known: PlanInputs
+    run: EditCommand,
+    wishes: tuple[Mapping[str, Any], ...],
+    doc: SectionedDoc,
+    known: PlanInputs,
 ) -> frozenset[tuple[str, str, str]]:
     """What the bot once stated and a person took off the page: it stays away, whatever its day."""
-    if run.source not in BOT_SOURCES or all(wish["do"] != "add" for wish in run.facts):
+    if run.source not in BOT_SOURCES or all(wish["do"] != "add" for wish in wishes):
         return frozenset()
     subjects = {
-        folded(wish["fact"]["subject"]) for wish in run.facts if wish["do"] == "add"
+        folded(wish["fact"]["subject"]) for wish in wishes if wish["do"] == "add"
     }
     owned = replay(known.records(run.note))
     once = (

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
+from vault_memory.edits.commands import MergeCopy
 from vault_memory.edits.copy_ancestors import (
     MOST_BASES,
     Bases,
@@ -20,7 +21,7 @@ from vault_memory.edits.copy_ancestors import (
     lines_of,
     possible_bases,
 )
-from vault_memory.edits.plans.edit_plan import EditCommand, Plan, PlanInputs
+from vault_memory.edits.plans.plan import Plan, PlanInputs
 from vault_memory.markdown.document import parse
 from vault_memory.markdown.merging.similarity import alike
 from vault_memory.markdown.merging.three_way import Conflict, merge
@@ -206,14 +207,14 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8", "replace").lower()
 
 
-def plan_folding(run: EditCommand, before: bytes | None, known: PlanInputs) -> Plan:
-    """The plan of a run that folds a copy in: again on what somebody saved meanwhile, or nothing at all."""
-    path, revision, base, day, how = run.folds
-    copy = known.bytes_of(revision)
+def plan_merge(action: MergeCopy, before: bytes | None, inputs: PlanInputs) -> Plan:
+    """Returns the plan that merges a copy into its note, or a plan without effect where both changed the same."""
+    copy = inputs.bytes_of(action.revision)
+    base = inputs.bytes_of(action.base or None)
     after = (
         None
         if before is None or copy is None
-        else folded_on(before, copy, known.bytes_of(base or None), day, how)
+        else merged_text(before, copy, base, action.day, keep_both=action.keep_both)
     )
     outcome = (
         "noop_no_match"
@@ -222,16 +223,16 @@ def plan_folding(run: EditCommand, before: bytes | None, known: PlanInputs) -> P
         if after == before
         else "applied"
     )
-    op = {"op": "merge", "copy": path, "revision": revision}
+    op = {"op": "merge", "copy": action.path, "revision": action.revision}
     return Plan(before, before if after is None else after, (RecordedOp(op, outcome),))
 
 
-def folded_on(
-    note: bytes, copy: bytes, base: bytes | None, day: str, how: str
+def merged_text(
+    note: bytes, copy: bytes, base: bytes | None, day: str, *, keep_both: bool
 ) -> bytes | None:
-    """The text with both, marked where both changed the same if `how` is `both`; None when there is none."""
+    """Returns the merged text, or None where both changed the same line and `keep_both` is off."""
     merged = merge(base, copy, note, between_people=True, date=day)
-    return None if merged.conflicts and how != "both" else merged.result
+    return None if merged.conflicts and not keep_both else merged.result
 
 
 def fold_log(log: bytes, copy: bytes) -> Folded:

@@ -7,7 +7,8 @@ leave. A section that stands there already is not put again, so both may be begu
 from collections import Counter
 from collections.abc import Iterable
 
-from vault_memory.edits.plans.edit_plan import EditCommand, Plan
+from vault_memory.edits.commands import EditCommand, SectionMove
+from vault_memory.edits.plans.plan import Plan
 from vault_memory.markdown.document import Section, SectionedDoc, is_text, parse, render
 from vault_memory.markdown.note_items import line_end
 from vault_memory.rules.edits.audit_record import RecordedOp
@@ -18,26 +19,29 @@ from vault_memory.rules.edits.reinsert import without_section
 
 def moves_of(
     sections: Iterable[Section], source: str, target: str
-) -> tuple[tuple[str, str, str], ...]:
+) -> tuple[SectionMove, ...]:
     """The sections as a run has them."""
     return tuple(
-        (_text(section.heading + section.body), source, target) for section in sections
+        SectionMove(_text(section.heading + section.body), source, target)
+        for section in sections
     )
 
 
-def stands_in(raw: bytes, move: tuple[str, str, str]) -> bool:
+def stands_in(raw: bytes, move: SectionMove) -> bool:
     """Whether a note has the section with all of its lines; it may say more."""
     return any(
-        _holds(parse(raw), section) for section in parse(_bytes(move[0])).sections
+        _holds(parse(raw), section) for section in parse(_bytes(move.text)).sections
     )
 
 
-def plan_moving(run: EditCommand, before: bytes | None) -> Plan:
+def plan_moves(
+    command: EditCommand, moves: tuple[SectionMove, ...], before: bytes | None
+) -> Plan:
     """All sections of a run, in this text of the note that they come to, or leave."""
     doc = parse(before or b"")
     applied: list[RecordedOp] = []
     rejected: list[Rejected] = []
-    for text, source, target in run.moves:
+    for text, source, target in moves:
         piece = _bytes(text)
         op: dict[str, object] = {
             "op": MOVE,
@@ -45,7 +49,9 @@ def plan_moving(run: EditCommand, before: bytes | None) -> Plan:
             "from": source,
             "to": target,
         }
-        done = _put(doc, piece, op) if run.note == target else _taken(doc, piece, op)
+        done = (
+            _put(doc, piece, op) if command.note == target else _taken(doc, piece, op)
+        )
         if isinstance(done, Rejected):
             rejected.append(done)
         else:

@@ -1,0 +1,297 @@
+"""Commands of the editor: who asks for which change of one note, when and why.
+
+The action of a command is one of a few small classes. A command waits in the journal as JSON until its audit record
+is written, so this module also writes and reads that JSON.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NamedTuple, assert_never
+
+from vault_memory.rules.edits.ops import Op, as_json
+
+FORGET = "forget"
+"""Source of commands that redact a text; no command holds the text itself"""
+RETENTION = "retention"
+"""Source of commands that throw a note away because of its age"""
+
+
+class ProposalDecision(NamedTuple):
+    """A decision on one open proposal."""
+
+    proposal_id: str
+    state: str
+    """approved, rejected or expired"""
+    reason: str
+
+
+class SectionMove(NamedTuple):
+    """One section with its heading, on its way from one note to another."""
+
+    text: str
+    """undecodable bytes as lone surrogates"""
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyOps:
+    """Applies ops to the note; the ops are unchecked JSON values."""
+
+    ops: tuple[object, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EditText:
+    """Edits the note as a text, for the memory tool; see `rules.edits.text_edits`."""
+
+    edit: object
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRecord:
+    """Takes back what one audit record did."""
+
+    record_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreVersion:
+    """Writes an earlier version of the note again."""
+
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class DecideProposals:
+    """Records decisions on proposals, and applies those that were approved."""
+
+    decisions: tuple[ProposalDecision, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreLines:
+    """Writes lines again that a stale save overwrote. The fields are revisions."""
+
+    loaded: str
+    """what the user's editor had loaded"""
+    overwritten: str
+    """what the save replaced"""
+    saved: str
+
+
+@dataclass(frozen=True, slots=True)
+class MergeCopy:
+    """Merges a conflict copy into its note."""
+
+    path: str
+    """of the copy"""
+    revision: str
+    base: str
+    """revision of the common ancestor, empty when there is none"""
+    day: str
+    """ISO date for marks at lines that both sides changed"""
+    keep_both: bool = False
+    """keeps both lines where both sides changed one"""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveSections:
+    """Moves sections: puts them into their target, or takes them out of their source."""
+
+    moves: tuple[SectionMove, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFacts:
+    """Changes a page of facts; see `plans.fact_edits` for the form of a wish."""
+
+    wishes: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RedactText:
+    """Records that a text was forgotten in `count` places; `forgetting` writes the note."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetireNote:
+    """Throws the note away because of its age."""
+
+
+EditAction = (
+    ApplyOps
+    | EditText
+    | UndoRecord
+    | RestoreVersion
+    | DecideProposals
+    | RestoreLines
+    | MergeCopy
+    | MoveSections
+    | ChangeFacts
+    | RedactText
+    | RetireNote
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EditCommand:
+    """One change that a program asks for, of one note."""
+
+    id: str
+    """of its future audit record"""
+    ts: str
+    """ISO 8601 with offset"""
+    note: str
+    kind: str
+    """of the note, as the layout names it"""
+    source: str
+    action: EditAction
+    user_id: str = ""
+    why: str = ""
+    origin: str = "owner"
+    """whose words the change goes back to"""
+    owner_words: tuple[str, ...] = ()
+    """keys of what the owner said in this session; see `rules.context.standing_rules`"""
+
+    @property
+    def undone_record(self) -> str:
+        """Id of the audit record that this command takes back, or an empty string."""
+        return self.action.record_id if isinstance(self.action, UndoRecord) else ""
+
+    @property
+    def decided_proposals(self) -> frozenset[str]:
+        """Ids of the proposals that this command decides."""
+        if not isinstance(self.action, DecideProposals):
+            return frozenset()
+        return frozenset(decision.proposal_id for decision in self.action.decisions)
+
+    def with_provenance(
+        self, origin: str, owner_words: tuple[str, ...] = ()
+    ) -> "EditCommand":
+        """Returns the command with the speaker that it goes back to, and the keys of what the owner said."""
+        return replace(self, origin=origin, owner_words=owner_words)
+
+    def as_bytes(self) -> bytes:
+        """Returns the command as JSON, for the journal."""
+        fields: dict[str, object] = {
+            "id": self.id,
+            "ts": self.ts,
+            "note": self.note,
+            "kind": self.kind,
+            "source": self.source,
+            "user_id": self.user_id,
+            "why": self.why,
+            "origin": self.origin,
+            "said": self.owner_words,
+        }
+        fields |= _action_fields(self.action)
+        # An op is whatever the caller sent: `repr` makes a text of a value that JSON lacks.
+        return json.dumps(fields, default=repr, skipkeys=True).encode()
+
+    @classmethod
+    def read(cls, raw: bytes) -> "EditCommand | None":
+        """Reads a command from the journal; None when this version does not know its form."""
+        try:
+            fields: dict[str, Any] = json.loads(raw)
+            return cls(
+                id=fields["id"],
+                ts=fields["ts"],
+                note=fields["note"],
+                kind=fields["kind"],
+                source=fields["source"],
+                action=_read_action(fields),
+                user_id=fields.get("user_id", ""),
+                why=fields.get("why", ""),
+                origin=fields.get("origin", "owner"),
+                owner_words=tuple(fields.get("said", ())),
+            )
+        except (ValueError, TypeError, KeyError):
+            return None
+
+
+def new_command_id(now: datetime) -> str:
+    """Returns an id that sorts by time."""
+    milliseconds = max(0, int(now.timestamp() * 1000))
+    # The second half keeps the order of commands to which a caller gave the same time.
+    order = time.time_ns() // 1000 & 0xFFFFFFFF
+    return f"{milliseconds:012x}{order:08x}"
+
+
+def may_change_persona(action: EditAction) -> bool:
+    """Whether the action may change the persona: only a move of sections, and its undo, may."""
+    return isinstance(action, MoveSections | UndoRecord)
+
+
+def _action_fields(action: EditAction) -> dict[str, object]:
+    match action:
+        case ApplyOps(ops):
+            return {"ops": [as_json(op) if isinstance(op, Op) else op for op in ops]}
+        case EditText(edit):
+            return {"ops": [edit], "as_text": True}
+        case UndoRecord(record_id):
+            return {"undoes": record_id}
+        case RestoreVersion(revision):
+            return {"restores": revision}
+        case DecideProposals(decisions):
+            return {"decides": decisions}
+        case RestoreLines(loaded, overwritten, saved):
+            return {"rejoins": [loaded, overwritten, saved]}
+        case MergeCopy(path, revision, base, day, keep_both):
+            how = "both" if keep_both else "clean"
+            return {"folds": [path, revision, base, day, how]}
+        case MoveSections(moves):
+            return {"moves": moves}
+        case ChangeFacts(wishes):
+            return {"facts": wishes}
+        case RedactText(count):
+            return {"ops": [{"op": FORGET}] * count}
+        case RetireNote():
+            return {}
+        case _:
+            assert_never(action)
+
+
+def _read_action(fields: Mapping[str, Any]) -> EditAction:
+    ops = tuple(fields.get("ops", ()))
+    # The source names these two: their JSON has no field of its own.
+    if fields["source"] == FORGET:
+        return RedactText(len(ops))
+    if fields["source"] == RETENTION:
+        return RetireNote()
+    for name, read in _ACTION_READERS.items():
+        # Earlier versions wrote all fields, most of them empty.
+        if fields.get(name):
+            return read(fields[name])
+    if fields.get("as_text"):
+        return EditText(ops[0] if ops else None)
+    return ApplyOps(ops)
+
+
+def _read_decisions(values: Any) -> DecideProposals:
+    return DecideProposals(tuple(ProposalDecision(*value) for value in values))
+
+
+def _read_merge(value: Any) -> MergeCopy:
+    path, revision, base, day, how = value
+    return MergeCopy(path, revision, base, day, keep_both=how == "both")
+
+
+def _read_moves(values: Any) -> MoveSections:
+    return MoveSections(tuple(SectionMove(*value) for value in values))
+
+
+_ACTION_READERS: dict[str, Callable[[Any], EditAction]] = {
+    "undoes": UndoRecord,
+    "restores": RestoreVersion,
+    "decides": _read_decisions,
+    "rejoins": lambda revisions: RestoreLines(*revisions),
+    "folds": _read_merge,
+    "moves": _read_moves,
+    "facts": lambda wishes: ChangeFacts(tuple(wishes)),
+}
