@@ -1,19 +1,21 @@
-"""Whose item is it? The audit, replayed, tells what the bot wrote; every other item of a note is a person's.
+"""Replays the audit to find the items that the bot wrote; every other item is a person's.
 
-Items are known by their section and normalised text. What the bot wrote and a person then changed or moved is the
-person's. What the bot wrote and that is gone, though the bot did not take it away, a person deleted knowingly: it does
-not come back by the bot until the person writes it again or lifts it.
+Items are identified by their section and normalised text. An item that the bot wrote and a person
+changed or moved is the person's. An item that the bot wrote and that is gone, without a removal by
+the bot, was deleted by a person on purpose. The bot does not write it again until the person writes
+it or allows it.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from operator import is_
+from typing import assert_never
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.items import normalised
 from vault_memory.markdown.note_items import NoteItem, items_of, said, texts_in
-from vault_memory.rules.edits.audit_record import Record, RecordedOp
+from vault_memory.rules.edits.audit_record import Proposal, Record, RecordedOp
 from vault_memory.rules.edits.ops import (
     AddHeading,
     Append,
@@ -23,19 +25,20 @@ from vault_memory.rules.edits.ops import (
     Remove,
     Replace,
     read_op,
+    written_lines,
 )
 
 DELETED = "deleted_by_person"
 MOVE = "move"
-"""The op of a whole section that came from another note, or went to one"""
+"""The op of a complete section that moved to or from another note"""
 _FORGETTING = frozenset({"retention", "forget"})
 _GAVE_BACK = frozenset({"proposal", "merge"})
-"""Sources of records that propose what was lost and not deleted"""
+"""Sources of records that propose lost lines, which nobody deleted"""
 
 MANY = 64
-"""Records, from which on what followed from an audit is remembered"""
+"""The number of records from which the result of a replay is cached"""
 MOST = 4
-"""So many long audits are remembered"""
+"""The number of long audits whose results are cached"""
 
 Key = tuple[str, str]
 """A section's name and a normalised text"""
@@ -43,7 +46,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one op that was carried out did to a note."""
+    """The effect of an applied op on a note."""
 
     heading: str
     removed: bytes = b""
@@ -54,151 +57,205 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What the audit of one note says about its items."""
+    """What the audit of a note says about its items."""
 
     written: frozenset[Key] = frozenset()
-    """by the bot, and not taken away by it again"""
+    """written by the bot, and not removed by it"""
     buried: frozenset[Key] = frozenset()
-    """once written by the bot, and seen to be deleted by a person"""
+    """written by the bot and deleted by a person"""
 
     def bots_items(self, doc: SectionedDoc) -> tuple[NoteItem, ...]:
-        """The items of the note whose own text the bot wrote; what is nested in them may be another's.
-
-        Where a section says the same twice, nobody can tell which is whose: then both are a person's.
-        """
+        """Returns the items whose own text the bot wrote; nested items may be a person's."""
         return self.bots_among(items_of(doc))
 
     def bots_among(self, items: Sequence[NoteItem]) -> tuple[NoteItem, ...]:
-        """Those of some sections' items that the bot wrote."""
+        """Returns those of some sections' items that the bot wrote."""
         keys = [item.key for item in items]
-        times = Counter(keys)
+        counts = Counter(keys)
+        # Of two equal items one may be a person's copy, so both count as a person's.
         return tuple(
             item
             for item, key in zip(items, keys, strict=True)
-            if key in self.written and times[key] == 1
+            if key in self.written and counts[key] == 1
         )
 
     def deleted(self, doc: SectionedDoc, heading: str, line: str) -> bool:
-        """Whether a person deleted, or moved away, what an item with this line under this heading would say."""
+        """Returns whether a person deleted or moved away the item that this line would write."""
         text = normalised(said(line))
-        once = {
-            known
-            for known, known_text in self.written | self.buried
-            if known_text == text
+        former_headings = {
+            former_heading
+            for former_heading, former_text in self.written | self.buried
+            if former_text == text
         }
-        if not once:
+        if not former_headings:
             return False
-        here = {item.heading for item in items_of(doc) if item.key[1] == text}
-        return not here or (heading in once and heading not in here)
+        headings = {item.heading for item in items_of(doc) if item.key[1] == text}
+        if not headings:
+            return True
+        return heading in former_headings and heading not in headings
 
     def tombstones(self, doc: SectionedDoc) -> frozenset[str]:
-        """The normalised texts that a person deleted."""
-        there = {item.key[1] for item in items_of(doc)}
-        return frozenset(
-            text for _, text in self.written | self.buried if text not in there
-        )
+        """Returns the normalised texts that a person deleted."""
+        texts = {item.key[1] for item in items_of(doc)}
+        former_texts = frozenset(text for _, text in self.written | self.buried)
+        return former_texts - texts
 
-    def after(self, dones: Iterable[RecordedOp], *, source: str) -> "Ownership":
-        """What is so once these ops were carried out, too."""
-        return replay([Record("", "", "", source, "", tuple(dones))], since=self)
+    def after(self, applied: Iterable[RecordedOp], *, source: str) -> "Ownership":
+        """Returns the ownership after some more ops of this source."""
+        record = Record("", "", "", source, "", tuple(applied))
+        return replay([record], since=self)
+
+
+# --- Replaying --------------------------------------------------------------------------------
 
 
 def replay(records: Iterable[Record], *, since: Ownership | None = None) -> Ownership:
-    """Whose items are whose after these records of one note, which are in the order of time."""
+    """Returns the ownership after the records of one note, which are in the order of time."""
     if since is None and isinstance(records, tuple) and len(records) >= MANY:
-        return _replay_again(records)
+        return _replay_cached(records)
     return _replay(records, since or Ownership())
 
 
-_recent: tuple[tuple[tuple[Record, ...], Ownership], ...] = ()
+_cache: tuple[tuple[tuple[Record, ...], Ownership], ...] = ()
+"""Long audits with their results, the latest first"""
 
 
-def _replay_again(records: tuple[Record, ...]) -> Ownership:
-    """Of a long audit that was replayed before, only what came to it since."""
-    global _recent
-    recent = _recent
-    for at, (known, owned) in enumerate(recent):
-        if len(known) <= len(records) and all(map(is_, known, records)):
-            owned = _replay(records[len(known) :], owned)
-            _recent = ((records, owned), *recent[:at], *recent[at + 1 :])
-            return owned
-    owned = _replay(records, Ownership())
-    _recent = ((records, owned), *recent[: MOST - 1])
-    return owned
+def _replay_cached(records: tuple[Record, ...]) -> Ownership:
+    """Replays only the records that were added to a long audit since its last replay."""
+    global _cache
+    cache = _cache
+    for index, (cached_records, ownership) in enumerate(cache):
+        if not _continues(records, cached_records):
+            continue
+        ownership = _replay(records[len(cached_records) :], ownership)
+        _cache = ((records, ownership), *cache[:index], *cache[index + 1 :])
+        return ownership
+    ownership = _replay(records, Ownership())
+    _cache = ((records, ownership), *cache[: MOST - 1])
+    return ownership
+
+
+def _continues(records: tuple[Record, ...], earlier: tuple[Record, ...]) -> bool:
+    """Returns whether the same objects begin both lists; comparing contents would take longer."""
+    return len(earlier) <= len(records) and all(map(is_, earlier, records))
 
 
 def _replay(records: Iterable[Record], since: Ownership) -> Ownership:
-    written, buried = set(since.written), set(since.buried)
+    state = _Replay(set(since.written), set(since.buried))
     for record in records:
-        for done in record.applied:
-            removed, added = _keys(done)
-            if record.by_bot:
-                written -= removed
-                written |= added
-                buried -= added
-            elif record.source in _FORGETTING:
-                written -= removed
-            else:
-                written -= added
-                buried -= added
-                lifted = _lifted(done)
-                written -= _saying(written, lifted)
-                buried -= _saying(buried, lifted)
-                written |= _under_new_headings(written, done)
+        for applied in record.applied:
+            state.apply(record, applied)
         if record.by_bot:
-            for refused in record.rejected:
-                gone = _seen_gone(refused, written)
-                written -= gone
-                buried |= gone
+            for rejected in record.rejected:
+                state.bury(rejected)
         for proposal in record.proposed:
-            if proposal.state == "open" and (
-                record.source in _GAVE_BACK
-                or not isinstance(op_of(proposal.op), Replace)
-            ):
-                written -= _wanted(proposal.op)
-                if record.source in _GAVE_BACK:
-                    buried -= _saying(buried, texts_of(proposal.op))
-    return Ownership(frozenset(written), frozenset(buried))
+            state.propose(record, proposal)
+    return Ownership(frozenset(state.written), frozenset(state.buried))
+
+
+@dataclass(slots=True)
+class _Replay:
+    """The ownership between two records."""
+
+    written: set[Key]
+    buried: set[Key]
+
+    def apply(self, record: Record, applied: RecordedOp) -> None:
+        """Follows an op that changed the note."""
+        removed, added = _keys_of_change(applied)
+        if record.by_bot:
+            self.written -= removed
+            self.written |= added
+            self.buried -= added
+        elif record.source in _FORGETTING:
+            # Nobody decided about a line that retention removed, so it is not buried.
+            self.written -= removed
+        else:
+            self.written -= added
+            self.buried -= added
+            allowed = _allowed_texts(applied)
+            self.written -= _with_texts(self.written, allowed)
+            self.buried -= _with_texts(self.buried, allowed)
+            self.written |= _renamed_keys(self.written, applied)
+
+    def bury(self, rejected: Rejected) -> None:
+        """Moves the item of a rejected op to the deleted ones, when a person deleted it."""
+        keys = _deleted_keys(rejected, self.written)
+        self.written -= keys
+        self.buried |= keys
+
+    def propose(self, record: Record, proposal: Proposal) -> None:
+        """Leaves the decision about a proposed line to the person."""
+        gave_back = record.source in _GAVE_BACK
+        if proposal.state != "open":
+            return
+        if not gave_back and isinstance(op_of(proposal.op), Replace):
+            return
+        self.written -= _written_keys(proposal.op)
+        if gave_back:
+            self.buried -= _with_texts(self.buried, texts_of(proposal.op))
 
 
 def allow_again(text: str) -> RecordedOp:
-    """What a record of a person holds to let the bot write again what was deleted."""
+    """Returns the op with which a person lets the bot write a deleted text again."""
     return RecordedOp({"op": "lift", "text": text}, "applied")
 
 
-def effect_of(done: RecordedOp) -> Effect | None:
-    """What an op of the audit did; None when it had no effect, or none that can be understood."""
-    if done.outcome != "applied":
+# --- Effects of ops ---------------------------------------------------------------------------
+
+
+def effect_of(applied: RecordedOp) -> Effect | None:
+    """Returns the effect of an op in the audit; None without an effect or for an unknown op."""
+    if applied.outcome != "applied":
         return None
-    if done.op.get("op") == "undo":
-        of = done.op.get("of")
-        heading = of.get("heading") if isinstance(of, Mapping) else None
-        if not isinstance(of, Mapping) or not isinstance(heading, str):
-            return None
-        return Effect(
-            heading, done.removed, done.added, of.get("op") in ("add_heading", MOVE)
-        )
-    if done.op.get("op") == MOVE:
-        return Effect(str(done.op.get("heading")), done.removed, done.added, True)
-    op = op_of(done.op)
+    match applied.op.get("op"):
+        case "undo":
+            return _effect_of_undo(applied)
+        case "move":
+            heading = str(applied.op.get("heading"))
+            return Effect(heading, applied.removed, applied.added, True)
+        case _:
+            op = op_of(applied.op)
+            return None if op is None else _effect_of_op(op, applied.removed)
+
+
+def _effect_of_undo(applied: RecordedOp) -> Effect | None:
+    undone = applied.op.get("of")
+    if not isinstance(undone, Mapping):
+        return None
+    heading = undone.get("heading")
+    if not isinstance(heading, str):
+        return None
+    whole_section = undone.get("op") in ("add_heading", MOVE)
+    return Effect(heading, applied.removed, applied.added, whole_section)
+
+
+def _effect_of_op(op: Op, removed: bytes) -> Effect | None:
     match op:
         case Append(heading, line):
-            return Effect(heading, b"", b"- " + line.encode())
+            return Effect(heading, b"", _item_bytes(line))
         case AddHeading(heading, lines):
-            return Effect(heading, b"", _section(heading, lines), True)
+            return Effect(heading, b"", _section_bytes(heading, lines), True)
         case Remove(heading):
-            return Effect(heading, done.removed) if done.removed else None
+            # An old record without the removed bytes cannot be taken back.
+            return Effect(heading, removed) if removed else None
         case Replace(heading, _, line):
-            return (
-                Effect(heading, done.removed, b"- " + line.encode())
-                if done.removed
-                else None
-            )
-    return None
+            return Effect(heading, removed, _item_bytes(line)) if removed else None
+        case _:
+            assert_never(op)
+
+
+def _item_bytes(line: str) -> bytes:
+    return b"- " + line.encode()
+
+
+def _section_bytes(heading: str, lines: Sequence[str]) -> bytes:
+    items = [f"- {line}\n" for line in lines]
+    return "".join([f"## {heading}\n\n", *items]).encode()
 
 
 def op_of(value: object) -> Op | None:
-    """The op that a JSON value means, or None."""
+    """Returns the op in a JSON value, or None."""
     try:
         return value if isinstance(value, Op) else read_op(value)
     except OpRefused:
@@ -206,84 +263,82 @@ def op_of(value: object) -> Op | None:
 
 
 def texts_of(value: object) -> frozenset[str]:
-    """What an op is to write, normalised: by that it is known again, whatever its bytes are."""
-    return frozenset(text for _, text in _wanted(value))
+    """Returns the normalised texts that an op would write."""
+    return frozenset(text for _, text in _written_keys(value))
 
 
-def _under_new_headings(written: Set[Key], done: RecordedOp) -> set[Key]:
-    """What the bot wrote in sections under whose new names a merge has put it."""
-    renamed = (
-        done.op.get("renamed")
-        if done.op.get("op") == "merge" and done.outcome == "applied"
-        else None
-    )
+# --- Keys of items ----------------------------------------------------------------------------
+
+
+def _written_keys(value: object) -> set[Key]:
+    """Returns the items that an op would write."""
+    op = op_of(value)
+    if op is None:
+        return set()
+    return {(op.heading, normalised(said(line))) for line in written_lines(op)}
+
+
+def _keys_of_change(applied: RecordedOp) -> tuple[set[Key], set[Key]]:
+    """Returns the items that an op removed, and those that it wrote."""
+    # An edit of a text lists its items itself.
+    if "wrote" in applied.op and applied.outcome == "applied":
+        return _listed_keys(applied.op.get("took")), _listed_keys(applied.op["wrote"])
+    effect = effect_of(applied)
+    if effect is None:
+        return set(), set()
+    removed = _keys_in(effect.heading, effect.removed)
+    op = op_of(applied.op)
+    if op is not None:
+        return removed, _written_keys(op)
+    return removed, _keys_in(effect.heading, effect.added)
+
+
+def _keys_in(heading: str, raw: bytes) -> set[Key]:
+    if not raw:
+        return set()
+    return {(heading, normalised(text)) for text in texts_in(raw)}
+
+
+def _listed_keys(value: object) -> set[Key]:
+    """Returns the items in a JSON list of pairs; other values in it are ignored."""
+    if not isinstance(value, list | tuple):
+        return set()
+    pairs = (pair for pair in value if isinstance(pair, list | tuple))
+    return {(str(pair[0]), str(pair[1])) for pair in pairs if len(pair) == 2}
+
+
+def _deleted_keys(rejected: Rejected, written: set[Key]) -> set[Key]:
+    """Returns the items that a rejection shows to be deleted by a person.
+
+    When the item moved, all items with its text are returned.
+    """
+    if rejected.reason != DELETED or isinstance(op_of(rejected.op), AddHeading):
+        return set()
+    keys = _written_keys(rejected.op)
+    return keys & written or _with_texts(written, {text for _, text in keys})
+
+
+def _with_texts(keys: set[Key], texts: Set[str]) -> set[Key]:
+    if not texts:
+        return set()
+    return {key for key in keys if key[1] in texts}
+
+
+def _allowed_texts(applied: RecordedOp) -> set[str]:
+    """Returns the text that `allow_again` names."""
+    text = applied.op.get("text")
+    if applied.op.get("op") != "lift" or not isinstance(text, str):
+        return set()
+    return {normalised(said(text))}
+
+
+def _renamed_keys(written: Set[Key], applied: RecordedOp) -> set[Key]:
+    """Returns the bot's items under the new names that a merge gave their sections."""
+    if applied.op.get("op") != "merge" or applied.outcome != "applied":
+        return set()
+    renamed = applied.op.get("renamed")
     if not isinstance(renamed, Mapping):
         return set()
     return {
         (str(renamed[heading]), text) for heading, text in written if heading in renamed
     }
-
-
-def _section(heading: str, lines: Sequence[str]) -> bytes:
-    return "".join([f"## {heading}\n\n", *(f"- {line}\n" for line in lines)]).encode()
-
-
-def _keys(done: RecordedOp) -> tuple[set[Key], set[Key]]:
-    """What an op took away, and what it wrote."""
-    if "wrote" in done.op and done.outcome == "applied":
-        return _listed(done.op.get("took")), _listed(done.op["wrote"])
-    effect = effect_of(done)
-    if effect is None:
-        return set(), set()
-    removed = (
-        {(effect.heading, normalised(text)) for text in texts_in(effect.removed)}
-        if effect.removed
-        else set()
-    )
-    op = op_of(done.op)
-    if op is not None:
-        return removed, _wanted(op)
-    return removed, {
-        (effect.heading, normalised(text)) for text in texts_in(effect.added)
-    } if effect.added else set()
-
-
-def _listed(value: object) -> set[Key]:
-    """Items as the edit of a text tells them."""
-    pairs = value if isinstance(value, list | tuple) else ()
-    return {
-        (str(one[0]), str(one[1]))
-        for one in pairs
-        if isinstance(one, list | tuple) and len(one) == 2
-    }
-
-
-def _wanted(value: object) -> set[Key]:
-    """What an op is to write."""
-    match op_of(value):
-        case Append(heading, line) | Replace(heading, _, line):
-            return {(heading, normalised(said(line)))}
-        case AddHeading(heading, lines):
-            return {(heading, normalised(said(line))) for line in lines}
-    return set()
-
-
-def _seen_gone(refused: Rejected, written: set[Key]) -> set[Key]:
-    """What a refusal tells to have been deleted: the item itself, or else its text wherever the bot wrote it."""
-    if refused.reason != DELETED or isinstance(op_of(refused.op), AddHeading):
-        return set()
-    wanted = _wanted(refused.op)
-    return wanted & written or _saying(written, {text for _, text in wanted})
-
-
-def _saying(keys: set[Key], texts: Set[str]) -> set[Key]:
-    return {key for key in keys if key[1] in texts} if texts else set()
-
-
-def _lifted(done: RecordedOp) -> set[str]:
-    text = done.op.get("text")
-    return (
-        {normalised(said(text))}
-        if done.op.get("op") == "lift" and isinstance(text, str)
-        else set()
-    )

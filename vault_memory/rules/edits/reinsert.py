@@ -1,6 +1,7 @@
-"""Putting items and sections back into a note that changed, and taking them out: whole, or not at all.
+"""Puts items and sections back into a note that changed, and takes them out again.
 
-After each step the note is parsed again: what was to come or go did, and every other item stands as it stood.
+Each step happens completely or not at all. After it the note is parsed again: the named item or
+section came or went, and every other item is as before.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,290 +20,355 @@ from vault_memory.markdown.note_items import (
 )
 from vault_memory.rules.edits.unified_diff import hunks_of, lines_of
 
+_NEWLINES = (b"\n", b"\r")
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A note after one change, and the bytes that went and came."""
+    """A note after one change, with the removed and the added bytes."""
 
     doc: SectionedDoc
     removed: bytes = b""
     added: bytes = b""
 
 
-def exact_item(doc: SectionedDoc, heading: str, piece: bytes) -> NoteItem | None:
-    """The item that is just these bytes, or says just this and has nothing nested; the last of several.
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line that is not blank, with its place in a section's body."""
 
-    Where the section is gone, it may have another name now: then the only such item of the note is meant.
+    start: int
+    end: int
+    """after its line end"""
+    text: bytes
+
+
+# --- Items ------------------------------------------------------------------------------------
+
+
+def exact_item(doc: SectionedDoc, heading: str, block: bytes) -> NoteItem | None:
+    """Returns the item with exactly these bytes, or with this text and nothing nested.
+
+    Of several the last. When the section is gone, it may have a new name: then the only such item
+    of the note is returned.
     """
-    at = section_named(doc, heading)
-    if at is not None:
-        return next(reversed(_exact(doc, at, piece)), None)
-    found = [
-        item for other in range(len(doc.sections)) for item in _exact(doc, other, piece)
+    index = section_named(doc, heading)
+    if index is not None:
+        matches = _exact_items(doc, index, block)
+        return matches[-1] if matches else None
+    matches = [
+        item
+        for index in range(len(doc.sections))
+        for item in _exact_items(doc, index, block)
     ]
-    return found[0] if len(found) == 1 else None
+    return matches[0] if len(matches) == 1 else None
 
 
-def _exact(doc: SectionedDoc, at: int, piece: bytes) -> list[NoteItem]:
-    body, items, texts = doc.sections[at].body, section_items(doc, at), texts_in(piece)
-    same = [
-        item for item in items if body[item.start : item.end].strip() == piece.strip()
+def _exact_items(doc: SectionedDoc, index: int, block: bytes) -> list[NoteItem]:
+    body = doc.sections[index].body
+    items = section_items(doc, index)
+    texts = texts_in(block)
+    stripped = block.strip()
+    same_bytes = [
+        item for item in items if body[item.start : item.end].strip() == stripped
     ]
-    alone = [
+    if same_bytes:
+        return same_bytes
+    return [
         item for item in items if item.end == item.own_end and (item.text,) == texts
     ]
-    return same or alone
 
 
 def drop_item(doc: SectionedDoc, item: NoteItem) -> Step | None:
-    """The note without an item and what is nested in it."""
-    section = doc.sections[item.section]
-    fresh = _with(
-        doc, item.section, section.body[: item.start] + section.body[item.end :]
-    )
-    if fresh is None or not _rest_is_kept(
-        doc, fresh, item.section, item.start, item.end
-    ):
+    """Removes an item with its nested items; None when that changes other items."""
+    body = doc.sections[item.section].body
+    new_doc = _with_body(doc, item.section, body[: item.start] + body[item.end :])
+    if new_doc is None:
         return None
-    return Step(fresh, removed=section.body[item.start : item.end])
+    if not _others_are_unchanged(doc, new_doc, item.section, item.start, item.end):
+        return None
+    return Step(new_doc, removed=body[item.start : item.end])
 
 
 def swap_item(doc: SectionedDoc, item: NoteItem, own: bytes) -> Step | None:
-    """The note with an item's own lines replaced by others; what is nested in it stays."""
+    """Replaces an item's own lines; its nested items stay. None when that changes other items."""
     body = doc.sections[item.section].body
-    old = body[item.start : item.own_end]
-    new = own.rstrip() + old[len(old.rstrip()) :]
-    fresh = _with(doc, item.section, body[: item.start] + new + body[item.own_end :])
-    if fresh is None:
+    old_own = body[item.start : item.own_end]
+    trailing_blanks = old_own[len(old_own.rstrip()) :]
+    new_own = own.rstrip() + trailing_blanks
+    new_body = body[: item.start] + new_own + body[item.own_end :]
+    new_doc = _with_body(doc, item.section, new_body)
+    if new_doc is None:
         return None
-    before, after = section_items(doc, item.section), section_items(fresh, item.section)
-    expected = [
-        (text_of(new) if one == item else one.text, one.depth) for one in before
-    ]
-    if [(one.text, one.depth) for one in after] != expected:
+    items = section_items(doc, item.section)
+    expected = _outline(items)
+    expected[items.index(item)] = (text_of(new_own), item.depth)
+    if _outline(section_items(new_doc, item.section)) != expected:
         return None
-    return Step(fresh, removed=old, added=new)
+    return Step(new_doc, removed=old_own, added=new_own)
 
 
 def put_item(
-    doc: SectionedDoc, at: int, piece: bytes, diff: bytes = b""
+    doc: SectionedDoc, index: int, block: bytes, diff: bytes = b""
 ) -> Step | None:
-    """The note with an item back where the diff says it stood; else at the end of the top region."""
-    if any((item.text,) == texts_in(piece)[:1] for item in section_items(doc, at)):
+    """Puts an item back at its place in the diff, else at the end of the top region.
+
+    Returns None when the section has such an item, or when no place fits.
+    """
+    existing = {(item.text,) for item in section_items(doc, index)}
+    if texts_in(block)[:1] in existing:
         return None
-    for place in _places(doc, at, piece, diff):
-        step = _put(doc, at, place, piece)
+    for position in _candidate_positions(doc, index, block, diff):
+        step = _insert(doc, index, position, block)
         if step is not None:
             return step
-    region = top_region(doc.sections[at].body)
-    return _put(
-        doc,
-        at,
-        region.text_end,
-        dedented(piece),
-        gap=region.text_end > 0 and not region.ends_in_item,
-    )
+    region = top_region(doc.sections[index].body)
+    needs_gap = region.text_end > 0 and not region.ends_in_item
+    return _insert(doc, index, region.text_end, dedented(block), gap=needs_gap)
 
 
-def drop_section(doc: SectionedDoc, heading: str, piece: bytes) -> Step | None:
-    """The note without a section that is as these bytes, or else without those of its items that still are."""
-    named = [at for at, section in enumerate(doc.sections) if section.name == heading]
-    if not named:
+# --- Sections ---------------------------------------------------------------------------------
+
+
+def drop_section(doc: SectionedDoc, heading: str, block: bytes) -> Step | None:
+    """Removes a section with these bytes; when it changed, removes those items that are left."""
+    indexes = [
+        index for index, section in enumerate(doc.sections) if section.name == heading
+    ]
+    if not indexes:
         return None
-    for was in parse(piece).sections[:1]:
-        for at in named:
-            if _words(was.body) == _words(doc.sections[at].body):
-                return without_section(doc, at)
-    at = named[0]
-    dropped, step = b"", Step(doc)
-    for text in texts_in(piece):
-        item = exact_item(step.doc, heading, b"- " + text.encode())
-        next_step = item and drop_item(step.doc, item)
-        if next_step:
-            step, dropped = next_step, dropped + dedented(next_step.removed)
+    old_sections = parse(block).sections
+    if old_sections:
+        words = _stripped_lines(old_sections[0].body)
+        for index in indexes:
+            if _stripped_lines(doc.sections[index].body) == words:
+                return without_section(doc, index)
+    dropped = b""
+    new_doc = doc
+    for text in texts_in(block):
+        item = exact_item(new_doc, heading, b"- " + text.encode())
+        step = drop_item(new_doc, item) if item else None
+        if step:
+            new_doc = step.doc
+            dropped += dedented(step.removed)
     if not dropped:
         return None
-    removed = doc.sections[at].heading + dropped
-    return Step(step.doc, removed=removed)
+    return Step(new_doc, removed=doc.sections[indexes[0]].heading + dropped)
 
 
-def put_section(doc: SectionedDoc, heading: str, piece: bytes) -> Step | None:
-    """The note with a section back at its end; where there is one of that name, with its items in that."""
-    at = section_named(doc, heading)
-    if at is not None:
-        return _items_back(doc, at, piece)
+def put_section(doc: SectionedDoc, heading: str, block: bytes) -> Step | None:
+    """Puts a section back at the end of the note; into a section of that name, only its items."""
+    index = section_named(doc, heading)
+    if index is not None:
+        return _put_items(doc, index, block)
     raw = render(doc)
-    eol = line_end(raw or piece)
-    gap = (
-        b""
-        if not raw.strip() or raw.endswith(eol * 2)
-        else eol
-        if raw.endswith((b"\n", b"\r"))
-        else eol * 2
-    )
-    fresh = parse(raw + gap + piece)
-    if render(fresh)[: len(raw)] != raw or [s.name for s in fresh.sections] != [
-        *(s.name for s in doc.sections),
-        heading,
-    ]:
+    new_doc = parse(raw + _gap_after(raw, line_end(raw or block)) + block)
+    names = [section.name for section in doc.sections]
+    if not render(new_doc).startswith(raw):
         return None
-    if [item.text for item in section_items(fresh, len(doc.sections))] != list(
-        texts_in(piece)
-    ):
+    if [section.name for section in new_doc.sections] != [*names, heading]:
         return None
-    return Step(fresh, added=piece)
+    new_items = section_items(new_doc, len(doc.sections))
+    if tuple(item.text for item in new_items) != texts_in(block):
+        return None
+    return Step(new_doc, added=block)
 
 
-def _items_back(doc: SectionedDoc, at: int, piece: bytes) -> Step | None:
-    was = parse(piece)
-    step, added = Step(doc), b""
-    for item in section_items(was, 0) if was.sections else ():
+def _gap_after(raw: bytes, eol: bytes) -> bytes:
+    """Returns what a note lacks before a new heading: a line end, a blank line, or nothing."""
+    if not raw.strip() or raw.endswith(eol * 2):
+        return b""
+    return eol if raw.endswith(_NEWLINES) else eol * 2
+
+
+def _put_items(doc: SectionedDoc, index: int, block: bytes) -> Step | None:
+    old_doc = parse(block)
+    if not old_doc.sections:
+        return None
+    old_section = old_doc.sections[0]
+    added = b""
+    new_doc = doc
+    for item in section_items(old_doc, 0):
+        # A nested item comes back with its outer item.
         if item.depth > 1:
             continue
-        next_step = put_item(step.doc, at, was.sections[0].body[item.start : item.end])
-        if next_step:
-            step, added = next_step, added + next_step.added
-    return Step(step.doc, added=was.sections[0].heading + added) if added else None
+        step = put_item(new_doc, index, old_section.body[item.start : item.end])
+        if step:
+            new_doc = step.doc
+            added += step.added
+    if not added:
+        return None
+    return Step(new_doc, added=old_section.heading + added)
 
 
-def without_section(doc: SectionedDoc, at: int) -> Step | None:
-    """The note without one whole section; None when the others would not be what they are."""
-    section = doc.sections[at]
-    raw, removed = render(doc), section.heading + section.body
-    start = len(render(SectionedDoc(doc.preamble, doc.sections[:at])))
-    before, after = raw[:start], raw[start + len(removed) :]
+def without_section(doc: SectionedDoc, index: int) -> Step | None:
+    """Removes a complete section; None when that changes the other sections."""
+    section = doc.sections[index]
+    removed = section.heading + section.body
+    raw = render(doc)
+    start = len(render(SectionedDoc(doc.preamble, doc.sections[:index])))
+    before = raw[:start]
+    after = raw[start + len(removed) :]
     eol = line_end(raw)
+    # The blank line before the last section would stay at the end of the note.
     if not after and before.endswith(eol * 2):
         before = before[: -len(eol)]
-    fresh = parse(before + after)
-    names = [other.name for here, other in enumerate(doc.sections) if here != at]
-    return (
-        Step(fresh, removed=removed)
-        if [other.name for other in fresh.sections] == names
-        else None
-    )
+    new_doc = parse(before + after)
+    names = [section.name for section in doc.sections]
+    del names[index]
+    if [section.name for section in new_doc.sections] != names:
+        return None
+    return Step(new_doc, removed=removed)
 
 
-def _words(body: bytes) -> list[bytes]:
+def _stripped_lines(body: bytes) -> list[bytes]:
     return [line.strip() for line in body.splitlines() if line.strip()]
 
 
-def _with(
-    doc: SectionedDoc, at: int, body: bytes, heading: bytes | None = None
+# --- Changing a body --------------------------------------------------------------------------
+
+
+def _with_body(
+    doc: SectionedDoc, index: int, body: bytes, heading: bytes | None = None
 ) -> SectionedDoc | None:
-    """The note with another body in one section; None when it would then say something else elsewhere."""
-    section = Section(doc.sections[at].name, heading or doc.sections[at].heading, body)
-    fresh = SectionedDoc(
-        doc.preamble, (*doc.sections[:at], section, *doc.sections[at + 1 :])
-    )
-    return fresh if parse(render(fresh)) == fresh else None
+    """Returns the note with another body in a section; None when that changes other sections."""
+    old = doc.sections[index]
+    section = Section(old.name, heading or old.heading, body)
+    sections = (*doc.sections[:index], section, *doc.sections[index + 1 :])
+    new_doc = SectionedDoc(doc.preamble, sections)
+    return new_doc if parse(render(new_doc)) == new_doc else None
 
 
-def _rest_is_kept(
-    full: SectionedDoc, less: SectionedDoc, at: int, start: int, end: int
+def _outline(items: Sequence[NoteItem]) -> list[tuple[str, int]]:
+    return [(item.text, item.depth) for item in items]
+
+
+def _others_are_unchanged(
+    longer: SectionedDoc, shorter: SectionedDoc, index: int, start: int, end: int
 ) -> bool:
-    """Whether the items of a section but those from `start` to `end` are, in order, the items of another note's."""
-    full_body, less_body = full.sections[at].body, less.sections[at].body
-    rest = [item for item in section_items(full, at) if not start <= item.start < end]
-    others = section_items(less, at)
-    if [(item.text, item.depth) for item in rest] != [
-        (item.text, item.depth) for item in others
-    ]:
-        return False
-    return all(
-        (item.start < start and item.end >= end)
-        or full_body[item.start : item.end].strip()
-        == less_body[other.start : other.end].strip()
-        for item, other in zip(rest, others, strict=True)
-    )
-
-
-def _put(
-    doc: SectionedDoc, at: int, place: int, piece: bytes, *, gap: bool = False
-) -> Step | None:
-    section, eol = doc.sections[at], line_end(render(doc))
-    before, after, heading = section.body[:place], section.body[place:], section.heading
-    ended = (
-        before.endswith((b"\n", b"\r")) if before else heading.endswith((b"\n", b"\r"))
-    )
-    if not before and not ended:
-        heading += eol
-    lead = (eol if before and not ended else b"") + (eol if gap else b"")
-    end = eol if after or ended else b""
-    core = piece.rstrip(b"\r\n")
-    fresh = _with(doc, at, before + lead + core + end + after, heading)
-    start = len(before + lead)
-    if fresh is None or not _rest_is_kept(fresh, doc, at, start, start + len(core)):
-        return None
-    here = [
-        item.text
-        for item in section_items(fresh, at)
-        if start <= item.start < start + len(core)
+    """Returns whether a section without its items in `start:end` has the items of `shorter`."""
+    longer_body = longer.sections[index].body
+    shorter_body = shorter.sections[index].body
+    remaining = [
+        item for item in section_items(longer, index) if not start <= item.start < end
     ]
-    return (
-        Step(fresh, added=core + eol)
-        if here == list(texts_in(piece)) and here
-        else None
+    items = section_items(shorter, index)
+    if _outline(remaining) != _outline(items):
+        return False
+    for old, new in zip(remaining, items, strict=True):
+        # An outer item differs by the nested item that came or went.
+        if old.start < start and old.end >= end:
+            continue
+        old_bytes = longer_body[old.start : old.end].strip()
+        if old_bytes != shorter_body[new.start : new.end].strip():
+            return False
+    return True
+
+
+def _insert(
+    doc: SectionedDoc, index: int, position: int, block: bytes, *, gap: bool = False
+) -> Step | None:
+    """Inserts an item into a body; with `gap` after a blank line. None when it does not fit."""
+    section = doc.sections[index]
+    eol = line_end(render(doc))
+    before = section.body[:position]
+    after = section.body[position:]
+    heading = section.heading
+    ended = (before or heading).endswith(_NEWLINES)
+    lead = eol if gap else b""
+    if not ended and before:
+        lead = eol + lead
+    elif not ended:
+        heading += eol
+    end = eol if after or ended else b""
+    core = block.rstrip(b"\r\n")
+    new_doc = _with_body(doc, index, before + lead + core + end + after, heading)
+    start = len(before + lead)
+    core_end = start + len(core)
+    if new_doc is None:
+        return None
+    if not _others_are_unchanged(new_doc, doc, index, start, core_end):
+        return None
+    inserted = tuple(
+        item.text
+        for item in section_items(new_doc, index)
+        if start <= item.start < core_end
     )
+    if not inserted or inserted != texts_in(block):
+        return None
+    return Step(new_doc, added=core + eol)
 
 
-def _places(doc: SectionedDoc, at: int, piece: bytes, diff: bytes) -> Iterator[int]:
-    """Where the item may have stood: after the nearest line above it that is still there, or before one below it."""
-    section, region = doc.sections[at], top_region(doc.sections[at].body)
-    above, below = _around(diff, piece)
-    ends = _line_ends(section.body[: region.text_end])
-    blanks = 0
-    for line in above:
-        if not line:
-            blanks += 1
-        elif line == section.heading.strip():
-            yield _after_blanks(section.body, 0, blanks)
-            break
-        else:
-            found = [(start, end) for start, end, text in ends if text == line]
-            if len(found) == 1:
-                start, end = found[0]
-                yield _after_blanks(section.body, end, blanks)
-                yield from (
-                    item.end
-                    for item in reversed(region.items)
-                    if item.start <= start < item.end
-                )
-            blanks = 0
-    for line in below:
-        starts = [start for start, _, text in ends if line and text == line]
-        if len(starts) == 1:
-            yield starts[0]
+# --- Finding the place ------------------------------------------------------------------------
 
 
-def _around(diff: bytes, piece: bytes) -> tuple[list[bytes], list[bytes]]:
-    """The lines that stood above the piece, nearest first, and those below it."""
-    lines = [line.strip() for line in lines_of(piece)]
+def _candidate_positions(
+    doc: SectionedDoc, index: int, block: bytes, diff: bytes
+) -> Iterator[int]:
+    """Yields places for an item: after lines that were above it, then before lines below it."""
+    above, below = _neighbours(diff, block)
+    body = doc.sections[index].body
+    region_lines = _text_lines(body[: top_region(body).text_end])
+    yield from _positions_below(doc.sections[index], region_lines, above)
+    for text in below:
+        matches = [line for line in region_lines if text and line.text == text]
+        if len(matches) == 1:
+            yield matches[0].start
+
+
+def _positions_below(
+    section: Section, region_lines: Sequence[_Line], above: Sequence[bytes]
+) -> Iterator[int]:
+    """Yields the places after the lines that were above an item, the nearest first."""
+    items = top_region(section.body).items
+    blank_lines = 0
+    for text in above:
+        if not text:
+            blank_lines += 1
+            continue
+        if text == section.heading.strip():
+            yield _skip_blank_lines(section.body, 0, blank_lines)
+            return
+        matches = [line for line in region_lines if line.text == text]
+        if len(matches) == 1:
+            line = matches[0]
+            yield _skip_blank_lines(section.body, line.end, blank_lines)
+            for item in reversed(items):
+                if item.start <= line.start < item.end:
+                    yield item.end
+        blank_lines = 0
+
+
+def _neighbours(diff: bytes, block: bytes) -> tuple[list[bytes], list[bytes]]:
+    """Returns the lines above a removed block in a diff, nearest first, and those below it."""
+    lines = [line.strip() for line in lines_of(block)]
     for hunk in hunks_of(diff):
-        old = [(sign, line.strip()) for sign, line in hunk.rows if sign != b"+"]
-        texts = [line for _, line in old]
-        for at in range(len(old) - len(lines) + 1):
-            if texts[at : at + len(lines)] == lines and any(
-                sign == b"-" for sign, _ in old[at : at + len(lines)]
-            ):
-                return texts[:at][::-1], texts[at + len(lines) :]
+        old_rows = [(sign, line.strip()) for sign, line in hunk.rows if sign != b"+"]
+        texts = [line for _, line in old_rows]
+        for start in range(len(old_rows) - len(lines) + 1):
+            end = start + len(lines)
+            signs = {sign for sign, _ in old_rows[start:end]}
+            if texts[start:end] == lines and b"-" in signs:
+                return texts[:start][::-1], texts[end:]
     return [], []
 
 
-def _line_ends(raw: bytes) -> Sequence[tuple[int, int, bytes]]:
-    """Start, end with line end, and text of each line that says something."""
-    found, start = [], 0
+def _text_lines(raw: bytes) -> list[_Line]:
+    """Returns the lines that are not blank, with their positions."""
+    lines: list[_Line] = []
+    start = 0
     for line in raw.splitlines(keepends=True):
+        end = start + len(line)
         if line.strip():
-            found.append((start, start + len(line), line.strip()))
-        start += len(line)
-    return found
+            lines.append(_Line(start, end, line.strip()))
+        start = end
+    return lines
 
 
-def _after_blanks(body: bytes, place: int, most: int) -> int:
-    """The place after at most so many blank lines."""
-    for line in body[place:].splitlines(keepends=True):
+def _skip_blank_lines(body: bytes, position: int, most: int) -> int:
+    """Returns the position after at most `most` blank lines."""
+    for line in body[position:].splitlines(keepends=True):
         if most <= 0 or line.strip():
             break
-        place, most = place + len(line), most - 1
-    return place
+        position += len(line)
+        most -= 1
+    return position

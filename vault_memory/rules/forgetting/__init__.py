@@ -1,1 +1,1 @@
-"""Rules of forgetting: what matches a text, and what is cut out."""
+"""Rules of forgetting: finds a text in all its spellings, and removes it from files."""

@@ -1,7 +1,8 @@
-"""A text that somebody wants forgotten, and where it stands in another: case, blanks and Unicode forms do not count.
+"""Finds a text that a user wants forgotten, in any case, spacing and Unicode form.
 
-Texts are compared as NFC, case-folded, each run of blanks as one, and once more as they are read when rendered (see
-`rendered`). A line that is wrapped is still one text; an empty line ends it.
+Texts are compared in NFC, case-folded, with each run of blanks as one blank. They are compared
+again as a reader sees them rendered (see `rendered_text`). A wrapped line is still one text; an
+empty line ends a text.
 """
 
 import re
@@ -13,7 +14,7 @@ from itertools import pairwise
 from vault_memory.errors import UsageError
 from vault_memory.rules.forgetting.rendered_text import (
     letters_only,
-    parts_of,
+    paragraphs_of,
     reading,
     rendered,
     words_alike,
@@ -22,10 +23,11 @@ from vault_memory.rules.paths.skeleton import letter_skeleton
 from vault_memory.rules.search.tokens import is_run
 
 FEWEST = 3
-"""Letters, digits and marks that must be given, and of scripts without spaces one less: fewer would take too much"""
+"""The fewest letters, digits and marks; one less for scripts without spaces. A shorter text
+would match unrelated content"""
 
 MASK = "…"
-"""Stands in a name where the text stood"""
+"""Replaces the text in a name"""
 
 _BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _GAP = re.compile(r"[^\S\n]*\n(?:[^\S\n]*\n)+\s*")
@@ -34,11 +36,11 @@ _GAP_MARK = "\0"
 _ESCAPE = re.compile(
     r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|([nrt\"\\/]))"
 )
-_MEANT = {"n": "\n", "r": "\r", "t": "\t"}
+_ESCAPED_LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class TextTooShort(UsageError):
-    """So little text stands in too much that is not meant."""
+    """The text is too short to forget safely: it would match unrelated content."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -48,26 +50,27 @@ class TextTooShort(UsageError):
 
 
 def folded(text: str) -> str:
-    """The text as it is compared, apart from its blanks."""
+    """Returns the text in the form in which texts are compared; blanks stay."""
     if text.isascii():
         return text.lower()
+    # Folding can decompose letters, so the result is composed again.
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
 @dataclass(frozen=True, slots=True)
 class TextMatcher:
-    """What is to be forgotten."""
+    """The text to forget, and its searches."""
 
     needle: str = field(repr=False)
-    """folded, its blanks too"""
+    """folded, with single blanks"""
     rendered: str = field(default="", repr=False)
-    """as a reader sees it; empty where that is too little to look for"""
+    """as a reader sees it; empty when that is too short to search for"""
     words: tuple[str, ...] = field(default=(), repr=False)
-    """its words in plain letters, for what only reads alike"""
+    """its words in plain letters, for look-alike spellings"""
 
     @classmethod
     def of(cls, text: str) -> "TextMatcher":
-        """Raises TextTooShort."""
+        """Returns the matcher of a text. Raises TextTooShort."""
         needle = " ".join(folded(text).split())
         if not _is_enough(needle) or _GAP_MARK in needle:
             raise TextTooShort
@@ -75,93 +78,93 @@ class TextMatcher:
         return cls(needle, plain if _is_enough(plain) else "", tuple(words_alike(text)))
 
     def hides(self, text: str) -> bool:
-        """Whether a text that is one, such as an item or an op, holds it, as it is written or as it is read."""
+        """Returns whether a single text, such as an item or an op, contains it.
+
+        Compares the text as it is written and as it is rendered.
+        """
         page = folded(text)
         if self._has_words(page) and self.needle in " ".join(page.split()):
             return True
-        return self._may_be_read_in(text) and self.rendered in rendered(text).replace(
-            _GAP_MARK, " "
-        )
+        if not self._may_render_in(text):
+            return False
+        return self.rendered in rendered(text).replace(_GAP_MARK, " ")
 
     def stands_in(self, text: str) -> bool:
-        """Whether a page of texts holds it; what an empty line parts are two."""
+        """Returns whether a page contains it; an empty line separates texts."""
         page = folded(text)
-        if self._has_words(page) and self.needle in _BLANKS.sub(
-            " ", _GAP.sub(_GAP_MARK, _BREAKS.sub("\n", page))
-        ):
-            return True
+        if self._has_words(page):
+            marked = _GAP.sub(_GAP_MARK, _BREAKS.sub("\n", page))
+            if self.needle in _BLANKS.sub(" ", marked):
+                return True
         return any(
             self.rendered in rendered(text[start:end])
-            for start, end in self._parts(text)
+            for start, end in self._candidate_paragraphs(text)
         )
 
     def may_stand_in(self, text: str) -> bool:
-        """Whether all its words are there, in whatever order; quick."""
-        return self._has_words(folded(text)) or self._may_be_read_in(text)
+        """Returns whether all its words are in the text, in any order. Quick."""
+        return self._has_words(folded(text)) or self._may_render_in(text)
 
     def reads_alike(self, text: str) -> int:
-        """How often its words stand there in look-alike letters, other accents, or parted otherwise.
+        """Counts its look-alike spellings: similar letters, other accents, other word borders.
 
-        Where it stands as it is written counts, too.
+        The exact spelling counts, too.
         """
-        wanted = "".join(self.words)
-        if not wanted or not self._may_look_alike(text, wanted):
+        letters = "".join(self.words)
+        if not letters or not self._may_look_alike(text, letters):
             return 0
-        words, count = words_alike(text), 0
-        for first in range(len(words)):
-            joined, at = "", first
-            while at < len(words) and len(joined) < len(wanted):
-                joined, at = joined + words[at], at + 1
-            count += joined == wanted
-        return count
+        words = words_alike(text)
+        return sum(_spells_from(index, words, letters) for index in range(len(words)))
 
-    def _may_look_alike(self, text: str, wanted: str) -> bool:
-        return wanted in letters_only(
-            text if text.isascii() else "".join(map(letter_skeleton, text))
-        )
+    def _may_look_alike(self, text: str, letters: str) -> bool:
+        if not text.isascii():
+            text = "".join(map(letter_skeleton, text))
+        return letters in letters_only(text)
 
     def _has_words(self, page: str) -> bool:
         return all(word in page for word in self.needle.split(" "))
 
-    def _may_be_read_in(self, text: str) -> bool:
-        return bool(self.rendered) and letters_only(self.rendered) in letters_only(text)
+    def _may_render_in(self, text: str) -> bool:
+        if not self.rendered:
+            return False
+        return letters_only(self.rendered) in letters_only(text)
 
-    def _parts(self, text: str) -> list[tuple[int, int]]:
-        """The parts of a page in which it may be read."""
-        if not self._may_be_read_in(text):
+    def _candidate_paragraphs(self, text: str) -> list[tuple[int, int]]:
+        """Returns the paragraphs of a page whose rendered text may contain it."""
+        if not self._may_render_in(text):
             return []
         return [
             (start, end)
-            for start, end in parts_of(text)
-            if self._may_be_read_in(text[start:end])
+            for start, end in paragraphs_of(text)
+            if self._may_render_in(text[start:end])
         ]
 
     def is_in_bytes(self, raw: bytes, *, escaped: bool = True) -> bool:
-        """Whether any bytes hold it: as UTF-8, and as JSON escapes it."""
+        """Returns whether any bytes contain it: as UTF-8 text, and as escaped JSON."""
         text = raw.decode("utf-8", "replace")
-        return self.stands_in(text) or (
-            escaped and "\\" in text and self.stands_in(unescaped(text))
-        )
+        if self.stands_in(text):
+            return True
+        return escaped and "\\" in text and self.stands_in(unescaped(text))
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where it stands in a page of texts, as it is written or as it is read: positions of characters."""
+        """Returns all its places in a page, as written or as rendered, in characters."""
         if not self.stands_in(text):
             return []
-        found = set(self._written_spans(text))
-        for begin, end in self._parts(text):
-            page, edges = reading(text[begin:end])
-            found.update(_spans_of(self.rendered, page, edges, begin))
-        return sorted(found)
+        spans = set(self._written_spans(text))
+        for start, end in self._candidate_paragraphs(text):
+            page, edges = reading(text[start:end])
+            spans.update(_spans_of(self.rendered, page, edges, start))
+        return sorted(spans)
 
     def _written_spans(self, text: str) -> Iterator[tuple[int, int]]:
-        for begin, end in self._windows(text):
-            pieces, edges = _pieces(text[begin:end])
-            yield from _spans_of(self.needle, "".join(pieces), edges, begin)
+        for start, end in self._windows(text):
+            page, edges = _fold_with_edges(text[start:end])
+            yield from _spans_of(self.needle, page, edges, start)
 
     def _windows(self, text: str) -> list[tuple[int, int]]:
-        """The parts of a page in which it may begin and end: whole lines, from each that has its first word."""
+        """Returns the lines in which it may begin and end: from each line with its first word."""
         words = self.needle.split(" ")
-        starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text)]
+        starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
         windows: list[tuple[int, int]] = []
         for number, (start, end) in enumerate(pairwise(starts)):
             if words[0] not in folded(text[start:end]):
@@ -173,21 +176,35 @@ class TextMatcher:
         return windows
 
     def masked(self, text: str) -> str:
-        """The text without it, for telling of a place whose very name holds it."""
-        last = len(text)
+        """Returns a name without it, so that a report may name a file that is called like it."""
+        masked_from = len(text)
         for start, end in reversed(self.spans(text)):
-            if end <= last:
-                text, last = text[:start] + MASK + text[end:], start
+            if end <= masked_from:
+                text = text[:start] + MASK + text[end:]
+                masked_from = start
+        # Masking may bring letters together that spell it again.
         return MASK if self.hides(text) else text
 
 
+def _spells_from(index: int, words: list[str], letters: str) -> bool:
+    """Returns whether the words from `index` on, joined, are exactly these letters."""
+    joined = ""
+    while index < len(words) and len(joined) < len(letters):
+        joined += words[index]
+        index += 1
+    return joined == letters
+
+
 def _spans_of(
-    needle: str, page: str, edges: list[tuple[int, int]], begin: int
+    needle: str, page: str, edges: list[tuple[int, int]], offset: int
 ) -> Iterator[tuple[int, int]]:
-    at = 0
-    while (at := page.find(needle, at)) >= 0:
-        yield begin + edges[at][0], begin + edges[at + len(needle) - 1][1]
-        at += 1
+    """Yields the places of `needle` in a folded page, as positions in its source."""
+    index = page.find(needle)
+    while index >= 0:
+        start, _ = edges[index]
+        _, end = edges[index + len(needle) - 1]
+        yield offset + start, offset + end
+        index = page.find(needle, index + 1)
 
 
 def _is_enough(needle: str) -> bool:
@@ -196,42 +213,44 @@ def _is_enough(needle: str) -> bool:
 
 
 def unescaped(text: str) -> str:
-    """Text out of JSON, as it was before it was escaped; what is no escape stays."""
+    """Returns a JSON text with its escapes decoded; an invalid escape stays."""
     return _ESCAPE.sub(_unescaped, text)
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    high, low, code, letter = found.groups()
+def _unescaped(match: re.Match[str]) -> str:
+    high, low, code, letter = match.groups()
     if high:
-        return chr(0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00)
-    return chr(int(code, 16)) if code else _MEANT.get(letter, letter)
+        upper_bits = (int(high, 16) - 0xD800) << 10
+        return chr(0x10000 + upper_bits + int(low, 16) - 0xDC00)
+    if code:
+        return chr(int(code, 16))
+    return _ESCAPED_LETTERS.get(letter, letter)
 
 
-def _pieces(text: str) -> tuple[list[str], list[tuple[int, int]]]:
-    """The folded text in pieces, and for each of its characters from where to where it stood in the text."""
-    pieces: list[str] = []
+def _fold_with_edges(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Returns the folded text, and for each of its characters its start and end in the source."""
+    clusters: list[str] = []
     edges: list[tuple[int, int]] = []
-    at, end = 0, len(text)
-    while at < end:
-        start = at
-        at += 1
+    end = 0
+    while end < len(text):
+        start = end
+        end += 1
         if text[start].isspace():
-            while at < end and text[at].isspace():
-                at += 1
-            piece = (
-                _GAP_MARK if _BREAKS.sub("\n", text[start:at]).count("\n") > 1 else " "
-            )
+            while end < len(text) and text[end].isspace():
+                end += 1
+            line_breaks = _BREAKS.sub("\n", text[start:end]).count("\n")
+            cluster = _GAP_MARK if line_breaks > 1 else " "
         else:
-            while at < end and _goes_on(text[at]):
-                at += 1
-            piece = folded(text[start:at])
-        pieces.append(piece)
-        edges += [(start, at)] * len(piece)
-    return pieces, edges
+            while end < len(text) and _continues_letter(text[end]):
+                end += 1
+            cluster = folded(text[start:end])
+        clusters.append(cluster)
+        edges += [(start, end)] * len(cluster)
+    return "".join(clusters), edges
 
 
-def _goes_on(letter: str) -> bool:
-    """Whether a letter only makes one with the letter before it: an accent, or the rest of a syllable of Hangul."""
-    return letter > "\u02ff" and (
-        unicodedata.combining(letter) > 0 or "\u1160" <= letter <= "\u11ff"
-    )
+def _continues_letter(letter: str) -> bool:
+    """Returns whether a character combines with the one before: an accent, or a Hangul vowel."""
+    if letter <= "\u02ff":
+        return False
+    return unicodedata.combining(letter) > 0 or "\u1160" <= letter <= "\u11ff"

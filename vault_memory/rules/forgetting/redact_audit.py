@@ -1,4 +1,4 @@
-"""Taking a text out of the audit: the record stays, with when and by whom; what it said goes."""
+"""Removes a text from audit records. The record stays with its time and author; its words go."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -21,24 +21,26 @@ NAMES = frozenset(
         *TEXT_EDITS,
     }
 )
+"""Names of ops that a redacted record may still show"""
+
+Hides = Callable[[str], bool]
+"""Decides whether a text contains the words to forget"""
 
 
-def redact(record: Record, hides: Callable[[str], bool]) -> Record:
-    """The record without what `hides` says of a text that it must go; the same record when that is nothing.
+def redact(record: Record, hides: Hides) -> Record:
+    """Returns the record without the texts for which `hides` is true; itself when there are none.
 
-    A record that only shows it in its diff, among the lines around its own, still tells what it did.
+    When only the diff contains the words, among the lines around the edit, only the diff goes.
     """
-    if not any(hides(text) for text in _texts(record)):
-        return (
-            replace(record, diff=b"")
-            if any(map(hides, _of_diff(record.diff)))
-            else record
-        )
+    if not any(map(hides, _texts(record))):
+        if any(map(hides, _texts_of_diff(record.diff))):
+            return replace(record, diff=b"")
+        return record
     return replace(
         record,
-        applied=tuple(_done(done, hides) for done in record.applied),
-        rejected=tuple(_refused(refused, hides) for refused in record.rejected),
-        proposed=tuple(_proposal(proposal, hides) for proposal in record.proposed),
+        applied=tuple(_redact_applied(applied, hides) for applied in record.applied),
+        rejected=tuple(_redact_rejected(op, hides) for op in record.rejected),
+        proposed=tuple(_redact_proposal(item, hides) for item in record.proposed),
         diff=b"",
         why="" if hides(record.why) else record.why,
         redacted=True,
@@ -46,58 +48,68 @@ def redact(record: Record, hides: Callable[[str], bool]) -> Record:
 
 
 def _texts(record: Record) -> Iterator[str]:
-    """All that a record says, in pieces."""
+    """Yields all texts of a record except its diff."""
     yield record.why
-    for done in record.applied:
-        yield from _of_done(done)
-    for refused in record.rejected:
-        yield from (*_strings(plain(refused.op, longest=0)), *refused.headings)
+    for applied in record.applied:
+        yield from _texts_of_applied(applied)
+    for rejected in record.rejected:
+        yield from _texts_of_rejected(rejected)
     for proposal in record.proposed:
-        yield from (*_strings(proposal.op), proposal.why, proposal.reason)
+        yield from _texts_of_proposal(proposal)
 
 
-def _of_diff(diff: bytes) -> Iterator[str]:
-    """What was there and what came, each in one piece: a text may go on from one line to the next."""
+def _texts_of_diff(diff: bytes) -> Iterator[str]:
+    """Yields the old and the new text: a sentence may continue on the next line."""
     rows = diff.decode("utf-8", "replace").split("\n")
     for signs in (" -", " +"):
-        yield "\n".join(row[1:] for row in rows if row[:1] and row[0] in signs)
+        yield "\n".join(row[1:] for row in rows if row.startswith(tuple(signs)))
+
+
+def _texts_of_applied(applied: RecordedOp) -> Iterator[str]:
+    yield from _strings(applied.op)
+    yield applied.removed.decode("utf-8", "replace")
+    yield applied.added.decode("utf-8", "replace")
+    yield applied.remark
+
+
+def _texts_of_rejected(rejected: Rejected) -> Iterator[str]:
+    yield from _strings(plain(rejected.op, longest=0))
+    yield from rejected.headings
+
+
+def _texts_of_proposal(proposal: Proposal) -> Iterator[str]:
+    yield from _strings(proposal.op)
+    yield proposal.why
+    yield proposal.reason
 
 
 def _strings(value: object) -> Iterator[str]:
+    """Yields all strings in a JSON value, keys included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from (str(key), *_strings(item))
+            yield str(key)
+            yield from _strings(item)
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _strings(item)
 
 
-def _of_done(done: RecordedOp) -> Iterator[str]:
-    pieces = (piece.decode("utf-8", "replace") for piece in (done.removed, done.added))
-    yield from (*_strings(done.op), *pieces, done.remark)
+def _redact_applied(applied: RecordedOp, hides: Hides) -> RecordedOp:
+    if not any(map(hides, _texts_of_applied(applied))):
+        return applied
+    return RecordedOp({"op": _name(applied.op)}, applied.outcome)
 
 
-def _done(done: RecordedOp, hides: Callable[[str], bool]) -> RecordedOp:
-    return (
-        RecordedOp({"op": _name(done.op)}, done.outcome)
-        if any(map(hides, _of_done(done)))
-        else done
-    )
+def _redact_rejected(rejected: Rejected, hides: Hides) -> Rejected:
+    if not any(map(hides, _texts_of_rejected(rejected))):
+        return rejected
+    return Rejected({"op": _name(rejected.op)}, rejected.reason)
 
 
-def _refused(refused: Rejected, hides: Callable[[str], bool]) -> Rejected:
-    texts = (*_strings(plain(refused.op, longest=0)), *refused.headings)
-    return (
-        Rejected({"op": _name(refused.op)}, refused.reason)
-        if any(map(hides, texts))
-        else refused
-    )
-
-
-def _proposal(proposal: Proposal, hides: Callable[[str], bool]) -> Proposal:
-    if not any(map(hides, (*_strings(proposal.op), proposal.why, proposal.reason))):
+def _redact_proposal(proposal: Proposal, hides: Hides) -> Proposal:
+    if not any(map(hides, _texts_of_proposal(proposal))):
         return proposal
     return replace(
         proposal,
@@ -109,6 +121,7 @@ def _proposal(proposal: Proposal, hides: Callable[[str], bool]) -> Proposal:
 
 
 def _name(op: object) -> str:
-    said = plain(op)
-    found = said.get("op") if isinstance(said, Mapping) else None
-    return found if isinstance(found, str) and found in NAMES else "unknown"
+    """Returns the name of an op; an unknown name may contain the words to forget."""
+    value = plain(op)
+    name = value.get("op") if isinstance(value, Mapping) else None
+    return name if isinstance(name, str) and name in NAMES else "unknown"

@@ -1,8 +1,8 @@
-"""Taking a text out of a note, a transcript or an audit file. All other bytes stay as they are.
+"""Removes a text from a note, a transcript or an audit file. All other bytes stay.
 
-In a note the whole item goes that says it, with what is nested in it, as an op removes it; of other text the lines go
-in which it stands. A heading stays, and says `…` instead, so that what stands below it does not move to another
-section; but in FACTS.md a heading is the subject of its facts, and those go with it.
+An item that contains the text goes with its nested items, as an op would remove it. Of other text
+the lines that contain it go. A heading stays and becomes `…`, so that the text below it does not
+move to another section. In FACTS.md a heading is the subject of its facts, and goes with them.
 """
 
 import json
@@ -14,7 +14,6 @@ from typing import Any
 from vault_memory.markdown.blocks.outline import Outline, outline
 from vault_memory.markdown.document import line_starts
 from vault_memory.rules.edits.audit_reader import read_line
-from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.forgetting.matcher import TextMatcher
 from vault_memory.rules.forgetting.redact_audit import redact
 
@@ -24,92 +23,105 @@ _QUOTE = re.compile(r"(?m)^[ \t]{0,3}>[ \t>]*")
 _FENCE = re.compile(rb"([ \t]*(?:`{3,}|~{3,})).*", re.DOTALL)
 _HASHES = re.compile(rb"([ \t]{0,3}#{1,6}(?:[ \t]+|$)).*", re.DOTALL)
 _UNDERLINE = re.compile(rb"[ \t]{0,3}(?:=+|-+)[ \t]*")
-_KEPT = frozenset({"ts", "source", "device", "before", "after", "role"})
-"""Of a record that a text is taken out of, these stay: without them it is none"""
+_UNTOUCHED = frozenset({"ts", "source", "device", "before", "after", "role"})
+"""Keys of a record that stay: without them it is not a record"""
 _NAMES = frozenset({"id", "note", "session", "user", "user_id", "channel", "undoes"})
-"""Names by which records belong together: of these only the text goes, so that equal names stay equal"""
+"""Keys that connect records: only the text itself is masked, so that equal names stay equal"""
 _IDS = frozenset({"id", "undoes"})
 _RANDOM = re.compile(r"[0-9a-z]{8,32}")
-"""An id of our own making: what stands in it stands there by chance"""
+"""An id made by this program; a match in it is a coincidence"""
 
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A file with a text taken out of it."""
+    """A file without the text."""
 
     raw: bytes
     count: int = 0
-    """in how many items, lines or records it stood"""
+    """the number of items, lines or records that contained it"""
 
 
 Revisions = Mapping[str, str]
-"""Revisions of notes that held the text → those of the same notes without it"""
+"""Revisions of notes that contained the text → revisions of the same notes without it"""
+
+_LineRedactor = Callable[[bytes], bytes | None]
 
 
-def cut_note(raw: bytes, sought: TextMatcher, *, facts: bool = False) -> Redacted:
-    """A note without the text."""
-    count = 0
-    if not sought.may_stand_in(raw.decode("utf-8", "replace")):
+def cut_note(raw: bytes, matcher: TextMatcher, *, facts: bool = False) -> Redacted:
+    """Returns a note without the text; `facts` says that it is a page of facts."""
+    if not matcher.may_stand_in(raw.decode("utf-8", "replace")):
         return Redacted(raw)
-    for _ in range(_ROUNDS):  # lines that come to stand together may say it once more
-        found = _Found(outline(raw), raw, sought, facts)
-        if not found.gone and not found.emptied:
+    count = 0
+    # Lines that become neighbours by the removal may contain the text again.
+    for _ in range(_ROUNDS):
+        redaction = _NoteRedaction(outline(raw), raw, matcher, facts)
+        if not redaction.removed and not redaction.emptied:
             break
-        raw, count = found.rest(), count + found.count
+        raw = redaction.render()
+        count += redaction.count
     return Redacted(raw, count)
 
 
-def cut_transcript(raw: bytes, sought: TextMatcher) -> Redacted:
-    """A transcript whose turns that said the text say nothing; what else is known of them stays."""
-    return _cut_lines(raw, sought, lambda line: _blanked(line, sought))
+def cut_transcript(raw: bytes, matcher: TextMatcher) -> Redacted:
+    """Returns a transcript in which the turns with the text are empty; their other data stays."""
+
+    def redact_line(line: bytes) -> bytes | None:
+        return _blank_texts(line, matcher)
+
+    return _redact_lines(raw, redact_line, lambda line: _contains(line, matcher))
 
 
-def cut_audit(raw: bytes, sought: TextMatcher, revisions: Revisions) -> Redacted:
-    """An audit whose records tell nothing of the text, and name no revision of a note that held it."""
+def cut_audit(raw: bytes, matcher: TextMatcher, revisions: Revisions) -> Redacted:
+    """Returns an audit file without the text and without the revisions of notes that had it."""
 
-    def told(line: bytes) -> bytes | None:
+    def redact_line(line: bytes) -> bytes | None:
         record = read_line(line)
-        if record is None:
-            return _blanked(line, sought)
-        return _blanked(_line(redact(record, sought.hides)), sought)
+        if record is not None:
+            line = _dump(redact(record, matcher.hides).as_json())
+        return _blank_texts(line, matcher)
 
-    cut = _cut_lines(raw, sought, told, holds=lambda line: _tells(line, sought))
-    return replace(cut, raw=_renamed(cut.raw, revisions)) if revisions else cut
-
-
-def _cut_lines(
-    raw: bytes,
-    sought: TextMatcher,
-    told: Callable[[bytes], bytes | None],
-    holds: Callable[[bytes], bool] | None = None,
-) -> Redacted:
-    lines, count = raw.split(b"\n"), 0
-    for number, line in enumerate(lines):
-        if line.strip() and (holds(line) if holds else _says(line, sought)):
-            instead = told(line)
-            count += instead != line
-            lines[number] = b"\0" if instead is None else instead
-    return (
-        Redacted(b"\n".join(line for line in lines if line != b"\0"), count)
-        if count
-        else Redacted(raw)
+    redacted = _redact_lines(
+        raw, redact_line, lambda line: _record_contains(line, matcher)
     )
+    if not revisions:
+        return redacted
+    return replace(redacted, raw=_replace_revisions(redacted.raw, revisions))
 
 
-def _says(line: bytes, sought: TextMatcher) -> bool:
-    """Whether a line of JSON holds it, in any of its texts; a line that is no JSON, as it stands."""
+def _redact_lines(
+    raw: bytes, redact_line: _LineRedactor, contains: Callable[[bytes], bool]
+) -> Redacted:
+    """Redacts the lines that contain the text; a line without a redacted form goes."""
+    new_lines: list[bytes] = []
+    count = 0
+    for line in raw.split(b"\n"):
+        if not line.strip() or not contains(line):
+            new_lines.append(line)
+            continue
+        new_line = redact_line(line)
+        count += new_line != line
+        if new_line is not None:
+            new_lines.append(new_line)
+    return Redacted(b"\n".join(new_lines), count) if count else Redacted(raw)
+
+
+# --- Lines of JSON ----------------------------------------------------------------------------
+
+
+def _contains(line: bytes, matcher: TextMatcher) -> bool:
+    """Returns whether a line of JSON contains the text; any other line is searched as bytes."""
     try:
-        return any(map(sought.hides, _texts(json.loads(line))))
+        return any(map(matcher.hides, _texts(json.loads(line))))
     except (ValueError, RecursionError):
-        return sought.is_in_bytes(line)
+        return matcher.is_in_bytes(line)
 
 
-def _tells(line: bytes, sought: TextMatcher) -> bool:
-    """The same of a record, whose diff and bytes are to be understood first."""
-    if _says(line, sought):
+def _record_contains(line: bytes, matcher: TextMatcher) -> bool:
+    """Returns whether an audit record contains the text, also in its diff or its packed bytes."""
+    if _contains(line, matcher):
         return True
     record = read_line(line)
-    return record is not None and redact(record, sought.hides) != record
+    return record is not None and redact(record, matcher.hides) != record
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -124,176 +136,183 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _blanked(line: bytes, sought: TextMatcher) -> bytes | None:
-    """A line of JSON whose texts that hold it are empty; None when nothing can be made of it."""
+def _blank_texts(line: bytes, matcher: TextMatcher) -> bytes | None:
+    """Empties the texts of a JSON line that contain the text; None when it is no JSON object."""
     try:
-        said = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict):
+    if not isinstance(value, dict):
         return None
-    names = {key: _masked(said[key], sought) for key in _NAMES & said.keys()}
-    names |= {key: said[key] for key in _IDS & said.keys() if _is_random(said[key])}
-    return _dumped(
-        {
-            **_without(said, sought),
-            **{key: said[key] for key in _KEPT & said.keys()},
-            **names,
-        }
-    )
+    blanked = _without(value, matcher)
+    blanked |= {key: value[key] for key in _UNTOUCHED & value.keys()}
+    blanked |= {key: _masked(value[key], matcher) for key in _NAMES & value.keys()}
+    blanked |= {
+        key: value[key] for key in _IDS & value.keys() if _is_random(value[key])
+    }
+    return _dump(blanked)
 
 
-def _masked(name: Any, sought: TextMatcher) -> Any:
-    """A name without the text. No hash of it stays: a short name could be guessed from that."""
-    return sought.masked(name) if isinstance(name, str) else name
+def _masked(name: Any, matcher: TextMatcher) -> Any:
+    """Returns a name without the text."""
+    # No hash takes its place: a short name could be guessed from its hash.
+    return matcher.masked(name) if isinstance(name, str) else name
 
 
 def _is_random(value: Any) -> bool:
     return isinstance(value, str) and _RANDOM.fullmatch(value) is not None
 
 
-def _without(value: Any, sought: TextMatcher) -> Any:
+def _without(value: Any, matcher: TextMatcher) -> Any:
+    """Returns a JSON value with empty strings in place of those that contain the text."""
     if isinstance(value, str):
-        return "" if sought.hides(value) else value
+        return "" if matcher.hides(value) else value
     if isinstance(value, Mapping):
         return {
-            key: _without(item, sought)
+            key: _without(item, matcher)
             for key, item in value.items()
-            if not sought.hides(str(key))
+            if not matcher.hides(str(key))
         }
-    return (
-        [_without(item, sought) for item in value] if isinstance(value, list) else value
-    )
+    if isinstance(value, list):
+        return [_without(item, matcher) for item in value]
+    return value
 
 
-def _line(record: Record) -> bytes:
-    return _dumped(record.as_json())
-
-
-def _dumped(value: object) -> bytes:
+def _dump(value: object) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
+        # Half of a surrogate pair has no UTF-8 form, only an escape.
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _renamed(raw: bytes, revisions: Revisions) -> bytes:
-    """Revisions are hex digits that stand nowhere by chance."""
-    known = re.compile(
-        rb'"(before|after)":"(' + b"|".join(map(str.encode, revisions)) + rb')"'
-    )
-    return known.sub(
-        lambda hit: b'"%s":"%s"' % (hit[1], revisions[hit[2].decode()].encode()), raw
-    )
+def _replace_revisions(raw: bytes, revisions: Revisions) -> bytes:
+    """Replaces revisions. A hash of a note with the text would confirm a guess of it."""
+    hashes = b"|".join(map(str.encode, revisions))
+    pattern = re.compile(rb'"(before|after)":"(' + hashes + rb')"')
+
+    def new_field(match: re.Match[bytes]) -> bytes:
+        new_revision = revisions[match[2].decode()].encode()
+        return b'"%s":"%s"' % (match[1], new_revision)
+
+    return pattern.sub(new_field, raw)
 
 
-class _Found:
-    """Where the text stands in a note: lines to take out, and lines to leave without their words."""
+# --- Notes ------------------------------------------------------------------------------------
+
+
+class _NoteRedaction:
+    """The lines of a note to remove, and the lines to leave without their words."""
 
     def __init__(
-        self, page: Outline, raw: bytes, sought: TextMatcher, facts: bool
+        self, page: Outline, raw: bytes, matcher: TextMatcher, facts: bool
     ) -> None:
-        self._page, self._raw, self._sought, self._facts = page, raw, sought, facts
+        self._page = page
+        self._raw = raw
+        self._matcher = matcher
+        self._facts = facts
         self._starts = line_starts(raw)
-        self.gone: set[int] = set()
+        self.removed: set[int] = set()
         self.emptied: dict[int, bytes] = {}
         self.count = 0
-        hit = self._hit_lines()
-        self._take_items(hit)
-        self._take_headings(hit)
-        self._take_lines(hit)
+        hit_lines = self._hit_lines()
+        self._remove_items(hit_lines)
+        self._remove_headings(hit_lines)
+        self._remove_other_lines(hit_lines)
 
-    def rest(self) -> bytes:
-        """The note without them."""
-        edges = enumerate(zip(self._starts, self._starts[1:], strict=False))
-        kept = (
-            self.emptied.get(at, self._raw[start:end])
-            for at, (start, end) in edges
-            if at not in self.gone
-        )
-        return self._raw[: self._starts[0]] + b"".join(kept)
+    def render(self) -> bytes:
+        """Returns the note without the removed lines."""
+        lines = [self._raw[: self._starts[0]]]
+        for number in range(len(self._starts) - 1):
+            if number in self.removed:
+                continue
+            line = self._raw[self._starts[number] : self._starts[number + 1]]
+            lines.append(self.emptied.get(number, line))
+        return b"".join(lines)
 
     def _hit_lines(self) -> set[int]:
-        """The lines that a match touches, also one that goes on in the next."""
+        """Returns the lines that a match touches, also one that continues on the next line."""
         text = "\n".join(self._page.lines)
+        spans = set(self._matcher.spans(text))
+        # The quote marks of a wrapped quotation interrupt its sentences.
         unquoted = _QUOTE.sub(lambda mark: " " * len(mark[0]), text)
-        spans = {
-            *self._sought.spans(text),
-            *(self._sought.spans(unquoted) if unquoted != text else ()),
-        }
-        hit: set[int] = set()
+        if unquoted != text:
+            spans.update(self._matcher.spans(unquoted))
+        hit_lines: set[int] = set()
         for start, end in spans:
             first = text.count("\n", 0, start)
-            hit.update(range(first, first + text.count("\n", start, end) + 1))
-        return hit
+            last = first + text.count("\n", start, end)
+            hit_lines.update(range(first, last + 1))
+        return hit_lines
 
-    def _take_items(self, hit: set[int]) -> None:
-        lines, items = (
-            self._page.lines,
-            [block for block in self._page.blocks if block.kind == "item"],
-        )
-        inner: dict[int, set[int]] = {number: set() for number in range(len(items))}
-        above: list[int] = []
-        for number, item in enumerate(items):
-            while above and items[above[-1]].end <= item.first:
-                above.pop()
-            for outer in above:
-                inner[outer].update(range(item.first, item.end))
-            above.append(number)
-        for number, item in enumerate(items):
-            own = [
-                line
-                for line in range(item.first, item.end)
-                if line not in inner[number]
-            ]
-            if item.first in self.gone:
+    def _remove_items(self, hit_lines: set[int]) -> None:
+        lines = self._page.lines
+        for lines_of_item, own in self._items():
+            if lines_of_item.start in self.removed:
                 continue
-            if not hit.isdisjoint(own) or self._sought.hides(
-                " ".join(lines[line] for line in own)
-            ):
-                self.gone.update(range(item.first, item.end))
+            text = " ".join(lines[number] for number in own)
+            if not hit_lines.isdisjoint(own) or self._matcher.hides(text):
+                self.removed.update(lines_of_item)
                 self.count += 1
 
-    def _take_headings(self, hit: set[int]) -> None:
+    def _items(self) -> Iterator[tuple[range, list[int]]]:
+        """Yields all lines of each item, and those that belong to no nested item."""
+        items = [block for block in self._page.blocks if block.kind == "item"]
+        nested: list[set[int]] = [set() for _ in items]
+        outer_items: list[int] = []
+        for index, item in enumerate(items):
+            while outer_items and items[outer_items[-1]].end <= item.first:
+                outer_items.pop()
+            for outer in outer_items:
+                nested[outer].update(range(item.first, item.end))
+            outer_items.append(index)
+        for item, nested_lines in zip(items, nested, strict=True):
+            all_lines = range(item.first, item.end)
+            own = [number for number in all_lines if number not in nested_lines]
+            yield all_lines, own
+
+    def _remove_headings(self, hit_lines: set[int]) -> None:
         headings = [block for block in self._page.blocks if block.kind == "heading"]
-        for number, heading in enumerate(headings):
+        for index, heading in enumerate(headings):
             own = range(heading.first, heading.end)
-            if hit.isdisjoint(own) and not self._sought.hides(heading.name):
+            if hit_lines.isdisjoint(own) and not self._matcher.hides(heading.name):
                 continue
             self.count += 1
             if self._facts and heading.level == 2:
-                ends = (
+                section_ends = (
                     later.first
-                    for later in headings[number + 1 :]
+                    for later in headings[index + 1 :]
                     if later.level <= heading.level
                 )
-                self.gone.update(
-                    range(heading.first, next(ends, len(self._page.lines)))
-                )
+                end = next(section_ends, len(self._page.lines))
+                self.removed.update(range(heading.first, end))
             else:
                 self._empty_heading(heading.first, heading.end)
 
     def _empty_heading(self, first: int, end: int) -> None:
-        line, close = self._bytes(first)
-        marks = _HASHES.fullmatch(line)
-        self.emptied[first] = (marks[1] if marks else b"") + INSTEAD.encode() + close
+        line, line_end = self._line(first)
+        hashes = _HASHES.fullmatch(line)
+        marker = hashes[1] if hashes else b""
+        self.emptied[first] = marker + INSTEAD.encode() + line_end
+        # The underline of a heading stays, else the section would lose its heading.
         for number in range(first + 1, end):
-            if not _UNDERLINE.fullmatch(self._bytes(number)[0]):
-                self.gone.add(number)
+            if not _UNDERLINE.fullmatch(self._line(number)[0]):
+                self.removed.add(number)
 
-    def _take_lines(self, hit: set[int]) -> None:
-        """What is neither item nor heading: a paragraph's line, a row, a line of code or of the front matter."""
-        for number in sorted(hit - self.gone - self.emptied.keys()):
-            line, close = self._bytes(number)
+    def _remove_other_lines(self, hit_lines: set[int]) -> None:
+        """Removes lines of paragraphs, tables, code and front matter."""
+        for number in sorted(hit_lines - self.removed - self.emptied.keys()):
+            line, line_end = self._line(number)
             fence = _FENCE.fullmatch(line)
+            # Without its fence, code would become Markdown, so only its language goes.
             if fence and fence[1] != line:
-                self.emptied[number] = fence[1] + close
+                self.emptied[number] = fence[1] + line_end
             else:
-                self.gone.add(number)
+                self.removed.add(number)
             self.count += 1
 
-    def _bytes(self, number: int) -> tuple[bytes, bytes]:
-        """A line and its end."""
+    def _line(self, number: int) -> tuple[bytes, bytes]:
+        """Returns a line and its line end."""
         line = self._raw[self._starts[number] : self._starts[number + 1]]
         bare = line.rstrip(b"\r\n")
         return bare, line[len(bare) :]

@@ -1,7 +1,7 @@
-"""A text as a reader sees it rendered: without emphasis, link targets, tags and invisible letters, entities decoded.
+"""Renders Markdown to the text that a reader sees, with a position in the source for each letter.
 
-Each letter of the rendered text knows where it stands in the source, so that what is found in it can be taken out.
-Letters are folded: NFKC, case-folded. A run of blanks is one blank, and an empty line is `GAP`.
+Emphasis, link targets, tags and invisible letters are left out, and entities are decoded. Letters
+are folded (NFKC, case). A run of blanks is one blank, and an empty line is `GAP`.
 """
 
 import html
@@ -13,7 +13,7 @@ from itertools import pairwise
 from vault_memory.rules.paths.skeleton import is_invisible, letter_skeleton
 
 GAP = "\0"
-"""Stands for an empty line: what it parts are two texts"""
+"""An empty line, which separates two texts"""
 
 _ENTITY = r"&(?:amp;)?(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});"
 _HIDDEN_MARKUP = (
@@ -31,85 +31,99 @@ _BLANKS = re.compile(r"\s+")
 _BREAKS = re.compile(r"\r\n?|[\n\v\f\x1c-\x1e\x85\u2028\u2029]")
 _NO_LETTERS = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[^\W_]+")
-_PART = re.compile(r"\n[^\S\n]*\n")
+_EMPTY_LINE = re.compile(r"\n[^\S\n]*\n")
 
 Edges = list[tuple[int, int]]
 
 
 def rendered(text: str) -> str:
-    """The text as it is read."""
+    """Returns the text as a reader sees it."""
     return reading(text)[0]
 
 
 def reading(text: str) -> tuple[str, Edges]:
-    """The rendered text, and for each of its letters from where to where it stands in the source."""
-    letters, edges = _letters(text)
+    """Returns the rendered text, and for each of its letters its start and end in the source."""
+    letters, edges = _visible_letters(text)
     plain = "".join(letters)
-    pieces: list[str] = []
-    kept: Edges = []
+    segments: list[str] = []
+    new_edges: Edges = []
     last = 0
-    for start, end, instead in _replaced(plain):
-        pieces.append(plain[last:start] + instead)
-        kept += edges[last:start]
-        kept += [(edges[start][0], edges[end - 1][1])] * len(instead)
+    for start, end, replacement in _blank_replacements(plain):
+        segments.append(plain[last:start] + replacement)
+        new_edges += edges[last:start]
+        span = (edges[start][0], edges[end - 1][1])
+        new_edges += [span] * len(replacement)
         last = end
-    pieces.append(plain[last:])
-    return "".join(pieces), kept + edges[last:]
+    segments.append(plain[last:])
+    return "".join(segments), new_edges + edges[last:]
 
 
-def _replaced(plain: str) -> list[tuple[int, int, str]]:
-    """Hyphens within words go, and runs of blanks become one."""
+def _blank_replacements(plain: str) -> list[tuple[int, int, str]]:
+    """Returns spans to replace: hyphens within words vanish, a run of blanks becomes one."""
     spans = [(*hyphen.span(), "") for hyphen in _HYPHEN.finditer(plain)]
-    taken = {at for start, end, _ in spans for at in range(start, end)}
+    covered = {index for start, end, _ in spans for index in range(start, end)}
     for blanks in _BLANKS.finditer(plain):
-        if blanks.start() not in taken:
+        # A hyphen at the end of a line has its line break in its own span.
+        if blanks.start() not in covered:
             breaks = len(_BREAKS.findall(blanks[0]))
             spans.append((*blanks.span(), GAP if breaks > 1 else " "))
     return sorted(spans)
 
 
-def _letters(text: str) -> tuple[list[str], Edges]:
-    """The visible letters, folded, each with its place in the source."""
+def _visible_letters(text: str) -> tuple[list[str], Edges]:
+    """Returns the visible letters, folded, each with its place in the source."""
     letters: list[str] = []
     edges: Edges = []
-    at = 0
+    position = 0
     for token in _TOKEN.finditer(text):
-        _take(text, at, token.start(), letters, edges)
+        _add_letters(text, position, token.start(), letters, edges)
         if token.lastgroup == "entity":
+            # `&amp;lt;` is an entity that a program escaped again.
             decoded = html.unescape(html.unescape(token[0]))
             fold = "".join(map(_folded, decoded))
             letters += fold
             edges += [token.span()] * len(fold)
-        at = token.end()
-    _take(text, at, len(text), letters, edges)
+        position = token.end()
+    _add_letters(text, position, len(text), letters, edges)
     return letters, edges
 
 
-def _take(text: str, at: int, end: int, letters: list[str], edges: Edges) -> None:
-    while at < end:
-        start = at
-        at += 1
-        while at < end and text[at] > "\u02ff" and _goes_on(text[at]):
-            at += 1
-        fold = _folded(text[start:at])
+def _add_letters(
+    text: str, position: int, end: int, letters: list[str], edges: Edges
+) -> None:
+    """Appends the folded letters of `text[position:end]`, an accent with its letter."""
+    while position < end:
+        start = position
+        position += 1
+        while (
+            position < end
+            and text[position] > "\u02ff"
+            and _continues_letter(text[position])
+        ):
+            position += 1
+        fold = _folded(text[start:position])
         letters += fold
-        edges += [(start, at)] * len(fold)
+        edges += [(start, position)] * len(fold)
 
 
-def _goes_on(letter: str) -> bool:
-    """Whether a letter only makes one with the letter before it: an accent, or the rest of a syllable of Hangul."""
+def _continues_letter(letter: str) -> bool:
+    """Returns whether a character combines with the one before: an accent, or a Hangul vowel."""
     return unicodedata.combining(letter) > 0 or "\u1160" <= letter <= "\u11ff"
 
 
 @lru_cache(maxsize=4096)
 def _folded(cluster: str) -> str:
-    """A letter with its accents, folded; nothing for what nobody sees. Controls stay: they part words in data."""
-    seen = "".join(
-        one
-        for one in cluster
-        if not is_invisible(one) or _is_accent(one) or unicodedata.category(one) == "Cc"
-    )
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
+    """Returns a letter with its accents, folded; ``""`` for an invisible one."""
+    visible = "".join(filter(_is_visible, cluster))
+    composed = unicodedata.normalize("NFKC", visible)
+    return unicodedata.normalize("NFKC", composed.casefold())
+
+
+def _is_visible(letter: str) -> bool:
+    if not is_invisible(letter) or _is_accent(letter):
+        return True
+    # Control characters separate words in data files.
+    return unicodedata.category(letter) == "Cc"
 
 
 def _is_accent(letter: str) -> bool:
@@ -121,7 +135,7 @@ def _is_accent(letter: str) -> bool:
 
 
 def letters_only(text: str) -> str:
-    """The folded letters and digits alone, with markup taken out: quick, for a first look."""
+    """Returns the folded letters and digits, without markup. Quick, for a first check."""
     if "&" in text:
         text = html.unescape(html.unescape(text))
     if "[" in text or "]" in text or "<" in text:
@@ -129,17 +143,18 @@ def letters_only(text: str) -> str:
     if text.isascii():
         return _NO_LETTERS.sub("", text.lower())
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return _NO_LETTERS.sub(
-        "", "".join(one for one in text if one < "\u0300" or not is_invisible(one))
+    visible = (
+        letter for letter in text if letter < "\u0300" or not is_invisible(letter)
     )
+    return _NO_LETTERS.sub("", "".join(visible))
 
 
-def parts_of(text: str) -> list[tuple[int, int]]:
-    """From where to where the parts of a page go that empty lines divide."""
-    starts = [0, *(gap.end() for gap in _PART.finditer(text)), len(text)]
+def paragraphs_of(text: str) -> list[tuple[int, int]]:
+    """Returns the start and end of each paragraph of a page."""
+    starts = [0, *(gap.end() for gap in _EMPTY_LINE.finditer(text)), len(text)]
     return [(start, end) for start, end in pairwise(starts) if start < end]
 
 
 def words_alike(text: str) -> list[str]:
-    """The words of a rendered text as they look: without accents, in plain letters."""
+    """Returns the words of a rendered text as they look: in plain letters without accents."""
     return _WORD.findall("".join(map(letter_skeleton, rendered(text))))
