@@ -1,4 +1,4 @@
-"""Reading the audit back. A person may edit its files, so it never fails: what is not understood is left out."""
+"""Reads audit records. People may edit the files, so unknown values are left out, without errors."""
 
 import json
 import sys
@@ -9,9 +9,11 @@ from vault_memory.rules.edits.audit_record import STATES, Proposal, Record, Reco
 from vault_memory.rules.edits.json_safe import plain, unpacked
 from vault_memory.rules.edits.ops import Rejected
 
+JsonObject = Mapping[object, object]
+
 
 def read_line(line: bytes) -> Record | None:
-    """The record on one line of a file; None when it is none."""
+    """Returns the record on one line of a file, or None."""
     try:
         return read_record(json.loads(line))
     except (ValueError, RecursionError):
@@ -19,101 +21,105 @@ def read_line(line: bytes) -> Record | None:
 
 
 def read_record(value: object) -> Record | None:
-    """The record that a JSON value means; None when it is none. Never raises."""
-    if not isinstance(value, Mapping) or not (_text(value, "id") or _text(value, "ts")):
+    """Returns the record in a JSON value, or None. Never raises."""
+    if not isinstance(value, Mapping):
         return None
-    ts, note = _text(value, "ts"), _name(value, "note")
+    record_id = _text(value, "id")
+    ts = _text(value, "ts")
+    if not record_id and not ts:
+        return None
+    if not record_id:
+        content = json.dumps(plain(value), sort_keys=True)
+        record_id = f"{ts}-{short_hash(content)}"
+    note = _shared_text(value, "note")
+    proposals = [entry for entry in _entries(value, "proposed") if _text(entry, "id")]
     return Record(
-        _text(value, "id")
-        or f"{ts}-{short_hash(json.dumps(plain(value), sort_keys=True))}",
-        ts,
-        _name(value, "user_id"),
-        _name(value, "source"),
-        note,
-        tuple(map(_read_done, _entries(value, "applied"))),
-        tuple(map(_read_rejected, _entries(value, "rejected"))),
-        tuple(
-            _read_proposal(entry, note, ts)
-            for entry in _entries(value, "proposed")
-            if _text(entry, "id")
-        ),
-        _text(value, "before"),
-        _text(value, "after"),
-        unpacked(value.get("diff")),
-        _text(value, "why"),
-        _text(value, "undoes"),
-        value.get("redacted") is True,
-        _name(value, "device"),
+        id=record_id,
+        ts=ts,
+        user_id=_shared_text(value, "user_id"),
+        source=_shared_text(value, "source"),
+        note=note,
+        applied=tuple(map(_read_applied, _entries(value, "applied"))),
+        rejected=tuple(map(_read_rejected, _entries(value, "rejected"))),
+        proposed=tuple(_read_proposal(entry, note, ts) for entry in proposals),
+        before=_text(value, "before"),
+        after=_text(value, "after"),
+        diff=unpacked(value.get("diff")),
+        why=_text(value, "why"),
+        undoes=_text(value, "undoes"),
+        redacted=value.get("redacted") is True,
+        device=_shared_text(value, "device"),
     )
 
 
-def _text(value: Mapping[object, object], name: str) -> str:
-    found = value.get(name)
-    return found if isinstance(found, str) else ""
+def _text(value: JsonObject, name: str) -> str:
+    text = value.get(name)
+    return text if isinstance(text, str) else ""
 
 
-def _name(value: Mapping[object, object], name: str) -> str:
-    """A text that many records share, such as the note's path: it is in memory once."""
+def _shared_text(value: JsonObject, name: str) -> str:
+    """Returns a text that many records share, such as a path: it is in memory once."""
     return sys.intern(_text(value, name))
 
 
-def _entries(
-    value: Mapping[object, object], name: str
-) -> list[Mapping[object, object]]:
-    found = value.get(name)
-    return (
-        [entry for entry in found if isinstance(entry, Mapping)]
-        if isinstance(found, list | tuple)
-        else []
-    )
+def _entries(value: JsonObject, name: str) -> list[JsonObject]:
+    entries = value.get(name)
+    if not isinstance(entries, list | tuple):
+        return []
+    return [entry for entry in entries if isinstance(entry, Mapping)]
 
 
-def _op(entry: Mapping[object, object]) -> dict[str, object]:
-    """The op of an entry, where it stands under `op`, or is spread over the entry itself."""
-    found = entry.get("op")
-    said = (
-        found if isinstance(found, Mapping) else entry if isinstance(found, str) else {}
-    )
+def _op(entry: JsonObject) -> dict[str, object]:
+    """Returns the op of an entry, which is its value `op`, or the entry itself."""
+    op = entry.get("op")
+    fields: JsonObject = {}
+    if isinstance(op, Mapping):
+        fields = op
+    elif isinstance(op, str):
+        fields = entry
     return {
-        sys.intern(key): sys.intern(value)
-        if key in ("op", "heading") and isinstance(value, str)
-        else value
-        for key, value in said.items()
+        sys.intern(key): _shared_field(key, value)
+        for key, value in fields.items()
         if isinstance(key, str)
     }
 
 
-def _read_done(entry: Mapping[object, object]) -> RecordedOp:
-    removed, added = unpacked(entry.get("removed")), unpacked(entry.get("added"))
+def _shared_field(key: str, value: object) -> object:
+    if key in ("op", "heading") and isinstance(value, str):
+        return sys.intern(value)
+    return value
+
+
+def _read_applied(entry: JsonObject) -> RecordedOp:
     return RecordedOp(
-        _op(entry), _name(entry, "outcome"), removed, added, _text(entry, "remark")
+        op=_op(entry),
+        outcome=_shared_text(entry, "outcome"),
+        removed=unpacked(entry.get("removed")),
+        added=unpacked(entry.get("added")),
+        remark=_text(entry, "remark"),
     )
 
 
-def _read_rejected(entry: Mapping[object, object]) -> Rejected:
+def _read_rejected(entry: JsonObject) -> Rejected:
     headings = entry.get("headings")
-    names = (
-        tuple(name for name in headings if isinstance(name, str))
-        if isinstance(headings, list | tuple)
-        else ()
-    )
+    names: tuple[str, ...] = ()
+    if isinstance(headings, list | tuple):
+        names = tuple(name for name in headings if isinstance(name, str))
     op = entry.get("op")
-    return Rejected(
-        _op(entry) if isinstance(op, Mapping | str) else op,
-        _text(entry, "reason"),
-        names,
-    )
+    if isinstance(op, Mapping | str):
+        op = _op(entry)
+    return Rejected(op, _text(entry, "reason"), names)
 
 
-def _read_proposal(entry: Mapping[object, object], note: str, ts: str) -> Proposal:
+def _read_proposal(entry: JsonObject, note: str, ts: str) -> Proposal:
     state = _text(entry, "state")
     return Proposal(
-        _text(entry, "id"),
-        note,
-        _op(entry),
-        _text(entry, "why"),
-        state if state in STATES else "open",
-        ts,
-        _text(entry, "reason"),
-        entry.get("suspicious") is True,
+        id=_text(entry, "id"),
+        note=note,
+        op=_op(entry),
+        why=_text(entry, "why"),
+        state=state if state in STATES else "open",
+        ts=ts,
+        reason=_text(entry, "reason"),
+        suspicious=entry.get("suspicious") is True,
     )

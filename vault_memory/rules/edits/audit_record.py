@@ -1,15 +1,18 @@
-"""The audit: who changed which note, when and why, so that it can be shown, taken back, and replayed.
+"""Audit records: who changed which note, when and why. They can be shown, undone and replayed.
 
 A record is one line of JSON in a file beside the note.
 """
 
 import heapq
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import chain
+from operator import itemgetter
+from typing import assert_never
 
 from vault_memory.markdown.note_items import short_hash
 from vault_memory.rules.edits.json_safe import packed, plain
@@ -17,7 +20,7 @@ from vault_memory.rules.edits.ops import Applied, Op, Outcome, Rejected, as_json
 from vault_memory.rules.edits.unified_diff import unified
 
 BOT_SOURCES = frozenset({"nightly", "tool"})
-"""Whose writing is the bot's, and bound by policy; what any other source writes is a person's."""
+"""Sources that are the bot, which policy binds; every other source acts for a person"""
 SOURCES = (
     "nightly",
     "tool",
@@ -35,67 +38,67 @@ STATES = ("open", "stale", "approved", "rejected", "expired")
 
 @dataclass(frozen=True, slots=True)
 class RecordedOp:
-    """An op that was carried out, as the audit keeps it."""
+    """An applied op in an audit record."""
 
     op: Mapping[str, object]
-    """its JSON; of an undo ``{"op": "undo", "of": the op}``"""
+    """its JSON; of an undo ``{"op": "undo", "of": OP}``"""
     outcome: str
     removed: bytes = b""
-    """what stood there before"""
+    """the bytes that it removed or replaced"""
     added: bytes = b""
-    """what stands there now, where the op does not say it: of an undo"""
+    """the bytes that it added, where the op does not have them: of an undo"""
     remark: str = ""
 
     def as_json(self) -> dict[str, object]:
-        """As it stands in the record."""
-        kept = {
-            "removed": packed(self.removed),
-            "added": packed(self.added),
-            "remark": self.remark,
-        }
-        return {"op": dict(self.op), "outcome": self.outcome} | {
-            key: value for key, value in kept.items() if value
-        }
+        """Returns its entry in the record."""
+        entry: dict[str, object] = {"op": dict(self.op), "outcome": self.outcome}
+        if self.removed:
+            entry["removed"] = packed(self.removed)
+        if self.added:
+            entry["added"] = packed(self.added)
+        if self.remark:
+            entry["remark"] = self.remark
+        return entry
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An op that waits for a person, or what became of it."""
+    """An op that waits for a person's approval, or the decision about it."""
 
     id: str
-    """the same op on the same note has the same id, every night and on every device"""
+    """computed from the op and the note: the same every night and on every device"""
     note: str
     op: Mapping[str, object]
     why: str = ""
     state: str = "open"
     ts: str = ""
-    """when this was last written down"""
+    """when its state was last recorded"""
     reason: str = ""
-    """of a state that is not open"""
+    """why it is no longer open"""
     suspicious: bool = False
     """its text is shaped like an instruction to the bot"""
 
     def as_json(self) -> dict[str, object]:
-        """As it stands in the record."""
+        """Returns its entry in the record."""
         entry: dict[str, object] = {
             "id": self.id,
             "op": dict(self.op),
             "why": self.why,
             "state": self.state,
         }
-        return (
-            entry
-            | ({"reason": self.reason} if self.reason else {})
-            | ({"suspicious": True} if self.suspicious else {})
-        )
+        if self.reason:
+            entry["reason"] = self.reason
+        if self.suspicious:
+            entry["suspicious"] = True
+        return entry
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One run on one note: what was done, refused and proposed."""
+    """A run on one note: its applied, rejected and proposed ops."""
 
     id: str
-    """in the order of time"""
+    """sorts by time"""
     ts: str
     """ISO 8601 with offset"""
     user_id: str
@@ -105,32 +108,32 @@ class Record:
     rejected: tuple[Rejected, ...] = ()
     proposed: tuple[Proposal, ...] = ()
     before: str = ""
-    """SHA-256 of the whole note; empty when there was none"""
+    """SHA-256 of the note; empty when there was none"""
     after: str = ""
     diff: bytes = b""
     why: str = ""
     undoes: str = ""
-    """the id of the record that this one took back"""
+    """the id of the record that this one undid"""
     redacted: bool = False
-    """a person had something in it forgotten"""
+    """texts were removed from it by `forget`"""
     device: str = ""
-    """which wrote it down"""
+    """the device that wrote it"""
 
     @property
     def by_bot(self) -> bool:
-        """Whether the bot did it, and not a person."""
+        """Whether the bot did it, and not a person"""
         return self.source in BOT_SOURCES
 
     def as_json(self) -> dict[str, object]:
-        """The line of the file; anything that JSON cannot hold is made so that it can."""
+        """Returns the object for its line; values that JSON cannot hold are converted."""
         entry: dict[str, object] = {
             "id": self.id,
             "ts": self.ts,
             "user_id": self.user_id,
             "source": self.source,
             "note": self.note,
-            "applied": [done.as_json() for done in self.applied],
-            "rejected": [_rejected_json(refused) for refused in self.rejected],
+            "applied": [op.as_json() for op in self.applied],
+            "rejected": [_rejected_json(op) for op in self.rejected],
             "before": self.before,
             "after": self.after,
             "diff": packed(self.diff),
@@ -148,7 +151,7 @@ class Record:
 
 
 def revision(raw: bytes | None) -> str:
-    """The SHA-256 of a note's bytes; empty for a note that is not there."""
+    """Returns the SHA-256 of a note's bytes; ``""`` for no note."""
     return "" if raw is None else sha256(raw).hexdigest()
 
 
@@ -167,142 +170,162 @@ def record_run(
     why: str = "",
     undoes: str = "",
 ) -> Record:
-    """The record of a run that took a note from `before` to `after`."""
+    """Returns the record of a run that changed a note from `before` to `after`."""
+    recorded_ops = (op if isinstance(op, RecordedOp) else as_done(op) for op in applied)
     return Record(
-        id,
-        ts,
-        user_id,
-        source,
-        note,
-        tuple(
-            done if isinstance(done, RecordedOp) else as_done(done) for done in applied
-        ),
-        tuple(rejected),
-        tuple(replace(proposal, ts=ts) for proposal in proposed),
-        revision(before),
-        revision(after),
-        unified(before or b"", after or b"", note),
-        why,
-        undoes,
+        id=id,
+        ts=ts,
+        user_id=user_id,
+        source=source,
+        note=note,
+        applied=tuple(recorded_ops),
+        rejected=tuple(rejected),
+        proposed=tuple(replace(proposal, ts=ts) for proposal in proposed),
+        before=revision(before),
+        after=revision(after),
+        diff=unified(before or b"", after or b"", note),
+        why=why,
+        undoes=undoes,
     )
 
 
 def as_done(applied: Applied) -> RecordedOp:
-    """An op's outcome as the audit keeps it."""
+    """Returns an applied op in the form of the audit."""
     return RecordedOp(
         as_json(applied.op), applied.outcome, applied.removed, remark=applied.remark
     )
 
 
 def summary(note: str, outcome: Outcome | Record, proposed: int = 0) -> str:
-    """One line for the log channel: ``USER.md curated: +2 appended, -1 removed, +1 new heading``."""
-    counted: dict[str, int] = {}
-    for done in outcome.applied:
-        name = (
-            done.op.get("op")
-            if isinstance(done.op, Mapping)
-            else as_json(done.op)["op"]
-        )
-        if done.outcome == "applied":
-            counted[str(name)] = counted.get(str(name), 0) + 1
-    parts = [shown.format(counted[name]) for name, shown in _COUNTED if name in counted]
-    proposed = len(outcome.proposed) if isinstance(outcome, Record) else proposed
-    parts += [f"{proposed} proposed"] if proposed else []
-    return f"{note.rpartition('/')[2]} curated: {', '.join(parts) or 'no change'}"
+    """Returns a line for the log: ``USER.md curated: +2 appended, -1 removed, +1 new heading``."""
+    counts = Counter(
+        _op_name(applied) for applied in outcome.applied if applied.outcome == "applied"
+    )
+    changes = [
+        template.format(counts[name])
+        for name, template in _CHANGES.items()
+        if name in counts
+    ]
+    if isinstance(outcome, Record):
+        proposed = len(outcome.proposed)
+    if proposed:
+        changes.append(f"{proposed} proposed")
+    return f"{note.rpartition('/')[2]} curated: {', '.join(changes) or 'no change'}"
 
 
-_COUNTED = (
-    ("append", "+{} appended"),
-    ("remove", "-{} removed"),
-    ("replace", "~{} replaced"),
-    ("add_heading", "+{} new heading"),
-    ("undo", "{} undone"),
-    ("move", "{} moved"),
-    ("forget", "-{} forgotten"),
-    ("retire", "thrown away by age"),
-    ("create", "created"),
-    ("str_replace", "~{} passage replaced"),
-    ("insert", "+{} passage inserted"),
-    ("delete", "thrown away"),
-    ("rename", "renamed"),
-)
+def _op_name(applied: Applied | RecordedOp) -> str:
+    match applied:
+        case RecordedOp():
+            return str(applied.op.get("op"))
+        case Applied():
+            return str(as_json(applied.op)["op"])
+        case _:
+            assert_never(applied)
+
+
+_CHANGES = {
+    "append": "+{} appended",
+    "remove": "-{} removed",
+    "replace": "~{} replaced",
+    "add_heading": "+{} new heading",
+    "undo": "{} undone",
+    "move": "{} moved",
+    "forget": "-{} forgotten",
+    "retire": "thrown away by age",
+    "create": "created",
+    "str_replace": "~{} passage replaced",
+    "insert": "+{} passage inserted",
+    "delete": "thrown away",
+    "rename": "renamed",
+}
 
 
 def union(*files: Iterable[Record]) -> tuple[Record, ...]:
-    """The records of several devices' files, each once, in the order of time. What one redacted stays redacted.
+    """Merges the records of several devices' files by time, each once; redactions win.
 
-    What one device wrote into a file keeps its order there, wherever the clock of that device went meanwhile.
+    Records of a device keep their order in a file, even when the clock of the device jumped.
     """
-    found: dict[str, Record] = {}
-    for record in _in_time(files):
-        known = found.get(record.id)
-        if known is None or (record.redacted and not known.redacted):
-            found[record.id] = record
-    return tuple(found.values())
+    by_id: dict[str, Record] = {}
+    for record in _merge_by_time(files):
+        previous = by_id.get(record.id)
+        if previous is None or (record.redacted and not previous.redacted):
+            by_id[record.id] = record
+    return tuple(by_id.values())
 
 
-def _in_time(files: Sequence[Iterable[Record]]) -> Iterator[Record]:
-    """The records of several files, merged by time."""
-    listed = [list(file) for file in files]
-    if (
-        len({record.device for file in listed for record in file}) < 2
-        and len(listed) < 2
-    ):
-        return chain(*listed)
-    runs = [run for file in listed for run in _by_device(file)]
-    return (record for _, _, record in heapq.merge(*runs, key=lambda one: one[:2]))
+_Timed = tuple[datetime, str, Record]
 
 
-def _by_device(file: Iterable[Record]) -> Iterable[list[tuple[datetime, str, Record]]]:
-    """A file's records by device, each with the latest time that its device had told by then."""
-    runs: dict[str, list[tuple[datetime, str, Record]]] = {}
-    for record in file:
+def _merge_by_time(files: Sequence[Iterable[Record]]) -> Iterator[Record]:
+    record_lists = [list(file) for file in files]
+    devices = {record.device for records in record_lists for record in records}
+    if len(devices) < 2 and len(record_lists) < 2:
+        return chain(*record_lists)
+    runs = [run for records in record_lists for run in _split_by_device(records)]
+    merged = heapq.merge(*runs, key=itemgetter(0, 1))
+    return (record for _, _, record in merged)
+
+
+def _split_by_device(records: Iterable[Record]) -> Iterable[list[_Timed]]:
+    """Returns the records of each device, each with the latest time of that device so far."""
+    runs: dict[str, list[_Timed]] = {}
+    for record in records:
         run = runs.setdefault(record.device, [])
         moment = _moment(record.ts)
-        run.append((max(moment, run[-1][0]) if run else moment, record.id, record))
+        # A clock that was set back must not move a record before an older one.
+        if run:
+            moment = max(moment, run[-1][0])
+        run.append((moment, record.id, record))
     return runs.values()
 
 
 def proposals_of(records: Iterable[Record]) -> dict[str, Proposal]:
-    """All proposals with what became of them, by id; `records` in the order of time."""
-    found: dict[str, Proposal] = {}
-    for proposal in (proposal for record in records for proposal in record.proposed):
-        known = found.get(proposal.id)
-        if known is not None:
-            op, note = proposal.op or known.op, proposal.note or known.note
-            suspicious = proposal.suspicious or known.suspicious
-            proposal = replace(
-                proposal,
-                op=op,
-                note=note,
-                why=proposal.why or known.why,
-                suspicious=suspicious,
-            )
-        if proposal.op:
-            found[proposal.id] = proposal
-    return found
+    """Returns all proposals in their latest state, by id; `records` are in the order of time."""
+    by_id: dict[str, Proposal] = {}
+    for record in records:
+        for proposal in record.proposed:
+            previous = by_id.get(proposal.id)
+            if previous is not None:
+                proposal = _with_previous(proposal, previous)
+            if proposal.op:
+                by_id[proposal.id] = proposal
+    return by_id
 
 
-def propose(note: str, op: Op, why: str, *, suspicious: bool = False) -> Proposal:
-    """A proposal to carry out an op on a note."""
-    said = as_json(op)
-    return Proposal(
-        short_hash(note, json.dumps(said, sort_keys=True)),
-        note,
-        said,
-        why,
-        suspicious=suspicious,
+def _with_previous(proposal: Proposal, previous: Proposal) -> Proposal:
+    """Returns a later state of a proposal, which may leave out what was recorded before."""
+    return replace(
+        proposal,
+        op=proposal.op or previous.op,
+        note=proposal.note or previous.note,
+        why=proposal.why or previous.why,
+        suspicious=proposal.suspicious or previous.suspicious,
     )
 
 
-def _rejected_json(refused: Rejected) -> dict[str, object]:
-    entry: dict[str, object] = {"op": plain(refused.op), "reason": refused.reason}
-    return entry | ({"headings": list(refused.headings)} if refused.headings else {})
+def propose(note: str, op: Op, why: str, *, suspicious: bool = False) -> Proposal:
+    """Returns a proposal to apply an op to a note."""
+    fields = as_json(op)
+    proposal_id = short_hash(note, json.dumps(fields, sort_keys=True))
+    return Proposal(proposal_id, note, fields, why, suspicious=suspicious)
+
+
+def _rejected_json(rejected: Rejected) -> dict[str, object]:
+    entry: dict[str, object] = {
+        "op": plain(rejected.op),
+        "reason": rejected.reason,
+    }
+    if rejected.headings:
+        entry["headings"] = list(rejected.headings)
+    return entry
 
 
 def _moment(ts: str) -> datetime:
+    """Returns a time in UTC; an unreadable time sorts first."""
     try:
         moment = datetime.fromisoformat(ts)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return datetime.min.replace(tzinfo=UTC)

@@ -1,7 +1,7 @@
-"""Who wrote the lines of a note: the diffs of the audit, replayed, tell which came from the bot; the rest is people's.
+"""Replays the diffs of the audit to find the lines that the bot wrote; all others are people's.
 
-`ownership` knows items, which ops change. Texts are edited line by line, also where there is no item: so this knows
-lines, whatever they are. A line that a person wrote once more is the person's.
+`ownership` knows the items that ops change. Edits of a text change lines, also where there is no
+item, so this module knows lines. A line that a person wrote again is the person's.
 """
 
 import re
@@ -12,73 +12,80 @@ from vault_memory.rules.edits.audit_record import Record
 from vault_memory.rules.edits.unified_diff import hunks_of, lines_of
 
 _UNSEEN = frozenset({"retention", "forget"})
-"""Sources that take lines away without anybody having looked at them"""
+"""Sources that remove lines without a decision of a person about each"""
 _SAYS_LITTLE = re.compile(rb"#.*|\W*(?:\w\W*){0,2}")
+"""A heading, or a line with fewer than three letters, such as a rule of dashes"""
 
 
 def bots_lines(records: Iterable[Record]) -> Counter[bytes]:
-    """The lines that the bot wrote and has not taken away again, with how often; blanks around them do not count.
+    """Returns the stripped lines that the bot wrote and has not removed, with their counts.
 
-    One of them that is not in the note any more was deleted by a person.
+    A line of them that the note no longer has was deleted by a person.
     """
     written: Counter[bytes] = Counter()
     for record in records:
-        came, went = _changed(record.diff)
+        added_lines, removed_lines = _changed_lines(record.diff)
         if record.by_bot:
-            written += came
-            written -= went
+            written += added_lines
+            written -= removed_lines
         else:
-            written -= came
+            written -= added_lines
             if record.source in _UNSEEN:
-                written -= went
+                written -= removed_lines
     return written
 
 
 def of_people(raw: bytes, bots: Mapping[bytes, int]) -> frozenset[bytes]:
-    """The lines of a note that a person wrote; one that stands there more often than the bot wrote it is theirs."""
+    """Returns the lines of a note that it has more often than the bot wrote them."""
     return frozenset(
-        line for line, times in _lines(raw).items() if times > bots.get(line, 0)
+        line for line, count in _count_lines(raw).items() if count > bots.get(line, 0)
     )
 
 
 def taken_away(before: bytes, after: bytes) -> frozenset[bytes]:
-    """The lines that a note lacks after a change."""
-    return frozenset(_lines(before) - _lines(after))
+    """Returns the lines that a change removed."""
+    return frozenset(_count_lines(before) - _count_lines(after))
 
 
 def added(before: bytes, after: bytes) -> list[bytes]:
-    """The lines that a change brought in, in their order."""
-    fresh, found = _lines(after) - _lines(before), []
-    for line in lines_of(after):
-        if fresh[line.strip()] > 0:
-            fresh[line.strip()] -= 1
-            found.append(line.strip())
-    return found
+    """Returns the lines that a change added, in order."""
+    remaining = _count_lines(after) - _count_lines(before)
+    lines: list[bytes] = []
+    for line in map(bytes.strip, lines_of(after)):
+        if remaining[line] > 0:
+            remaining[line] -= 1
+            lines.append(line)
+    return lines
 
 
 def were_deleted(
     lines: Iterable[bytes], before: bytes, bots: Mapping[bytes, int]
 ) -> bool:
-    """Whether one of these lines was once written by the bot, and a person deleted it. Headings do not count."""
-    there = _lines(before)
+    """Returns whether a person deleted one of these lines of the bot. Headings do not count."""
+    existing = _count_lines(before)
     return any(
-        bots.get(line, 0) and not there[line] and not _SAYS_LITTLE.fullmatch(line)
+        bots.get(line, 0) and not existing[line] and not _SAYS_LITTLE.fullmatch(line)
         for line in lines
     )
 
 
-def _lines(raw: bytes) -> Counter[bytes]:
-    found = Counter(line.strip() for line in lines_of(raw))
-    del found[b""]
-    return found
+def _count_lines(raw: bytes) -> Counter[bytes]:
+    counts = Counter(map(bytes.strip, lines_of(raw)))
+    del counts[b""]
+    return counts
 
 
-def _changed(diff: bytes) -> tuple[Counter[bytes], Counter[bytes]]:
-    """The lines that came and that went; one that only moved, or now ends otherwise, did neither."""
-    came: Counter[bytes] = Counter()
-    went: Counter[bytes] = Counter()
+def _changed_lines(diff: bytes) -> tuple[Counter[bytes], Counter[bytes]]:
+    """Returns the added and the removed lines of a diff, without lines that only moved."""
+    added_lines: Counter[bytes] = Counter()
+    removed_lines: Counter[bytes] = Counter()
     for hunk in hunks_of(diff):
         for sign, line in hunk.rows:
-            if sign != b" " and line.strip():
-                (came if sign == b"+" else went)[line.strip()] += 1
-    return came - went, went - came
+            text = line.strip()
+            if not text:
+                continue
+            if sign == b"+":
+                added_lines[text] += 1
+            elif sign == b"-":
+                removed_lines[text] += 1
+    return added_lines - removed_lines, removed_lines - added_lines

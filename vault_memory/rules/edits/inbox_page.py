@@ -3,14 +3,16 @@
     - [ ] remove from USER.md › Preferences: "Likes morning briefings at 7am"
           why: contradicted on 2026-04-27 (ref:1402) · id 7c1e90ab12
 
-A proposal is known by its id, or by its first line just as we wrote it; nothing else in the page is read, and what is
-done is what the audit says was proposed. All other bytes of the page are the person's and stay.
+A proposal is identified by its id, or by its first line exactly as the program wrote it. Nothing
+else in the page is read, and an approved op is taken from the audit. All other bytes of the page
+are the person's and stay.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from vault_memory.markdown.note_items import line_end
 from vault_memory.rules.edits.audit_record import Proposal
@@ -38,14 +40,18 @@ _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
 _ACTIVE = re.compile(r"(?<=!)\[|<(?=[a-zA-Z!/?])")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST_WHY = 300
+_STRUCK = b"~~"
 _DELETED = "deleted"
-"""In the place of a mark: only the second line of an entry is left"""
+"""The mark of an entry of which only the second line is left"""
+
+_State = Literal["approved", "rejected", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What a person decided about the proposals that were shown to them, by id."""
+    """A person's decisions about the proposals of the page, by id."""
 
     approved: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
@@ -62,205 +68,243 @@ class _Entry:
     action: bytes
     id: str
 
+    @property
+    def is_struck(self) -> bool:
+        """Whether the entry has no words, or they are struck through."""
+        return self.action[:2] in (b"", _STRUCK)
+
+
+# --- Writing ----------------------------------------------------------------------------------
+
 
 def describe(proposal: Proposal) -> str:
-    """A proposal in words, on one line."""
+    """Returns a proposal in words, on one line."""
     note = proposal.note.rpartition("/")[2]
     match op_of(dict(proposal.op)):
         case Append(heading, line):
-            said = f'add to {note} › {heading}: "{line}"'
+            text = f'add to {note} › {heading}: "{line}"'
         case AddHeading(heading, lines):
-            said = f"add a section to {note}: {heading}, with " + ", ".join(
-                f'"{line}"' for line in lines
-            )
+            quoted = ", ".join(f'"{line}"' for line in lines)
+            text = f"add a section to {note}: {heading}, with {quoted}"
         case Remove(heading, match_):
-            said = f'remove from {note} › {heading}: "{match_}"'
+            text = f'remove from {note} › {heading}: "{match_}"'
         case Replace(heading, match_, line):
-            said = f'change in {note} › {heading}: "{match_}" to "{line}"'
-        case _:
-            said = f"look at {note}"
-    return _one_line(said)
+            text = f'change in {note} › {heading}: "{match_}" to "{line}"'
+        case None:
+            text = f"look at {note}"
+    return _one_line(text)
 
 
 def lines_for(proposal: Proposal) -> tuple[str, str]:
-    """The two lines of a proposal in INBOX.md."""
-    remark = (
-        ""
-        if not proposal.suspicious or "instruction" in proposal.why
-        else "looks like an instruction to the bot; "
-    )
-    why = _one_line(remark + proposal.why)[:_LONGEST_WHY] or "proposed"
+    """Returns the two lines of a proposal in INBOX.md."""
+    why = proposal.why
+    if proposal.suspicious and "instruction" not in why:
+        why = f"looks like an instruction to the bot; {why}"
+    why = _one_line(why)[:_LONGEST_WHY] or "proposed"
     return f"- [ ] {describe(proposal)}", f"      why: {why} · id {proposal.id}"
 
 
 def add_to_inbox(raw: bytes, proposals: Iterable[Proposal]) -> bytes:
-    """The page with these proposals at its end; those that stand there already are not added again."""
-    there = {entry.id for entry in _entries(raw)}
-    fresh = {
-        proposal.id: proposal for proposal in proposals if proposal.id not in there
+    """Returns the page with these proposals at its end, except those that it has already."""
+    existing_ids = {entry.id for entry in _entries(raw)}
+    new = {
+        proposal.id: proposal
+        for proposal in proposals
+        if proposal.id not in existing_ids
     }
-    if not fresh:
+    if not new:
         return raw
     eol = line_end(raw)
-    rows = [_bytes(line) for proposal in fresh.values() for line in lines_for(proposal)]
+    lines = [_encode(line) for proposal in new.values() for line in lines_for(proposal)]
     if not raw.strip():
-        return raw + eol.join([line.encode() for line in TITLE] + rows) + eol
+        title = [line.encode() for line in TITLE]
+        return raw + eol.join([*title, *lines]) + eol
     gap = b"" if raw.endswith((b"\n", b"\r")) else eol
     if raw.splitlines()[-1].strip() and not _ends_in_entry(raw):
         gap += eol
-    return raw + gap + eol.join(rows) + eol
-
-
-def read_inbox(raw: bytes | None, shown: Iterable[Proposal]) -> Decisions:
-    """What the page says of the proposals that were put there and are open.
-
-    Nothing is decided by a page that is missing or empty: it may be half saved.
-    """
-    shown = tuple(shown)
-    if raw is None or not raw.strip(b" \t\r\n\0\xef\xbb\xbf"):
-        return Decisions(undecided=tuple(proposal.id for proposal in shown))
-    entries, states = list(_entries(raw)), {}
-    described = [_bytes(describe(proposal)) for proposal in shown]
-    for proposal, words in zip(shown, described, strict=True):
-        others = {other for other in described if other != words}
-        mine = [
-            entry
-            for entry in entries
-            if entry.id == proposal.id and entry.action not in others
-        ]
-        if not mine and described.count(words) == 1:
-            mine = [
-                entry for entry in entries if not entry.id and entry.action == words
-            ]
-        states[proposal.id] = _state(mine, proposal, raw)
-    return Decisions(
-        *(
-            tuple(id for id, state in states.items() if state == name)
-            for name in _STATES
-        )
-    )
-
-
-_STATES = ("approved", "rejected", "undecided")
+    return raw + gap + eol.join(lines) + eol
 
 
 def strike_in_inbox(raw: bytes, reasons: Mapping[str, str]) -> bytes:
-    """The page with proposals struck through, each with why it is not to be decided any more, by id."""
+    """Returns the page with entries struck through, each with the reason for its id."""
     lines = _LINE.findall(raw)
     for entry in _entries(raw):
         reason = reasons.get(entry.id)
-        if reason is None or not entry.action or entry.action.startswith(b"~~"):
+        if reason is None or entry.is_struck:
             continue
-        head, last = lines[entry.first], lines[entry.end - 1]
-        at = head.rindex(entry.action)
-        lines[entry.first] = (
-            head[:at] + b"~~" + entry.action + b"~~" + head[at + len(entry.action) :]
-        )
+        lines[entry.first] = _struck(lines[entry.first], entry.action)
         if entry.end > entry.first + 1:
-            indent, end = (
-                last[: len(last) - len(last.lstrip())],
-                last[len(last.rstrip(b"\r\n")) :],
-            )
-            said = f"{_one_line(reason)[:_LONGEST_WHY]} · id {entry.id}"
-            lines[entry.end - 1] = indent + _bytes(said) + end
+            last = lines[entry.end - 1]
+            indent = last[: len(last) - len(last.lstrip())]
+            eol = last[len(last.rstrip(b"\r\n")) :]
+            text = f"{_one_line(reason)[:_LONGEST_WHY]} · id {entry.id}"
+            lines[entry.end - 1] = indent + _encode(text) + eol
     return b"".join(lines)
 
 
+def _struck(line: bytes, action: bytes) -> bytes:
+    start = line.rindex(action)
+    return line[:start] + _STRUCK + action + _STRUCK + line[start + len(action) :]
+
+
 def drop_from_inbox(raw: bytes, ids: Iterable[str]) -> bytes:
-    """The page without the proposals of these ids: what was decided is in the audit."""
-    gone, lines = set(ids), _LINE.findall(raw)
+    """Returns the page without these proposals; the audit has the decisions."""
+    dropped_ids = set(ids)
+    lines = _LINE.findall(raw)
     for entry in _entries(raw):
-        if entry.id in gone:
+        if entry.id in dropped_ids:
             lines[entry.first : entry.end] = [b""] * (entry.end - entry.first)
     return b"".join(lines)
 
 
 def expired(proposal: Proposal, now: datetime) -> bool:
-    """Whether a proposal waited so long that it is not to be decided any more; `now` has a zone."""
+    """Returns whether a proposal has waited for more than `LIFETIME`; `now` has a zone."""
     try:
-        made = datetime.fromisoformat(proposal.ts)
+        proposed_at = datetime.fromisoformat(proposal.ts)
     except ValueError:
         return False
-    return now - (made if made.tzinfo else made.replace(tzinfo=UTC)) > LIFETIME
+    if proposed_at.tzinfo is None:
+        proposed_at = proposed_at.replace(tzinfo=UTC)
+    return now - proposed_at > LIFETIME
 
 
-def _state(mine: list[_Entry], proposal: Proposal, raw: bytes) -> str:
-    """A person's decision, where the page is of one mind about it."""
-    if not mine:
-        return (
-            "undecided"
-            if proposal.id.encode() in raw or _bytes(describe(proposal)) in raw
-            else "rejected"
-        )
-    marks = {
-        "" if entry.action[:2] in (b"", b"~~") else entry.mark.lower() for entry in mine
-    }
+# --- Reading decisions ------------------------------------------------------------------------
+
+
+def read_inbox(raw: bytes | None, proposals: Iterable[Proposal]) -> Decisions:
+    """Returns the decisions of the page about the open proposals that were put there."""
+    proposals = tuple(proposals)
+    # A missing or empty page may be half saved, or not yet synced.
+    if raw is None or not raw.strip(b" \t\r\n\0" + _BYTE_ORDER_MARK):
+        return Decisions(undecided=tuple(proposal.id for proposal in proposals))
+    entries = list(_entries(raw))
+    descriptions = [_encode(describe(proposal)) for proposal in proposals]
+    states: dict[str, _State] = {}
+    for proposal, description in zip(proposals, descriptions, strict=True):
+        own_entries = _entries_of(proposal, description, entries, descriptions)
+        states[proposal.id] = _state(own_entries, proposal, raw)
+    return Decisions(
+        approved=_ids_in_state(states, "approved"),
+        rejected=_ids_in_state(states, "rejected"),
+        undecided=_ids_in_state(states, "undecided"),
+    )
+
+
+def _ids_in_state(states: Mapping[str, _State], state: _State) -> tuple[str, ...]:
+    return tuple(id for id, value in states.items() if value == state)
+
+
+def _entries_of(
+    proposal: Proposal,
+    description: bytes,
+    entries: list[_Entry],
+    descriptions: list[bytes],
+) -> list[_Entry]:
+    """Returns the entries of a proposal: by its id, or by its words where the id is gone."""
+    # Words of another proposal above this id: the person mixed two entries up.
+    rival_descriptions = set(descriptions) - {description}
+    by_id = [
+        entry
+        for entry in entries
+        if entry.id == proposal.id and entry.action not in rival_descriptions
+    ]
+    if by_id or descriptions.count(description) > 1:
+        return by_id
+    return [entry for entry in entries if not entry.id and entry.action == description]
+
+
+def _state(entries: list[_Entry], proposal: Proposal, raw: bytes) -> _State:
+    """Returns a person's decision; without a clear one the proposal stays undecided."""
+    proposal_id = proposal.id.encode()
+    has_words = _encode(describe(proposal)) in raw
+    if not entries:
+        return "undecided" if has_words or proposal_id in raw else "rejected"
+    marks = {"" if entry.is_struck else entry.mark.lower() for entry in entries}
     if marks == {"x"}:
         return "approved"
-    left = [entry for entry in mine if entry.mark == _DELETED]
-    deleted = (
-        len(left) == raw.count(proposal.id.encode())
-        and _bytes(describe(proposal)) not in raw
-    )
-    return "rejected" if deleted or marks == {"-"} else "undecided"
+    if marks == {"-"}:
+        return "rejected"
+    # The person deleted the first line of the entry and left the second.
+    leftovers = sum(entry.mark == _DELETED for entry in entries)
+    if not has_words and leftovers == raw.count(proposal_id):
+        return "rejected"
+    return "undecided"
+
+
+# --- Entries of the page ----------------------------------------------------------------------
 
 
 def _entries(raw: bytes) -> Iterator[_Entry]:
-    """The checklist items of the page; what stands in a fence or a comment is none."""
-    lines = [
-        line.rstrip(b"\r\n")
-        for line in _LINE.findall(raw.removeprefix(b"\xef\xbb\xbf"))
-    ]
-    at, fence, comment = 0, b"", False
-    while at < len(lines):
-        mark = None if comment else _FENCE.match(lines[at])
-        if mark and (not fence or mark[1].startswith(fence)):
-            fence = b"" if fence else mark[1]
-        comment = (
-            not fence
-            and (comment or lines[at].lstrip().startswith(b"<!--"))
-            and b"-->" not in lines[at]
-        )
-        box = None if fence or comment else _BOX.match(lines[at])
-        end = _end(lines, at) if box else at + 1
+    """Yields the checklist items of the page; text in a fence or a comment has none."""
+    page = raw.removeprefix(_BYTE_ORDER_MARK)
+    lines = [line.rstrip(b"\r\n") for line in _LINE.findall(page)]
+    hidden = _HiddenText()
+    index = 0
+    while index < len(lines):
+        is_hidden = hidden.covers(lines[index])
+        box = None if is_hidden else _BOX.match(lines[index])
+        end = index + 1
         if box:
-            yield _Entry(at, end, box[1].decode(), box[2], _id_in(lines[at:end]))
-        elif not (fence or comment) and _is_left_alone(lines, at):
-            yield _Entry(at, end, _DELETED, b"", _id_in(lines[at:end]))
-        at = end
+            end = _end_of_item(lines, index)
+            entry_id = _id_in(lines[index:end])
+            yield _Entry(index, end, box[1].decode(), box[2], entry_id)
+        elif not is_hidden and _is_second_line_alone(lines, index):
+            yield _Entry(index, end, _DELETED, b"", _id_in(lines[index:end]))
+        index = end
 
 
-def _is_left_alone(lines: list[bytes], at: int) -> bool:
-    """Whether this is the second line of an entry whose first was deleted."""
-    before = lines[at - 1] if at else b""
-    return bool(
-        _WHY.match(lines[at])
-        and _ID.search(lines[at])
-        and (not before.strip() or _ID.search(before))
-    )
+class _HiddenText:
+    """Follows fences and comments from line to line."""
+
+    def __init__(self) -> None:
+        self._fence = b""
+        self._in_comment = False
+
+    def covers(self, line: bytes) -> bool:
+        """Returns whether a line is in a fence or a comment."""
+        fence = None if self._in_comment else _FENCE.match(line)
+        if fence and not self._fence:
+            self._fence = fence[1]
+        elif fence and fence[1].startswith(self._fence):
+            self._fence = b""
+        if self._fence:
+            self._in_comment = False
+            return True
+        opens = self._in_comment or line.lstrip().startswith(b"<!--")
+        self._in_comment = opens and b"-->" not in line
+        return self._in_comment
+
+
+def _is_second_line_alone(lines: list[bytes], index: int) -> bool:
+    """Returns whether this is the second line of an entry whose first line was deleted."""
+    if not _WHY.match(lines[index]) or not _ID.search(lines[index]):
+        return False
+    previous = lines[index - 1] if index else b""
+    return not previous.strip() or _ID.search(previous) is not None
 
 
 def _id_in(lines: list[bytes]) -> str:
-    """The id at the end of an entry; none where other lines of it have one, too."""
-    found = [
-        one[1].decode() for line in (lines[1:] or lines) if (one := _ID.search(line))
-    ]
-    return found[0] if len(found) == 1 and _ID.search(lines[-1]) else ""
+    """Returns the id at the end of an entry; ``""`` when other lines of it have an id, too."""
+    matches = [_ID.search(line) for line in lines[1:] or lines]
+    ids = [match[1].decode() for match in matches if match]
+    return ids[0] if len(ids) == 1 and matches[-1] else ""
 
 
-def _end(lines: list[bytes], first: int) -> int:
-    """After the last line that goes on with the item of line `first`."""
-    at = first + 1
-    while (
-        at < len(lines)
-        and lines[at].strip()
-        and not any(
-            pattern.match(lines[at]) for pattern in (_ANY_ITEM, _HEADING, _FENCE)
-        )
-        and not (at > first + 1 and _is_left_alone(lines, at))
-    ):
-        at += 1
-    return at
+def _end_of_item(lines: list[bytes], first: int) -> int:
+    """Returns the index after the last line of the item that begins in line `first`."""
+    index = first + 1
+    while index < len(lines) and _continues_item(lines, first, index):
+        index += 1
+    return index
+
+
+def _continues_item(lines: list[bytes], first: int, index: int) -> bool:
+    line = lines[index]
+    if not line.strip():
+        return False
+    if any(pattern.match(line) for pattern in (_ANY_ITEM, _HEADING, _FENCE)):
+        return False
+    return index == first + 1 or not _is_second_line_alone(lines, index)
 
 
 def _ends_in_entry(raw: bytes) -> bool:
@@ -270,9 +314,13 @@ def _ends_in_entry(raw: bytes) -> bool:
 
 
 def _one_line(text: str) -> str:
-    """Text that shows as it is: nothing in it is hidden, loads a picture, or turns the direction of what follows."""
-    return _ACTIVE.sub(r"\\\g<0>", _HIDDEN.sub("\ufffd", " ".join(text.split())))
+    """Returns text that a Markdown program shows literally, on one line.
+
+    Nothing in it is hidden, loads an image, or changes the direction of the text after it.
+    """
+    visible = _HIDDEN.sub("\ufffd", " ".join(text.split()))
+    return _ACTIVE.sub(r"\\\g<0>", visible)
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Values that JSON can hold: whatever a caller gave is made so, and bytes go in as text or as base64."""
+"""Converts any value to one that JSON can hold; bytes become text or base64."""
 
 import base64
 import binascii
@@ -7,27 +7,28 @@ from collections.abc import Mapping, Sequence
 from vault_memory.rules.edits.ops import Op, as_json
 
 LONGEST = 2_000
-"""In characters, of a text that somebody sent"""
+"""In characters, of a text in a value"""
 DEEPEST = 8
 
 
 def plain(value: object, *, longest: int = LONGEST, depth: int = 0) -> object:
-    """A value that JSON can hold, near to the one given; long texts are cut to `longest` characters when not 0."""
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if abs(value) < 2**63 else hex(value)[:80]
-    if isinstance(value, float):
-        return value if value - value == 0 else repr(value)
+    """Returns a value that JSON can hold; texts are cut to `longest` characters, 0 cuts none."""
     if isinstance(value, Op):
         return plain(as_json(value), longest=longest, depth=depth)
-    if isinstance(value, str) or depth >= DEEPEST:
-        text = (
-            (value if isinstance(value, str) else type(value).__name__)
-            .encode("utf-8", "replace")
-            .decode()
-        )
-        return text if not longest or len(text) <= longest else text[:longest] + "…"
+    match value:
+        case None | bool():
+            return value
+        case int():
+            # Many JSON readers lose digits of larger numbers.
+            return value if abs(value) < 2**63 else hex(value)[:80]
+        case float():
+            # Infinity and NaN have no JSON form.
+            return value if value - value == 0 else repr(value)
+        case str():
+            return _plain_text(value, longest)
+    # A value that contains itself has no end.
+    if depth >= DEEPEST:
+        return _plain_text(type(value).__name__, longest)
     if isinstance(value, Mapping):
         return {
             str(plain(key)): plain(item, longest=longest, depth=depth + 1)
@@ -38,8 +39,16 @@ def plain(value: object, *, longest: int = LONGEST, depth: int = 0) -> object:
     return type(value).__name__
 
 
+def _plain_text(value: str, longest: int) -> str:
+    # Half of a surrogate pair has no UTF-8 form.
+    text = value.encode("utf-8", "replace").decode()
+    if not longest or len(text) <= longest:
+        return text
+    return text[:longest] + "…"
+
+
 def packed(raw: bytes) -> object:
-    """Text as it is, other bytes as base64."""
+    """Returns UTF-8 bytes as text, other bytes as an object with base64."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -47,13 +56,13 @@ def packed(raw: bytes) -> object:
 
 
 def unpacked(value: object) -> bytes:
-    """The bytes again; none where there is nothing to understand."""
+    """Returns the bytes of a packed value; ``b""`` for any other value."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace")
-    packed = value.get("base64") if isinstance(value, Mapping) else None
+    encoded = value.get("base64") if isinstance(value, Mapping) else None
+    if not isinstance(encoded, str):
+        return b""
     try:
-        return (
-            base64.b64decode(packed, validate=True) if isinstance(packed, str) else b""
-        )
+        return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         return b""

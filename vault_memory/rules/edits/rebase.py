@@ -1,7 +1,8 @@
-"""Ops that were thought of for one text of a note, made to fit a newer one that a person saved meanwhile."""
+"""Rebases ops that were planned for one text of a note onto a newer text that a person saved."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from vault_memory.markdown.document import SectionedDoc
 from vault_memory.markdown.merging.similarity import alike
@@ -19,13 +20,13 @@ from vault_memory.rules.edits.ops import AddHeading, Append, Op, Remove, Replace
 from vault_memory.rules.edits.ownership import op_of
 
 SAME_SECTION = 0.5
-"""The share of a section's items by which it is known under another name"""
+"""The share of a section's items by which it is recognised under a new name"""
 REWRITTEN = "a person changed the item while this was written"
 
 
 @dataclass(frozen=True, slots=True)
 class Rebased:
-    """Ops for the newer text, and what a person is asked about them."""
+    """Ops for the newer text, and proposals for a person."""
 
     ops: tuple[object, ...]
     proposed: tuple[Proposal, ...] = ()
@@ -40,136 +41,190 @@ def rebase_ops(
     by_bot: bool = False,
     of_bot: Collection[NoteItem] = (),
 ) -> Rebased:
-    """The ops for `newer`: a section that was renamed is followed, an item that was moved too.
+    """Returns the ops for `newer`: they follow renamed sections and moved items.
 
-    Of its items, `of_bot` are those that the bot wrote: no person made them of others.
+    `of_bot` are those items of `newer` that the bot wrote, so that no person rewrote them.
 
-    A section that was deleted comes back with just the new item, and INBOX asks whether that is right. An item that a
-    person changed stays as they changed it, and INBOX has what it was to become.
+    A deleted section comes back with just the new item, and INBOX asks whether that is right. An
+    item that a person changed stays as it is, and INBOX shows what it would have become.
     """
-    made: list[object] = []
-    proposed: list[Proposal] = []
-    for said in ops:
-        op = op_of(said)
+    rebase = _Rebase(base, newer, note, by_bot, of_bot)
+    for value in ops:
+        op = op_of(value)
+        # The editor rejects an unknown op itself. A new section fits any text.
         if (
             op is None
-            or section_named(base, op.heading) is None
             or isinstance(op, AddHeading)
+            or section_named(base, op.heading) is None
         ):
-            made.append(said)
-            continue
-        name = (
-            op.heading
-            if section_named(newer, op.heading) is not None
-            else renamed(op.heading, base, newer)
-        )
-        other = (
-            _rewritten(op, name, base, newer, of_bot)
-            if isinstance(op, Replace)
-            else None
-        )
-        if (
-            isinstance(op, Replace)
-            and other
-            and (by_bot or folded(op.match) not in folded(other.text))
-        ):
-            proposed.append(
-                propose(note, Replace(other.heading, other.text, op.line), REWRITTEN)
-            )
-            continue
-        if isinstance(op, Remove | Replace):
-            made.append(replace(op, heading=_where(op, name, newer)))
-        elif name is not None:
-            made.append(replace(op, heading=name))
+            rebase.ops.append(value)
         else:
-            made.append(_brought_back(op, made))
-            why = f"its section {op.heading} was deleted while this was written"
-            proposed.append(propose(note, Remove(op.heading, op.line), why))
-    return Rebased(tuple(made), tuple(proposed))
+            rebase.add(op)
+    return Rebased(tuple(rebase.ops), tuple(rebase.proposed))
+
+
+class _Rebase:
+    """The ops that were rebased so far."""
+
+    def __init__(
+        self,
+        base: SectionedDoc,
+        newer: SectionedDoc,
+        note: str,
+        by_bot: bool,
+        of_bot: Collection[NoteItem],
+    ) -> None:
+        self._base = base
+        self._newer = newer
+        self._note = note
+        self._by_bot = by_bot
+        self._of_bot = of_bot
+        self.ops: list[object] = []
+        self.proposed: list[Proposal] = []
+
+    def add(self, op: Append | Remove | Replace) -> None:
+        """Rebases an op whose section the base has."""
+        heading: str | None = op.heading
+        if section_named(self._newer, op.heading) is None:
+            heading = renamed(op.heading, self._base, self._newer)
+        match op:
+            case Append():
+                self._add_append(op, heading)
+            case Remove():
+                self.ops.append(self._follow_item(op, heading))
+            case Replace():
+                self._add_replace(op, heading)
+            case _:
+                assert_never(op)
+
+    def _add_append(self, op: Append, heading: str | None) -> None:
+        if heading is not None:
+            self.ops.append(replace(op, heading=heading))
+            return
+        self.ops.append(_with_section(op, self.ops))
+        why = f"its section {op.heading} was deleted while this was written"
+        self.proposed.append(propose(self._note, Remove(op.heading, op.line), why))
+
+    def _add_replace(self, op: Replace, heading: str | None) -> None:
+        rewritten = _find_rewritten(op, heading, self._base, self._newer, self._of_bot)
+        if rewritten is None or not self._is_in_conflict(op, rewritten):
+            self.ops.append(self._follow_item(op, heading))
+            return
+        # The person's wording is newer than what the bot read.
+        new_op = Replace(rewritten.heading, rewritten.text, op.line)
+        self.proposed.append(propose(self._note, new_op, REWRITTEN))
+
+    def _is_in_conflict(self, op: Replace, rewritten: NoteItem) -> bool:
+        return self._by_bot or folded(op.match) not in folded(rewritten.text)
+
+    def _follow_item(self, op: Remove | Replace, heading: str | None) -> Op:
+        return replace(op, heading=_section_of_item(op, heading, self._newer))
 
 
 def proposals_for_conflicts(
     conflicts: Iterable[Conflict], note: str, why: str
 ) -> tuple[Proposal, ...]:
-    """Items that somebody else changed too, and so stayed: each may become the other one, if a person says so."""
-    found = []
-    for one in conflicts:
-        kept, other = texts_in(one.kept), texts_in(one.other)
-        if one.kind == "item" and kept and other:
-            wish = op_of(Replace(one.section, kept[0], other[0]))
-            found += [propose(note, wish, why)] if wish else []
-    return tuple(found)
+    """Returns a proposal for each item that both sides changed: it may become the other text."""
+    proposals: list[Proposal] = []
+    for conflict in conflicts:
+        if conflict.kind != "item":
+            continue
+        current_texts = texts_in(conflict.kept)
+        rival_texts = texts_in(conflict.other)
+        if not current_texts or not rival_texts:
+            continue
+        op = op_of(Replace(conflict.section, current_texts[0], rival_texts[0]))
+        if op:
+            proposals.append(propose(note, op, why))
+    return tuple(proposals)
 
 
 def renamed(heading: str, base: SectionedDoc, newer: SectionedDoc) -> str | None:
-    """What a section is called now: a new one with most of its items, or with the very same text."""
-    at = section_named(base, heading)
-    if at is None:
+    """Returns the new name of a section: that of a new section with the same text or most items."""
+    index = section_named(base, heading)
+    if index is None:
         return None
-    old = {section.name for section in base.sections}
-    texts, body = (
-        {item.text for item in section_items(base, at)},
-        base.sections[at].body.strip(),
-    )
-    for here, section in enumerate(newer.sections):
-        if section.name in old:
+    old_names = {section.name for section in base.sections}
+    texts = {item.text for item in section_items(base, index)}
+    body = base.sections[index].body.strip()
+    for new_index, section in enumerate(newer.sections):
+        if section.name in old_names:
             continue
-        shared = texts & {item.text for item in section_items(newer, here)}
-        if (body and section.body.strip() == body) or (
-            texts and len(shared) > SAME_SECTION * len(texts)
-        ):
+        if body and section.body.strip() == body:
+            return section.name
+        shared = texts & {item.text for item in section_items(newer, new_index)}
+        if texts and len(shared) > SAME_SECTION * len(texts):
             return section.name
     return None
 
 
-def _rewritten(
+def _find_rewritten(
     op: Replace,
-    name: str | None,
+    heading: str | None,
     base: SectionedDoc,
     newer: SectionedDoc,
     of_bot: Collection[NoteItem],
 ) -> NoteItem | None:
-    """What a person made of the item that is meant; None when it stands as it was, or nothing was made of it."""
-    old, now = items_of(base), items_of(newer)
-    meant = [
-        item
-        for item in old
-        if item.heading == op.heading and folded(op.match) in folded(item.text)
-    ]
-    if len(meant) != 1 or meant[0].text in {item.text for item in now}:
+    """Returns the item that a person made of the op's item; None when it is as before, or gone."""
+    old_items = items_of(base)
+    items = items_of(newer)
+    target = _only_match(op, old_items)
+    if target is None or target.text in {item.text for item in items}:
         return None
-    known = {item.text for item in old}
-    fresh = [item for item in now if item.text not in known and item not in of_bot]
-    fresh = [item for item in fresh if item.heading == name] or fresh
-    like = [item for item in fresh if alike(folded(meant[0].text), folded(item.text))]
-    found = like or _in_its_place(
-        meant[0], old, [item for item in now if item.heading == name]
-    )
-    return found[0] if len(found) == 1 and found[0] in fresh else None
-
-
-def _in_its_place(
-    meant: NoteItem, old: Sequence[NoteItem], now: Sequence[NoteItem]
-) -> list[NoteItem]:
-    """The item that stands where it stood, when the section has as many items as before."""
-    before = [item for item in old if item.section == meant.section]
-    return [now[before.index(meant)]] if len(before) == len(now) else []
-
-
-def _where(op: Remove | Replace, name: str | None, newer: SectionedDoc) -> str:
-    """The section in which an item stands that was moved; the one named when it is there or nowhere."""
-    wanted = " ".join(op.match.casefold().split())
-    found = [
-        section.name
-        for at, section in enumerate(newer.sections)
-        if any(wanted in item.text.casefold() for item in section_items(newer, at))
+    old_texts = {item.text for item in old_items}
+    new_items = [
+        item for item in items if item.text not in old_texts and item not in of_bot
     ]
-    return found[0] if len(found) == 1 and name not in found else name or op.heading
+    in_section = [item for item in new_items if item.heading == heading]
+    candidates = in_section or new_items
+    target_text = folded(target.text)
+    similar = [item for item in candidates if alike(target_text, folded(item.text))]
+    if not similar:
+        section = [item for item in items if item.heading == heading]
+        similar = _in_same_position(target, old_items, section)
+    if len(similar) != 1 or similar[0] not in candidates:
+        return None
+    return similar[0]
 
 
-def _brought_back(op: Append, made: list[object]) -> Op:
-    """The op that writes the item with its section, or into the section that an op before it brought back."""
-    back = any(
-        isinstance(other, AddHeading) and other.heading == op.heading for other in made
-    )
-    return op if back else AddHeading(op.heading, (op.line,))
+def _only_match(op: Replace, items: Sequence[NoteItem]) -> NoteItem | None:
+    pattern = folded(op.match)
+    matches = [
+        item
+        for item in items
+        if item.heading == op.heading and pattern in folded(item.text)
+    ]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _in_same_position(
+    target: NoteItem, old_items: Sequence[NoteItem], section: Sequence[NoteItem]
+) -> list[NoteItem]:
+    """Returns the item at the target's position, when the section has as many items as before."""
+    old_section = [item for item in old_items if item.section == target.section]
+    if len(old_section) != len(section):
+        return []
+    return [section[old_section.index(target)]]
+
+
+def _section_of_item(
+    op: Remove | Replace, heading: str | None, newer: SectionedDoc
+) -> str:
+    """Returns the section to which an item moved; `heading` when it is still there, or gone."""
+    pattern = folded(op.match)
+    headings = [
+        section.name
+        for index, section in enumerate(newer.sections)
+        if any(pattern in item.text.casefold() for item in section_items(newer, index))
+    ]
+    if len(headings) == 1 and heading not in headings:
+        return headings[0]
+    return heading or op.heading
+
+
+def _with_section(op: Append, earlier_ops: list[object]) -> Op:
+    """Returns an op that adds the section, too, unless an earlier op does that."""
+    for earlier in earlier_ops:
+        if isinstance(earlier, AddHeading) and earlier.heading == op.heading:
+            return op
+    return AddHeading(op.heading, (op.line,))

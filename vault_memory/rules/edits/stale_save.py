@@ -1,12 +1,12 @@
-"""Did whoever saved this note know what the bot had written into it?
+"""Detects saves from an editor that loaded the note before the bot wrote into it.
 
-An editor that loaded a note before the bot wrote, and saves after, takes the bot's lines away without having seen
-them. So does a person who deletes them. Where it cannot be told which of the two it was, the note stays as the person
-saved it, the bot's lines wait in INBOX, and nothing counts as deleted.
+Such a save removes the bot's lines although the person never saw them. A person who deletes the
+lines on purpose saves the same bytes. When the two cannot be told apart, the note stays as the
+person saved it, the bot's lines wait in INBOX, and nothing counts as deleted.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,7 +28,7 @@ WHY = "it is no longer in the note; whoever saved it may not have seen it"
 
 @dataclass(frozen=True, slots=True)
 class SeenVersion:
-    """A version of a note that somebody may have had in the editor."""
+    """A version of a note that a person may have had in the editor."""
 
     raw: bytes
     by_bot: bool
@@ -39,9 +39,9 @@ class Verdict:
     """What a saved text says about the bot's items that it lacks."""
 
     kind: Literal["accepted", "stale", "undecided"]
-    """deleted knowingly, or nothing is missing · written without having seen them · nobody can tell"""
+    """deleted on purpose, or nothing is missing · saved without seeing the items · not decidable"""
     missing: tuple[NoteItem, ...] = ()
-    """the bot's items, as they stood in the version before"""
+    """the bot's items, as they were in the version before"""
 
 
 ACCEPTED = Verdict("accepted")
@@ -50,33 +50,42 @@ ACCEPTED = Verdict("accepted")
 def classify_save(
     saved: bytes, since: Sequence[SeenVersion], owned: Ownership, *, older: bool
 ) -> Verdict:
-    """What became of the bot's items in a text that a person saved over ``since[0]``.
+    """Returns what became of the bot's items in a text that a person saved over ``since[0]``.
 
-    ``since`` are the versions before it, the newest first, down to the one that the saved text is nearest to. `older`
-    says that the saved text is known to have been made before the bot wrote: by an editor's lock, or by its own date.
+    ``since`` are the earlier versions, newest first, back to the one that the saved text is nearest
+    to. `older` says that the text is known to be older than the bot's write: by an editor's lock,
+    or by its own date.
     """
     if len(since) < 2:
         return ACCEPTED
-    head, base = since[0].raw, since[-1].raw
+    head = since[0].raw
+    base = since[-1].raw
     added = _lacking(owned.bots_items(parse(head)), base)
     missing = _lacking(added, saved)
-    if not missing or len(missing) < len(added):  # who knew one of them knew all
+    # An editor that has one of the new lines has loaded all of them.
+    if not missing or len(missing) < len(added):
         return ACCEPTED
-    if _reworded(missing, saved, head, base):
+    if _is_reworded(missing, saved, head, base):
         return ACCEPTED
-    if older or _lost_of_people(saved, head, base, added):
+    if older or _lacks_people_too(saved, head, base, added):
         return Verdict("stale", missing)
-    seen_by_people = (version.raw for version in since[1:-1] if not version.by_bot)
-    if any(
-        not _lacking(missing, raw)
-        for raw in (*seen_by_people, *(() if since[0].by_bot else (head,)))
-    ):
+    # Another person saved a version with the lines, so this one knew them as well.
+    if any(not _lacking(missing, raw) for raw in _versions_of_people(since)):
         return ACCEPTED
     return Verdict("undecided", missing)
 
 
+def _versions_of_people(since: Sequence[SeenVersion]) -> Iterator[bytes]:
+    """Yields the versions after the base that people saved."""
+    for version in since[1:-1]:
+        if not version.by_bot:
+            yield version.raw
+    if not since[0].by_bot:
+        yield since[0].raw
+
+
 def classify_revert(saved: bytes, head: bytes, owned: Ownership) -> Verdict:
-    """Of a text that is, to the byte, one that stood there before."""
+    """Classifies a save that restores an earlier version exactly."""
     missing = _lacking(owned.bots_items(parse(head)), saved)
     return Verdict("undecided", missing) if missing else ACCEPTED
 
@@ -84,76 +93,90 @@ def classify_revert(saved: bytes, head: bytes, owned: Ownership) -> Verdict:
 def propose_missing(
     note: str, items: Iterable[NoteItem], now: bytes, records: Sequence[Record]
 ) -> tuple[Proposal, ...]:
-    """Proposals to write these items again, as far as the note as it is `now` lacks them and none was made before."""
+    """Returns proposals to write these items again.
+
+    Items that the note has `now`, or that were proposed before, are left out.
+    """
     doc = parse(now)
-    asked = frozenset[str]().union(
-        *(texts_of(one.op) for one in proposals_of(records).values())
-    )
-    missing = [item for item in _lacking(items, now) if item.key[1] not in asked]
+    proposed_texts: set[str] = set()
+    for proposal in proposals_of(records).values():
+        proposed_texts |= texts_of(proposal.op)
+    missing = [
+        item for item in _lacking(items, now) if item.key[1] not in proposed_texts
+    ]
     headings = {section.name for section in doc.sections}
-    former = _replaced(records)
+    replaced = _replaced_texts(records)
     ops: list[Op] = []
     for heading in dict.fromkeys(item.heading for item in missing):
         lines = tuple(item.text for item in missing if item.heading == heading)
-        if heading not in headings:
-            ops.append(AddHeading(heading, lines))
+        if heading in headings:
+            ops += [_op_to_restore(doc, heading, line, replaced) for line in lines]
         else:
-            ops += [_again(doc, heading, line, former) for line in lines]
+            ops.append(AddHeading(heading, lines))
     return tuple(propose(note, op, WHY) for op in ops)
 
 
-def _again(
-    doc: SectionedDoc, heading: str, line: str, former: dict[tuple[str, str], str]
+def _op_to_restore(
+    doc: SectionedDoc, heading: str, line: str, replaced: dict[tuple[str, str], str]
 ) -> Op:
-    """To write a line again, in the place of what it had replaced where that came back."""
-    was = former.get((heading, normalised(line)))
-    found = [
+    """Returns an op to write a line again, over the text it had replaced when that came back."""
+    old_text = replaced.get((heading, normalised(line)))
+    matches = [
         item.text
         for item in items_of(doc)
-        if item.heading == heading and normalised(item.text) == was
+        if item.heading == heading and normalised(item.text) == old_text
     ]
-    return (
-        Replace(heading, found[0], line) if len(found) == 1 else Append(heading, line)
-    )
+    if len(matches) == 1:
+        return Replace(heading, matches[0], line)
+    return Append(heading, line)
 
 
-def _replaced(records: Iterable[Record]) -> dict[tuple[str, str], str]:
-    """What the bot's lines had replaced, by section and normalised text."""
-    found = {}
-    for done in (done for record in records for done in record.applied):
-        op, effect = op_of(done.op), effect_of(done)
-        if isinstance(op, Replace) and effect is not None and effect.removed:
-            found[op.heading, normalised(op.line)] = normalised(
-                next(iter(texts_in(effect.removed)), "")
-            )
-    return found
+def _replaced_texts(records: Iterable[Record]) -> dict[tuple[str, str], str]:
+    """Returns the texts that the bot's lines replaced, by section and normalised new text."""
+    replaced: dict[tuple[str, str], str] = {}
+    for record in records:
+        for applied in record.applied:
+            op = op_of(applied.op)
+            if not isinstance(op, Replace):
+                continue
+            effect = effect_of(applied)
+            if effect is not None and effect.removed:
+                old_text = next(iter(texts_in(effect.removed)), "")
+                replaced[op.heading, normalised(op.line)] = normalised(old_text)
+    return replaced
 
 
 def _lacking(items: Iterable[NoteItem], raw: bytes) -> tuple[NoteItem, ...]:
-    """Those items whose texts stand nowhere in a note."""
-    there = {item.key[1] for item in items_of(parse(raw))}
-    return tuple(item for item in items if item.key[1] not in there)
+    """Returns the items whose texts are nowhere in a note."""
+    texts = _texts(raw)
+    return tuple(item for item in items if item.key[1] not in texts)
 
 
-def _reworded(
+def _is_reworded(
     missing: Iterable[NoteItem], saved: bytes, head: bytes, base: bytes
 ) -> bool:
-    """Whether one of these items stands there with a part of its words; what had been loaded is no new wording, and
-    what is more like another item that was loaded and is gone is one of that.
+    """Returns whether the saved text has a new wording of one of the missing items.
+
+    A text that the editor had loaded is not a new wording. Neither is a text that is more similar
+    to another lost item.
     """
-    now, loaded = _texts(saved), _texts(base)
-    lost = {item.key[1] for item in missing}
-    olds = (*(loaded - now), *lost)
-    return any(made_of(text, olds) in lost for text in now - _texts(head) - loaded)
+    saved_texts = _texts(saved)
+    base_texts = _texts(base)
+    missing_texts = {item.key[1] for item in missing}
+    lost_texts = (*(base_texts - saved_texts), *missing_texts)
+    new_texts = saved_texts - _texts(head) - base_texts
+    return any(made_of(text, lost_texts) in missing_texts for text in new_texts)
 
 
-def _lost_of_people(
+def _lacks_people_too(
     saved: bytes, head: bytes, base: bytes, bots: Iterable[NoteItem]
 ) -> bool:
-    """Whether all that people had added since is missing too: then nobody who saved this had seen any of it."""
-    added = _texts(head) - _texts(base) - Counter(item.key[1] for item in bots)
-    return bool(added) and not added & _texts(saved)
+    """Returns whether all that people added since is missing, too: then the editor saw nothing."""
+    bot_texts = Counter(item.key[1] for item in bots)
+    added_by_people = _texts(head) - _texts(base) - bot_texts
+    return bool(added_by_people) and not added_by_people & _texts(saved)
 
 
 def _texts(raw: bytes) -> Counter[str]:
+    """Returns the normalised texts of the items in a note, with their counts."""
     return Counter(item.key[1] for item in items_of(parse(raw)))

@@ -1,8 +1,9 @@
-"""Editing a note as a text: what Anthropic's memory tool asks for, worked out on the bytes that stand there.
+"""Edits a note as a text, as Anthropic's memory tool does, on the note's bytes.
 
-An edit is JSON, for it waits in the journal like any op: `create`, `str_replace`, `insert`, `delete`, and `rename`,
-which is two edits: with a text the note arrives under its new name, without one it leaves the old. Only what an edit
-names changes; a line that comes in ends as the note's other lines do.
+An edit is JSON, because it waits in the journal like any op: `create`, `str_replace`, `insert`,
+`delete` and `rename`. A rename is two edits: with a text the note arrives under its new name,
+without a text it leaves the old name. Only the named text changes. New lines get the line end that
+the note has.
 """
 
 from collections.abc import Mapping
@@ -17,132 +18,148 @@ Reason = Literal[
     "absent", "exists", "no_match", "several", "line_range", "moved", "not_text"
 ]
 
+_BYTE_ORDER_MARK = "\ufeff"
+
 
 @dataclass(frozen=True, slots=True)
 class Edited:
     """A note after an edit."""
 
     after: bytes | None
-    """None: there is no note any more"""
+    """None: the note is deleted"""
     line: int = 0
     """the first line that changed, counted from 0"""
 
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """An edit that cannot be made on a text, and why."""
+    """An edit that does not fit a text, and why."""
 
     reason: Reason
     lines: tuple[int, ...] = ()
-    """with `several`: where; with `line_range`: how many there are"""
+    """with `several`: the lines of the matches; with `line_range`: the number of lines"""
 
 
 def edit_text(edit: Mapping[str, object], before: bytes | None) -> Edited | Unfit:
-    """What an edit makes of a note; None is one that is not there."""
-    name = edit.get("op")
+    """Applies an edit to a note; `before` is None when there is no note."""
     if "file_text" in edit:
-        return (
-            Unfit("exists")
-            if before is not None
-            else Edited(str(edit["file_text"]).encode())
-        )
+        if before is not None:
+            return Unfit("exists")
+        return Edited(str(edit["file_text"]).encode())
     if before is None:
         return Unfit("absent")
-    if name == "str_replace":
-        return _replaced(
-            before, str(edit.get("old_str", "")), str(edit.get("new_str", ""))
-        )
-    if name == "insert":
-        line, follows = edit.get("insert_line"), edit.get("follows")
-        return _inserted(
-            before,
-            line if isinstance(line, int) else -1,
-            str(edit.get("insert_text", "")),
-            follows if isinstance(follows, str) else None,
-        )
-    return Edited(None)
+    match edit.get("op"):
+        case "str_replace":
+            old = str(edit.get("old_str", ""))
+            return _replace(before, old, str(edit.get("new_str", "")))
+        case "insert":
+            line = edit.get("insert_line")
+            follows = edit.get("follows")
+            return _insert(
+                before,
+                line if isinstance(line, int) else -1,
+                str(edit.get("insert_text", "")),
+                follows if isinstance(follows, str) else None,
+            )
+        case _:
+            return Edited(None)
 
 
 def text_of(raw: bytes) -> str:
-    """A note's text as a model is shown it: lines end with LF, and there is no byte order mark."""
-    return raw.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    """Returns a note's text for a model: with LF as line end, without a byte order mark."""
+    text = raw.decode("utf-8", "replace").removeprefix(_BYTE_ORDER_MARK)
+    return text.replace("\r\n", "\n")
 
 
 def line_before(text: str, line: int) -> str:
-    """The line after which an insertion at `line` goes; empty for the beginning."""
+    """Returns the line after which an insertion at `line` goes; ``""`` for the beginning."""
     lines = text.split("\n")
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
-def _replaced(before: bytes, old: str, new: str) -> Edited | Unfit:
-    raw = _text(before)
+def _replace(before: bytes, old: str, new: str) -> Edited | Unfit:
+    raw = _decode(before)
     if raw is None:
         return Unfit("not_text")
+    # The model saw LF as line end, whatever the note has.
     if "\r\n" in raw and old not in raw:
         old = old.replace("\n", "\r\n")
-    if not old or (count := raw.count(old)) == 0:
+    count = raw.count(old) if old else 0
+    if count == 0:
         return Unfit("no_match")
     if count > 1:
         return Unfit("several", _lines_with(raw, old))
-    at = raw.index(old)
-    after = raw[:at] + _ended_as(new, before) + raw[at + len(old) :]
-    return Edited(after.encode(), raw.count("\n", 0, at))
+    start = raw.index(old)
+    after = raw[:start] + _with_line_ends_of(before, new) + raw[start + len(old) :]
+    return Edited(after.encode(), raw.count("\n", 0, start))
 
 
-def _inserted(
-    before: bytes, line: int, text: str, follows: str | None
-) -> Edited | Unfit:
-    raw = _text(before)
+def _insert(before: bytes, line: int, text: str, follows: str | None) -> Edited | Unfit:
+    raw = _decode(before)
     if raw is None:
         return Unfit("not_text")
-    lines = _lines(raw)
+    lines = _split_lines(raw)
     if not 0 <= line <= len(lines):
         return Unfit("line_range", (len(lines),))
-    if (
-        follows is not None
-        and line
-        and lines[line - 1].rstrip("\r\n").removeprefix("\ufeff") != follows
-    ):
-        same = [
-            at for at, other in enumerate(lines, 1) if other.rstrip("\r\n") == follows
-        ]
-        if len(same) != 1:
+    if follows is not None and line:
+        new_line = _line_after(lines, line, follows)
+        if new_line is None:
             return Unfit("moved")
-        line = same[0]
+        line = new_line
     eol = line_end(before).decode()
-    fresh = _ended_as(text.rstrip("\n"), before)
-    head, tail = "".join(lines[:line]), "".join(lines[line:])
-    if not line and head + tail[:1] == "\ufeff":
-        head, tail = "\ufeff", tail[1:]
-    if head.removeprefix("\ufeff") and not head.endswith(("\n", "\r")):
-        return Edited((head + eol + fresh).encode(), line)
-    return Edited((head + fresh + eol + tail).encode(), line)
+    new_text = _with_line_ends_of(before, text.rstrip("\n"))
+    head = "".join(lines[:line])
+    tail = "".join(lines[line:])
+    # The byte order mark must stay the first character.
+    if not line and tail.startswith(_BYTE_ORDER_MARK):
+        head = _BYTE_ORDER_MARK
+        tail = tail[1:]
+    if head.removeprefix(_BYTE_ORDER_MARK) and not head.endswith(("\n", "\r")):
+        return Edited((head + eol + new_text).encode(), line)
+    return Edited((head + new_text + eol + tail).encode(), line)
 
 
-def _text(raw: bytes) -> str | None:
+def _line_after(lines: list[str], line: int, follows: str) -> int | None:
+    """Returns the line after the line `follows`; None when it is gone or not unique.
+
+    A person may have moved it since the model read the note.
+    """
+    if lines[line - 1].rstrip("\r\n").removeprefix(_BYTE_ORDER_MARK) == follows:
+        return line
+    matches = [
+        number for number, text in enumerate(lines, 1) if text.rstrip("\r\n") == follows
+    ]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _decode(raw: bytes) -> str | None:
     try:
         return raw.decode()
     except UnicodeDecodeError:
         return None
 
 
-def _lines(raw: str) -> list[str]:
-    """The lines with their LF."""
+def _split_lines(raw: str) -> list[str]:
+    """Returns the lines with their LF."""
     lines = raw.split("\n")
     last = lines.pop()
-    return [line + "\n" for line in lines] + ([last] if last else [])
+    complete = [line + "\n" for line in lines]
+    return [*complete, last] if last else complete
 
 
-def _ended_as(text: str, before: bytes) -> str:
-    """A text with the line ends of the note it goes into."""
+def _with_line_ends_of(before: bytes, text: str) -> str:
+    """Returns a text with the line ends of the note that it goes into."""
     eol = line_end(before).decode()
-    return text if eol == "\n" else text.replace("\r\n", "\n").replace("\n", eol)
+    if eol == "\n":
+        return text
+    return text.replace("\r\n", "\n").replace("\n", eol)
 
 
 def _lines_with(raw: str, old: str) -> tuple[int, ...]:
-    """In which lines a text begins, each time it does, counted from 1."""
-    found, at = [], raw.find(old)
-    while at >= 0:
-        found.append(raw.count("\n", 0, at) + 1)
-        at = raw.find(old, at + 1)
-    return tuple(found)
+    """Returns the line of each match, overlapping ones included, counted from 1."""
+    lines: list[int] = []
+    start = raw.find(old)
+    while start >= 0:
+        lines.append(raw.count("\n", 0, start) + 1)
+        start = raw.find(old, start + 1)
+    return tuple(lines)

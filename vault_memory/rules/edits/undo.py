@@ -1,8 +1,9 @@
-"""Taking one record of the audit back, from the record alone.
+"""Undoes an audit record, from the record alone.
 
-A note that is as the record left it becomes what it was, byte for byte. In a note that changed since, each op is taken
-back by itself: the exact item it wrote goes, and the bytes it removed go back to where they stood, or to the end of the
-section. What cannot be done becomes a proposal. What was done can be taken back the same way.
+A note that is as the record left it becomes what it was before, byte for byte. In a note that
+changed since, each op is undone by itself: the item that it wrote goes, and the bytes that it
+removed return to their place, or to the end of the section. An op that cannot be undone becomes a
+proposal. An undo can be undone in the same way.
 """
 
 from collections.abc import Sequence
@@ -38,46 +39,46 @@ from vault_memory.rules.edits.unified_diff import taken_back
 
 
 class NotUndoable(VaultMemoryError):
-    """The record cannot be taken back."""
+    """The record cannot be undone."""
 
     http_status = 409
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """A note with a record taken back."""
+    """A note after the undo of a record."""
 
     raw: bytes
     exact: bool
-    """the note is again what it was, byte for byte"""
+    """the note is again as it was before the record, byte for byte"""
     applied: tuple[RecordedOp, ...] = ()
-    """for the record of the undo; an outcome of ``noop_no_match`` says that there was nothing left to do"""
+    """for the record of the undo; ``noop_no_match`` says that there was nothing to undo"""
     proposed: tuple[Proposal, ...] = ()
 
 
+_Effects = list[tuple[RecordedOp, Effect]]
+
+
 def undo(record: Record, now: bytes) -> Undone:
-    """What the note becomes. Raises NotUndoable for a record that says too little."""
+    """Returns the note without the record's changes. Raises NotUndoable when it says too little."""
     if record.redacted:
         raise NotUndoable(
             f"what record {record.id} changed was forgotten",
             hint="nothing brings it back",
         )
-    inverses = [
-        (done, effect)
-        for done in reversed(record.applied)
-        if (effect := effect_of(done)) is not None
-    ]
-    if not inverses and not record.diff:
+    effects = _effects_of(record)
+    if not effects and not record.diff:
         raise NotUndoable(
             f"record {record.id} changed nothing",
             hint="`vault-memory log` shows what each record did",
         )
-    by_item = _item_by_item(record, inverses, now)
+    by_item = _undo_items(record, effects, now)
     if record.after == revision(now):
         older = taken_back(now, record.diff)
+        # A person may have edited the audit file, so the hash must prove the result.
         if older is not None and revision(older) == (record.before or revision(b"")):
             return Undone(older, True, by_item.applied)
-    if not inverses:
+    if not effects:
         raise NotUndoable(
             f"`{record.note}` changed since record {record.id}",
             hint="`vault-memory history` has its versions",
@@ -85,71 +86,83 @@ def undo(record: Record, now: bytes) -> Undone:
     return by_item
 
 
-def _item_by_item(
-    record: Record, inverses: list[tuple[RecordedOp, Effect]], now: bytes
-) -> Undone:
+def _effects_of(record: Record) -> _Effects:
+    """Returns the ops with an effect, the last first."""
+    effects: _Effects = []
+    for applied in reversed(record.applied):
+        effect = effect_of(applied)
+        if effect is not None:
+            effects.append((applied, effect))
+    return effects
+
+
+def _undo_items(record: Record, effects: _Effects, now: bytes) -> Undone:
+    """Undoes each op by itself."""
     doc = parse(now)
     applied: list[RecordedOp] = []
     proposed: list[Proposal] = []
-    for done, effect in inverses:
-        said = {
-            "op": "undo",
-            "of": done.op["of"] if done.op.get("op") == "undo" else done.op,
-        }
-        step = _step(doc, effect, record.diff) if is_text(now) else None
-        if step is None:
-            proposed += [
-                propose(record.note, wish, f"undo of {record.id}")
-                for wish in _wishes(doc, effect)
-            ]
-            applied.append(RecordedOp(said, "noop_no_match"))
-        else:
+    for original, effect in effects:
+        is_undo = original.op.get("op") == "undo"
+        undone_op = original.op["of"] if is_undo else original.op
+        op = {"op": "undo", "of": undone_op}
+        step = _undo_effect(doc, effect, record.diff) if is_text(now) else None
+        if step is not None:
             doc = step.doc
-            applied.append(RecordedOp(said, "applied", step.removed, step.added))
+            applied.append(RecordedOp(op, "applied", step.removed, step.added))
+            continue
+        applied.append(RecordedOp(op, "noop_no_match"))
+        for remaining_op in _ops_for_person(doc, effect):
+            why = f"undo of {record.id}"
+            proposed.append(propose(record.note, remaining_op, why))
     return Undone(render(doc), False, tuple(applied), tuple(proposed))
 
 
-def _step(doc: SectionedDoc, effect: Effect, diff: bytes) -> Step | None:
-    """One op taken back; None when there is nothing to take back, or it cannot be done."""
+def _undo_effect(doc: SectionedDoc, effect: Effect, diff: bytes) -> Step | None:
+    """Undoes one op; None when there is nothing to undo, or the undo does not fit the note."""
     if effect.whole_section:
         if effect.added:
             return drop_section(doc, effect.heading, effect.added)
         return put_section(doc, effect.heading, effect.removed)
     if not effect.added:
-        at = section_named(doc, effect.heading)
-        return None if at is None else put_item(doc, at, effect.removed, diff)
+        index = section_named(doc, effect.heading)
+        if index is None:
+            return None
+        return put_item(doc, index, effect.removed, diff)
     item = exact_item(doc, effect.heading, effect.added) or _with_nested(doc, effect)
     if item is None:
         return None
-    return (
-        swap_item(doc, item, effect.removed) if effect.removed else drop_item(doc, item)
-    )
+    if effect.removed:
+        return swap_item(doc, item, effect.removed)
+    return drop_item(doc, item)
 
 
 def _with_nested(doc: SectionedDoc, effect: Effect) -> NoteItem | None:
-    """The one item that says what was put in the place of another text; what is nested in it was never the op's."""
-    at = section_named(doc, effect.heading)
-    if at is None or not effect.removed:
+    """Returns the only item with the text that a replacement wrote.
+
+    Its nested items do not matter, because a replacement never touches them.
+    """
+    index = section_named(doc, effect.heading)
+    if index is None or not effect.removed:
         return None
-    found = [
-        item
-        for item in section_items(doc, at)
-        if (item.text,) == texts_in(effect.added)
-    ]
-    return found[0] if len(found) == 1 else None
+    texts = texts_in(effect.added)
+    matches = [item for item in section_items(doc, index) if (item.text,) == texts]
+    return matches[0] if len(matches) == 1 else None
 
 
-def _wishes(doc: SectionedDoc, effect: Effect) -> list[Op]:
-    """What a person may decide where an op could not be taken back."""
-    at = section_named(doc, effect.heading)
-    there = [item.text for item in section_items(doc, at)] if at is not None else []
+def _ops_for_person(doc: SectionedDoc, effect: Effect) -> list[Op]:
+    """Returns ops that a person can approve in place of an undo that was not possible."""
+    index = section_named(doc, effect.heading)
+    items = [] if index is None else section_items(doc, index)
+    existing = [item.text for item in items]
     if not effect.removed:
-        left = [text for text in texts_in(effect.added) if text in there]
+        left = [text for text in texts_in(effect.added) if text in existing]
         return _valid([Remove(effect.heading, text) for text in left])
-    missing = [text for text in texts_in(effect.removed) if text not in there]
-    if at is None:
-        return _valid([AddHeading(effect.heading, tuple(missing))]) if missing else []
-    return _valid([Append(effect.heading, text) for text in missing])
+    missing = [text for text in texts_in(effect.removed) if text not in existing]
+    if index is not None:
+        return _valid([Append(effect.heading, text) for text in missing])
+    if not missing:
+        return []
+    return _valid([AddHeading(effect.heading, tuple(missing))])
 
 
 def _valid(ops: Sequence[Op]) -> list[Op]:

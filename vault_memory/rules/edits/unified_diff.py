@@ -1,4 +1,4 @@
-"""Unified diffs of bytes, made and taken back. Lines end at LF alone: a CR belongs to its line, and stays as it was."""
+"""Makes and reverts unified diffs of bytes. Lines end at LF alone; a CR belongs to its line."""
 
 import difflib
 import re
@@ -9,126 +9,109 @@ CONTEXT = 3
 _NO_END = b"\\ No newline at end of file\n"
 _HEAD = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 
+Row = tuple[bytes, bytes]
+"""Sign and line: ``b" "`` in both texts, ``b"-"`` only in the older, ``b"+"`` only in the newer"""
+_Opcode = tuple[str, int, int, int, int]
+
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """One place of a diff."""
+    """A block of changed lines in a diff."""
 
     new_start: int
     """index of its first line in the newer text"""
-    rows: tuple[tuple[bytes, bytes], ...]
-    """sign and line: ``b" "`` in both, ``b"-"`` only in the older, ``b"+"`` only in the newer"""
+    rows: tuple[Row, ...]
 
 
 def lines_of(raw: bytes) -> list[bytes]:
-    """The lines with their LF."""
+    """Returns the lines with their LF."""
     lines = raw.split(b"\n")
     last = lines.pop()
-    return [line + b"\n" for line in lines] + ([last] if last else [])
+    complete = [line + b"\n" for line in lines]
+    return [*complete, last] if last else complete
+
+
+# --- Making -----------------------------------------------------------------------------------
 
 
 def unified(before: bytes, after: bytes, name: str) -> bytes:
-    """What changed, as every diff tool shows it; empty when nothing did."""
+    """Returns a unified diff; ``b""`` for equal texts."""
     if before == after:
         return b""
-    top, tail = _around(before, after)
-    start = before.count(b"\n", 0, top)
-    old, new = (
-        lines_of(before[top : len(before) - tail]),
-        lines_of(after[top : len(after) - tail]),
-    )
+    # Most edits change a few lines of a long note; the equal lines around them cost nothing.
+    head, tail = _equal_bytes(before, after)
+    first_line = before.count(b"\n", 0, head)
+    old = lines_of(before[head : len(before) - tail])
+    new = lines_of(after[head : len(after) - tail])
     label = name.encode("utf-8", "replace").replace(b"\n", b" ")
-    pieces = [b"--- " + label + b"\n+++ " + label + b"\n"]
-    for group in difflib.SequenceMatcher(None, old, new).get_grouped_opcodes(CONTEXT):
-        first, last = group[0], group[-1]
-        pieces.append(
-            _head(first[1] + start, last[2] + start, first[3] + start, last[4] + start)
-        )
-        pieces += (
-            sign + line + (b"" if line.endswith(b"\n") else b"\n" + _NO_END)
-            for sign, line in _rows(group, old, new)
-        )
-    return b"".join(pieces)
+    blocks = [b"--- " + label + b"\n+++ " + label + b"\n"]
+    matcher = difflib.SequenceMatcher(None, old, new)
+    for group in matcher.get_grouped_opcodes(CONTEXT):
+        blocks.append(_hunk_head(group, first_line))
+        for sign, line in _rows(group, old, new):
+            blocks.append(sign + line)
+            if not line.endswith(b"\n"):
+                blocks.append(b"\n" + _NO_END)
+    return b"".join(blocks)
 
 
-def hunks_of(diff: bytes) -> list[Hunk]:
-    """The places of a diff; what is no diff has none."""
-    lines, at, hunks = lines_of(diff), 0, []
-    while at < len(lines):
-        head = _HEAD.match(lines[at])
-        at += 1
-        if head:
-            old, new = (int(head[2] or 1), int(head[4] or 1))
-            rows, at = _read_rows(lines, at, old, new)
-            hunks.append(Hunk(max(int(head[3]) - (new > 0), 0), tuple(rows)))
-    return hunks
+def _equal_bytes(before: bytes, after: bytes) -> tuple[int, int]:
+    """Returns how many bytes at the start and at the end are equal.
 
-
-def taken_back(now: bytes, diff: bytes) -> bytes | None:
-    """The older text, byte for byte; None when `now` is not the newer text of this diff."""
-    lines, older, at = lines_of(now), [], 0
-    for hunk in hunks_of(diff):
-        news = [line for sign, line in hunk.rows if sign != b"-"]
-        if (
-            hunk.new_start < at
-            or lines[hunk.new_start : hunk.new_start + len(news)] != news
-        ):
-            return None
-        older += lines[at : hunk.new_start]
-        older += [line for sign, line in hunk.rows if sign != b"+"]
-        at = hunk.new_start + len(news)
-    return b"".join(older + lines[at:])
-
-
-def _around(before: bytes, after: bytes) -> tuple[int, int]:
-    """How many bytes at the start and at the end are the same and more than `CONTEXT` lines away from a difference."""
-    most = min(len(before), len(after))
-    top = (
-        before.rfind(
-            b"\n", 0, _longest(most, lambda size: before.startswith(after[:size]))
-        )
-        + 1
+    Both end at a line, and leave `CONTEXT` equal lines around the difference.
+    """
+    shortest = min(len(before), len(after))
+    equal_start = _greatest(shortest, lambda size: before.startswith(after[:size]))
+    head = before.rfind(b"\n", 0, equal_start) + 1
+    tail = _greatest(
+        shortest - head, lambda size: before.endswith(after[len(after) - size :])
     )
-    tail = _longest(
-        most - top, lambda size: before.endswith(after[len(after) - size :])
-    )
-    at = len(before) - tail
-    if any(
-        len(text) - tail > top
-        and text[len(text) - tail - 1 : len(text) - tail] != b"\n"
-        for text in (before, after)
-    ):
-        at = before.find(b"\n", at) + 1 or len(before)
+    end = len(before) - tail
+    if any(_is_inside_line(text, head, tail) for text in (before, after)):
+        end = _next_line(before, end)
     for _ in range(CONTEXT):
-        top = before.rfind(b"\n", 0, max(top - 1, 0)) + 1
-        at = before.find(b"\n", at) + 1 or len(before)
-    return top, len(before) - at
+        head = before.rfind(b"\n", 0, max(head - 1, 0)) + 1
+        end = _next_line(before, end)
+    return head, len(before) - end
 
 
-def _longest(most: int, holds: Callable[[int], bool]) -> int:
-    """The greatest number up to `most` for which this holds, as it does for all smaller ones."""
+def _is_inside_line(text: bytes, head: int, tail: int) -> bool:
+    """Returns whether the equal end of a text begins inside a line."""
+    start = len(text) - tail
+    return start > head and text[start - 1 : start] != b"\n"
+
+
+def _next_line(text: bytes, position: int) -> int:
+    return text.find(b"\n", position) + 1 or len(text)
+
+
+def _greatest(most: int, holds: Callable[[int], bool]) -> int:
+    """Returns the greatest number up to `most` for which `holds` is true, by bisection."""
     least = 0
     while least < most:
         middle = (least + most + 1) // 2
-        least, most = (middle, most) if holds(middle) else (least, middle - 1)
+        if holds(middle):
+            least = middle
+        else:
+            most = middle - 1
     return least
 
 
-def _head(old: int, old_end: int, new: int, new_end: int) -> bytes:
-    ranges = (
-        (begin + (end > begin), end - begin)
-        for begin, end in ((old, old_end), (new, new_end))
-    )
-    return b"@@ -%d,%d +%d,%d @@\n" % tuple(
-        number for pair in ranges for number in pair
-    )
+def _hunk_head(group: Sequence[_Opcode], offset: int) -> bytes:
+    """Returns the line with the line numbers of a hunk."""
+    _, old_start, _, new_start, _ = group[0]
+    _, _, old_end, _, new_end = group[-1]
+    old_count = old_end - old_start
+    new_count = new_end - new_start
+    # An empty range names the line before it; others count from 1.
+    old_line = old_start + offset + (old_count > 0)
+    new_line = new_start + offset + (new_count > 0)
+    return b"@@ -%d,%d +%d,%d @@\n" % (old_line, old_count, new_line, new_count)
 
 
 def _rows(
-    group: Sequence[tuple[str, int, int, int, int]],
-    old: Sequence[bytes],
-    new: Sequence[bytes],
-) -> Iterator[tuple[bytes, bytes]]:
+    group: Sequence[_Opcode], old: Sequence[bytes], new: Sequence[bytes]
+) -> Iterator[Row]:
     for tag, old_start, old_end, new_start, new_end in group:
         if tag == "equal":
             yield from ((b" ", line) for line in old[old_start:old_end])
@@ -137,20 +120,59 @@ def _rows(
             yield from ((b"+", line) for line in new[new_start:new_end])
 
 
+# --- Reading and reverting --------------------------------------------------------------------
+
+
+def hunks_of(diff: bytes) -> list[Hunk]:
+    """Returns the hunks of a diff; an empty list for text that is no diff."""
+    lines = lines_of(diff)
+    hunks: list[Hunk] = []
+    index = 0
+    while index < len(lines):
+        head = _HEAD.match(lines[index])
+        index += 1
+        if not head:
+            continue
+        old_count = int(head[2] or 1)
+        new_count = int(head[4] or 1)
+        rows, index = _read_rows(lines, index, old_count, new_count)
+        new_start = int(head[3]) - (new_count > 0)
+        hunks.append(Hunk(max(new_start, 0), tuple(rows)))
+    return hunks
+
+
 def _read_rows(
-    lines: list[bytes], at: int, old: int, new: int
-) -> tuple[list[tuple[bytes, bytes]], int]:
-    """The rows of a hunk that counts so many lines, and the line after them."""
-    rows: list[tuple[bytes, bytes]] = []
-    while at < len(lines):
-        sign, line = lines[at][:1], lines[at][1:]
+    lines: list[bytes], index: int, old_count: int, new_count: int
+) -> tuple[list[Row], int]:
+    """Returns the rows of a hunk with so many lines, and the index after them."""
+    rows: list[Row] = []
+    while index < len(lines):
+        sign = lines[index][:1]
+        line = lines[index][1:]
         if sign == b"\\" and rows:
-            rows[-1] = (rows[-1][0], rows[-1][1].removesuffix(b"\n"))
-        elif old + new <= 0 or sign not in (b" ", b"-", b"+"):
+            last_sign, last_line = rows[-1]
+            rows[-1] = (last_sign, last_line.removesuffix(b"\n"))
+        elif old_count + new_count <= 0 or sign not in (b" ", b"-", b"+"):
             break
         else:
             rows.append((sign, line))
-            old -= sign != b"+"
-            new -= sign != b"-"
-        at += 1
-    return rows, at
+            old_count -= sign != b"+"
+            new_count -= sign != b"-"
+        index += 1
+    return rows, index
+
+
+def taken_back(now: bytes, diff: bytes) -> bytes | None:
+    """Returns the older text, byte for byte; None when `now` is not the newer text of the diff."""
+    lines = lines_of(now)
+    older: list[bytes] = []
+    index = 0
+    for hunk in hunks_of(diff):
+        new_lines = [line for sign, line in hunk.rows if sign != b"-"]
+        end = hunk.new_start + len(new_lines)
+        if hunk.new_start < index or lines[hunk.new_start : end] != new_lines:
+            return None
+        older += lines[index : hunk.new_start]
+        older += [line for sign, line in hunk.rows if sign != b"+"]
+        index = end
+    return b"".join(older + lines[index:])
